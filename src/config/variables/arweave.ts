@@ -1,0 +1,13 @@
+import { integer, urls } from '../kinds.ts';
+
+/** The chain: which nodes the surfaces use, and how the local one behaves. */
+export const arweave = {
+  ARWEAVE_NODE_URLS: urls({
+    meaning: 'Arweave nodes, in order of preference; without it the local node is started and used',
+    default: [],
+  }),
+  LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: integer({
+    meaning: 'How often the local node mines when something is pending; 0 = only on GET /mine',
+    default: 1_000,
+  }),
+};

@@ -1,0 +1,47 @@
+import { integer, oneOf, port, secret, text, url } from '../kinds.ts';
+
+export const general = {
+  HOST: text({ meaning: 'Address that every surface binds', default: '127.0.0.1' }),
+  DATA_DIR: text({
+    meaning: 'Folder that holds everything durable: keys, databases, blobs',
+    default: './data',
+  }),
+  DATABASE_URL: secretUrl(
+    'PostgreSQL to share between processes; without it SQLite files in DATA_DIR are used',
+  ),
+  BLOB_STORE_URL: secretUrl(
+    'S3-compatible store, `s3://key:secret@host:port/bucket` (`s3s://` over TLS); without it blobs are files in DATA_DIR',
+  ),
+  LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+    meaning: 'Least severe log line that is written',
+    default: 'info',
+  }),
+  LOG_FORMAT: oneOf(['json', 'pretty'], { meaning: 'Log lines for machines or for people', default: 'json' }),
+  WORKER_THREADS: integer({
+    meaning: 'Threads for CPU work (signatures, hashing, unbundling); 0 = one per core',
+    default: 0,
+    max: 256,
+  }),
+  SHUTDOWN_DRAIN_TIMEOUT_MS: integer({
+    meaning: 'How long in-flight requests may finish after SIGTERM or SIGINT',
+    default: 15_000,
+  }),
+  SHUTDOWN_TIMEOUT_MS: integer({ meaning: 'After this the process exits by force', default: 30_000 }),
+};
+
+function secretUrl(meaning: string) {
+  const parsed = url({ meaning, default: undefined, protocols: ['postgres', 'postgresql', 's3', 's3s'] });
+  return { ...secret({ meaning }), kind: 'url', parse: parsed.parse };
+}
+
+export const ports = {
+  PORT: port({ meaning: 'Router', default: 3000 }),
+  ADMIN_PORT: port({ meaning: "Router's admin page", default: 3001 }),
+  GATEWAY_PORT: port({ meaning: 'Gateway', default: 4000 }),
+  PAYMENT_PORT: port({ meaning: 'Payment and names', default: 4001 }),
+  UPLOAD_PORT: port({ meaning: 'Upload', default: 4002 }),
+  LOCAL_ARWEAVE_PORT: port({ meaning: 'Local Arweave node', default: 1984 }),
+  LOCAL_SOLANA_PORT: port({ meaning: 'Local Solana ledger', default: 8899 }),
+  LOCAL_CARD_PORT: port({ meaning: 'Local card provider', default: 4242 }),
+  LOCAL_X402_PORT: port({ meaning: 'Local x402 facilitator', default: 4243 }),
+};

@@ -1,0 +1,42 @@
+/**
+ * Content-addressed bytes, on disk or on an S3-compatible store. A blob is named by the SHA-256 of its
+ * bytes (64 hex digits); what is under a name is complete, durable and has that digest.
+ */
+
+export type BlobDigest = string;
+
+export interface BlobWriter {
+  /** Resolves when the store can take more: await it to hold back-pressure. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Makes the blob durable and visible under its digest. Writing bytes that exist already is no error. */
+  commit(): Promise<{ digest: BlobDigest; size: number }>;
+  /** Forgets what was written. Safe to call at any time, also after commit (then it does nothing). */
+  abort(): Promise<void>;
+}
+
+export interface BlobReader {
+  readonly digest: BlobDigest;
+  readonly size: number;
+  /** On disk: an open descriptor for positional reads by the HTTP data path; elsewhere undefined. */
+  readonly fd: number | undefined;
+  /** Bytes `start` (inclusive) to `end` (exclusive), in order, in pieces of bounded size. */
+  stream(start?: number, end?: number): AsyncIterable<Buffer>;
+  /** Fills as much of `target` as there is from `position`; answers the count. */
+  read(target: Uint8Array, position: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface BlobStore {
+  writer(): Promise<BlobWriter>;
+  put(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<{ digest: BlobDigest; size: number }>;
+  /** undefined when there is no such blob; an unreachable store throws `BlobStoreUnavailable`. */
+  open(digest: BlobDigest): Promise<BlobReader | undefined>;
+  size(digest: BlobDigest): Promise<number | undefined>;
+  delete(digest: BlobDigest): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** The disk is full or the store cannot be reached; nothing was stored under the digest. */
+export class BlobStoreUnavailable extends Error {
+  override readonly name = 'BlobStoreUnavailable';
+}

@@ -1,0 +1,58 @@
+/**
+ * One SQL interface over two engines: SQLite (embedded) and PostgreSQL (shared).
+ *
+ * Statements are written once, with `?` placeholders and the common subset of both dialects
+ * (`ON CONFLICT … DO UPDATE`, `RETURNING`, CTEs). Amounts beyond 64 bits are decimal text in SQLite and
+ * numeric(40,0) in PostgreSQL and always arrive as strings; 64-bit integer columns arrive as numbers, and
+ * one that does not fit a safe integer is an error, not a rounded value. Binary columns arrive as Buffer.
+ */
+
+export type SqlValue = string | number | bigint | Uint8Array | null;
+export type Row = Record<string, string | number | Buffer | null>;
+
+/** Reads and writes. On a `Sql`, each call stands alone and reads see only committed rows. */
+export interface SqlExecutor {
+  readonly engine: 'sqlite' | 'postgres';
+  /** Ends a SELECT whose rows the same transaction will change: `FOR UPDATE` where rows are locked, else empty. */
+  readonly forUpdate: '' | 'FOR UPDATE';
+  all<T = Row>(statement: string, ...values: SqlValue[]): Promise<T[]>;
+  get<T = Row>(statement: string, ...values: SqlValue[]): Promise<T | undefined>;
+  /** Runs a statement without rows; answers how many rows it changed. */
+  run(statement: string, ...values: SqlValue[]): Promise<number>;
+}
+
+export interface Sql extends SqlExecutor {
+  /**
+   * Runs `work` in one transaction. It is durable when the promise resolves: on SQLite, transactions that
+   * wait at the same time share one commit and one sync; a `work` that throws is rolled back alone.
+   *
+   * `work` may await nothing but its own executor, and may be run again (PostgreSQL retries serialization
+   * failures and deadlocks), so it has no effect outside the database.
+   */
+  transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T>;
+  /** Rows one at a time, without holding them all in memory. */
+  stream<T = Row>(statement: string, ...values: SqlValue[]): AsyncIterable<T>;
+  close(): Promise<void>;
+}
+
+/** One step of a schema. Applied once, in order of the list, each in a transaction of its own. */
+export interface Migration {
+  /** Unique within the database, for example `credits-001-accounts`. */
+  readonly id: string;
+  /**
+   * Statements separated by `;` at line ends. Column types that differ between engines are written as
+   * `AMOUNT` (text / numeric(40,0)), `BYTES` (blob / bytea), `BIGINT` (integer / bigint) and
+   * `SERIAL_KEY` (a growing 64-bit primary key).
+   */
+  readonly up: string;
+}
+
+/** Thrown for a violated UNIQUE or PRIMARY KEY constraint on either engine. */
+export class UniqueViolation extends Error {
+  override readonly name = 'UniqueViolation';
+}
+
+/** Thrown when the database cannot be reached or is shutting down: the caller may try again later. */
+export class DatabaseUnavailable extends Error {
+  override readonly name = 'DatabaseUnavailable';
+}

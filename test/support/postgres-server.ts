@@ -1,0 +1,71 @@
+/** A PostgreSQL of the tests' own, on a free port in a temporary folder, gone when they end. */
+import { spawnSync } from 'node:child_process';
+import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface PostgresServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Uses TEST_DATABASE_URL when it is set; else starts the installed PostgreSQL. */
+export async function preparePostgres(): Promise<PostgresServer> {
+  const given = process.env.TEST_DATABASE_URL;
+  if (given !== undefined) return { url: given, stop: async () => {} };
+
+  const bin = globSync('/usr/lib/postgresql/*/bin').sort().at(-1);
+  if (bin === undefined) {
+    throw new Error(
+      'these tests need PostgreSQL: install it (Debian: apt-get install postgresql) or set TEST_DATABASE_URL',
+    );
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-postgres-'));
+  const asPostgres = process.getuid?.() === 0;
+  if (asPostgres) {
+    // The server refuses to run as root, so the folder belongs to the user that Debian's package made.
+    const [uid, gid] = ['-u', '-g'].map((flag) => Number(output('id', [flag, 'postgres'])));
+    chownSync(folder, uid!, gid!);
+  }
+  const run = (command: string, args: string[]) =>
+    asPostgres
+      ? output('runuser', ['-u', 'postgres', '--', join(bin, command), ...args])
+      : output(join(bin, command), args);
+
+  const data = join(folder, 'data');
+  const port = await freePort();
+  run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C']);
+  run('pg_ctl', [
+    '-D',
+    data,
+    '-w',
+    '-l',
+    join(folder, 'log'),
+    '-o',
+    `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1`,
+    'start',
+  ]);
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async stop() {
+      run('pg_ctl', ['-D', data, '-m', 'immediate', 'stop']);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function output(command: string, args: string[]): string {
+  const result = spawnSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  if (result.status !== 0)
+    throw new Error(`${command} ${args.join(' ')}: ${result.stderr}${result.error ?? ''}`);
+  return result.stdout.trim();
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as { port: number };
+  await new Promise((done) => server.close(done));
+  return port;
+}
