@@ -1,0 +1,52 @@
+/**
+ * Runs every `*.bench.ts` here, or those whose name contains an argument, and prints one table;
+ * the same as JSON goes to bench/results/latest.json. Figures are ratios to a yardstick of the same run,
+ * because machines differ and are shared.
+ */
+import { globSync, mkdirSync, writeFileSync } from 'node:fs';
+import { arch, cpus } from 'node:os';
+import { join } from 'node:path';
+import type { Bench, Measurement } from './bench.ts';
+
+const filters = process.argv.slice(2);
+const files = globSync('*.bench.ts', { cwd: import.meta.dirname }).sort();
+const results: (Measurement & { bench: string })[] = [];
+
+console.log(row('measurement', 'value', 'ratio', 'bar', 'yardstick'));
+for (const file of files) {
+  const { benches } = (await import(`./${file}`)) as { benches: Bench[] };
+  for (const bench of benches) {
+    if (filters.length > 0 && !filters.some((filter) => bench.name.includes(filter))) continue;
+    for (const measured of await bench.run()) {
+      results.push({ bench: bench.name, ...measured });
+      const missed = measured.bar !== undefined && measured.ratio < measured.bar;
+      console.log(
+        row(
+          `${bench.name}: ${measured.name}`,
+          `${round(measured.value)} ${measured.unit}`,
+          round(measured.ratio),
+          measured.bar === undefined ? '' : `${missed ? '< ' : '≥ '}${measured.bar}`,
+          `${measured.yardstick}${measured.note === undefined ? '' : ` (${measured.note})`}`,
+        ),
+      );
+    }
+  }
+}
+
+const folder = join(import.meta.dirname, 'results');
+mkdirSync(folder, { recursive: true });
+const machine = { node: process.version, arch: arch(), cpus: cpus().length, model: cpus()[0]?.model };
+writeFileSync(
+  join(folder, 'latest.json'),
+  `${JSON.stringify({ at: new Date().toISOString(), machine, results }, null, 2)}\n`,
+);
+const missed = results.filter((result) => result.bar !== undefined && result.ratio < result.bar);
+console.log(`${results.length} measured, ${missed.length} below their bar`);
+
+function round(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
+}
+
+function row(name: string, value: string, ratio: string, bar: string, yardstick: string): string {
+  return `${name.padEnd(58)} ${value.padStart(16)} ${ratio.padStart(8)} ${bar.padStart(8)}  ${yardstick}`;
+}
