@@ -70,6 +70,11 @@ export interface ConfigRow {
   readonly current: string | undefined;
 }
 
+/** What `turnpike config` shows: the table with what this process's environment sets. */
+export function describeProcessConfig(): ConfigRow[] {
+  return describeConfig(process.env);
+}
+
 /** The table behind `turnpike config` and docs/configuration.md. */
 export function describeConfig(environment: Readonly<Record<string, string | undefined>> = {}): ConfigRow[] {
   return Object.entries(groups).flatMap(([group, members]) =>

@@ -1,0 +1,31 @@
+/** Writes docs/configuration.md from the configuration table; a test keeps the two in step. */
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describeConfig } from '../src/config/config.ts';
+
+export const configurationPath = join(resolve(import.meta.dirname, '..'), 'docs', 'configuration.md');
+
+export function configurationPage(): string {
+  const lines = [
+    '# Configuration',
+    '',
+    'Everything is configured by environment variables. `npm run turnpike -- config` shows the values in force;',
+    'a wrong value stops the start with one line per problem. This page is made by `npm run docs`.',
+  ];
+  let group = '';
+  for (const row of describeConfig()) {
+    if (row.group !== group) {
+      group = row.group;
+      lines.push('', `## ${group}`, '', '| Variable | Default | Kind | Meaning |', '|---|---|---|---|');
+    }
+    const shown = row.defaultText === '' ? '–' : `\`${cell(row.defaultText)}\``;
+    lines.push(`| \`${row.name}\` | ${shown} | ${cell(row.kind)} | ${cell(row.meaning)} |`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}
+
+if (process.argv[1] === import.meta.filename) writeFileSync(configurationPath, configurationPage());

@@ -1,0 +1,66 @@
+/**
+ * The command line: `turnpike <command> [arguments]`. This room wires the others together and talks to
+ * people; it is the only one that may import everything.
+ */
+import { ConfigError } from '../config/config.ts';
+import { StartupError } from '../kernel/errors.ts';
+import { type Command, UsageError } from './command.ts';
+import { config } from './commands/config.ts';
+import { version } from './version.ts';
+
+const commands: readonly Command[] = [config];
+
+export async function main(args: string[]): Promise<void> {
+  const [name = 'help', ...rest] = args;
+  if (name === 'help' || name === '--help' || name === '-h') {
+    console.log(helpText());
+    return;
+  }
+  if (name === 'version' || name === '--version' || name === '-v') {
+    console.log(version);
+    return;
+  }
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command === undefined) {
+    console.error(`there is no command "${name}"\n\n${helpText()}`);
+    process.exitCode = 2;
+    return;
+  }
+  if (rest.includes('--help') || rest.includes('-h')) {
+    console.log(`${command.summary}\n\n${command.usage}`);
+    return;
+  }
+  try {
+    process.exitCode = await command.run(rest);
+  } catch (error) {
+    process.exitCode = explain(error, command);
+  }
+}
+
+/** Turns what went wrong into a line for a person; a stack is shown only for a failure of ours. */
+function explain(error: unknown, command: Command): number {
+  if (error instanceof UsageError || isParseArgsError(error)) {
+    console.error(`${error.message}\n\n${command.usage}`);
+    return 2;
+  }
+  if (error instanceof ConfigError) {
+    for (const problem of error.problems) console.error(problem);
+    return 1;
+  }
+  if (error instanceof StartupError) {
+    console.error(error.message);
+    return 1;
+  }
+  console.error(error);
+  return 1;
+}
+
+function isParseArgsError(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
+function helpText(): string {
+  const width = Math.max(...commands.map((command) => command.name.length));
+  const lines = commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`);
+  return `turnpike ${version}: the toll road of permanent storage\n\n${lines.join('\n')}\n\nturnpike <command> --help tells more.`;
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ConfigError, describeConfig, readConfig } from './config.ts';
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.problems;
+  }
+  return [];
+}
+
+describe('readConfig', () => {
+  test('an empty environment gives the defaults, and an empty value counts as absent', () => {
+    const config = readConfig({ GATEWAY_PORT: '' });
+    assert.equal(config.GATEWAY_PORT, 4000);
+    assert.equal(config.HOST, '127.0.0.1');
+    assert.equal(config.DATABASE_URL, undefined);
+  });
+
+  test('every wrong value is one line that names its variable', () => {
+    const problems = problemsOf({ GATEWAY_PORT: '70000', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://x' });
+    assert.deepEqual(problems.map((line) => line.split(' ')[0]).sort(), [
+      'DATABASE_URL',
+      'GATEWAY_PORT',
+      'LOG_LEVEL',
+    ]);
+  });
+
+  test('numbers are decimal digits only', () => {
+    for (const text of ['1e3', '0x10', '-1', '1.5', ' 1', '+1', '99999999999999999999']) {
+      assert.equal(problemsOf({ SHUTDOWN_TIMEOUT_MS: text }).length, 1, text);
+    }
+  });
+
+  test('a wrong secret is not repeated in the message', () => {
+    const [line] = problemsOf({ DATABASE_URL: 'mysql://user:hunter2@host/db' });
+    assert.ok(line !== undefined && !line.includes('hunter2'));
+  });
+
+  test('the router and its admin page may not share a port, unless both are free ports', () => {
+    assert.equal(problemsOf({ PORT: '3005', ADMIN_PORT: '3005' }).length, 1);
+    assert.equal(problemsOf({ PORT: '0', ADMIN_PORT: '0' }).length, 0);
+  });
+
+  test('the forced exit may not come before the drain is over', () => {
+    assert.equal(problemsOf({ SHUTDOWN_TIMEOUT_MS: '1000', SHUTDOWN_DRAIN_TIMEOUT_MS: '2000' }).length, 1);
+  });
+});
+
+describe('describeConfig', () => {
+  test('shows what is set, but hides secrets', () => {
+    const rows = describeConfig({ HOST: '0.0.0.0', DATABASE_URL: 'postgres://u:secret@h/d' });
+    assert.equal(rows.find((row) => row.name === 'HOST')?.current, '0.0.0.0');
+    assert.equal(rows.find((row) => row.name === 'DATABASE_URL')?.current, '(hidden)');
+  });
+
+  test('every variable has a meaning', () => {
+    for (const row of describeConfig()) assert.ok(row.meaning.length > 5, row.name);
+  });
+});
