@@ -1,0 +1,30 @@
+/**
+ * Every answer of the gateway that is not a success, with its exact text (interface §4.4). Absence is said
+ * only when it is known: a source that could not be asked is 502, 503 or 504, never 404.
+ */
+import { type AnswerOptions, HttpError } from '../kernel/errors.ts';
+
+const noStore = { 'cache-control': 'no-store' };
+const shortLived = { 'cache-control': 'public, max-age=60, must-revalidate' };
+
+/** A node or gateway that we depend on failed; `cause` says how. */
+export class UpstreamError extends HttpError {
+  override readonly name = 'UpstreamError';
+}
+
+export const upstreamFailed = (cause?: unknown) =>
+  new UpstreamError(502, 'Upstream error', { cause, headers: noStore });
+
+export const upstreamUnavailable = (cause?: unknown) =>
+  new UpstreamError(503, 'Temporarily unavailable', { cause, retryAfter: 5, headers: noStore });
+
+export const upstreamTimeout = (cause?: unknown) =>
+  new UpstreamError(504, 'Upstream timeout', { cause, headers: noStore });
+
+export const notFound = () => new HttpError(404, 'Not found', { headers: shortLived });
+
+export const invalidId = (id: string) => new HttpError(400, `Invalid ID: ${id}`, { headers: noStore });
+
+/** An error whose body is the node's own text or JSON. */
+export const nodeError = (status: number, body: unknown, options: AnswerOptions = {}) =>
+  new HttpError(status, body, { ...options, headers: { ...noStore, ...options.headers } });
