@@ -1,0 +1,284 @@
+/**
+ * The ledger of winc: the only room that changes a balance.
+ *
+ * Every change is one SQL transaction that appends entries and moves the balance they sum to; it is known by
+ * an id given from outside (quote, chain transaction, x402 nonce, data item, action nonce), and asking again
+ * with the same id answers the same and moves nothing. Winc lent to another wallet leaves the payer's
+ * balance when the approval is made and sits in the approval's own account until it is spent or returns.
+ *
+ * This file is the interface; `ledger/` implements it on SQL. It may call pricing, wallets and storage.
+ * Addresses are normalised before they enter (wallets): this room compares them as they are.
+ */
+import type { AppliedAdjustment, Winc } from '../pricing/pricing.ts';
+import type { SqlExecutor } from '../storage/sql/sql.ts';
+
+export { MAX_WINC, parseAmount, type Winc, winc } from '../pricing/pricing.ts';
+export * from './errors.ts';
+
+/** Kind of key behind an address; stored when the account is opened, never part of its identity. */
+export type AddressType = string;
+
+/** Why winc was given. With the change's id it makes the change unique. */
+export type CreditReason =
+  | 'payment'
+  | 'crypto_payment'
+  | 'x402_payment'
+  | 'admin_credit'
+  | 'gifted_payment_redemption'
+  | 'chargeback_reversed'
+  | 'arns_excess_payment';
+
+/** Why winc was taken without asking whether the balance allows it. */
+export type ClawbackReason = 'chargeback' | 'card_refund';
+
+/** What was bought. */
+export type SpendReason = 'upload' | 'arns_purchase_order' | 'arns_action';
+
+/** Every reason an entry may carry. */
+export type EntryReason =
+  | CreditReason
+  | ClawbackReason
+  | SpendReason
+  | `refunded_${SpendReason}`
+  | 'delegated_payment_approval'
+  | 'delegated_payment_revoke'
+  | 'delegated_payment_expired';
+
+export interface CreditRequest {
+  readonly address: string;
+  readonly addressType: AddressType;
+  /** At least 1. */
+  readonly amount: Winc;
+  readonly reason: CreditReason;
+  /** Unique among the changes of this reason: receipt id, transaction id, x402 payment id … */
+  readonly id: string;
+  /** Shown in the wallet's payment history. */
+  readonly payment?: PaymentRecord;
+}
+
+export interface ClawbackRequest {
+  readonly address: string;
+  readonly addressType: AddressType;
+  readonly amount: Winc;
+  readonly reason: ClawbackReason;
+  readonly id: string;
+}
+
+export interface Changed {
+  /** False when this change was already made: nothing moved now. */
+  readonly applied: boolean;
+  /** The wallet's own winc afterwards; below zero only through a clawback. */
+  readonly balance: Winc;
+}
+
+/** One top-up as `/account/payments` shows it. Absent members are left out of the answer. */
+export type PaymentRecord = CryptoPayment | FiatPayment;
+
+export interface CryptoPayment {
+  readonly type: 'crypto';
+  readonly tokenType: string;
+  readonly tokenQuantity: string;
+  readonly usdEquivalent: string;
+  readonly senderAddress: string;
+  readonly transactionId: string;
+  readonly blockHeight?: string;
+}
+
+export interface FiatPayment {
+  readonly type: 'fiat';
+  readonly paymentAmount: string;
+  readonly currencyType: string;
+  readonly paymentProvider: string;
+  readonly receiptId: string;
+  readonly giftMessage: string | null;
+}
+
+/** `list-or-signer`: what the listed payers leave, the signer pays. `list-only`: he does not. */
+export type PaymentDirective = 'list-or-signer' | 'list-only';
+
+/** At most this many payers in one spending. */
+export const MAX_PAYERS = 32;
+
+export interface SpendRequest {
+  /** Data item id, action nonce …: at most one unrefunded spending of this reason per id. */
+  readonly id: string;
+  readonly reason: SpendReason;
+  readonly signer: string;
+  readonly signerType: AddressType;
+  /** 0 is allowed and recorded. */
+  readonly amount: Winc;
+  /** Payers to ask first, in order. Empty or absent: the signer pays all. */
+  readonly paidBy?: readonly string[];
+  readonly directive?: PaymentDirective;
+  /** The network's share of the price, kept for reports. */
+  readonly networkWinc?: Winc;
+  /** Adjustments of the quote; those limited per user are counted with the spending. */
+  readonly adjustments?: readonly AppliedAdjustment[];
+}
+
+export interface Spending {
+  readonly id: string;
+  readonly reason: SpendReason;
+  readonly state: 'reserved' | 'settled' | 'refunded';
+  readonly signer: string;
+  /** What is (or, refunded, was) taken in all. */
+  readonly amount: Winc;
+  /** Who paid what, in the order they were asked. An approval's share names its payer. */
+  readonly split: readonly PayerShare[];
+  /** False when this spending existed already: nothing moved now. */
+  readonly applied: boolean;
+}
+
+export interface PayerShare {
+  readonly payer: string;
+  readonly amount: Winc;
+  /** The approval it was taken from; absent for the signer's own balance. */
+  readonly approvalId?: string;
+}
+
+export interface ApprovalRequest {
+  /** Id of the data item that carries it; never reused, not even after the approval ended. */
+  readonly id: string;
+  readonly payer: string;
+  readonly approved: string;
+  /** At least 1. */
+  readonly amount: Winc;
+  /** At least 1; absent: never expires. */
+  readonly expiresInSeconds?: number;
+}
+
+export interface RevokeRequest {
+  /** Id of the data item that asks for it. */
+  readonly id: string;
+  readonly payer: string;
+  readonly approved: string;
+}
+
+/** Interface §2 "Approval", ready for JSON: `expirationDate` is absent when it never expires. */
+export interface Approval {
+  readonly approvalDataItemId: string;
+  readonly approvedAddress: string;
+  readonly payingAddress: string;
+  readonly approvedWincAmount: string;
+  readonly usedWincAmount: string;
+  readonly creationDate: string;
+  readonly expirationDate?: string;
+}
+
+export interface EndedApproval extends Approval {
+  readonly inactiveReason: 'revoked' | 'expired' | 'used';
+  readonly inactiveDate: string;
+  readonly revokeDataItemId?: string;
+}
+
+/** Interface §2 "Balance", as amounts. */
+export interface Balance {
+  /** The wallet's own winc; below zero after a clawback. */
+  readonly winc: Winc;
+  /** winc and what others may still take of it. */
+  readonly controlledWinc: Winc;
+  /** winc, at least 0, and what the wallet may still take of others. */
+  readonly effectiveBalance: Winc;
+  readonly givenApprovals: readonly Approval[];
+  readonly receivedApprovals: readonly Approval[];
+}
+
+export interface Entry {
+  readonly sequence: number;
+  /** A wallet address, or `approval:<id>` for winc that sits in an approval. */
+  readonly account: string;
+  readonly amount: Winc;
+  readonly reason: EntryReason;
+  readonly changeId: string;
+  readonly createdAt: number;
+}
+
+export interface Payment {
+  readonly date: string;
+  readonly wincCredited: string;
+  readonly record: PaymentRecord;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Hand it in as `before` for the next page; undefined on the last. */
+  readonly next: number | undefined;
+}
+
+export interface PageRequest {
+  readonly limit: number;
+  readonly before?: number;
+}
+
+/** What changes balances. On `Credits` each call is a transaction of its own. */
+export interface CreditChanges {
+  /** Gives winc. Throws `ChangeConflict` when the id was used for another wallet or amount. */
+  credit(request: CreditRequest): Promise<Changed>;
+  /** Takes winc back whatever the balance: disputes and card refunds. */
+  clawback(request: ClawbackRequest): Promise<Changed>;
+  /**
+   * Takes winc for something not yet certain; `settle` or `refund` ends it. A repeat answers the standing
+   * reservation. Throws `InsufficientCredits` (nothing is taken), `ChangeConflict` for the same id and
+   * another signer.
+   */
+  reserve(request: SpendRequest): Promise<Spending>;
+  /**
+   * Ends a reservation; `amount` (default: all) is kept and the rest goes back to whom it came from, the
+   * last asked first. Settling again answers the same. Throws `SpendingNotFound`, and `ChangeConflict` when
+   * it was refunded or the amount is larger than what was reserved.
+   */
+  settle(reason: SpendReason, id: string, amount?: Winc): Promise<Spending>;
+  /** Reserve and settle in one: for what is certain when it is paid. Same errors as `reserve`. */
+  spend(request: SpendRequest): Promise<Spending>;
+  /**
+   * Gives everything back along the split, once; the id may then be spent again. A share whose approval
+   * ended goes to its payer. Answers undefined when there was nothing to refund.
+   */
+  refund(reason: SpendReason, id: string): Promise<Spending | undefined>;
+  /** Lends winc. Throws `ApprovalConflict`, `InvalidApproval`, `UnknownWallet`, `InsufficientCredits`. */
+  approve(request: ApprovalRequest): Promise<Approval>;
+  /** Ends every approval of the pair; what is left returns to the payer. Throws `NothingToRevoke`. */
+  revoke(request: RevokeRequest): Promise<readonly EndedApproval[]>;
+}
+
+export interface Credits extends CreditChanges {
+  /**
+   * The same changes inside a transaction of the caller's on the same database, so that what is bought and
+   * what it costs are stored together: `sql.transaction(async (tx) => { …; await credits.within(tx).spend(…) })`.
+   */
+  within(tx: SqlExecutor): CreditChanges;
+
+  /** Undefined when the wallet has no account and no received approval with winc left. */
+  balance(address: string): Promise<Balance | undefined>;
+  /** Whether `spend` would succeed now, and with whom; undefined when it would not. */
+  preview(request: SpendRequest): Promise<readonly PayerShare[] | undefined>;
+  spending(reason: SpendReason, id: string): Promise<Spending | undefined>;
+  /** Active approvals of a pair, soonest expiry first, then oldest. */
+  approvals(payer: string, approved: string): Promise<readonly Approval[]>;
+  /** All active approvals a wallet gave and received. */
+  approvalsOf(address: string): Promise<Pick<Balance, 'givenApprovals' | 'receivedApprovals'>>;
+  /** Ends what has expired, at most `limit` approvals; answers how many. Reads and spending do it too. */
+  expireApprovals(limit?: number): Promise<number>;
+
+  /** Every entry of a wallet, newest first. */
+  entries(account: string, page: PageRequest): Promise<Page<Entry>>;
+  /** Top-ups credited to a wallet, newest first. */
+  payments(address: string, page: PageRequest): Promise<Page<Payment>>;
+  /** Whether a payment was ever credited to the wallet: promo codes for new wallets ask. */
+  hasPaid(executor: SqlExecutor, address: string): Promise<boolean>;
+
+  /** Proves the invariants over the whole ledger. */
+  selfCheck(): Promise<SelfCheck>;
+}
+
+export interface SelfCheck {
+  readonly ok: boolean;
+  readonly accounts: number;
+  readonly entries: number;
+  readonly approvals: number;
+  readonly spendings: number;
+  /** Σ balances + Σ active approvals − Σ entries; 0 when nothing was lost or made. */
+  readonly drift: bigint;
+  /** One sentence per broken invariant, at most 100. */
+  readonly problems: readonly string[];
+}
