@@ -1,0 +1,129 @@
+/**
+ * The node:http server under a surface: time-outs that no slow client can hold open, a count of what is in
+ * flight, and a drain that lets it finish.
+ */
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import type { ErrorBody } from './error-mapper.ts';
+
+export interface ConnectionLimits {
+  /** A whole request, body included, must have arrived within this. 0 = no limit, for long uploads. */
+  readonly requestTimeoutMs?: number;
+  /** The head of a request must have arrived within this. */
+  readonly headersTimeoutMs?: number;
+  /** An idle kept-alive connection is closed after this; longer than the 60 s of common load balancers. */
+  readonly keepAliveTimeoutMs?: number;
+  /** Bytes of a request's head. */
+  readonly maxHeaderSize?: number;
+  readonly maxConnections?: number;
+}
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+export class Connections {
+  readonly server: Server;
+  readonly #inFlight = new Set<ServerResponse>();
+  #draining = false;
+  #idle: (() => void) | undefined;
+
+  constructor(handler: Handler, limits: ConnectionLimits, errorBody: ErrorBody) {
+    const headersTimeout = limits.headersTimeoutMs ?? 15_000;
+    const requestTimeout = limits.requestTimeoutMs ?? 120_000;
+    const connections = this;
+    function ended(this: ServerResponse): void {
+      connections.#ended(this);
+    }
+    this.server = createServer(
+      {
+        headersTimeout,
+        requestTimeout,
+        keepAliveTimeout: limits.keepAliveTimeoutMs ?? 72_000,
+        maxHeaderSize: limits.maxHeaderSize ?? 16 * 1024,
+        connectionsCheckingInterval: Math.min(5_000, Math.max(50, headersTimeout / 4)),
+        noDelay: true,
+      },
+      (request, response) => {
+        this.#inFlight.add(response);
+        response.on('close', ended);
+        if (this.#draining) response.shouldKeepAlive = false;
+        handler(request, response);
+      },
+    );
+    this.server.maxConnections = limits.maxConnections ?? 16_384;
+    this.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      refuse(error, socket, errorBody);
+    });
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  listen(host: string, port: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen({ host, port, backlog: 1024 }, () => {
+        this.server.off('error', reject);
+        resolve();
+      });
+    });
+  }
+
+  /** Takes no new connection, lets what is in flight finish for at most `timeoutMs`, then cuts what is left. */
+  async drain(timeoutMs: number): Promise<void> {
+    if (!this.#draining) {
+      this.#draining = true;
+      if (this.server.listening) this.server.close();
+      for (const response of this.#inFlight) response.shouldKeepAlive = false;
+    }
+    this.server.closeIdleConnections();
+    if (this.#inFlight.size > 0) {
+      let timer: NodeJS.Timeout | undefined;
+      await Promise.race([
+        new Promise<void>((resolve) => {
+          this.#idle = resolve;
+        }),
+        new Promise<void>((resolve) => {
+          timer = setTimeout(resolve, timeoutMs);
+        }),
+      ]);
+      clearTimeout(timer);
+    }
+    this.server.closeAllConnections();
+  }
+
+  #ended(response: ServerResponse): void {
+    this.#inFlight.delete(response);
+    if (!this.#draining) return;
+    // The head may have promised to keep the connection before the drain began.
+    setImmediate(() => this.server.closeIdleConnections());
+    if (this.#inFlight.size === 0) this.#idle?.();
+  }
+}
+
+/** What a connection gets whose bytes are not HTTP, whose head is too large, or that is too slow. */
+function refuse(error: NodeJS.ErrnoException, socket: Socket, errorBody: ErrorBody): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
+  const reason = STATUS_CODES[status] ?? '';
+  const body = JSON.stringify(errorBody(status, reason));
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
+}

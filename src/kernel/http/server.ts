@@ -1,0 +1,177 @@
+/**
+ * The HTTP server every surface is mounted on: Fastify with request ids, metrics, CORS, limits, one error mapper,
+ * an OpenAPI document made from the route schemas, and a drain that loses no request.
+ *
+ * Route files get the `app` (or are given to `mount`) and add routes with typebox schemas. Query and path
+ * parameters are texts as they came: nothing is coerced, so `1e3` or ` 1` never turns into a number by accident.
+ */
+import { fastify, LogController } from 'fastify';
+import { StartupError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { RouteTimings } from '../request-histogram.ts';
+import type { App, Request, Routes } from './app.ts';
+import { mount } from './app.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
+import { type CorsOptions, createCors } from './cors.ts';
+import { createErrorMapper, type ErrorBody, sendJson } from './error-mapper.ts';
+import { addOpenApi } from './openapi.ts';
+import { createRequestIds } from './request-id.ts';
+import { RequestLog } from './request-log.ts';
+
+export type { App, Reply, Request, Routes } from './app.ts';
+export { mount } from './app.ts';
+export { sendError, sendJson } from './error-mapper.ts';
+
+export interface HttpServerOptions extends ConnectionLimits {
+  /** For logs, for example `payment`. */
+  readonly name: string;
+  /** For the OpenAPI document. */
+  readonly title: string;
+  readonly description?: string;
+  readonly version?: string;
+  readonly host: string;
+  readonly port: number;
+  /** The variable that moves the port, for the message when it is taken. */
+  readonly portVariable: string;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Bytes of a parsed body; streaming routes take the raw request and count for themselves. */
+  readonly bodyLimit?: number;
+  readonly cors?: CorsOptions;
+  /** Default: the message itself, a JSON string (interface §7). */
+  readonly errorBody?: ErrorBody;
+  /** The body of a 404 for an unknown path. */
+  readonly notFound?: (request: Request) => unknown;
+  /** False where a surface must not show `/openapi.json` and `/api-docs`. */
+  readonly docs?: boolean;
+}
+
+export interface HttpServer {
+  readonly app: App;
+  /** Known once listening. */
+  readonly url: string;
+  readonly port: number;
+  /** Adds a set of routes under one or several prefixes; the first is the documented one. */
+  mount(routes: Routes, prefixes?: readonly string[]): void;
+  listen(): Promise<void>;
+  drain(timeoutMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+declare module 'node:http' {
+  interface ServerResponse {
+    /** Set for the metrics of the answer. */
+    turnpikeRoute?: RouteTimings;
+  }
+}
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const errorBody: ErrorBody = options.errorBody ?? ((_status, message) => message);
+  const cors = createCors(options.cors ?? {});
+  const mapError = createErrorMapper(errorBody);
+  const { requests } = options.metrics;
+  let connections: Connections | undefined;
+
+  const app: App = fastify({
+    serverFactory: (handler) => {
+      connections = new Connections(handler, options, errorBody);
+      return connections.server;
+    },
+    logger: false,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: createRequestIds(),
+    bodyLimit: options.bodyLimit ?? 1024 * 1024,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 16 * 1024 },
+    return503OnClosing: false,
+    frameworkErrors: mapError,
+    // Refused input is answered on the connection itself; Fastify's own listener has nothing to add.
+    clientErrorHandler: () => {},
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false },
+    },
+  });
+  app.log = options.log;
+  app.setErrorHandler(mapError);
+  app.setNotFoundHandler((request, reply) => {
+    reply.code(404);
+    sendJson(reply, options.notFound === undefined ? errorBody(404, 'Not Found') : options.notFound(request));
+  });
+
+  const timings = new Map<object, RouteTimings>();
+  app.addHook('onRequest', (request, reply, done) => {
+    const log = new RequestLog(options.log, request.id);
+    request.log = log;
+    reply.log = log;
+    reply
+      .header('access-control-allow-origin', '*')
+      .header('access-control-expose-headers', cors.exposed)
+      .header('x-request-id', request.id);
+    const config = request.routeOptions.config;
+    let route = timings.get(config);
+    if (route === undefined) {
+      route = requests.route(request.routeOptions.url ?? 'unknown', request.method);
+      timings.set(config, route);
+    }
+    reply.raw.turnpikeRoute = route;
+    if (cors.preflight(request, reply)) return;
+    done();
+  });
+  app.addHook('onResponse', (_request, reply, done) => {
+    reply.raw.turnpikeRoute?.observe(reply.statusCode, reply.elapsedTime / 1000);
+    done();
+  });
+  if (options.docs !== false) addOpenApi(app, options);
+
+  const server = (): Connections => {
+    if (connections === undefined) throw new Error('the server is made with the app');
+    return connections;
+  };
+  return {
+    app,
+    get url() {
+      return `http://${urlHost(options.host)}:${this.port}`;
+    },
+    get port() {
+      const address = server().server.address();
+      return typeof address === 'object' && address !== null ? address.port : options.port;
+    },
+    mount: (routes, prefixes) => mount(app, routes, prefixes),
+    async listen() {
+      await app.ready();
+      await server()
+        .listen(options.host, options.port)
+        .catch((error: NodeJS.ErrnoException) => {
+          throw listenError(error, options);
+        });
+      options.log.debug({ url: this.url }, 'listening');
+    },
+    drain: (timeoutMs) => server().drain(timeoutMs),
+    async close() {
+      await server().drain(0);
+      await app.close();
+    },
+  };
+}
+
+/** An address that a client can call: wildcards are reached on loopback, IPv6 stands in brackets. */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function listenError(error: NodeJS.ErrnoException, options: HttpServerOptions): Error {
+  const { port, portVariable, host } = options;
+  if (error.code === 'EADDRINUSE') {
+    return new StartupError(`port ${port} is taken: set ${portVariable} to another`);
+  }
+  if (error.code === 'EACCES') {
+    return new StartupError(`port ${port} may not be opened by this user: set ${portVariable} to another`);
+  }
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') {
+    return new StartupError(`this machine has no address ${host}: set HOST to another`);
+  }
+  return error;
+}

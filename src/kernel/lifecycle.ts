@@ -1,0 +1,115 @@
+/**
+ * The program's life: surfaces start in order, a signal drains them and stops them in the opposite order, and
+ * nothing can hold the process for ever. A start that fails half-way stops what was started.
+ */
+import { StartupError } from './errors.ts';
+import type { Logger } from './log.ts';
+import type { Surface } from './surface.ts';
+
+export interface LifecycleOptions {
+  readonly log: Logger;
+  /** SHUTDOWN_DRAIN_TIMEOUT_MS: how long in-flight requests may finish. */
+  readonly drainTimeoutMs: number;
+  /** SHUTDOWN_TIMEOUT_MS: after this the process exits by force. */
+  readonly timeoutMs: number;
+  /** The process, unless a test stands in for it. */
+  readonly host?: Host;
+}
+
+/** What of the process the lifecycle touches. */
+export interface Host {
+  on(signal: Signal, listener: () => void): unknown;
+  off(signal: Signal, listener: () => void): unknown;
+  exit(code: number): void;
+}
+type Signal = 'SIGINT' | 'SIGTERM';
+const signals: readonly Signal[] = ['SIGINT', 'SIGTERM'];
+
+export interface Running {
+  /** Drains and stops; the same promise however often it is called. */
+  stop(): Promise<void>;
+  /** Resolves when everything is stopped, for whatever reason. */
+  readonly stopped: Promise<void>;
+}
+
+/**
+ * Starts the surfaces one after the other. From the first moment SIGTERM and SIGINT are heard: the first drains
+ * and exits with 0, the second exits at once with 1.
+ */
+export async function startSurfaces(
+  surfaces: readonly Surface[],
+  options: LifecycleOptions,
+): Promise<Running> {
+  const { log, drainTimeoutMs, timeoutMs, host = process } = options;
+  const started: Surface[] = [];
+  let stopping: Promise<void> | undefined;
+  const stopped = Promise.withResolvers<void>();
+
+  function stop(): Promise<void> {
+    stopping ??= (async () => {
+      await drainAll(started, drainTimeoutMs, log);
+      await stopAll(started, log);
+      for (const signal of signals) host.off(signal, onSignal);
+      stopped.resolve();
+    })();
+    return stopping;
+  }
+
+  function onSignal(): void {
+    if (stopping !== undefined) {
+      log.warn('second signal: leaving at once');
+      host.exit(1);
+      return;
+    }
+    log.info({ drainTimeoutMs }, 'stopping: no new connections, waiting for requests in flight');
+    const force = setTimeout(() => {
+      log.error({ timeoutMs }, 'not stopped in time: leaving by force');
+      host.exit(1);
+    }, timeoutMs).unref();
+    void stop().then(() => {
+      clearTimeout(force);
+      log.info('stopped');
+      host.exit(0);
+    });
+  }
+
+  for (const signal of signals) host.on(signal, onSignal);
+  for (const surface of surfaces) {
+    if (stopping !== undefined) break;
+    started.push(surface);
+    try {
+      await surface.start();
+      log.debug({ surface: surface.name, url: surface.url }, 'started');
+    } catch (error) {
+      await stop();
+      throw error instanceof StartupError
+        ? error
+        : new Error(`${surface.name} did not start: ${messageOf(error)}`, { cause: error });
+    }
+  }
+  return { stop, stopped: stopped.promise };
+}
+
+/** All at once: the time is one for all, and a request in flight on one surface may need another. */
+async function drainAll(surfaces: readonly Surface[], timeoutMs: number, log: Logger): Promise<void> {
+  await Promise.all(
+    surfaces.map((surface) =>
+      surface.drain(timeoutMs).catch((error: unknown) => {
+        log.error({ err: error, surface: surface.name }, 'drain failed');
+      }),
+    ),
+  );
+}
+
+/** In the opposite order of starting, since later ones stand on earlier ones. */
+async function stopAll(surfaces: readonly Surface[], log: Logger): Promise<void> {
+  for (const surface of surfaces.toReversed()) {
+    await surface.stop().catch((error: unknown) => {
+      log.error({ err: error, surface: surface.name }, 'stop failed');
+    });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

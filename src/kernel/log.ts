@@ -1,0 +1,52 @@
+/**
+ * Structured logging: one JSON object per line, or lines for people (`pretty`). Whatever is handed to a
+ * logger goes through `hideSecrets` first, so a careless `log.error({ request })` leaks nothing.
+ */
+import { pino, stdSerializers } from 'pino';
+import { prettyLine } from './log-pretty.ts';
+import { hideInText, hideSecrets } from './log-secrets.ts';
+
+export type Logger = pino.Logger;
+
+export interface LoggerOptions {
+  /** Which part of the program speaks, for example `payment`. */
+  readonly name: string;
+  readonly level: pino.LevelWithSilent;
+  readonly format: 'json' | 'pretty';
+  /** Where whole lines go; standard error unless given, so that standard output stays the command's. */
+  readonly write?: (line: string) => void;
+}
+
+export function createLogger(options: LoggerOptions): Logger {
+  const out = options.write ?? standardError();
+  const colour = options.write === undefined && process.stderr.isTTY === true;
+  const write =
+    options.format === 'pretty'
+      ? (line: string) => out(prettyLine(hideInText(line), colour))
+      : (line: string) => out(hideInText(line));
+  return pino(
+    {
+      name: options.name,
+      level: options.level,
+      base: { name: options.name },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: {
+        level: (label) => ({ level: label }),
+        bindings: hideSecrets,
+        log: hideSecrets,
+      },
+      serializers: {
+        err: (error: Error) => hideSecrets({ ...stdSerializers.err(error) }),
+      },
+    },
+    { write },
+  );
+}
+
+/** Written at once and in order: a line logged just before the process dies is still seen. */
+function standardError(): (line: string) => void {
+  const destination = pino.destination({ fd: 2, sync: true });
+  return (line) => {
+    destination.write(line);
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * One Prometheus registry per surface. The process's own figures (memory, event loop, garbage collection)
+ * are measured once per process and joined to every surface's text, since surfaces share the process.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { RequestHistogram } from './request-histogram.ts';
+
+export type { Counter, Gauge, Histogram } from 'prom-client';
+
+let processRegistry: Registry | undefined;
+
+export class Metrics {
+  readonly registry: Registry = new Registry();
+  readonly contentType: string = Registry.PROMETHEUS_CONTENT_TYPE;
+  /** Duration of every request by route, method and status; filled by the HTTP server. */
+  readonly requests: RequestHistogram = new RequestHistogram();
+
+  constructor() {
+    this.registry.registerMetric(this.requests);
+  }
+
+  counter<T extends string>(name: string, help: string, labelNames: readonly T[] = []): Counter<T> {
+    return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
+  }
+
+  /** A counter without labels for the hottest paths: adding is one addition on a plain number. */
+  plainCounter(name: string, help: string): PlainCounter {
+    const plain = new PlainCounter();
+    new Counter({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        this.inc(plain.value);
+      },
+    });
+    return plain;
+  }
+
+  gauge<T extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly T[] = [],
+    /** Asked at each scrape instead of being set. */
+    read?: () => number,
+  ): Gauge<T> {
+    const base = { name, help, labelNames: [...labelNames], registers: [this.registry] };
+    if (read === undefined) return new Gauge(base);
+    return new Gauge({
+      ...base,
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  histogram<T extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly T[] = [],
+    buckets?: readonly number[],
+  ): Histogram<T> {
+    return new Histogram({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.registry],
+      ...(buckets === undefined ? {} : { buckets: [...buckets] }),
+    });
+  }
+
+  /** The whole text exposition, process figures first. */
+  async text(): Promise<string> {
+    processRegistry ??= startProcessMetrics();
+    const [ofProcess, ofSurface] = await Promise.all([processRegistry.metrics(), this.registry.metrics()]);
+    return `${ofProcess}\n${ofSurface}`;
+  }
+}
+
+export class PlainCounter {
+  value = 0;
+
+  add(amount = 1): void {
+    this.value += amount;
+  }
+}
+
+function startProcessMetrics(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
