@@ -7,7 +7,7 @@
  * never a short body that looks complete.
  */
 import { read } from 'node:fs';
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Reply } from './app.ts';
 import { BufferPool } from './buffer-pool.ts';
 
@@ -31,8 +31,11 @@ export class ClientGone extends Error {
  */
 export function takeOver(reply: Reply, status: number, headers: OutgoingHttpHeaders): ServerResponse {
   reply.hijack();
-  const set: OutgoingHttpHeaders = { ...reply.getHeaders() };
-  reply.raw.writeHead(status, Object.assign(set, headers));
+  const all: Record<string, OutgoingHttpHeader> = {};
+  for (const [name, value] of [...Object.entries(reply.getHeaders()), ...Object.entries(headers)]) {
+    if (value !== undefined) all[name] = value;
+  }
+  reply.raw.writeHead(status, all);
   return reply.raw;
 }
 
