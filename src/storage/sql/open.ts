@@ -1,0 +1,38 @@
+/** Opens a database of the program: a SQLite file of its own, or a schema of the shared PostgreSQL. */
+import { join } from 'node:path';
+import { openPostgres } from './postgres/open.ts';
+import type { Migration, Sql } from './sql.ts';
+import type { GroupCommitLimits } from './sqlite/group-commit.ts';
+import { openSqlite } from './sqlite/open.ts';
+
+/** What storage tells the operator; a pino logger is one. */
+export interface StorageLog {
+  warn(details: object, message: string): void;
+}
+
+export interface DatabaseOptions {
+  /** `postgres://…`; undefined for SQLite. */
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  /** Names the file (`<dataDir>/<name>.db`) or the PostgreSQL schema. */
+  readonly name: string;
+  /** All migrations of this database, in order; every opener of the same name gives the same list. */
+  readonly migrations: readonly Migration[];
+  readonly log?: StorageLog;
+}
+
+export async function openDatabase(options: DatabaseOptions): Promise<Sql> {
+  const { databaseUrl, dataDir, name, migrations, log } = options;
+  if (!/^[a-z][a-z0-9_-]{0,47}$/.test(name)) throw new Error(`"${name}" cannot name a database`);
+  if (databaseUrl === undefined) return openSqliteFile(join(dataDir, `${name}.db`), migrations);
+  return openPostgres({ url: databaseUrl, schema: name, migrations, ...(log && { log }) });
+}
+
+/** A SQLite file whatever the configuration says: for the local network, which is never shared. */
+export async function openSqliteFile(
+  path: string,
+  migrations: readonly Migration[],
+  limits?: Partial<GroupCommitLimits>,
+): Promise<Sql> {
+  return openSqlite(path, migrations, limits);
+}

@@ -1,0 +1,174 @@
+/** PostgreSQL as a `Sql`, over a pool of connections whose search path is one schema. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool, PoolClient, QueryResult } from 'pg';
+import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../sql.ts';
+import { assertExact } from '../values.ts';
+import { isConnectionFailure, isRetryable, translated } from './errors.ts';
+import { numbered, prepare } from './placeholders.ts';
+
+const maxAttempts = 10;
+const rowsPerFetch = 256;
+
+type Queryable = Pick<PoolClient, 'query'>;
+
+export class PostgresDatabase implements Sql {
+  readonly engine = 'postgres';
+  readonly forUpdate = 'FOR UPDATE';
+  readonly #pool: Pool;
+  #closing: Promise<void> | undefined;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async all<T>(text: string, ...values: SqlValue[]): Promise<T[]> {
+    return this.#alone(async (client) => (await query<T>(client, text, values)).rows);
+  }
+
+  async get<T>(text: string, ...values: SqlValue[]): Promise<T | undefined> {
+    return this.#alone(async (client) => (await query<T>(client, text, values)).rows[0]);
+  }
+
+  async run(text: string, ...values: SqlValue[]): Promise<number> {
+    return this.#alone(async (client) => (await query(client, text, values)).rowCount ?? 0);
+  }
+
+  transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
+    return retried(() => this.#connected((client) => inTransaction(client, work)));
+  }
+
+  async *stream<T>(text: string, ...values: SqlValue[]): AsyncGenerator<T> {
+    const client = await this.#client();
+    let failure: unknown = new DatabaseUnavailable('the stream was not read to its end');
+    try {
+      await client.query('BEGIN READ ONLY');
+      await client.query(`DECLARE rows NO SCROLL CURSOR FOR ${numbered(text)}`, values);
+      for (;;) {
+        const { rows } = await client.query(`FETCH ${rowsPerFetch} FROM rows`);
+        yield* rows as T[];
+        if (rows.length < rowsPerFetch) break;
+      }
+      await client.query('COMMIT');
+      failure = undefined;
+    } catch (error) {
+      failure = translated(error);
+      throw failure;
+    } finally {
+      // A stream left early ends its transaction with its connection, which needs no answer to wait for.
+      client.release(failure !== undefined);
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#pool.end();
+    return this.#closing;
+  }
+
+  /** One statement that is a transaction by itself; a deadlock victim is tried again. */
+  #alone<T>(step: (client: Queryable) => Promise<T>): Promise<T> {
+    return retried(() => this.#connected(step));
+  }
+
+  async #connected<T>(use: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#client();
+    let broken = false;
+    try {
+      return await use(client);
+    } catch (error) {
+      const known = translated(error);
+      broken = isConnectionFailure(known);
+      throw known;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async #client(): Promise<PoolClient> {
+    if (this.#closing !== undefined) throw new DatabaseUnavailable('the database is closed');
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+}
+
+async function query<T>(
+  client: Queryable,
+  statement: string,
+  values: SqlValue[],
+): Promise<QueryResult & { rows: T[] }> {
+  for (const value of values) assertExact(value);
+  const { text, name } = prepare(statement);
+  return client.query({ text, values, ...(name !== undefined && { name }) });
+}
+
+async function retried<T>(step: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await step();
+    } catch (error) {
+      if (!isRetryable(error) || attempt === maxAttempts) throw error;
+      await sleep(2 ** attempt * Math.random());
+    }
+  }
+}
+
+async function inTransaction<T>(client: PoolClient, work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
+  await client.query('BEGIN');
+  const tx = new PostgresTransaction(client);
+  let value: T;
+  try {
+    value = await work(tx);
+    if (tx.failure !== undefined) throw tx.failure;
+  } catch (error) {
+    tx.end();
+    await client.query('ROLLBACK');
+    // A work that wrapped a failed statement's error must not hide that it may be tried again.
+    throw isRetryable(tx.failure) ? tx.failure : error;
+  }
+  tx.end();
+  await client.query('COMMIT');
+  return value;
+}
+
+/** What a work sees of its connection, until the work ends. */
+class PostgresTransaction implements SqlExecutor {
+  readonly engine = 'postgres';
+  readonly forUpdate = 'FOR UPDATE';
+  readonly #client: PoolClient;
+  #open = true;
+  /** A failed statement fails its transaction, also when the work would carry on. */
+  failure: unknown;
+
+  constructor(client: PoolClient) {
+    this.#client = client;
+  }
+
+  async all<T>(text: string, ...values: SqlValue[]): Promise<T[]> {
+    return (await this.#query<T>(text, values)).rows;
+  }
+
+  async get<T>(text: string, ...values: SqlValue[]): Promise<T | undefined> {
+    return (await this.#query<T>(text, values)).rows[0];
+  }
+
+  async run(text: string, ...values: SqlValue[]): Promise<number> {
+    return (await this.#query(text, values)).rowCount ?? 0;
+  }
+
+  end(): void {
+    this.#open = false;
+  }
+
+  async #query<T>(text: string, values: SqlValue[]): Promise<QueryResult & { rows: T[] }> {
+    if (!this.#open) throw new Error('a statement came after the end of its transaction');
+    if (this.failure !== undefined) throw this.failure;
+    try {
+      return await query<T>(this.#client, text, values);
+    } catch (error) {
+      this.failure = translated(error);
+      throw this.failure;
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/** PostgreSQL's failures in the words of `sql.ts`. Codes: PostgreSQL manual, appendix A. */
+import { DatabaseError } from 'pg';
+import { DatabaseUnavailable, UniqueViolation } from '../sql.ts';
+
+const uniqueViolation = '23505';
+/** Rolled back for others' sake: the same work may well succeed now. */
+const retryable = new Set(['40001', '40P01']);
+/**
+ * Classes 08 connection, 53 resources, 57 operator intervention (shutdown, cancelled by time-out), 58 system;
+ * a read-only server is a standby; 25P03 is our own time-out for a transaction that idles.
+ */
+const unavailable = /^(?:08|53|57|58)|^25006$|^25P03$/;
+
+export function isRetryable(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code !== undefined && retryable.has(error.code);
+}
+
+/** A connection after such an error is not fit for another use. */
+export function isConnectionFailure(error: unknown): boolean {
+  return error instanceof DatabaseUnavailable;
+}
+
+export function translated(error: unknown): unknown {
+  if (error instanceof DatabaseError) {
+    const code = error.code ?? '';
+    if (code === uniqueViolation) return new UniqueViolation(error.message, { cause: error });
+    if (unavailable.test(code)) return new DatabaseUnavailable(error.message, { cause: error });
+    return error;
+  }
+  if (error instanceof Error && isNetworkFailure(error)) {
+    return new DatabaseUnavailable(`PostgreSQL cannot be reached: ${error.message}`, { cause: error });
+  }
+  return error;
+}
+
+/** System errors carry a code such as ECONNREFUSED; the client's own have only their words. */
+function isNetworkFailure(error: Error): boolean {
+  if ('code' in error && typeof error.code === 'string' && /^(?:E[A-Z]+|CERT_|ERR_TLS)/.test(error.code)) {
+    return !error.code.startsWith('ERR_INVALID');
+  }
+  return /connection|timeout|terminat|closed|pool|read ETIMEDOUT/i.test(error.message);
+}

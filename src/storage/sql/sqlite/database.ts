@@ -1,0 +1,104 @@
+/**
+ * SQLite as a `Sql`: one connection writes, one reads, one more per open stream.
+ *
+ * Reads run at once on the reader's connection, which sees committed rows only; when a commit is not yet on
+ * disk, the answer waits for it (see `wal-sync.ts`). Writes go through the group commit. Several processes
+ * may share the file: each waits for the write lock without blocking its thread.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../sql.ts';
+import { SqliteConnection } from './connection.ts';
+import { defaultLimits, GroupCommit, type GroupCommitLimits } from './group-commit.ts';
+import { isQuery } from './statement.ts';
+import { WalSync } from './wal-sync.ts';
+
+const readBusyTimeoutMs = 2_000;
+const maxStreams = 32;
+/** A stream lets the event loop turn after so many rows. */
+const rowsPerTurn = 256;
+
+export class SqliteDatabase implements Sql {
+  readonly engine = 'sqlite';
+  readonly forUpdate = '';
+  readonly #path: string;
+  readonly #writer: SqliteConnection;
+  readonly #reader: SqliteConnection;
+  readonly #sync: WalSync;
+  readonly #commits: GroupCommit;
+  readonly #streams = new Set<SqliteConnection>();
+  #closing: Promise<void> | undefined;
+
+  /** Takes over `writer`, which has migrated the file. */
+  constructor(path: string, writer: SqliteConnection, limits: Partial<GroupCommitLimits> = {}) {
+    this.#path = path;
+    this.#writer = writer;
+    this.#reader = new SqliteConnection(path, { readOnly: true, busyTimeoutMs: readBusyTimeoutMs });
+    this.#sync = new WalSync(path);
+    this.#commits = new GroupCommit(writer, this.#sync, { ...defaultLimits, ...limits });
+  }
+
+  async all<T>(text: string, ...values: SqlValue[]): Promise<T[]> {
+    if (!isQuery(text)) return this.#commits.submit((tx) => tx.all<T>(text, ...values));
+    this.#assertOpen();
+    const rows = this.#reader.all<T>(text, values);
+    if (this.#sync.pending) await this.#sync.flushed();
+    return rows;
+  }
+
+  async get<T>(text: string, ...values: SqlValue[]): Promise<T | undefined> {
+    if (!isQuery(text)) return this.#commits.submit((tx) => tx.get<T>(text, ...values));
+    this.#assertOpen();
+    const row = this.#reader.get<T>(text, values);
+    if (this.#sync.pending) await this.#sync.flushed();
+    return row;
+  }
+
+  async run(text: string, ...values: SqlValue[]): Promise<number> {
+    return this.#commits.submit((tx) => tx.run(text, ...values));
+  }
+
+  async transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
+    return this.#commits.submit(work);
+  }
+
+  async *stream<T>(text: string, ...values: SqlValue[]): AsyncGenerator<T> {
+    this.#assertOpen();
+    if (!isQuery(text)) throw new Error('only a query can be streamed');
+    if (this.#streams.size >= maxStreams) throw new DatabaseUnavailable('too many open streams');
+    // A connection of its own: the snapshot it holds open must not age the reads of others.
+    const connection = new SqliteConnection(this.#path, { readOnly: true, busyTimeoutMs: readBusyTimeoutMs });
+    this.#streams.add(connection);
+    try {
+      let count = 0;
+      for (const row of connection.iterate<T>(text, values)) {
+        if (this.#sync.pending) await this.#sync.flushed();
+        yield row;
+        count += 1;
+        if (count % rowsPerTurn === 0) {
+          await nextTurn();
+          this.#assertOpen();
+        }
+      }
+    } finally {
+      if (this.#streams.delete(connection)) connection.close();
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#commits.close();
+    for (const stream of this.#streams) stream.close();
+    this.#streams.clear();
+    this.#reader.close();
+    this.#sync.close();
+    this.#writer.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new DatabaseUnavailable('the database is closed');
+  }
+}

@@ -1,0 +1,284 @@
+/**
+ * The one writer of a SQLite database: transactions that wait at the same time share one BEGIN IMMEDIATE,
+ * one COMMIT and one sync. Each runs alone in turn; one that throws is rolled back alone, by a savepoint.
+ *
+ * A batch ends when nobody waits or when it has had its share of the event loop; its answers go out when it
+ * is durable, while the next batch already runs.
+ */
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseUnavailable, type SqlExecutor, type SqlValue } from '../sql.ts';
+import { isBusy, type SqliteConnection } from './connection.ts';
+import { isQuery } from './statement.ts';
+import type { WalSync } from './wal-sync.ts';
+
+export interface GroupCommitLimits {
+  /** Transactions that may wait; one more is refused. */
+  readonly maxQueued: number;
+  readonly maxBatch: number;
+  /** A batch that has run this long commits, so that the event loop gets its turn. */
+  readonly batchMs: number;
+  /** How long other processes may keep the write lock before a batch is refused. */
+  readonly lockMs: number;
+  /** How long a work may await something that is not a statement of its own. */
+  readonly foreignWaitMs: number;
+}
+
+export const defaultLimits: GroupCommitLimits = {
+  maxQueued: 100_000,
+  maxBatch: 256,
+  batchMs: 8,
+  lockMs: 10_000,
+  foreignWaitMs: 1_000,
+};
+
+interface Job {
+  readonly work: (tx: SqlExecutor) => unknown;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Outcome = { readonly job: Job } & ({ readonly value: unknown } | { readonly error: unknown });
+
+export class GroupCommit {
+  readonly #connection: SqliteConnection;
+  readonly #sync: WalSync;
+  readonly #limits: GroupCommitLimits;
+  readonly #answering = new Set<Promise<void>>();
+  #queue: Job[] = [];
+  #head = 0;
+  #running: Promise<void> | undefined;
+  #closed = false;
+  #othersVersion: number | undefined;
+
+  constructor(connection: SqliteConnection, sync: WalSync, limits: GroupCommitLimits) {
+    this.#connection = connection;
+    this.#sync = sync;
+    this.#limits = limits;
+  }
+
+  submit<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#closed) {
+        reject(new DatabaseUnavailable('the database is closed'));
+      } else if (this.#queue.length - this.#head >= this.#limits.maxQueued) {
+        reject(new DatabaseUnavailable('too many transactions are waiting'));
+      } else {
+        this.#queue.push({ work, resolve, reject });
+        this.#running ??= this.#drain();
+      }
+    });
+  }
+
+  /** Refuses new transactions and waits until those accepted are answered. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+    await Promise.all(this.#answering);
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#head < this.#queue.length) {
+      // Everything that this turn of the event loop asks for joins the batch.
+      await nextTurn();
+      await this.#batch(() => this.#queue[this.#head++]);
+      if (this.#head >= this.#queue.length || this.#head > 4_096) {
+        this.#queue = this.#queue.slice(this.#head);
+        this.#head = 0;
+      }
+    }
+    this.#running = undefined;
+  }
+
+  /** Runs the jobs that `next` hands out, as many as a batch may hold, and sees to their answers. */
+  async #batch(next: () => Job | undefined): Promise<void> {
+    const outcomes: Outcome[] = [];
+    try {
+      await this.#begin();
+    } catch (error) {
+      for (let job = next(); job !== undefined; job = next()) outcomes.push({ job, error });
+      this.#answer(outcomes);
+      return;
+    }
+    const stopAt = performance.now() + this.#limits.batchMs;
+    let wrote = false;
+    let open = true;
+    while (open && outcomes.length < this.#limits.maxBatch && performance.now() < stopAt) {
+      const job = next();
+      if (job === undefined) break;
+      const tx = new SqliteTransaction(this.#connection, wrote);
+      const outcome = await this.#perform(job, tx);
+      outcomes.push(outcome);
+      if ('error' in outcome) open = tx.undo();
+      else wrote = tx.keep() || wrote;
+    }
+    if (!open && wrote) {
+      // The engine gave up on the whole transaction (disk full, I/O error): so do all that shared it.
+      const cause = outcomes.at(-1);
+      const error = new DatabaseUnavailable('the transaction was rolled back', {
+        cause: cause !== undefined && 'error' in cause ? cause.error : undefined,
+      });
+      this.#answer(outcomes.map(({ job }) => ({ job, error })));
+      return;
+    }
+    if (open && !(await this.#commit(outcomes, wrote))) return;
+    this.#answer(outcomes);
+  }
+
+  /** False when the commit failed and the jobs were answered, or run again, by other means. */
+  async #commit(outcomes: readonly Outcome[], wrote: boolean): Promise<boolean> {
+    try {
+      this.#connection.run('COMMIT', []);
+    } catch (error) {
+      if (this.#connection.inTransaction) this.#connection.run('ROLLBACK', []);
+      if (outcomes.length > 1 && !(error instanceof DatabaseUnavailable)) {
+        // A constraint deferred to COMMIT: only the job that broke it may fail, so each commits alone.
+        for (const { job } of outcomes) await this.#batch(once(job));
+      } else {
+        this.#answer(outcomes.map(({ job }) => ({ job, error })));
+      }
+      return false;
+    }
+    if (wrote) this.#sync.committed();
+    return true;
+  }
+
+  /** Takes the write lock, waiting for other processes without blocking the thread. */
+  async #begin(): Promise<void> {
+    const giveUpAt = performance.now() + this.#limits.lockMs;
+    for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+      try {
+        this.#connection.run('BEGIN IMMEDIATE', []);
+        break;
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > giveUpAt) throw error;
+        await sleep(pause * (0.5 + Math.random()));
+      }
+    }
+    // Rows that another process committed may not be durable yet, and this batch may act on them.
+    const version = this.#connection.get<{ data_version: number }>('PRAGMA data_version', [])?.data_version;
+    if (version !== this.#othersVersion) {
+      if (this.#othersVersion !== undefined) this.#sync.committed();
+      this.#othersVersion = version;
+    }
+  }
+
+  /** A work whose statements are its own finishes within this turn; one that awaits more is cut off. */
+  #perform(job: Job, tx: SqliteTransaction): Promise<Outcome> {
+    return new Promise((settle) => {
+      const { foreignWaitMs } = this.#limits;
+      const cutOff = setTimeout(() => {
+        settle({
+          job,
+          error: new Error(
+            `a transaction awaited something other than its own statements for ${foreignWaitMs} ms`,
+          ),
+        });
+      }, foreignWaitMs);
+      const finish = (outcome: Outcome): void => {
+        clearTimeout(cutOff);
+        settle(outcome);
+      };
+      invoke(job.work, tx).then(
+        (value) => finish(tx.failure === undefined ? { job, value } : { job, error: tx.failure }),
+        (error: unknown) => finish({ job, error }),
+      );
+    });
+  }
+
+  /** Tells every caller how it went, once all that it may have seen is durable. */
+  #answer(outcomes: readonly Outcome[]): void {
+    const answered = this.#sync.flushed().then(
+      () => {
+        for (const outcome of outcomes) {
+          if ('error' in outcome) outcome.job.reject(outcome.error);
+          else outcome.job.resolve(outcome.value as never);
+        }
+      },
+      (error: unknown) => {
+        for (const { job } of outcomes) job.reject(error);
+      },
+    );
+    this.#answering.add(answered);
+    void answered.then(() => this.#answering.delete(answered));
+  }
+}
+
+/** What a work sees of the writer's connection, until the work ends. */
+class SqliteTransaction implements SqlExecutor {
+  readonly engine = 'sqlite';
+  readonly forUpdate = '';
+  readonly #connection: SqliteConnection;
+  /** Others wrote before in the same batch, so that undoing needs a savepoint. */
+  readonly #shared: boolean;
+  #open = true;
+  #wrote = false;
+  failure: unknown;
+
+  constructor(connection: SqliteConnection, shared: boolean) {
+    this.#connection = connection;
+    this.#shared = shared;
+  }
+
+  async all<T>(text: string, ...values: SqlValue[]): Promise<T[]> {
+    return this.#step(text, () => this.#connection.all<T>(text, values));
+  }
+
+  async get<T>(text: string, ...values: SqlValue[]): Promise<T | undefined> {
+    return this.#step(text, () => this.#connection.get<T>(text, values));
+  }
+
+  async run(text: string, ...values: SqlValue[]): Promise<number> {
+    return this.#step(text, () => this.#connection.run(text, values));
+  }
+
+  /** Ends the work and keeps what it wrote; answers whether it wrote. */
+  keep(): boolean {
+    this.#open = false;
+    if (this.#wrote && this.#shared) this.#connection.run('RELEASE work', []);
+    return this.#wrote;
+  }
+
+  /** Ends the work and undoes what it wrote; false when that ended the batch's transaction. */
+  undo(): boolean {
+    this.#open = false;
+    if (!this.#connection.inTransaction) return false;
+    if (!this.#wrote) return true;
+    if (this.#shared) {
+      this.#connection.run('ROLLBACK TO work', []);
+      this.#connection.run('RELEASE work', []);
+      return true;
+    }
+    this.#connection.run('ROLLBACK', []);
+    return false;
+  }
+
+  /** A failed statement fails its transaction, as in PostgreSQL, also when the work would carry on. */
+  #step<T>(text: string, step: () => T): T {
+    if (!this.#open) throw new Error('a statement came after the end of its transaction');
+    if (this.failure !== undefined) throw this.failure;
+    try {
+      if (!this.#wrote && !isQuery(text)) {
+        if (this.#shared) this.#connection.run('SAVEPOINT work', []);
+        this.#wrote = true;
+      }
+      return step();
+    } catch (error) {
+      this.failure = error;
+      throw error;
+    }
+  }
+}
+
+/** A work that throws before it awaits anything is no different from one that rejects. */
+async function invoke(work: Job['work'], tx: SqlExecutor): Promise<unknown> {
+  return await work(tx);
+}
+
+function once(job: Job): () => Job | undefined {
+  let next: Job | undefined = job;
+  return () => {
+    const handed = next;
+    next = undefined;
+    return handed;
+  };
+}

@@ -1,0 +1,69 @@
+/** Opens a SQLite file: makes it, sets it up for durable shared use, brings its schema up to date. */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { StartupError } from '../../../kernel/errors.ts';
+import {
+  type AppliedMigration,
+  checksum,
+  migrationsTable,
+  outstanding,
+  statementsFor,
+} from '../migrations.ts';
+import type { Migration } from '../sql.ts';
+import { SqliteConnection } from './connection.ts';
+import { SqliteDatabase } from './database.ts';
+import type { GroupCommitLimits } from './group-commit.ts';
+import { syncFolder } from './wal-sync.ts';
+
+/** Others may be migrating or recovering the same file: an opening process waits for them. */
+const openBusyTimeoutMs = 20_000;
+
+export function openSqlite(
+  path: string,
+  migrations: readonly Migration[],
+  limits?: Partial<GroupCommitLimits>,
+): SqliteDatabase {
+  const folder = dirname(path);
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw new StartupError(`cannot make the folder ${folder}`, { cause: error });
+  }
+  const writer = new SqliteConnection(path, { readOnly: false, busyTimeoutMs: openBusyTimeoutMs });
+  try {
+    writer.execute('PRAGMA journal_mode = WAL');
+    writer.execute('PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864');
+    migrate(path, writer, migrations);
+    syncFolder(folder);
+    writer.execute('PRAGMA busy_timeout = 0');
+    return new SqliteDatabase(path, writer, limits);
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+}
+
+/** Each migration in a transaction of its own that first looks what another process may have done. */
+function migrate(path: string, connection: SqliteConnection, migrations: readonly Migration[]): void {
+  for (;;) {
+    connection.execute('BEGIN IMMEDIATE');
+    try {
+      connection.execute(migrationsTable);
+      const applied = connection.all<AppliedMigration>('SELECT id, checksum FROM schema_migrations', []);
+      const migration = outstanding(path, migrations, applied)[0];
+      if (migration !== undefined) {
+        connection.execute(statementsFor('sqlite', migration));
+        connection.run('INSERT INTO schema_migrations (id, checksum, applied_at) VALUES (?, ?, ?)', [
+          migration.id,
+          checksum(migration),
+          new Date().toISOString(),
+        ]);
+      }
+      connection.execute('COMMIT');
+      if (migration === undefined) return;
+    } catch (error) {
+      if (connection.inTransaction) connection.execute('ROLLBACK');
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Runs a suite on both engines. SQLite always; PostgreSQL when TEST_DATABASE_URL names one, else a skipped
+ * test says so.
+ *
+ *     forEachEngine((engine, open) => {
+ *       it('keeps accounts', async () => {
+ *         const sql = await open(migrations);   // fresh and empty; closed and removed after the test
+ *         …
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, it } from 'node:test';
+import pg from 'pg';
+import { openDatabase } from './open.ts';
+import type { Migration, Sql } from './sql.ts';
+
+/** Opens a fresh database. The same `name` within one test opens the same database again. */
+export type OpenForTest = (migrations: readonly Migration[], name?: string) => Promise<Sql>;
+
+export function forEachEngine(suite: (engine: Sql['engine'], open: OpenForTest) => void): void {
+  describe('on SQLite', () => {
+    let folder: string | undefined;
+    const opened: Sql[] = [];
+    afterEach(async () => {
+      for (const sql of opened.splice(0)) await sql.close();
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      folder = undefined;
+    });
+    suite('sqlite', async (migrations, name = `db${randomBytes(4).toString('hex')}`) => {
+      folder ??= mkdtempSync(join(tmpdir(), 'turnpike-sqlite-'));
+      const sql = await openDatabase({ databaseUrl: undefined, dataDir: folder, name, migrations });
+      opened.push(sql);
+      return sql;
+    });
+  });
+
+  const databaseUrl = process.env.TEST_DATABASE_URL;
+  if (databaseUrl === undefined) {
+    it('on PostgreSQL', {
+      skip: 'SKIPPED: needs TEST_DATABASE_URL; `npm run test:servers` runs it',
+    }, () => {});
+    return;
+  }
+  describe('on PostgreSQL', () => {
+    let prefix = newPrefix();
+    const opened: Sql[] = [];
+    const schemas = new Set<string>();
+    afterEach(async () => {
+      for (const sql of opened.splice(0)) await sql.close();
+      await dropSchemas(databaseUrl, schemas);
+      schemas.clear();
+      prefix = newPrefix();
+    });
+    suite('postgres', async (migrations, name = `db${randomBytes(4).toString('hex')}`) => {
+      const schema = `${prefix}_${name}`;
+      schemas.add(schema);
+      const sql = await openDatabase({ databaseUrl, dataDir: '', name: schema, migrations });
+      opened.push(sql);
+      return sql;
+    });
+  });
+}
+
+function newPrefix(): string {
+  return `test_${randomBytes(6).toString('hex')}`;
+}
+
+async function dropSchemas(databaseUrl: string, schemas: Iterable<string>): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    for (const schema of schemas) await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+  } finally {
+    await client.end();
+  }
+}
