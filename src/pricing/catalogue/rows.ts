@@ -1,0 +1,224 @@
+/** The catalogue's rows: what operators may add to prices, and how they are kept. */
+import { randomUUID } from 'node:crypto';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { isPositive, parseDecimal } from '../decimal.ts';
+import type { AdjustmentRow, Operator } from '../quotes/adjust.ts';
+import type { UploadRow } from '../quotes/bytes.ts';
+import type { DiscountRow } from '../quotes/fiat.ts';
+
+export type Exclusivity = 'inclusive' | 'exclusive' | 'inclusive_kyve';
+export type TargetGroup = 'all' | 'new' | 'existing';
+
+interface Timed {
+  readonly priority: number;
+  readonly startsAt: number;
+  /** Undefined: open. */
+  readonly endsAt: number | undefined;
+}
+
+export interface UploadAdjustment extends UploadRow, Timed {
+  readonly kind: 'upload';
+  readonly limitIntervalMs: number;
+}
+
+export interface PaymentAdjustment extends AdjustmentRow, Timed {
+  readonly kind: 'payment';
+  readonly exclusivity: Exclusivity;
+}
+
+export interface PromoCode extends AdjustmentRow, DiscountRow, Timed {
+  readonly kind: 'promo';
+  readonly promoCode: string;
+  readonly exclusivity: Exclusivity;
+  readonly targetGroup: TargetGroup;
+  /** 0 = unlimited. */
+  readonly maxUses: number;
+  /** US cents; 0 = none. */
+  readonly minimumPayment: number;
+}
+
+export type CatalogueRow = UploadAdjustment | PaymentAdjustment | PromoCode;
+
+/** What an operator writes; everything left out has the default of its field. */
+export interface NewRow {
+  readonly kind: CatalogueRow['kind'];
+  readonly name: string;
+  readonly description?: string;
+  readonly operator: Operator;
+  readonly magnitude: string;
+  readonly priority?: number;
+  readonly startsAt?: number;
+  readonly endsAt?: number;
+  readonly exclusivity?: Exclusivity;
+  readonly byteCountThreshold?: number;
+  readonly wincLimitation?: bigint;
+  readonly limitIntervalMs?: number;
+  readonly code?: string;
+  readonly targetGroup?: TargetGroup;
+  readonly maxUses?: number;
+  readonly minimumPayment?: number;
+  readonly maximumDiscount?: number;
+}
+
+/** What is wrong with a new row, as a sentence. */
+export class InvalidRow extends Error {
+  override readonly name = 'InvalidRow';
+}
+
+const DAY_MS = 86_400_000;
+
+interface StoredRow {
+  readonly id: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly description: string;
+  readonly operator: string;
+  readonly magnitude: string;
+  readonly priority: number;
+  readonly starts_at: number;
+  readonly ends_at: number | null;
+  readonly exclusivity: string | null;
+  readonly byte_threshold: number;
+  readonly winc_limit: string;
+  readonly limit_interval_ms: number;
+  readonly code: string | null;
+  readonly target_group: string | null;
+  readonly max_uses: number;
+  readonly minimum_payment: number;
+  readonly maximum_discount: number;
+}
+
+export async function addRow(sql: SqlExecutor, row: NewRow, now: number): Promise<string> {
+  check(row);
+  const id = randomUUID();
+  await sql.run(
+    `INSERT INTO pricing_catalogue (id, kind, name, description, operator, magnitude, priority, starts_at,
+       ends_at, exclusivity, byte_threshold, winc_limit, limit_interval_ms, code, target_group, max_uses,
+       minimum_payment, maximum_discount)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    id,
+    row.kind,
+    row.name,
+    row.description ?? '',
+    row.operator,
+    row.magnitude,
+    row.priority ?? 500,
+    row.startsAt ?? now,
+    row.endsAt ?? null,
+    row.kind === 'upload' ? null : (row.exclusivity ?? 'exclusive'),
+    row.byteCountThreshold ?? 0,
+    (row.wincLimitation ?? 0n).toString(),
+    row.limitIntervalMs ?? DAY_MS,
+    row.code ?? null,
+    row.kind === 'promo' ? (row.targetGroup ?? 'all') : null,
+    row.maxUses ?? 0,
+    row.minimumPayment ?? 0,
+    row.maximumDiscount ?? 0,
+  );
+  return id;
+}
+
+/** Ends a row or every row of a promo code; answers how many were open. */
+export async function endRows(sql: SqlExecutor, idOrCode: string, now: number): Promise<number> {
+  return sql.run(
+    'UPDATE pricing_catalogue SET ends_at = ? WHERE (id = ? OR code = ?) AND (ends_at IS NULL OR ends_at > ?)',
+    now,
+    idOrCode,
+    idOrCode,
+    now,
+  );
+}
+
+export async function allRows(sql: SqlExecutor): Promise<CatalogueRow[]> {
+  const rows = await sql.all<StoredRow>('SELECT * FROM pricing_catalogue ORDER BY priority, starts_at, id');
+  return rows.map(readRow);
+}
+
+/** The row of a code that counts: of those begun, the latest. */
+export async function promoRow(sql: SqlExecutor, code: string, now: number): Promise<PromoCode | undefined> {
+  const row = await sql.get<StoredRow>(
+    `SELECT * FROM pricing_catalogue WHERE code = ? AND kind = 'promo' AND starts_at <= ?
+     ORDER BY starts_at DESC, id LIMIT 1`,
+    code,
+    now,
+  );
+  return asPromo(row);
+}
+
+export async function promoById(sql: SqlExecutor, id: string): Promise<PromoCode | undefined> {
+  return asPromo(await sql.get<StoredRow>('SELECT * FROM pricing_catalogue WHERE id = ?', id));
+}
+
+function asPromo(row: StoredRow | undefined): PromoCode | undefined {
+  const promo = row === undefined ? undefined : readRow(row);
+  return promo?.kind === 'promo' ? promo : undefined;
+}
+
+export const isActive = (row: Timed, now: number): boolean =>
+  row.startsAt <= now && (row.endsAt === undefined || now < row.endsAt);
+
+function readRow(row: StoredRow): CatalogueRow {
+  const magnitude = parseDecimal(row.magnitude);
+  if (magnitude === undefined) throw new Error(`catalogue row ${row.id} has magnitude ${row.magnitude}`);
+  const common = {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    operator: row.operator === 'add' ? ('add' as const) : ('multiply' as const),
+    magnitude,
+    magnitudeText: row.magnitude,
+    priority: row.priority,
+    startsAt: row.starts_at,
+    endsAt: row.ends_at ?? undefined,
+  };
+  if (row.kind === 'upload') {
+    return {
+      ...common,
+      kind: 'upload',
+      byteCountThreshold: row.byte_threshold,
+      wincLimitation: BigInt(row.winc_limit),
+      limitIntervalMs: row.limit_interval_ms,
+    };
+  }
+  const exclusivity = exclusivityOf(row.exclusivity);
+  if (row.kind === 'payment') return { ...common, kind: 'payment', exclusivity };
+  return {
+    ...common,
+    kind: 'promo',
+    exclusivity,
+    promoCode: row.code ?? '',
+    targetGroup: row.target_group === 'new' || row.target_group === 'existing' ? row.target_group : 'all',
+    maxUses: row.max_uses,
+    minimumPayment: row.minimum_payment,
+    maximumDiscount: BigInt(row.maximum_discount),
+  };
+}
+
+const exclusivityOf = (text: string | null): Exclusivity =>
+  text === 'inclusive' || text === 'inclusive_kyve' ? text : 'exclusive';
+
+function check(row: NewRow): void {
+  const magnitude = parseDecimal(row.magnitude);
+  if (magnitude === undefined || row.magnitude.length > 40)
+    throw new InvalidRow('the magnitude must be a decimal number');
+  if (row.operator === 'multiply' && !isPositive(magnitude) && magnitude.digits !== 0n) {
+    throw new InvalidRow('a multiplier must not be negative');
+  }
+  if (row.operator === 'multiply' && magnitude.digits === 0n && row.exclusivity !== 'exclusive') {
+    throw new InvalidRow('a fee that leaves nothing is not a fee');
+  }
+  if (row.name === '' || row.name.length > 100)
+    throw new InvalidRow('the name must have 1 to 100 characters');
+  if (row.kind === 'promo' && !/^[A-Za-z0-9_.-]{1,64}$/.test(row.code ?? '')) {
+    throw new InvalidRow('a promo code has 1 to 64 letters, digits, dots, dashes or underscores');
+  }
+  if (row.kind !== 'promo' && row.code !== undefined) throw new InvalidRow('only a promo has a code');
+  if (row.endsAt !== undefined && row.startsAt !== undefined && row.endsAt <= row.startsAt) {
+    throw new InvalidRow('it must end after it starts');
+  }
+  const amounts = [row.byteCountThreshold, row.maxUses, row.minimumPayment, row.maximumDiscount];
+  if (amounts.some((amount) => amount !== undefined && !(Number.isSafeInteger(amount) && amount >= 0))) {
+    throw new InvalidRow('thresholds, limits and amounts are whole numbers of at least 0');
+  }
+  if ((row.wincLimitation ?? 0n) < 0n) throw new InvalidRow('the winc limitation must not be negative');
+}

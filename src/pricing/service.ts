@@ -1,0 +1,274 @@
+/** `Pricing` put together: oracles and catalogue in memory, the arithmetic of `quotes/` between them. */
+import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
+import { judgePromoCodes, type PromoJudge, promoUses } from './catalogue/promo.ts';
+import { allRows, type CatalogueRow, isActive, type PaymentAdjustment } from './catalogue/rows.ts';
+import { sparedBy } from './catalogue/upload-uses.ts';
+import { currencyFacts } from './currencies.ts';
+import { type Decimal, decimal, toNumber } from './decimal.ts';
+import { Oracle } from './oracle.ts';
+import {
+  type BytesQuote,
+  type Currency,
+  type CurrencyLimits,
+  currencies,
+  type FiatQuote,
+  type GibibyteRates,
+  type NetworkPriceSource,
+  type Pricing,
+  type PromoContext,
+  type PurchaseQuote,
+  type RateSource,
+  type RateTable,
+  type Token,
+  type TokenQuote,
+  WINC_PER_CREDIT,
+  type Winc,
+  winc,
+} from './pricing.ts';
+import { adjustUpload, itemSurcharge, networkPrice } from './quotes/bytes.ts';
+import {
+  chargeFees,
+  type DiscountRow,
+  discount,
+  type FiatPrices,
+  fiatOfWinc,
+  wincOfFiat,
+  withFees,
+} from './quotes/fiat.ts';
+import { limitsOf } from './quotes/limits.ts';
+import { chargeTokenFees, usdcOfWinc, usdOfToken, wincOfToken, wincOfUsdc } from './quotes/token.ts';
+
+export interface PricingOptions {
+  /** The `ledger` database, which holds the catalogue. */
+  readonly sql: Sql;
+  readonly rates: RateSource;
+  readonly network: NetworkPriceSource;
+  /** Whether a payment was ever credited to the wallet (the ledger knows). */
+  readonly hasPaid: (executor: SqlExecutor, address: string) => Promise<boolean>;
+  readonly ratesFreshMs: number;
+  readonly ratesUsableMs: number;
+  readonly networkFreshMs: number;
+  readonly networkUsableMs: number;
+  readonly catalogueFreshMs: number;
+  /** US dollars per data item, decimal text. */
+  readonly usdPerItem: string;
+  /** Fees that hold without any catalogue row. */
+  readonly fees: readonly PaymentAdjustment[];
+  readonly tokensWithoutFees: readonly string[];
+  readonly now?: () => number;
+  onOracleFailure?(oracle: string, error: unknown): void;
+}
+
+const GIBIBYTE = 2 ** 30;
+
+export function createPricing(options: PricingOptions): Pricing {
+  return new PricingService(options);
+}
+
+class PricingService implements Pricing {
+  readonly #options: PricingOptions;
+  readonly #rates: Oracle<RateTable>;
+  readonly #network: Oracle<bigint>;
+  readonly #catalogue: Oracle<readonly CatalogueRow[]>;
+  readonly #usdPerItem: Decimal;
+  readonly #now: () => number;
+  readonly #judge: PromoJudge;
+  readonly promoUses;
+
+  constructor(options: PricingOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    const oracle = <T>(
+      name: 'rates' | 'network',
+      fetch: () => Promise<T>,
+      freshMs: number,
+      usableMs: number,
+    ) =>
+      new Oracle<T>({
+        name,
+        fetch,
+        freshMs,
+        usableMs,
+        ...(options.now === undefined ? {} : { now: options.now }),
+        onFailure: (error) => options.onOracleFailure?.(name, error),
+      });
+    this.#rates = oracle('rates', () => options.rates.fetch(), options.ratesFreshMs, options.ratesUsableMs);
+    this.#network = oracle(
+      'network',
+      () => options.network.fetch(),
+      options.networkFreshMs,
+      options.networkUsableMs,
+    );
+    // Read from our own database, so it is as available as the rest; a changed row is seen within the time.
+    this.#catalogue = oracle(
+      'rates',
+      () => allRows(options.sql),
+      options.catalogueFreshMs,
+      options.ratesUsableMs,
+    );
+    this.#usdPerItem = decimal(options.usdPerItem);
+    this.#judge = { hasPaid: options.hasPaid, now: this.#now };
+    this.promoUses = promoUses(this.#judge);
+  }
+
+  async quoteBytes(bytes: number, user?: string): Promise<BytesQuote> {
+    const [reference, rates, catalogue] = await this.#inputs();
+    const networkWinc = networkPrice(reference, bytes);
+    const adjusted = await this.#adjustUpload(networkWinc, bytes, catalogue, user);
+    const surcharge = itemSurcharge(this.#usdPerItem, rates.price('arweave', 'usd'));
+    return {
+      winc: winc(adjusted.amount + surcharge),
+      networkWinc: winc(networkWinc),
+      surchargeWinc: winc(surcharge),
+      adjustments: adjusted.applied,
+    };
+  }
+
+  async quoteFiat(amount: number, currency: Currency, promo?: PromoContext): Promise<FiatQuote> {
+    const prices = await this.#fiatPrices(currency);
+    const charged = await this.#charge(BigInt(amount), prices, promo);
+    const credited = chargeFees(BigInt(amount), await this.#fees('inclusive'), prices);
+    return {
+      currency,
+      quotedPaymentAmount: amount,
+      paymentAmount: Number(charged.amount),
+      winc: winc(wincOfFiat(credited.amount, prices)),
+      adjustments: charged.applied,
+      fees: credited.applied,
+    };
+  }
+
+  async quoteToken(amount: bigint, token: Token): Promise<TokenQuote> {
+    const rates = await this.rates();
+    const usdPerAr = rates.price('arweave', 'usd');
+    const usdPerToken = token === 'arweave' ? usdPerAr : rates.price(token, 'usd');
+    const worth = wincOfToken(amount, token, { usdPerToken, usdPerAr });
+    const credited = chargeTokenFees(worth, await this.#tokenFees(token), usdPerAr);
+    return {
+      token,
+      winc: winc(credited.amount),
+      equivalentWinc: winc(worth),
+      fees: credited.applied,
+      usdEquivalent: usdOfToken(amount, token, usdPerToken),
+    };
+  }
+
+  async quotePurchase(amount: Winc, currency: Currency, promo?: PromoContext): Promise<PurchaseQuote> {
+    const prices = await this.#fiatPrices(currency);
+    const feeRows = await this.#fees('inclusive');
+    const quoted = withFees(fiatOfWinc(amount, prices), feeRows, prices);
+    const charged = await this.#charge(quoted, prices, promo);
+    const minimum = BigInt(currencyFacts[currency].providerMinimum);
+    const raised = charged.amount < minimum ? minimum : charged.amount;
+    const excess = chargeFees(raised - charged.amount, feeRows, prices);
+    return {
+      currency,
+      quotedPaymentAmount: Number(quoted),
+      paymentAmount: Number(raised),
+      excessWinc: winc(wincOfFiat(excess.amount, prices)),
+      adjustments: charged.applied,
+      fees: chargeFees(quoted, feeRows, prices).applied,
+    };
+  }
+
+  async fiatOf(amount: Winc, currency: Currency): Promise<number> {
+    return Number(fiatOfWinc(amount, await this.#fiatPrices(currency)));
+  }
+
+  async usdcFor(amount: Winc): Promise<bigint> {
+    const rates = await this.rates();
+    return usdcOfWinc(amount, await this.#usdcFees(), rates.price('arweave', 'usd'));
+  }
+
+  async wincForUsdc(amount: bigint): Promise<Winc> {
+    const rates = await this.rates();
+    return winc(wincOfUsdc(amount, await this.#usdcFees(), rates.price('arweave', 'usd')));
+  }
+
+  async gibibyteRates(): Promise<GibibyteRates> {
+    const [reference, rates, catalogue] = await this.#inputs();
+    const price = networkPrice(reference, GIBIBYTE);
+    const adjusted = await this.#adjustUpload(price, GIBIBYTE, catalogue);
+    const fees = (await this.#fees('inclusive')).filter((row) => row.operator === 'multiply');
+    const share = fees.reduce((product, row) => product * toNumber(row.magnitude), 1);
+    const credits = Number(adjusted.amount) / Number(WINC_PER_CREDIT);
+    return {
+      winc: winc(adjusted.amount),
+      fiat: perCurrency((currency) => (credits * toNumber(rates.price('arweave', currency))) / share),
+      adjustments: adjusted.applied,
+    };
+  }
+
+  async limits(): Promise<Readonly<Record<Currency, CurrencyLimits>>> {
+    const rates = await this.rates();
+    return perCurrency((currency) => limitsOf(fiatPrices(rates, currency)));
+  }
+
+  async rates(): Promise<RateTable> {
+    return this.#rates.peek() ?? this.#rates.get();
+  }
+
+  oracleAges() {
+    return { rates: this.#rates.ageSeconds, network: this.#network.ageSeconds };
+  }
+
+  async #inputs(): Promise<[bigint, RateTable, readonly CatalogueRow[]]> {
+    const network = this.#network.peek();
+    const rates = this.#rates.peek();
+    const catalogue = this.#catalogue.peek();
+    if (network !== undefined && rates !== undefined && catalogue !== undefined)
+      return [network, rates, catalogue];
+    return Promise.all([this.#network.get(), this.#rates.get(), this.#catalogue.get()]);
+  }
+
+  async #adjustUpload(price: bigint, bytes: number, catalogue: readonly CatalogueRow[], user?: string) {
+    const now = this.#now();
+    const rows = catalogue.filter((row) => row.kind === 'upload').filter((row) => isActive(row, now));
+    const spared = user === undefined ? undefined : await sparedBy(this.#options.sql, rows, user, now);
+    return adjustUpload(price, bytes, rows, spared);
+  }
+
+  async #fiatPrices(currency: Currency): Promise<FiatPrices> {
+    return fiatPrices(await this.rates(), currency);
+  }
+
+  /** Exclusive catalogue rows first, then the promo codes in the order given. */
+  async #charge(amount: bigint, prices: FiatPrices, promo?: PromoContext) {
+    const always = (await this.#fees('exclusive')).map((row) => ({ ...row, maximumDiscount: 0n }));
+    const codes =
+      promo === undefined || promo.codes.length === 0
+        ? []
+        : await judgePromoCodes(this.#options.sql, this.#judge, promo, amount, prices);
+    return discount(amount, [...always, ...codes] satisfies DiscountRow[], prices);
+  }
+
+  /** Configured and catalogued payment rows of one exclusivity, by priority. */
+  async #fees(exclusivity: PaymentAdjustment['exclusivity']): Promise<PaymentAdjustment[]> {
+    const catalogue = this.#catalogue.peek() ?? (await this.#catalogue.get());
+    const now = this.#now();
+    return [...this.#options.fees, ...catalogue.filter((row) => row.kind === 'payment')]
+      .filter((row) => row.exclusivity === exclusivity && isActive(row, now))
+      .sort((a, b) => a.priority - b.priority);
+  }
+
+  #tokenFees(token: Token): Promise<PaymentAdjustment[]> {
+    if (this.#options.tokensWithoutFees.includes(token)) return Promise.resolve([]);
+    return this.#fees(token === 'kyve' ? 'inclusive_kyve' : 'inclusive');
+  }
+
+  async #usdcFees(): Promise<Decimal[]> {
+    const rows = await this.#tokenFees('usdc');
+    return rows.filter((row) => row.operator === 'multiply').map((row) => row.magnitude);
+  }
+}
+
+const fiatPrices = (rates: RateTable, currency: Currency): FiatPrices => ({
+  currency,
+  perAr: rates.price('arweave', currency),
+  usdPerAr: rates.price('arweave', 'usd'),
+});
+
+function perCurrency<T>(value: (currency: Currency) => T): Record<Currency, T> {
+  const entries = currencies.map((currency) => [currency, value(currency)] as const);
+  return Object.fromEntries(entries) as Record<Currency, T>;
+}
