@@ -1,0 +1,155 @@
+/**
+ * The tables of the `gateway` database.
+ *
+ * The index is an inverted one. A *record* is a transaction or a data item. A *term* is something one can ask
+ * for: a tag pair, an owner, a recipient, a bundle; terms are interned to small integers. A *posting* says
+ * that a record has a term, and postings are clustered by (term, position), the order in which GraphQL
+ * answers: a page is a walk along one term's postings, the other filters are probes into the same tree. Cost
+ * follows the page, not the number of matches.
+ *
+ * Two terms exist for every record (`EVERY_TERM`, `INGESTED_TERM`) so that an unfiltered page is the same walk.
+ * Rows of blocks above the fork depth may move (a fork makes them pending again); rows at or below the stable
+ * height never do.
+ */
+import type { Migration } from '../../storage/sql/sql.ts';
+
+/** Kinds of term. The numbers are stored: never reuse one. */
+export const termKinds = { tag: 1, owner: 2, recipient: 3, bundle: 4 } as const;
+
+/** Terms of every record, of chain transactions only, and of every record by time of indexing. Interned keys are positive. */
+export const EVERY_TERM = -1;
+export const CHAIN_TERM = -2;
+export const INGESTED_TERM = -3;
+
+export const migrations: readonly Migration[] = [
+  {
+    id: 'gateway-001-index',
+    up: `
+CREATE TABLE terms (
+  term SERIAL_KEY,
+  kind BIGINT NOT NULL,
+  hash BYTES NOT NULL,
+  name BYTES,
+  value BYTES,
+  UNIQUE (kind, hash)
+);
+CREATE TABLE postings (
+  term BIGINT NOT NULL,
+  pos BIGINT NOT NULL,
+  tie BIGINT NOT NULL,
+  record BIGINT NOT NULL,
+  PRIMARY KEY (term, pos, tie, record)
+) CLUSTERED;
+CREATE TABLE records (
+  record SERIAL_KEY,
+  id BYTES NOT NULL UNIQUE,
+  kind BIGINT NOT NULL,
+  height BIGINT,
+  block_index BIGINT,
+  pos BIGINT NOT NULL,
+  indexed_at BIGINT NOT NULL,
+  owner BIGINT NOT NULL,
+  format BIGINT NOT NULL,
+  signature_type BIGINT NOT NULL,
+  target BYTES,
+  anchor BYTES,
+  quantity TEXT NOT NULL,
+  reward TEXT NOT NULL,
+  denomination BIGINT NOT NULL,
+  data_size BIGINT NOT NULL,
+  data_root BYTES,
+  end_offset BIGINT,
+  content_type TEXT,
+  content_encoding TEXT,
+  tags BYTES NOT NULL,
+  root BIGINT,
+  parent BIGINT,
+  parent_offset BIGINT,
+  item_offset BIGINT,
+  data_offset BIGINT,
+  item_size BIGINT,
+  terms BYTES NOT NULL,
+  hash BYTES,
+  verified BIGINT NOT NULL
+);
+CREATE INDEX records_root ON records (root) WHERE root IS NOT NULL;
+CREATE INDEX records_unverified ON records (record) WHERE verified = 0 AND kind = 0 AND data_size > 0;
+CREATE TABLE signatures (
+  record BIGINT PRIMARY KEY,
+  signature BYTES NOT NULL
+);
+CREATE TABLE blocks (
+  height BIGINT PRIMARY KEY,
+  id BYTES NOT NULL UNIQUE,
+  previous BYTES NOT NULL,
+  timestamp BIGINT NOT NULL,
+  tx_count BIGINT NOT NULL,
+  block_size TEXT NOT NULL,
+  weave_size TEXT NOT NULL
+);
+CREATE TABLE block_bodies (
+  height BIGINT PRIMARY KEY,
+  body BYTES NOT NULL
+);
+CREATE TABLE missing_transactions (
+  id BYTES PRIMARY KEY,
+  height BIGINT NOT NULL,
+  block_index BIGINT NOT NULL,
+  attempts BIGINT NOT NULL,
+  next_try_at BIGINT NOT NULL
+);
+CREATE TABLE repositions (
+  root BIGINT PRIMARY KEY
+);
+CREATE TABLE chain_state (
+  name TEXT PRIMARY KEY,
+  value BIGINT NOT NULL
+);
+CREATE TABLE leases (
+  name TEXT PRIMARY KEY,
+  holder TEXT NOT NULL,
+  until BIGINT NOT NULL
+);`,
+  },
+  {
+    id: 'gateway-002-bundles',
+    up: `
+CREATE TABLE filters (
+  filter SERIAL_KEY,
+  text TEXT NOT NULL UNIQUE
+);
+CREATE TABLE bundles (
+  id BYTES PRIMARY KEY,
+  root BYTES NOT NULL,
+  depth BIGINT NOT NULL,
+  format BIGINT NOT NULL,
+  state TEXT NOT NULL,
+  priority BIGINT NOT NULL,
+  bypass BIGINT NOT NULL,
+  next_try_at BIGINT NOT NULL,
+  holder TEXT,
+  unbundle_filter BIGINT,
+  index_filter BIGINT,
+  previous_unbundle_filter BIGINT,
+  previous_index_filter BIGINT,
+  data_item_count BIGINT,
+  matched_count BIGINT,
+  duplicated_count BIGINT,
+  invalid_count BIGINT,
+  first_queued_at BIGINT,
+  last_queued_at BIGINT,
+  first_skipped_at BIGINT,
+  last_skipped_at BIGINT,
+  first_unbundled_at BIGINT,
+  last_unbundled_at BIGINT,
+  first_fully_indexed_at BIGINT,
+  last_fully_indexed_at BIGINT,
+  first_retried_at BIGINT,
+  last_retried_at BIGINT,
+  import_attempt_count BIGINT NOT NULL,
+  retry_attempt_count BIGINT NOT NULL,
+  last_error TEXT
+);
+CREATE INDEX bundles_queue ON bundles (state, priority, next_try_at);`,
+  },
+];

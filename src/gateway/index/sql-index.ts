@@ -1,0 +1,275 @@
+/**
+ * The `GatewayIndex` over SQL. Reads go straight to the database: the rows are small, found by one or two
+ * look-ups, and the engine's own cache holds what is hot.
+ */
+import type { Sql } from '../../storage/sql/sql.ts';
+import * as blocks from './blocks.ts';
+import type {
+  BlockSummary,
+  ChainTransaction,
+  GatewayIndex,
+  Id,
+  Located,
+  Placement,
+  Proof,
+  StatusInBlock,
+} from './gateway-index.ts';
+import { TRANSACTION } from './order.ts';
+import { Search } from './search.ts';
+import { unpackRawTags, unpackTags } from './tags.ts';
+import { Terms } from './terms.ts';
+import { IndexWriter } from './writer.ts';
+
+interface LocatedRow {
+  readonly id: Buffer;
+  readonly kind: number;
+  readonly height: number | null;
+  readonly owner: number;
+  readonly signature_type: number;
+  readonly target: Buffer | null;
+  readonly anchor: Buffer | null;
+  readonly data_size: number;
+  readonly data_root: Buffer | null;
+  readonly end_offset: number | null;
+  readonly content_type: string | null;
+  readonly content_encoding: string | null;
+  readonly tags: Buffer;
+  readonly parent_offset: number | null;
+  readonly item_offset: number | null;
+  readonly data_offset: number | null;
+  readonly item_size: number | null;
+  readonly hash: Buffer | null;
+  readonly verified: number;
+  readonly root_id: Buffer | null;
+  readonly root_size: number | null;
+  readonly root_data_root: Buffer | null;
+  readonly root_end_offset: number | null;
+  readonly root_verified: number | null;
+  readonly parent_id: Buffer | null;
+}
+
+const locate = `SELECT r.id, r.kind, r.height, r.owner, r.signature_type, r.target, r.anchor, r.data_size,
+    r.data_root, r.end_offset, r.content_type, r.content_encoding, r.tags, r.parent_offset, r.item_offset,
+    r.data_offset, r.item_size, r.hash, r.verified,
+    root.id AS root_id, root.data_size AS root_size, root.data_root AS root_data_root,
+    root.end_offset AS root_end_offset, root.verified AS root_verified, parent.id AS parent_id
+  FROM records r LEFT JOIN records root ON root.record = r.root
+    LEFT JOIN records parent ON parent.record = r.parent
+  WHERE r.id = ?`;
+
+interface TransactionRow {
+  readonly id: Buffer;
+  readonly format: number;
+  readonly owner: number;
+  readonly signature_type: number;
+  readonly target: Buffer | null;
+  readonly anchor: Buffer | null;
+  readonly quantity: string;
+  readonly reward: string;
+  readonly denomination: number;
+  readonly data_size: number;
+  readonly data_root: Buffer | null;
+  readonly tags: Buffer;
+  readonly signature: Buffer | null;
+}
+
+/** ECDSA transactions carry no owner: the key is recovered from the signature. */
+export const ECDSA_SIGNATURE = 3;
+
+export class SqlGatewayIndex implements GatewayIndex {
+  readonly sql: Sql;
+  readonly terms: Terms;
+  readonly writer: IndexWriter;
+  readonly search: Search;
+  #height = -1;
+  #stableHeight = -1;
+
+  constructor(sql: Sql, now?: () => number) {
+    this.sql = sql;
+    this.terms = new Terms(sql);
+    this.writer = new IndexWriter(this.terms, now);
+    this.search = new Search(sql);
+  }
+
+  get height(): number {
+    return this.#height;
+  }
+
+  get stableHeight(): number {
+    return this.#stableHeight;
+  }
+
+  /** Reads how far the chain is imported; another process may be the one that imports. */
+  async refresh(): Promise<void> {
+    const newest = await this.sql.get<{ height: number | null }>('SELECT max(height) AS height FROM blocks');
+    this.#height = newest?.height ?? -1;
+    const stable = await this.sql.get<{ value: number }>(
+      "SELECT value FROM chain_state WHERE name = 'stable_height'",
+    );
+    this.#stableHeight = stable?.value ?? -1;
+  }
+
+  async locate(id: Id): Promise<Located | undefined> {
+    const row = await this.sql.get<LocatedRow>(locate, Buffer.from(id, 'base64url'));
+    if (row === undefined) return undefined;
+    const address = (await this.terms.ownerAddresses([row.owner])).get(row.owner);
+    const isTransaction = row.kind === TRANSACTION;
+    return {
+      id,
+      kind: isTransaction ? 'transaction' : 'item',
+      size: row.data_size,
+      contentType: row.content_type ?? undefined,
+      contentEncoding: row.content_encoding ?? undefined,
+      ownerAddress: address ?? '',
+      signatureType: row.signature_type,
+      target: base64url(row.target),
+      anchor: base64url(row.anchor),
+      tags: unpackTags(row.tags),
+      placement: isTransaction ? undefined : placementOf(row),
+      dataRoot: base64url(isTransaction ? row.data_root : row.root_data_root),
+      rootSize: (isTransaction ? row.data_size : row.root_size) ?? undefined,
+      rootEndOffset: (isTransaction ? row.end_offset : row.root_end_offset) ?? undefined,
+      height: row.height ?? undefined,
+      stable: row.height !== null && row.height <= this.#stableHeight,
+      hash: row.hash?.toString('base64url'),
+      verified: row.hash !== null && row.verified === 1 && (isTransaction || row.root_verified === 1),
+    };
+  }
+
+  async proof(id: Id): Promise<Proof | undefined> {
+    const row = await this.sql.get<{ signature: Buffer | null; key: Buffer | null }>(
+      `SELECT s.signature, o.value AS key FROM records r LEFT JOIN signatures s ON s.record = r.record
+         LEFT JOIN terms o ON o.term = r.owner WHERE r.id = ?`,
+      Buffer.from(id, 'base64url'),
+    );
+    if (row === undefined || row.signature === null) return undefined;
+    return { signature: base64url(row.signature), owner: base64url(row.key) };
+  }
+
+  async chainTransaction(id: Id): Promise<ChainTransaction | undefined> {
+    const row = await this.sql.get<TransactionRow>(
+      `SELECT r.id, r.format, r.owner, r.signature_type, r.target, r.anchor, r.quantity, r.reward,
+         r.denomination, r.data_size, r.data_root, r.tags, s.signature
+       FROM records r LEFT JOIN signatures s ON s.record = r.record WHERE r.id = ? AND r.kind = ?`,
+      Buffer.from(id, 'base64url'),
+      TRANSACTION,
+    );
+    if (row === undefined || row.signature === null) return undefined;
+    const key = (await this.terms.ownerKeys([row.owner])).get(row.owner);
+    const recovered = row.signature_type === ECDSA_SIGNATURE;
+    if (key === undefined && !recovered) return undefined;
+    return {
+      format: row.format,
+      id,
+      last_tx: base64url(row.anchor),
+      owner: recovered ? '' : (key ?? ''),
+      tags: unpackRawTags(row.tags).map(({ name, value }) => ({
+        name: base64url(name),
+        value: base64url(value),
+      })),
+      target: base64url(row.target),
+      quantity: row.quantity,
+      data_size: String(row.data_size),
+      data_root: base64url(row.data_root),
+      reward: row.reward,
+      signature: base64url(row.signature),
+      ...(row.denomination > 0 && { denomination: String(row.denomination) }),
+    };
+  }
+
+  async statusInBlock(id: Id): Promise<StatusInBlock | undefined> {
+    const row = await this.sql.get<{ height: number; id: Buffer }>(
+      'SELECT b.height, b.id FROM records r JOIN blocks b ON b.height = r.height WHERE r.id = ?',
+      Buffer.from(id, 'base64url'),
+    );
+    return row && { height: row.height, blockId: base64url(row.id) };
+  }
+
+  blockAt(height: number): Promise<BlockSummary | undefined> {
+    return blocks.blockAt(this.sql, height);
+  }
+
+  blockById(id: string): Promise<BlockSummary | undefined> {
+    return blocks.blockById(this.sql, Buffer.from(id, 'base64url'));
+  }
+
+  async blockJson(key: number | string): Promise<string | undefined> {
+    const height = typeof key === 'number' ? key : (await this.blockById(key))?.height;
+    return height === undefined ? undefined : blocks.blockJson(this.sql, height);
+  }
+
+  async noteVerified(id: Id, hash: string, verified: boolean): Promise<boolean> {
+    const changed = await this.sql.run(
+      'UPDATE records SET hash = ?, verified = ? WHERE id = ? AND (verified = 0 OR hash IS NULL OR ? = 1)',
+      Buffer.from(hash, 'base64url'),
+      verified ? 1 : 0,
+      Buffer.from(id, 'base64url'),
+      verified ? 1 : 0,
+    );
+    if (changed > 0) return true;
+    return (await this.recordOf(id)) !== undefined;
+  }
+
+  async forgetHash(id: Id): Promise<void> {
+    await this.sql.run(
+      'UPDATE records SET hash = NULL, verified = 0 WHERE id = ?',
+      Buffer.from(id, 'base64url'),
+    );
+  }
+
+  async noteEndOffset(id: Id, endOffset: number): Promise<void> {
+    await this.sql.run(
+      'UPDATE records SET end_offset = ? WHERE id = ? AND kind = ?',
+      endOffset,
+      Buffer.from(id, 'base64url'),
+      TRANSACTION,
+    );
+  }
+
+  async unverified(limit: number): Promise<Id[]> {
+    const rows = await this.sql.all<{ id: Buffer }>(
+      `SELECT id FROM records WHERE verified = 0 AND kind = ? AND data_size > 0 AND height IS NOT NULL
+       ORDER BY record DESC LIMIT ?`,
+      TRANSACTION,
+      limit,
+    );
+    return rows.map((row) => base64url(row.id));
+  }
+
+  /** The record key of an id. */
+  async recordOf(id: Id): Promise<number | undefined> {
+    const row = await this.sql.get<{ record: number }>(
+      'SELECT record FROM records WHERE id = ?',
+      Buffer.from(id, 'base64url'),
+    );
+    return row?.record;
+  }
+}
+
+function placementOf(row: LocatedRow): Placement | undefined {
+  const { root_id, parent_id, parent_offset, item_offset, data_offset, item_size } = row;
+  if (
+    root_id === null ||
+    parent_id === null ||
+    parent_offset === null ||
+    item_offset === null ||
+    data_offset === null ||
+    item_size === null
+  ) {
+    return undefined;
+  }
+  return {
+    root: base64url(root_id),
+    parent: base64url(parent_id),
+    parentOffsetInRoot: parent_offset,
+    itemOffset: item_offset,
+    dataOffset: data_offset,
+    itemSize: item_size,
+    itemOffsetInRoot: parent_offset + item_offset,
+    dataOffsetInRoot: parent_offset + data_offset,
+  };
+}
+
+function base64url(bytes: Buffer | null): string {
+  return bytes === null ? '' : bytes.toString('base64url');
+}

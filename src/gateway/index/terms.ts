@@ -1,0 +1,195 @@
+/**
+ * Terms: what one can ask for, interned to small integers. A term never changes once it has a key, so both
+ * directions are cached without invalidation.
+ */
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { insertRows, selectIn } from './rows.ts';
+import { termKinds } from './schema.ts';
+
+export type TermKind = (typeof termKinds)[keyof typeof termKinds];
+
+export interface TermSpec {
+  readonly kind: TermKind;
+  /** 32 bytes that stand for the term: a digest of the tag pair, an address, an id. */
+  readonly hash: Buffer;
+  readonly name: Uint8Array | null;
+  readonly value: Uint8Array | null;
+}
+
+export function tagTerm(name: Uint8Array, value: Uint8Array): TermSpec {
+  const length = Buffer.allocUnsafe(4);
+  length.writeUInt32BE(name.length);
+  const hash = createHash('sha256').update(length).update(name).update(value).digest();
+  return { kind: termKinds.tag, hash, name, value };
+}
+
+/** `key` is the public key where it is known; it is kept with the term, once per owner. */
+export const ownerTerm = (address: Buffer, key: Uint8Array | null): TermSpec => ({
+  kind: termKinds.owner,
+  hash: address,
+  name: null,
+  value: key,
+});
+
+export const recipientTerm = (address: Buffer): TermSpec => ({
+  kind: termKinds.recipient,
+  hash: address,
+  name: null,
+  value: null,
+});
+
+export const bundleTerm = (id: Buffer): TermSpec => ({
+  kind: termKinds.bundle,
+  hash: id,
+  name: null,
+  value: null,
+});
+
+const cacheKey = (kind: number, hash: Buffer): string => `${kind}${hash.toString('latin1')}`;
+
+export class Terms {
+  readonly #sql: Sql;
+  readonly #keys = new LRUCache<string, number>({ max: 200_000 });
+  readonly #owners = new LRUCache<number, string>({ max: 50_000 });
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /**
+   * The keys of the terms, made where they do not exist. Runs apart from the caller's transaction: a term
+   * without postings is harmless, and many writers may meet here.
+   */
+  async intern(specs: readonly TermSpec[]): Promise<Map<TermSpec, number>> {
+    const keys = new Map<TermSpec, number>();
+    const unknown = new Map<string, TermSpec[]>();
+    for (const spec of specs) {
+      const cached = cacheKey(spec.kind, spec.hash);
+      const known = this.#keys.get(cached);
+      if (known !== undefined) {
+        keys.set(spec, known);
+      } else {
+        const same = unknown.get(cached);
+        if (same === undefined) unknown.set(cached, [spec]);
+        else same.push(spec);
+      }
+    }
+    if (unknown.size === 0) return keys;
+
+    const fresh = new Map<string, TermSpec>();
+    for (const [cached, same] of unknown) {
+      const best = same.find((spec) => spec.value !== null) ?? same[0];
+      if (best !== undefined) fresh.set(cached, best);
+    }
+    const learn = (rows: readonly { term: number; kind: number; hash: Buffer }[]) => {
+      for (const row of rows) {
+        const cached = cacheKey(row.kind, row.hash);
+        this.#keys.set(cached, row.term);
+        for (const spec of unknown.get(cached) ?? []) keys.set(spec, row.term);
+        fresh.delete(cached);
+      }
+    };
+    learn(await this.#select([...fresh.values()]));
+    if (fresh.size > 0) {
+      const missing = [...fresh.values()].sort((a, b) => Buffer.compare(a.hash, b.hash));
+      learn(
+        await this.#sql.transaction((tx) =>
+          insertRows<{ term: number; kind: number; hash: Buffer }>(
+            tx,
+            'terms',
+            ['kind', 'hash', 'name', 'value'],
+            missing.map((spec) => [spec.kind, spec.hash, spec.name, spec.value]),
+            'ON CONFLICT (kind, hash) DO NOTHING RETURNING term, kind, hash',
+          ),
+        ),
+      );
+      // Whoever else was inserting the same terms has committed by now.
+      if (fresh.size > 0) learn(await this.#select([...fresh.values()]));
+    }
+    return keys;
+  }
+
+  /** The key of a term that may not exist: undefined means nothing was ever indexed under it. */
+  async find(kind: TermKind, hash: Buffer): Promise<number | undefined> {
+    return (await this.findAll(kind, [hash]))[0];
+  }
+
+  /** The keys of those terms that exist. */
+  async findAll(kind: TermKind, hashes: readonly Buffer[]): Promise<number[]> {
+    const found: number[] = [];
+    const unknown: Buffer[] = [];
+    for (const hash of hashes) {
+      const known = this.#keys.get(cacheKey(kind, hash));
+      if (known === undefined) unknown.push(hash);
+      else found.push(known);
+    }
+    if (unknown.length > 0) {
+      for (const row of await this.#byHash(kind, unknown)) {
+        this.#keys.set(cacheKey(row.kind, row.hash), row.term);
+        found.push(row.term);
+      }
+    }
+    return [...new Set(found)];
+  }
+
+  /** Addresses of owners by their term. */
+  async ownerAddresses(owners: Iterable<number>): Promise<ReadonlyMap<number, string>> {
+    const addresses = new Map<number, string>();
+    const unknown: number[] = [];
+    for (const owner of new Set(owners)) {
+      const known = this.#owners.get(owner);
+      if (known === undefined) unknown.push(owner);
+      else addresses.set(owner, known);
+    }
+    if (unknown.length > 0) {
+      const rows = await selectIn<{ term: number; hash: Buffer }>(
+        this.#sql,
+        'SELECT term, hash FROM terms WHERE term IN ({in})',
+        unknown,
+      );
+      for (const row of rows) {
+        const address = row.hash.toString('base64url');
+        this.#owners.set(row.term, address);
+        addresses.set(row.term, address);
+      }
+    }
+    return addresses;
+  }
+
+  /** Public keys of owners by their term, base64url; owners whose key was never seen are left out. */
+  async ownerKeys(owners: Iterable<number>): Promise<ReadonlyMap<number, string>> {
+    const rows = await selectIn<{ term: number; value: Buffer | null }>(
+      this.#sql,
+      'SELECT term, value FROM terms WHERE term IN ({in})',
+      [...new Set(owners)],
+    );
+    const keys = new Map<number, string>();
+    for (const row of rows) if (row.value !== null) keys.set(row.term, row.value.toString('base64url'));
+    return keys;
+  }
+
+  /** Keeps the public key of an owner that was first met without one. */
+  async learnOwnerKey(tx: SqlExecutor, owner: number, key: Uint8Array): Promise<void> {
+    await tx.run('UPDATE terms SET value = ? WHERE term = ? AND value IS NULL', key, owner);
+  }
+
+  #byHash(kind: number, hashes: readonly Buffer[]) {
+    return selectIn<{ term: number; kind: number; hash: Buffer }>(
+      this.#sql,
+      'SELECT term, kind, hash FROM terms WHERE kind = ? AND hash IN ({in})',
+      hashes,
+      kind,
+    );
+  }
+
+  async #select(specs: readonly TermSpec[]) {
+    const rows: { term: number; kind: number; hash: Buffer }[] = [];
+    for (const kind of Object.values(termKinds)) {
+      const hashes = specs.filter((spec) => spec.kind === kind).map((spec) => spec.hash);
+      if (hashes.length > 0) rows.push(...(await this.#byHash(kind, hashes)));
+    }
+    return rows;
+  }
+}

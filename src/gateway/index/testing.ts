@@ -1,0 +1,70 @@
+/** Records for tests: made from a seed, without keys, so that thousands cost nothing. */
+import { createHash } from 'node:crypto';
+import type { Entry, Header, Mined, Placed } from './records.ts';
+import type { RawTag } from './tags.ts';
+
+export function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Mulberry32: small, seeded, good enough to choose test cases. */
+export function random(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export const rawTags = (
+  tags: Readonly<Record<string, string>> | readonly (readonly [string, string])[],
+): RawTag[] =>
+  (Array.isArray(tags) ? tags : Object.entries(tags)).map(([name, value]) => ({
+    name: Buffer.from(name),
+    value: Buffer.from(value),
+  }));
+
+export function header(name: string, fields: Partial<Header> = {}): Header {
+  const ownerKey = fields.ownerKey === undefined ? Buffer.from(`key of ${name}`) : fields.ownerKey;
+  return {
+    id: digest(name),
+    kind: 0,
+    ownerKey,
+    ownerAddress:
+      ownerKey === null ? digest(`address of ${name}`) : createHash('sha256').update(ownerKey).digest(),
+    signature: Buffer.from(`signature of ${name}`),
+    signatureType: 1,
+    format: 2,
+    target: null,
+    anchor: null,
+    quantity: '0',
+    reward: '0',
+    denomination: 0,
+    dataSize: 0,
+    dataRoot: null,
+    tags: [],
+    ...fields,
+  };
+}
+
+export function entry(
+  given: Header,
+  mined?: Mined,
+  rest: {
+    readonly placed?: Placed;
+    readonly bundle?: Buffer;
+    readonly hash?: Buffer;
+    readonly verified?: boolean;
+  } = {},
+): Entry {
+  return {
+    header: given,
+    mined,
+    placed: rest.placed,
+    bundle: rest.bundle,
+    hash: rest.hash,
+    verified: rest.verified ?? false,
+  };
+}

@@ -1,0 +1,317 @@
+/**
+ * Writing into the index. Everything is idempotent: a record seen again is left alone or moved to where it
+ * is now, never doubled. Batches are small, because on SQLite a transaction runs on the event loop.
+ */
+import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
+import { firstPos, PENDING_POS, type RecordKind, tieOf } from './order.ts';
+import {
+  type Entry,
+  type Mined,
+  type Prepared,
+  positionOf,
+  postedTerms,
+  prepare,
+  recordColumns,
+  recordRow,
+  termSpecs,
+  unpackTerms,
+} from './records.ts';
+import { deleteRows, insertRows, selectIn } from './rows.ts';
+import { EVERY_TERM, INGESTED_TERM } from './schema.ts';
+import type { Terms } from './terms.ts';
+
+/** Records per transaction: about ten milliseconds of SQLite. */
+export const WRITE_BATCH = 128;
+
+const postingColumns = ['term', 'pos', 'tie', 'record'] as const;
+
+interface StoredRecord {
+  readonly record: number;
+  readonly id: Buffer;
+  readonly kind: RecordKind;
+  readonly height: number | null;
+  readonly block_index: number | null;
+  readonly pos: number;
+  readonly indexed_at: number;
+  readonly root: number | null;
+  readonly terms: Buffer;
+}
+
+const storedColumns = 'record, id, kind, height, block_index, pos, indexed_at, root, terms';
+
+export interface Written {
+  readonly record: number;
+  readonly id: Buffer;
+  /** The record did not exist before. */
+  readonly fresh: boolean;
+}
+
+export class IndexWriter {
+  readonly #terms: Terms;
+  readonly #now: () => number;
+
+  constructor(terms: Terms, now: () => number = () => Math.floor(Date.now() / 1000)) {
+    this.#terms = terms;
+    this.#now = now;
+  }
+
+  /** Interns the terms of entries; done before the transaction that writes them. */
+  async prepare(entries: readonly Entry[]): Promise<Prepared[]> {
+    const specs = entries.map((entry) => termSpecs(entry));
+    const keys = await this.#terms.intern(specs.flat());
+    return entries.map((entry, index) => prepare(entry, specs[index] ?? [], keys));
+  }
+
+  /**
+   * Writes entries of one batch; ids are distinct. A known record is upgraded where the entry says more: a
+   * pending transaction that is mined, an optimistic item that was found in its bundle. An entry that says
+   * less (the same optimistic item again) changes nothing.
+   */
+  async put(tx: SqlExecutor, batch: readonly Prepared[]): Promise<Written[]> {
+    const stored = await this.#stored(
+      tx,
+      batch.map(({ entry }) => entry.header.id),
+    );
+    const fresh: Prepared[] = [];
+    const written: Written[] = [];
+    const moves: PostingMoves = { removed: [], added: [] };
+    for (const prepared of batch) {
+      const known = stored.get(prepared.entry.header.id.toString('latin1'));
+      if (known === undefined) {
+        fresh.push(prepared);
+        continue;
+      }
+      await this.#upgrade(tx, known, prepared, moves);
+      written.push({ record: known.record, id: known.id, fresh: false });
+    }
+    await applyMoves(tx, moves);
+    written.push(...(await this.#insert(tx, fresh)));
+    return written;
+  }
+
+  async #insert(tx: SqlExecutor, fresh: readonly Prepared[]): Promise<Written[]> {
+    if (fresh.length === 0) return [];
+    const now = this.#now();
+    const made = await insertRows<{ record: number; id: Buffer }>(
+      tx,
+      'records',
+      recordColumns,
+      fresh.map((prepared) => recordRow(prepared, now)),
+      'RETURNING record, id',
+    );
+    const records = new Map(made.map((row) => [row.id.toString('latin1'), row.record]));
+    const postings: number[][] = [];
+    const signatures: SqlValue[][] = [];
+    const written: Written[] = [];
+    for (const { entry, terms } of fresh) {
+      const { id, kind, signature } = entry.header;
+      const record = records.get(id.toString('latin1'));
+      if (record === undefined) throw new Error('an inserted record has no key');
+      const pos = positionOf(kind, entry.mined, now);
+      const tie = tieOf(id);
+      for (const term of postedTerms(kind, terms)) postings.push([term, pos, tie, record]);
+      postings.push([INGESTED_TERM, now, tie, record]);
+      if (signature !== null) signatures.push([record, signature]);
+      written.push({ record, id, fresh: true });
+    }
+    await insertRows(tx, 'postings', postingColumns, inTreeOrder(postings));
+    await insertRows(tx, 'signatures', ['record', 'signature'], signatures);
+    return written;
+  }
+
+  async #upgrade(
+    tx: SqlExecutor,
+    known: StoredRecord,
+    prepared: Prepared,
+    moves: PostingMoves,
+  ): Promise<void> {
+    const { entry, terms } = prepared;
+    if (known.kind !== entry.header.kind) return;
+    if (entry.placed !== undefined) {
+      const better = known.root === null || (known.height === null && entry.mined !== undefined);
+      if (better) await this.#place(tx, known, prepared, moves);
+    } else if (entry.mined !== undefined) {
+      await this.#move(tx, known, entry.mined, moves);
+      await tx.run(
+        `INSERT INTO repositions (root) SELECT root FROM records WHERE root = ? LIMIT 1
+         ON CONFLICT (root) DO NOTHING`,
+        known.record,
+      );
+    }
+    const { signature, ownerKey } = entry.header;
+    if (signature !== null) {
+      await tx.run(
+        'INSERT INTO signatures (record, signature) VALUES (?, ?) ON CONFLICT (record) DO NOTHING',
+        known.record,
+        signature,
+      );
+    }
+    const owner = terms[0];
+    if (ownerKey !== null && owner !== undefined) await this.#terms.learnOwnerKey(tx, owner, ownerKey);
+  }
+
+  /** The header read from the bundle was signed; it replaces what was announced. */
+  async #place(tx: SqlExecutor, known: StoredRecord, prepared: Prepared, moves: PostingMoves): Promise<void> {
+    const { entry, terms } = prepared;
+    const cells = recordRow(prepared, known.indexed_at);
+    await tx.run(replaceRecord, ...replacedColumns.map((column) => cells[column] ?? null), known.record);
+    const pos = positionOf(known.kind, entry.mined, known.indexed_at);
+    collectMove(moves, known, unpackTerms(known.terms), pos, terms);
+  }
+
+  /** Moves a record to another place in the chain, or out of it. */
+  async #move(
+    tx: SqlExecutor,
+    known: StoredRecord,
+    mined: Mined | undefined,
+    moves: PostingMoves,
+  ): Promise<void> {
+    const pos = positionOf(known.kind, mined, known.indexed_at);
+    if (pos === known.pos) return;
+    await tx.run(
+      'UPDATE records SET height = ?, block_index = ?, pos = ? WHERE record = ?',
+      mined?.height ?? null,
+      mined?.blockIndex ?? null,
+      pos,
+      known.record,
+    );
+    const terms = unpackTerms(known.terms);
+    collectMove(moves, known, terms, pos, terms);
+  }
+
+  async #moveAll(tx: SqlExecutor, stored: readonly StoredRecord[], mined: Mined | undefined): Promise<void> {
+    const moves: PostingMoves = { removed: [], added: [] };
+    for (const record of stored) await this.#move(tx, record, mined, moves);
+    await applyMoves(tx, moves);
+  }
+
+  /** Takes everything above a height out of the chain, one batch a call; answers whether more is left. */
+  async unmine(sql: Sql, height: number): Promise<boolean> {
+    return sql.transaction(async (tx) => {
+      const stored = await tx.all<StoredRecord>(
+        `SELECT ${storedColumns} FROM records WHERE record IN (
+           SELECT record FROM postings WHERE term = ? AND pos >= ? AND pos < ? ORDER BY pos LIMIT ?)`,
+        EVERY_TERM,
+        firstPos(height + 1),
+        PENDING_POS,
+        WRITE_BATCH,
+      );
+      await this.#moveAll(tx, stored, undefined);
+      return stored.length === WRITE_BATCH;
+    });
+  }
+
+  /** Brings items to the place of their root transaction, one batch a call; answers whether more is left. */
+  async reposition(sql: Sql): Promise<boolean> {
+    return sql.transaction(async (tx) => {
+      const next = await tx.get<{ record: number; height: number | null; block_index: number | null }>(
+        `SELECT r.record, r.height, r.block_index FROM repositions p JOIN records r ON r.record = p.root
+         ORDER BY p.root LIMIT 1`,
+      );
+      if (next === undefined) {
+        await tx.run('DELETE FROM repositions');
+        return false;
+      }
+      const stored = await tx.all<StoredRecord>(
+        `SELECT ${storedColumns} FROM records WHERE root = ?
+         AND (height IS DISTINCT FROM CAST(? AS BIGINT) OR block_index IS DISTINCT FROM CAST(? AS BIGINT))
+         LIMIT ?`,
+        next.record,
+        next.height,
+        next.block_index,
+        WRITE_BATCH,
+      );
+      await this.#moveAll(tx, stored, minedOf(next));
+      if (stored.length < WRITE_BATCH) await tx.run('DELETE FROM repositions WHERE root = ?', next.record);
+      return true;
+    });
+  }
+
+  /** Forgets records that were never mined and are older than a time, one batch a call. */
+  async dropPending(sql: Sql, indexedBefore: number): Promise<number> {
+    return sql.transaction(async (tx) => {
+      const stored = await tx.all<StoredRecord>(
+        `SELECT ${storedColumns} FROM records WHERE record IN (
+           SELECT record FROM postings WHERE term = ? AND pos >= ? AND pos < ? ORDER BY pos LIMIT ?)`,
+        EVERY_TERM,
+        PENDING_POS,
+        PENDING_POS + indexedBefore,
+        WRITE_BATCH,
+      );
+      await this.#remove(tx, stored);
+      return stored.length;
+    });
+  }
+
+  async #remove(tx: SqlExecutor, stored: readonly StoredRecord[]): Promise<void> {
+    const postings: number[][] = [];
+    for (const record of stored) {
+      const tie = tieOf(record.id);
+      for (const term of postedTerms(record.kind, unpackTerms(record.terms))) {
+        postings.push([term, record.pos, tie, record.record]);
+      }
+      postings.push([INGESTED_TERM, record.indexed_at, tie, record.record]);
+    }
+    const keys = stored.map(({ record }) => [record]);
+    await deleteRows(tx, 'postings', postingColumns, postings);
+    await deleteRows(tx, 'signatures', ['record'], keys);
+    await deleteRows(tx, 'records', ['record'], keys);
+  }
+
+  async #stored(tx: SqlExecutor, ids: readonly Buffer[]): Promise<Map<string, StoredRecord>> {
+    const rows = await selectIn<StoredRecord>(
+      tx,
+      `SELECT ${storedColumns} FROM records WHERE id IN ({in})`,
+      ids,
+    );
+    return new Map(rows.map((row) => [row.id.toString('latin1'), row]));
+  }
+}
+
+export function minedOf(row: { height: number | null; block_index: number | null }): Mined | undefined {
+  return row.height === null || row.block_index === null
+    ? undefined
+    : { height: row.height, blockIndex: row.block_index };
+}
+
+interface PostingMoves {
+  readonly removed: number[][];
+  readonly added: number[][];
+}
+
+function collectMove(
+  moves: PostingMoves,
+  known: StoredRecord,
+  before: readonly number[],
+  pos: number,
+  after: readonly number[],
+): void {
+  const tie = tieOf(known.id);
+  for (const term of postedTerms(known.kind, before))
+    moves.removed.push([term, known.pos, tie, known.record]);
+  for (const term of postedTerms(known.kind, after)) moves.added.push([term, pos, tie, known.record]);
+}
+
+async function applyMoves(tx: SqlExecutor, moves: PostingMoves): Promise<void> {
+  await deleteRows(tx, 'postings', postingColumns, moves.removed);
+  await insertRows(tx, 'postings', postingColumns, inTreeOrder(moves.added), 'ON CONFLICT DO NOTHING');
+}
+
+/** Cells of `recordColumns` that a signed header replaces: all but the id and the time of first sight. */
+const replacedColumns = recordColumns.flatMap((column, index) =>
+  column === 'id' || column === 'indexed_at' ? [] : [index],
+);
+const replaceRecord = `UPDATE records SET ${replacedColumns
+  .map((index) => `${recordColumns[index]} = ?`)
+  .join(', ')} WHERE record = ?`;
+
+/** Neighbours in the tree are inserted one after the other: fewer pages are touched. */
+function inTreeOrder(postings: number[][]): number[][] {
+  return postings.sort((a, b) => {
+    for (let index = 0; index < 4; index += 1) {
+      const difference = (a[index] ?? 0) - (b[index] ?? 0);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  });
+}
