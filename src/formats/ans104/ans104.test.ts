@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { FormatError } from '../format-error.ts';
+import { type SeededRandom, seededRandom } from '../testing/seeded-random.ts';
+import {
+  BundleReader,
+  encodeBundleHeader,
+  encodeItem,
+  encodeItemHeader,
+  ItemParser,
+  itemMessage,
+  minItemBytes,
+  parseBundleHeader,
+  parseItem,
+  parseItemHeader,
+  signatureLayout,
+  streamedItemMessage,
+} from './index.ts';
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
+
+/** A well-formed item with a made-up signature. */
+function randomItem(random: SeededRandom, dataBytes = random.below(600)): Buffer {
+  const layout = signatureLayout(1 + random.below(7))!;
+  return encodeItem({
+    signatureType: layout.type,
+    signature: random.bytes(layout.signatureBytes),
+    owner: random.bytes(layout.ownerBytes),
+    target: random.bytes(random.pick([0, 32])),
+    anchor: random.bytes(random.pick([0, 32])),
+    tags: Array.from({ length: random.below(5) }, () => ({
+      name: random.bytes(random.below(20)),
+      value: random.bytes(random.below(60)),
+    })),
+    data: random.bytes(dataBytes),
+  });
+}
+
+/** What a parser fed piece by piece says about the bytes. */
+function stream(pieces: readonly Buffer[], options = {}) {
+  const parser = new ItemParser(options);
+  const payload: Buffer[] = [];
+  for (const piece of pieces) {
+    const part = parser.push(piece);
+    if (typeof part === 'string') return part;
+    payload.push(Buffer.from(part));
+  }
+  const end = parser.finish();
+  return typeof end === 'string' ? end : { ...end, payload: Buffer.concat(payload) };
+}
+
+function bundle(items: readonly Buffer[]): Buffer {
+  const entries = items.map((item) => {
+    const header = parseItemHeader(item);
+    assert.ok(typeof header !== 'string');
+    return { id: header.idBytes, size: item.length };
+  });
+  return Buffer.concat([encodeBundleHeader(entries), ...items]);
+}
+
+/** Everything a reader fed piece by piece reports. */
+function readBundle(pieces: readonly Buffer[], size: number, options = {}) {
+  const payloads = new Map<number, Buffer>();
+  const items: { index: number; id: string; payload: Buffer; message: string }[] = [];
+  const broken: { index: number; problem: string }[] = [];
+  const reader = new BundleReader(
+    size,
+    {
+      payload(index, slice) {
+        payloads.set(index, Buffer.concat([payloads.get(index) ?? Buffer.alloc(0), slice]));
+      },
+      item(index, end) {
+        const payload = payloads.get(index) ?? Buffer.alloc(0);
+        assert.equal(payload.length, end.payloadBytes);
+        items.push({ index, id: end.header.id, payload, message: streamedItemMessage(end).toString('hex') });
+      },
+      broken(index, problem) {
+        broken.push({ index, problem });
+      },
+    },
+    options,
+  );
+  let problem: string | undefined;
+  for (const piece of pieces) problem = reader.push(piece);
+  return { items, broken, problem: reader.finish() ?? problem };
+}
+
+describe('data items', () => {
+  test('fields that were written are read back, as views of the same bytes', () => {
+    const random = seededRandom(1);
+    for (let round = 0; round < 500; round++) {
+      const bytes = randomItem(random);
+      const item = parseItem(bytes);
+      assert.ok(typeof item !== 'string');
+      const { header, data } = item;
+      const again = encodeItem({
+        signatureType: header.signatureType,
+        signature: header.signature,
+        owner: header.owner,
+        target: header.target,
+        anchor: header.anchor,
+        tags: header.tagBytes,
+        data,
+      });
+      assert.ok(again.equals(bytes));
+      assert.equal(data.buffer, bytes.buffer);
+      assert.equal(header.tags.length, header.tagCount);
+      assert.equal(header.idBytes.equals(sha256(header.signature)), true);
+    }
+  });
+
+  test('a stream in pieces of any size gives what the whole gives', () => {
+    const random = seededRandom(2);
+    for (let round = 0; round < 400; round++) {
+      const bytes = randomItem(random, random.below(3_000));
+      const whole = parseItem(bytes);
+      assert.ok(typeof whole !== 'string');
+      const streamed = stream(random.pieces(bytes, random.pick([1, 3, 70, 700, 5_000])));
+      assert.ok(typeof streamed !== 'string', String(streamed));
+      assert.ok(streamed.payload.equals(whole.data));
+      assert.ok(streamed.header.bytes.equals(whole.header.bytes));
+      assert.equal(streamed.payloadBytes, whole.data.length);
+      assert.ok(streamedItemMessage(streamed).equals(itemMessage(whole)));
+    }
+  });
+
+  test('a stream that stops inside the header is truncated, wherever it stops', () => {
+    const bytes = randomItem(seededRandom(3), 10);
+    const header = parseItemHeader(bytes);
+    assert.ok(typeof header !== 'string');
+    for (let length = 0; length < header.length; length += 7) {
+      assert.equal(stream([bytes.subarray(0, length)]), 'truncated');
+    }
+    assert.ok(typeof stream([bytes.subarray(0, header.length)]) !== 'string');
+  });
+
+  test('a header that claims many tag bytes is refused before they arrive', () => {
+    const bytes = encodeItem({
+      signatureType: 4,
+      signature: Buffer.alloc(64),
+      owner: Buffer.alloc(32),
+      data: Buffer.alloc(0),
+    });
+    bytes.writeUInt32LE(4_097, bytes.length - 8);
+    assert.equal(stream([bytes]), 'too-many-tag-bytes');
+    assert.equal(stream([bytes], { lenient: true }), 'truncated');
+    bytes.writeUInt32LE(0xffffffff, bytes.length - 4);
+    assert.equal(stream([bytes], { lenient: true }), 'too-many-tag-bytes');
+  });
+
+  test('what may not be written throws', () => {
+    const good = { signatureType: 4, signature: Buffer.alloc(64), owner: Buffer.alloc(32) } as const;
+    assert.ok(encodeItemHeader(good).length === minItemBytes);
+    for (const wrong of [
+      { ...good, signature: Buffer.alloc(63) },
+      { ...good, owner: Buffer.alloc(33) },
+      { ...good, target: Buffer.alloc(31) },
+      { ...good, anchor: Buffer.alloc(33) },
+      { ...good, tags: Array.from({ length: 129 }, () => ({ name: 'a', value: 'b' })) },
+      { ...good, tags: [{ name: 'a', value: 'b'.repeat(3_073) }] },
+      { ...good, tags: Buffer.from([2]) },
+    ]) {
+      assert.throws(() => encodeItemHeader(wrong), FormatError);
+    }
+  });
+
+  test('random and mangled bytes are answered, never thrown, and whole and stream agree', () => {
+    const random = seededRandom(4);
+    let accepted = 0;
+    for (let round = 0; round < 12_000; round++) {
+      const sample =
+        round % 3 === 0
+          ? random.bytes(random.below(400))
+          : random.mangle(randomItem(random, random.below(40)));
+      if (round % 5 === 0 && sample.length >= 2) sample.writeUInt16LE(random.below(9));
+      for (const options of [{}, { lenient: true }]) {
+        const whole = parseItem(sample, options);
+        const streamed = stream(random.pieces(sample, 500), options);
+        if (typeof whole === 'string' || typeof streamed === 'string') {
+          assert.equal(streamed, whole);
+        } else {
+          accepted++;
+          assert.ok(streamedItemMessage(streamed).equals(itemMessage(whole)));
+        }
+      }
+    }
+    assert.ok(accepted > 100, `${accepted} were well-formed`);
+  });
+});
+
+describe('bundles', () => {
+  test('items are found where the header says, whatever the pieces', () => {
+    const random = seededRandom(5);
+    for (let round = 0; round < 60; round++) {
+      const items = Array.from({ length: 1 + random.below(12) }, () => randomItem(random));
+      const bytes = bundle(items);
+      const header = parseBundleHeader(bytes);
+      assert.ok(typeof header !== 'string');
+      assert.equal(header.bundleBytes, bytes.length);
+      items.forEach((item, index) => {
+        const start = header.offsets[index]!;
+        assert.ok(bytes.subarray(start, start + header.sizes[index]!).equals(item));
+      });
+      const read = readBundle(random.pieces(bytes, random.pick([1, 50, 900, 100_000])), bytes.length);
+      assert.equal(read.problem, undefined);
+      assert.deepEqual(read.broken, []);
+      assert.deepEqual(
+        read.items.map((item) => item.id),
+        items.map((_, index) => header.id(index)),
+      );
+      read.items.forEach((item, index) => {
+        const whole = parseItem(items[index]!);
+        assert.ok(typeof whole !== 'string');
+        assert.ok(item.payload.equals(whole.data));
+        assert.equal(item.message, itemMessage(whole).toString('hex'));
+      });
+    }
+  });
+
+  test('a broken item is reported and its neighbours are read', () => {
+    const random = seededRandom(6);
+    const items = [randomItem(random), randomItem(random), randomItem(random)];
+    const bytes = bundle(items);
+    const header = parseBundleHeader(bytes);
+    assert.ok(typeof header !== 'string');
+    bytes.writeUInt16LE(99, header.offsets[1]!);
+    const read = readBundle([bytes], bytes.length);
+    assert.deepEqual(read.broken, [{ index: 1, problem: 'unknown-signature-type' }]);
+    assert.deepEqual(
+      read.items.map((item) => item.index),
+      [0, 2],
+    );
+    assert.equal(read.problem, undefined);
+  });
+
+  test('an item whose id is not that of its signature is broken', () => {
+    const bytes = bundle([randomItem(seededRandom(7)), randomItem(seededRandom(8))]);
+    bytes[32 + 64 + 32]! ^= 1;
+    assert.deepEqual(readBundle([bytes], bytes.length).broken, [{ index: 1, problem: 'id-mismatch' }]);
+  });
+
+  test('a bundle of no items is read but never written', () => {
+    const bytes = Buffer.alloc(32);
+    const header = parseBundleHeader(bytes);
+    assert.ok(typeof header !== 'string');
+    assert.equal(header.count, 0);
+    assert.deepEqual(readBundle([bytes], 32), { items: [], broken: [], problem: undefined });
+    assert.throws(() => encodeBundleHeader([]), FormatError);
+  });
+
+  test('items twice and impossible sizes are never written', () => {
+    const entry = { id: Buffer.alloc(32, 1), size: 500 };
+    assert.throws(() => encodeBundleHeader([entry, entry]), FormatError);
+    assert.throws(() => encodeBundleHeader([{ ...entry, size: minItemBytes - 1 }]), FormatError);
+    assert.throws(() => encodeBundleHeader([{ ...entry, size: 2 ** 53 }]), FormatError);
+    assert.throws(() => encodeBundleHeader([{ ...entry, id: Buffer.alloc(31) }]), FormatError);
+  });
+
+  test('counts and sizes that do not fit are refused before anything is allocated', () => {
+    const bytes = bundle([randomItem(seededRandom(9))]);
+    const changed = (change: (copy: Buffer) => void) => {
+      const copy = Buffer.from(bytes);
+      change(copy);
+      return copy;
+    };
+    const cases: [Buffer, string][] = [
+      [bytes.subarray(0, 31), 'truncated-bundle'],
+      [bytes.subarray(0, 95), 'item-count'],
+      [changed((copy) => copy.writeUInt32LE(0xffffffff, 0)), 'item-count'],
+      [changed((copy) => copy.writeUInt32LE(1, 28)), 'item-count'],
+      [changed((copy) => copy.writeUInt32LE(0, 0)), 'trailing-bytes'],
+      [changed((copy) => copy.writeUInt32LE(1, 32 + 12)), 'item-size'],
+      [changed((copy) => copy.writeUInt32LE(0, 32)), 'item-size'],
+      [Buffer.concat([bytes, Buffer.from([0])]), 'trailing-bytes'],
+      [bytes.subarray(0, bytes.length - 1), 'item-size'],
+    ];
+    for (const [sample, problem] of cases) {
+      assert.equal(parseBundleHeader(sample), problem);
+      assert.equal(readBundle([sample], sample.length).problem, problem);
+    }
+    assert.equal(readBundle([bytes.subarray(0, 200)], bytes.length).problem, 'truncated-bundle');
+    assert.equal(readBundle([bytes], bytes.length, { maxItems: 0 }).problem, 'item-count');
+  });
+
+  test('random and mangled bundles are answered, never thrown', () => {
+    const random = seededRandom(10);
+    const base = bundle([randomItem(random, 30), randomItem(random, 30)]);
+    let itemsRead = 0;
+    for (let round = 0; round < 10_000; round++) {
+      const sample = round % 4 === 0 ? random.bytes(random.below(300)) : random.mangle(base);
+      if (round % 4 === 0 && sample.length > 32) sample.fill(0, 1, 32);
+      const header = parseBundleHeader(sample);
+      const read = readBundle(random.pieces(sample, 2_000), sample.length);
+      itemsRead += read.items.length;
+      assert.equal(typeof header === 'string', read.problem !== undefined);
+    }
+    assert.ok(itemsRead > 100);
+  });
+});

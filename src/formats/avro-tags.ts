@@ -1,0 +1,141 @@
+/**
+ * Tags of a data item: an Avro array of records {name: bytes, value: bytes} (ANS-104 §2.2). A block is a
+ * zig-zag count and that many pairs of length-prefixed bytes; a negative count is followed by the block's
+ * size in bytes; a zero count ends the array. No tags at all may also be no bytes at all.
+ *
+ * Names and values are bytes. They are shown as UTF-8 text; the chain holds some that are not UTF-8, so the
+ * byte positions are there too (`walkTags`).
+ */
+
+/** A tag as text. Bytes that are no UTF-8 show as U+FFFD. */
+export interface Tag {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface TagLimits {
+  readonly maxBytes: number;
+  readonly maxTags: number;
+  readonly maxNameBytes: number;
+  readonly maxValueBytes: number;
+}
+
+/** What an item that is taken in may carry. */
+export const ingestTagLimits: TagLimits = {
+  maxBytes: 4_096,
+  maxTags: 128,
+  maxNameBytes: 1_024,
+  maxValueBytes: 3_072,
+};
+
+/** What is read back from the chain, where older writers kept to no limit; a bound all the same. */
+export const chainTagLimits: TagLimits = {
+  maxBytes: 65_536,
+  maxTags: 4_096,
+  maxNameBytes: 65_536,
+  maxValueBytes: 65_536,
+};
+
+/** Positions of one tag in the bytes that were walked. */
+export type TagVisitor = (nameStart: number, nameEnd: number, valueStart: number, valueEnd: number) => void;
+
+/**
+ * Walks the tags in `bytes[start, end)` and answers their number, or -1 when the bytes are not exactly one
+ * Avro tag array within the limits. `visit` may have been called for the tags before the fault.
+ */
+export function walkTags(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  limits: TagLimits,
+  visit?: TagVisitor,
+): number {
+  if (end - start > limits.maxBytes) return -1;
+  if (start === end) return 0;
+  const cursor = { at: start };
+  let total = 0;
+  for (;;) {
+    const count = readLong(bytes, cursor, end);
+    if (count === 0) return cursor.at === end ? total : -1;
+    if (Number.isNaN(count)) return -1;
+    let blockEnd = -1;
+    if (count < 0) {
+      const size = readLong(bytes, cursor, end);
+      if (!(size >= 0 && size <= end - cursor.at)) return -1;
+      blockEnd = cursor.at + size;
+    }
+    const entries = Math.abs(count);
+    total += entries;
+    if (total > limits.maxTags) return -1;
+    for (let i = 0; i < entries; i++) {
+      const nameSize = readLong(bytes, cursor, end);
+      if (!(nameSize >= 0 && nameSize <= limits.maxNameBytes && nameSize <= end - cursor.at)) return -1;
+      const nameStart = cursor.at;
+      cursor.at += nameSize;
+      const valueSize = readLong(bytes, cursor, end);
+      if (!(valueSize >= 0 && valueSize <= limits.maxValueBytes && valueSize <= end - cursor.at)) return -1;
+      const valueStart = cursor.at;
+      cursor.at += valueSize;
+      visit?.(nameStart, nameStart + nameSize, valueStart, cursor.at);
+    }
+    if (blockEnd !== -1 && cursor.at !== blockEnd) return -1;
+  }
+}
+
+/** The tags as text, or undefined when the bytes are not exactly one tag array within the limits. */
+export function decodeTags(bytes: Buffer, limits: TagLimits = ingestTagLimits): Tag[] | undefined {
+  const tags: Tag[] = [];
+  const count = walkTags(bytes, 0, bytes.length, limits, (nameStart, nameEnd, valueStart, valueEnd) => {
+    tags.push({
+      name: bytes.toString('utf8', nameStart, nameEnd),
+      value: bytes.toString('utf8', valueStart, valueEnd),
+    });
+  });
+  return count === -1 ? undefined : tags;
+}
+
+/** A tag to write: text is written as UTF-8. */
+export interface TagSource {
+  readonly name: string | Uint8Array;
+  readonly value: string | Uint8Array;
+}
+
+/** One block and its terminator; no tags are no bytes. */
+export function encodeTags(tags: readonly TagSource[]): Buffer {
+  if (tags.length === 0) return Buffer.alloc(0);
+  const parts: Uint8Array[] = [encodeLong(tags.length)];
+  for (const tag of tags) {
+    for (const field of [tag.name, tag.value]) {
+      const bytes = typeof field === 'string' ? Buffer.from(field, 'utf8') : field;
+      parts.push(encodeLong(bytes.length), bytes);
+    }
+  }
+  parts.push(encodeLong(0));
+  return Buffer.concat(parts);
+}
+
+/** A zig-zag varint, or NaN when it is cut off or beyond 32 bits: nothing here counts further. */
+function readLong(bytes: Uint8Array, cursor: { at: number }, end: number): number {
+  let value = 0;
+  let scale = 1;
+  for (let length = 0; length < 5; length++) {
+    if (cursor.at >= end) return Number.NaN;
+    const byte = bytes[cursor.at++]!;
+    value += (byte & 0x7f) * scale;
+    if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    scale *= 128;
+  }
+  return Number.NaN;
+}
+
+/** Only for what is not negative: counts and lengths. */
+function encodeLong(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value * 2;
+  while (rest >= 0x80) {
+    bytes.push((rest % 0x80) | 0x80);
+    rest = Math.floor(rest / 0x80);
+  }
+  bytes.push(rest);
+  return Buffer.from(bytes);
+}

@@ -1,0 +1,122 @@
+/**
+ * RSA-PSS with SHA-256 as Arweave uses it: 4096-bit keys with the exponent 65537, known by their modulus.
+ * Any salt length verifies (Node signs with the longest, wallets with 32, receipts with 0).
+ *
+ * Signing runs on libuv's threads: one signature is milliseconds of work and must not hold the event loop.
+ */
+import {
+  constants,
+  createPrivateKey,
+  createPublicKey,
+  hash,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
+import {
+  type ArweaveAddress,
+  encodeBase64url,
+  toArweaveAddress,
+  tryDecodeBase64url,
+} from '../../formats/base64url.ts';
+
+export const modulusBytes = 512;
+
+/** The members of a private RSA key in JWK form, each base64url. */
+export interface RsaJwk {
+  readonly kty: 'RSA';
+  readonly n: string;
+  readonly e: string;
+  readonly d: string;
+  readonly p: string;
+  readonly q: string;
+  readonly dp: string;
+  readonly dq: string;
+  readonly qi: string;
+}
+
+export interface ArweaveKey {
+  /** 512 bytes: the public key. */
+  readonly modulus: Buffer;
+  readonly address: ArweaveAddress;
+  readonly privateKey: KeyObject;
+}
+
+/** SHA-256 of the modulus. */
+export function arweaveAddress(modulus: Uint8Array): ArweaveAddress {
+  return toArweaveAddress(hash('sha256', modulus, 'buffer'));
+}
+
+/** The public key of a modulus, or undefined when it can be none. */
+export function arweavePublicKey(modulus: Uint8Array): KeyObject | undefined {
+  if (modulus.length !== modulusBytes || modulus[0]! < 0x80 || modulus[modulusBytes - 1]! % 2 === 0) {
+    return undefined;
+  }
+  return createPublicKey({ key: { kty: 'RSA', n: encodeBase64url(modulus), e: 'AQAB' }, format: 'jwk' });
+}
+
+/** Whether `signature` is one of `message`, with whatever salt length it says. */
+export function verifyPss(key: KeyObject, message: Uint8Array, signature: Uint8Array): boolean {
+  return verify(
+    'sha256',
+    message,
+    { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO },
+    signature,
+  );
+}
+
+/** A salt of 0 makes the signature reproducible. */
+export function signPss(key: KeyObject, message: Uint8Array, saltLength = 32): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const options = { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength };
+    sign('sha256', message, options, (error, signature) => {
+      if (error === null) resolve(signature);
+      else reject(error);
+    });
+  });
+}
+
+/** Reads a wallet file: a private RSA key of 4096 bits as JWK. Throws with one sentence for anything else. */
+export function importJwk(text: string): ArweaveKey {
+  let jwk: unknown;
+  try {
+    jwk = JSON.parse(text);
+  } catch {
+    throw new Error('the key is not JSON');
+  }
+  let privateKey: KeyObject;
+  try {
+    privateKey = createPrivateKey({ key: rsaMembers(jwk), format: 'jwk' });
+  } catch (cause) {
+    throw new Error('the key is not a private RSA key in JWK form', { cause });
+  }
+  return arweaveKey(privateKey);
+}
+
+function rsaMembers(jwk: unknown): Record<string, string> {
+  const members: Record<string, string> = {};
+  if (typeof jwk !== 'object' || jwk === null) return members;
+  for (const [name, value] of Object.entries(jwk)) {
+    if (['kty', 'n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi'].includes(name)) members[name] = String(value);
+  }
+  return members;
+}
+
+/** Takes any private RSA key of 4096 bits: JWK wallets, and PEM keys of more than two primes. */
+export function arweaveKey(privateKey: KeyObject): ArweaveKey {
+  const { n, e } = createPublicKey(privateKey).export({ format: 'jwk' });
+  const modulus = n === undefined ? undefined : tryDecodeBase64url(n);
+  if (modulus?.length !== modulusBytes || e !== 'AQAB') {
+    throw new Error('the key must have 4096 bits and the exponent 65537');
+  }
+  return { modulus, address: arweaveAddress(modulus), privateKey };
+}
+
+/** The wallet file of a two-prime key. */
+export function exportJwk(key: ArweaveKey): RsaJwk {
+  const { n, e, d, p, q, dp, dq, qi } = key.privateKey.export({ format: 'jwk' });
+  for (const member of [n, e, d, p, q, dp, dq, qi]) {
+    if (member === undefined) throw new Error('the key has no JWK form');
+  }
+  return { kty: 'RSA', n: n!, e: e!, d: d!, p: p!, q: q!, dp: dp!, dq: dq!, qi: qi! };
+}

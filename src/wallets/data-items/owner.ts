@@ -1,0 +1,168 @@
+/**
+ * The owner of data items: the key in an item's header, ready to verify with. What depends on the key alone
+ * (its parsed form, the hash of the fields that all its items share, its address) is made once and kept for
+ * the owners seen last.
+ */
+import { LRUCache } from 'lru-cache';
+import type { SignatureType } from '../../formats/ans104/signature-types.ts';
+import { messagePrefix } from '../../formats/ans104/signed-message.ts';
+import type { WalletAddress } from '../address.ts';
+import { arweaveAddress, arweavePublicKey, verifyPss } from '../arweave/rsa.ts';
+import { ethereumAddress, parseEthereumAddress } from '../ethereum/address.ts';
+import { personalMessageHash, recoverEthereumKey } from '../ethereum/personal-message.ts';
+import { hashTypedData } from '../ethereum/typed-data.ts';
+import { solanaAddress } from '../solana/address.ts';
+import { ed25519PublicKey, verifyEd25519 } from '../solana/ed25519.ts';
+import { verifyMultiSignature } from './multi-signature.ts';
+
+export interface VerifyOptions {
+  /**
+   * For items that are on the chain already: Ethereum recovery bytes 0 and 1 count as 27 and 28. Never where
+   * an item is taken in or paid for, because it gives one signature several ids.
+   */
+  readonly lenient?: boolean;
+}
+
+export class ItemOwner {
+  readonly signatureType: SignatureType;
+  /** A copy of the key as it is in the item. */
+  readonly key: Buffer;
+  /** Accumulator of the signed message after the owner. */
+  readonly prefix: Buffer;
+  readonly #verify: Verifier;
+  #wallet: WalletAddress | undefined;
+
+  constructor(signatureType: SignatureType, key: Uint8Array) {
+    this.signatureType = signatureType;
+    this.key = Buffer.from(key);
+    this.prefix = messagePrefix(signatureType, key);
+    this.#verify = makeVerifier(signatureType, this.key);
+  }
+
+  /** Whether `signature` is this owner's signature of the 48-byte message. */
+  verify(message: Buffer, signature: Uint8Array, options: VerifyOptions = {}): boolean {
+    return this.#verify(message, signature, options);
+  }
+
+  /**
+   * The wallet that pays for the owner's items. Aptos keys (types 5 and 6) have no wallet here that could
+   * hold credits: their address is Arweave's form of the key.
+   */
+  get wallet(): WalletAddress {
+    this.#wallet ??= walletOf(this.signatureType, this.key);
+    return this.#wallet;
+  }
+}
+
+const owners = new LRUCache<string, ItemOwner>({ max: 4_096 });
+let last: ItemOwner | undefined;
+
+/** The owner of a key; the same object for the same key while it is remembered. */
+export function itemOwner(signatureType: SignatureType, key: Buffer): ItemOwner {
+  if (last !== undefined && last.signatureType === signatureType && last.key.equals(key)) return last;
+  const name = `${signatureType}:${key.toString('latin1')}`;
+  let owner = owners.get(name);
+  if (owner === undefined) {
+    owner = new ItemOwner(signatureType, key);
+    owners.set(name, owner);
+  }
+  last = owner;
+  return owner;
+}
+
+type Verifier = (message: Buffer, signature: Uint8Array, options: VerifyOptions) => boolean;
+
+const never: Verifier = () => false;
+
+function makeVerifier(type: SignatureType, key: Buffer): Verifier {
+  switch (type) {
+    case 1: {
+      const publicKey = arweavePublicKey(key);
+      return publicKey === undefined
+        ? never
+        : (message, signature) => verifyPss(publicKey, message, signature);
+    }
+    case 2:
+      return ed25519Verifier(key, (message) => message);
+    case 3:
+      return (message, signature, options) => {
+        const signer = recoverEthereumKey(personalMessageHash(message), signature, {
+          allowRawRecovery: options.lenient === true,
+        });
+        return signer !== undefined && key.equals(signer);
+      };
+    case 4:
+      return ed25519Verifier(key, hexText);
+    case 5:
+      return ed25519Verifier(key, aptosText);
+    case 6:
+      return (message, signature) => verifyMultiSignature(key, message, signature);
+    case 7:
+      return typedEthereumVerifier(key);
+  }
+}
+
+function ed25519Verifier(key: Buffer, signedText: (message: Buffer) => Buffer): Verifier {
+  const publicKey = ed25519PublicKey(key);
+  if (publicKey === undefined) return never;
+  return (message, signature) => verifyEd25519(publicKey, signedText(message), signature);
+}
+
+/** Solana wallets refuse to sign binary: items of type 4 sign the message in lower-case hex. */
+export function hexText(message: Buffer): Buffer {
+  return Buffer.from(message.toString('hex'), 'latin1');
+}
+
+/** What an Aptos wallet shows and signs (type 5). */
+export function aptosText(message: Buffer): Buffer {
+  return Buffer.from(`APTOS\nmessage: ${message.toString('hex')}\nnonce: bundlr`, 'latin1');
+}
+
+const typedDomain = { name: 'Bundlr', version: '1' };
+const typedTypes = {
+  Bundlr: [
+    { name: 'Transaction hash', type: 'bytes' },
+    { name: 'address', type: 'address' },
+  ],
+};
+
+/** EIP-712 digest of an item of type 7; `address` is the owner field's text. */
+export function typedItemDigest(message: Uint8Array, address: string): Uint8Array {
+  return hashTypedData({
+    domain: typedDomain,
+    types: typedTypes,
+    primaryType: 'Bundlr',
+    message: { 'Transaction hash': message, address },
+  });
+}
+
+function typedEthereumVerifier(key: Buffer): Verifier {
+  const text = key.toString('latin1');
+  if (!/^0x[0-9a-f]{40}$/.test(text)) return never;
+  const address = parseEthereumAddress(text);
+  return (message, signature, options) => {
+    const signer = recoverEthereumKey(typedItemDigest(message, text), signature, {
+      allowRawRecovery: options.lenient === true,
+    });
+    return signer !== undefined && ethereumAddress(signer) === address;
+  };
+}
+
+function walletOf(type: SignatureType, key: Buffer): WalletAddress {
+  switch (type) {
+    case 2:
+    case 4:
+      return { kind: 'solana', address: solanaAddress(key) };
+    case 3:
+      return { kind: 'ethereum', address: ethereumAddress(key) };
+    case 7: {
+      const address = parseEthereumAddress(key.toString('latin1'));
+      if (address !== undefined) return { kind: 'ethereum', address };
+      return { kind: 'arweave', address: arweaveAddress(key) };
+    }
+    case 1:
+    case 5:
+    case 6:
+      return { kind: 'arweave', address: arweaveAddress(key) };
+  }
+}
