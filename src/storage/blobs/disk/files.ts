@@ -1,0 +1,51 @@
+/** File system calls as promises over plain descriptors, and their failures in the words of `blobs.ts`. */
+import fs from 'node:fs';
+import { promisify } from 'node:util';
+import { BlobStoreUnavailable } from '../blobs.ts';
+
+/** What the disk store needs of a file system; tests put a failing one in its place. */
+export const files = {
+  open: promisify(fs.open),
+  close: promisify(fs.close),
+  fstat: promisify(fs.fstat),
+  stat: promisify(fs.stat),
+  mkdir: promisify(fs.mkdir),
+  readdir: promisify(fs.readdir),
+  rename: promisify(fs.rename),
+  unlink: promisify(fs.unlink),
+  fsync: promisify(fs.fsync),
+  fdatasync: promisify(fs.fdatasync),
+  /** Bytes written, possibly fewer than asked for. */
+  write: async (
+    fd: number,
+    bytes: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<number> => (await write(fd, bytes, offset, length, position)).bytesWritten,
+  /** Bytes read, 0 at the end. */
+  read: async (
+    fd: number,
+    target: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<number> => (await read(fd, target, offset, length, position)).bytesRead,
+};
+
+export type Files = typeof files;
+
+const write = promisify(fs.write);
+const read = promisify(fs.read);
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}
+
+/** A system's refusal (disk full, quota, I/O error, too many open files) as the store's own error. */
+export function unavailable(error: unknown): unknown {
+  if (error instanceof Error && 'syscall' in error) {
+    return new BlobStoreUnavailable(error.message, { cause: error });
+  }
+  return error;
+}

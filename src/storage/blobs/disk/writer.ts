@@ -1,0 +1,153 @@
+/**
+ * Writes one blob: hashed while it is written to a temporary name on the same file system, synced, renamed,
+ * its folder synced. A small blob is held in memory until its digest is known, and touches the disk only
+ * when it is not there yet.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { BlobDigest, BlobWriter } from '../blobs.ts';
+import { type Files, unavailable } from './files.ts';
+import { temporaryName } from './temporaries.ts';
+
+const blockSize = 256 * 1024;
+
+export interface WriterTarget {
+  readonly files: Files;
+  readonly temporaries: string;
+  readonly durable: boolean;
+  /** True when the store has the blob, durably. */
+  has(digest: BlobDigest, size: number): Promise<boolean>;
+  /** Renames a complete file to its digest's name, durably. */
+  publish(temporary: string, digest: BlobDigest): Promise<void>;
+}
+
+interface OpenFile {
+  readonly path: string;
+  readonly descriptor: number;
+  position: number;
+}
+
+export class DiskBlobWriter implements BlobWriter {
+  readonly #target: WriterTarget;
+  readonly #hash: Hash = createHash('sha256');
+  #block = Buffer.alloc(0);
+  #filled = 0;
+  #size = 0;
+  #file: OpenFile | undefined;
+  #state: 'open' | 'committed' | 'aborted' = 'open';
+  /** Steps run one after the other, also when a caller does not await each. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(target: WriterTarget) {
+    this.#target = target;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return this.#step(async () => {
+      this.#size += bytes.byteLength;
+      if (this.#filled + bytes.byteLength <= blockSize) {
+        this.#hash.update(bytes);
+        this.#collect(bytes);
+        return;
+      }
+      await this.#flush();
+      const written = this.#append(bytes);
+      this.#hash.update(bytes); // while the disk is busy
+      await written;
+    });
+  }
+
+  commit(): Promise<{ digest: BlobDigest; size: number }> {
+    return this.#step(async () => {
+      const digest = this.#hash.digest('hex');
+      const size = this.#size;
+      if (await this.#target.has(digest, size)) await this.#discard();
+      else await this.#publish(digest);
+      this.#state = 'committed';
+      return { digest, size };
+    });
+  }
+
+  async abort(): Promise<void> {
+    await this.#last;
+    if (this.#state !== 'open') return;
+    this.#state = 'aborted';
+    await this.#discard();
+  }
+
+  /** Runs `step` after the one before it. A step that fails leaves nothing behind. */
+  #step<T>(step: () => Promise<T>): Promise<T> {
+    const run = this.#last.then(async () => {
+      if (this.#state !== 'open') throw new Error(`the blob was ${this.#state}`);
+      try {
+        return await step();
+      } catch (error) {
+        this.#state = 'aborted';
+        await this.#discard();
+        throw unavailable(error);
+      }
+    });
+    this.#last = run.catch(() => {});
+    return run;
+  }
+
+  #collect(bytes: Uint8Array): void {
+    const needed = this.#filled + bytes.byteLength;
+    if (needed > this.#block.byteLength) {
+      const larger = Buffer.allocUnsafe(needed <= blockSize / 8 ? blockSize / 8 : blockSize);
+      this.#block.copy(larger, 0, 0, this.#filled);
+      this.#block = larger;
+    }
+    this.#block.set(bytes, this.#filled);
+    this.#filled = needed;
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#filled > 0) await this.#append(this.#block.subarray(0, this.#filled));
+    this.#filled = 0;
+  }
+
+  async #append(bytes: Uint8Array): Promise<void> {
+    const file = await this.#opened();
+    let done = 0;
+    while (done < bytes.byteLength) {
+      const count = await this.#target.files.write(
+        file.descriptor,
+        bytes,
+        done,
+        bytes.byteLength - done,
+        file.position,
+      );
+      done += count;
+      file.position += count;
+    }
+  }
+
+  async #opened(): Promise<OpenFile> {
+    if (this.#file === undefined) {
+      const path = join(this.#target.temporaries, temporaryName());
+      this.#file = { path, descriptor: await this.#target.files.open(path, 'wx', 0o644), position: 0 };
+    }
+    return this.#file;
+  }
+
+  async #publish(digest: BlobDigest): Promise<void> {
+    const { files, durable } = this.#target;
+    await this.#flush();
+    const file = await this.#opened();
+    if (durable) await files.fdatasync(file.descriptor);
+    await this.#target.publish(file.path, digest);
+    this.#file = undefined;
+    await files.close(file.descriptor);
+  }
+
+  async #discard(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    this.#block = Buffer.alloc(0);
+    if (file === undefined) return;
+    const { files } = this.#target;
+    await files.unlink(file.path).catch(() => {});
+    await files.close(file.descriptor).catch(() => {});
+  }
+}
