@@ -1,0 +1,195 @@
+/**
+ * How the API's routes are written: authentication, strict parameters, one transaction for a whole change
+ * with its idempotency, and Stripe's headers. The files in `routes/` only say what each call does.
+ */
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Caller, ProviderKeys } from './access.ts';
+import { callerOf, sameText } from './access.ts';
+import type { Deliveries } from './deliveries.ts';
+import { CardApiError, invalidRequest, unauthorized } from './errors.ts';
+import type { Faults } from './faults.ts';
+import { FormError, parseForm } from './form.ts';
+import type { Answer, KeyedRequest } from './idempotency.ts';
+import { checkKey, keepAnswer, keptAnswer } from './idempotency.ts';
+import { newId } from './ids.ts';
+import { Params } from './params.ts';
+import type { Change, Page } from './store.ts';
+import { apiVersion, findAnyObject } from './store.ts';
+
+/** What the routes stand on. */
+export interface Provider {
+  readonly sql: Sql;
+  readonly keys: ProviderKeys;
+  readonly deliveries: Deliveries;
+  readonly faults: Faults;
+  /** Base address that browsers reach. */
+  readonly url: () => string;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export interface Call {
+  readonly id: string;
+  readonly params: Params;
+  readonly caller: Caller;
+}
+
+/** What an effect answers; a status other than 200 is kept like any other outcome. */
+export interface Effected {
+  readonly status?: number;
+  readonly object: unknown;
+}
+
+export const unixSeconds = (provider: Provider) => Math.floor(provider.now() / 1000);
+
+/** A change made by someone at a page rather than through the API. */
+export function changeByVisitor(provider: Provider, tx: SqlExecutor): Change {
+  return { tx, now: unixSeconds(provider), requestId: null, idempotencyKey: null };
+}
+
+/** A call that changes something. The effect may read every parameter it knows; others are refused. */
+export function post(
+  app: App,
+  provider: Provider,
+  path: string,
+  effect: (change: Change, call: Call) => Promise<Effected>,
+): void {
+  app.post<{ Params: { id?: string } }>(path, { schema: { hide: true } }, async (request, reply) => {
+    const caller = callerOf(request.headers.authorization, provider.keys);
+    const body = typeof request.body === 'string' ? request.body : '';
+    const key = request.headers['idempotency-key'];
+    const keyed: KeyedRequest | undefined =
+      typeof key === 'string' && key !== '' ? { key, path: request.url, body } : undefined;
+    if (keyed !== undefined) checkKey(keyed.key);
+    const requestId = newId.request();
+    const now = unixSeconds(provider);
+
+    const answer = await provider.sql.transaction(async (tx): Promise<Answer> => {
+      const kept = keyed === undefined ? undefined : await keptAnswer(tx, keyed, now);
+      if (kept !== undefined) return kept;
+      const params = readForm(body);
+      const expand = params.texts('expand') ?? [];
+      const change: Change = { tx, now, requestId, idempotencyKey: keyed?.key ?? null };
+      const { status = 200, object } = await effect(change, { id: request.params.id ?? '', params, caller });
+      params.done();
+      const made: Answer = {
+        status,
+        body: JSON.stringify(await expanded(tx, object, expand)),
+        replayed: false,
+      };
+      if (keyed !== undefined) await keepAnswer(tx, keyed, made, now);
+      return made;
+    });
+    provider.deliveries.wake();
+    if (answer.replayed) reply.header('idempotent-replayed', 'true');
+    if (keyed !== undefined) reply.header('idempotency-key', keyed.key);
+    return send(reply, requestId, answer.status, answer.body);
+  });
+}
+
+/** A call that only reads. */
+export function get(
+  app: App,
+  provider: Provider,
+  path: string,
+  read: (tx: SqlExecutor, call: Call) => Promise<unknown>,
+): void {
+  app.get<{ Params: { id?: string } }>(path, { schema: { hide: true } }, async (request, reply) => {
+    const caller = callerOf(request.headers.authorization, provider.keys);
+    const params = readForm(queryOf(request));
+    const expand = params.texts('expand') ?? [];
+    const object = await read(provider.sql, { id: request.params.id ?? '', params, caller });
+    params.done();
+    return send(reply, newId.request(), 200, JSON.stringify(await expanded(provider.sql, object, expand)));
+  });
+}
+
+const queryOf = (request: Request) => request.url.split('?', 2)[1] ?? '';
+
+function readForm(text: string): Params {
+  try {
+    return new Params(parseForm(text));
+  } catch (error) {
+    if (error instanceof FormError) throw invalidRequest(error.message);
+    throw error;
+  }
+}
+
+function send(reply: Reply, requestId: string, status: number, body: string): Reply {
+  return reply
+    .code(status)
+    .headers({ 'request-id': requestId, 'stripe-version': apiVersion, 'cache-control': 'no-store' })
+    .header('content-type', 'application/json')
+    .serializer(String)
+    .send(body);
+}
+
+/** Only the holder of the secret key may do this. */
+export function requireMerchant(call: Call): void {
+  if (call.caller !== 'merchant') {
+    throw new CardApiError(403, {
+      type: 'invalid_request_error',
+      code: 'secret_key_required',
+      message: 'This API call cannot be made with a publishable API key.',
+    });
+  }
+}
+
+/** A browser may act on the one object whose secret it was given. */
+export function requireClientSecret(call: Call, secret: string): void {
+  const given = call.params.optionalText('client_secret');
+  if (call.caller === 'merchant') return;
+  if (given === undefined || !sameText(given, secret)) throw unauthorized();
+}
+
+/** `limit` (1–100, default 10) and `starting_after`. */
+export function pageOf(params: Params): Page {
+  const limit = params.optionalInteger('limit') ?? 10;
+  if (limit < 1 || limit > 100) {
+    throw invalidRequest('Invalid integer: limit must be between 1 and 100', { param: 'limit' });
+  }
+  return { limit, startingAfter: params.optionalText('starting_after') };
+}
+
+export function listOf(url: string, page: Page, found: readonly unknown[]) {
+  return { object: 'list', url, has_more: found.length > page.limit, data: found.slice(0, page.limit) };
+}
+
+const maxExpansions = 10;
+const maxExpansionDepth = 4;
+
+/** Replaces ids by the objects they name: `expand[]=payment_intent.latest_charge`, `data.charge` in lists. */
+async function expanded(tx: SqlExecutor, object: unknown, paths: readonly string[]): Promise<unknown> {
+  if (paths.length === 0) return object;
+  if (paths.length > maxExpansions)
+    throw invalidRequest(`You can expand at most ${maxExpansions} properties`);
+  const copy: unknown = JSON.parse(JSON.stringify(object));
+  for (const path of paths) {
+    const parts = path.split('.');
+    if (parts.length > maxExpansionDepth) {
+      throw invalidRequest(`You cannot expand more than ${maxExpansionDepth} levels: ${path}`);
+    }
+    await expandPath(tx, copy, parts);
+  }
+  return copy;
+}
+
+async function expandPath(tx: SqlExecutor, holder: unknown, parts: readonly string[]): Promise<void> {
+  const [part, ...rest] = parts;
+  if (part === undefined) return;
+  if (Array.isArray(holder)) {
+    for (const entry of holder) await expandPath(tx, entry, parts);
+    return;
+  }
+  if (!isRecord(holder) || !Object.hasOwn(holder, part)) {
+    throw invalidRequest(`This property cannot be expanded (${part}).`, { param: 'expand' });
+  }
+  const value = holder[part];
+  if (typeof value === 'string') holder[part] = (await findAnyObject(tx, value)) ?? value;
+  await expandPath(tx, holder[part] === null ? {} : holder[part], holder[part] === null ? [] : rest);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

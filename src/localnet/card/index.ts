@@ -1,0 +1,156 @@
+/**
+ * The local card provider: the part of Stripe's API that is used here, on loopback, so that the official
+ * client works against it unchanged and the code that sells credits is the same at home and in production.
+ *
+ * `routes/` answers the API and the checkout page, the files beside this one keep the objects and their rules,
+ * `deliveries.ts` posts signed webhooks. It may call kernel and storage. Secrets are made on first start.
+ */
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { createHttpServer } from '../../kernel/http/server.ts';
+import { readOrCreateKey } from '../../kernel/keys.ts';
+import type { Logger } from '../../kernel/log.ts';
+import { Metrics } from '../../kernel/metrics.ts';
+import type { Surface } from '../../kernel/surface.ts';
+import { openSqliteFile } from '../../storage/sql/open.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import type { ProviderKeys } from './access.ts';
+import type { Provider } from './api.ts';
+import { changeByVisitor } from './api.ts';
+import { Deliveries } from './deliveries.ts';
+import { Faults } from './faults.ts';
+import { forgetOldAnswers } from './idempotency.ts';
+import { randomLetters } from './ids.ts';
+import { chargeRoutes } from './routes/charges.ts';
+import { checkoutPageRoutes } from './routes/checkout-page.ts';
+import { checkoutSessionRoutes } from './routes/checkout-sessions.ts';
+import { paymentIntentRoutes } from './routes/payment-intents.ts';
+import { testControlRoutes } from './routes/test-controls.ts';
+import { migrations } from './schema.ts';
+import { expireDueSessions } from './sessions.ts';
+
+export interface LocalCardProviderDeps {
+  readonly log: Logger;
+  /** Unix milliseconds; the clock unless a test stands in for it. */
+  readonly now?: () => number;
+}
+
+/** What the payment surface is given exactly as it would be given Stripe's; known once started. */
+export interface LocalCardProvider extends Surface {
+  /** For STRIPE_SECRET_KEY. */
+  readonly secretKey: string;
+  /** For STRIPE_PUBLISHABLE_KEY: what a browser may confirm a payment intent with. */
+  readonly publishableKey: string;
+  /** For STRIPE_WEBHOOK_SECRET. */
+  readonly webhookSecret: string;
+  /** Where webhooks go, `{payment_url}/v1/stripe-webhook`; kept, and events that wait go there too. */
+  deliverTo(url: string): Promise<void>;
+}
+
+const sweepIntervalMs = 5_000;
+
+export function createLocalCardProvider(
+  config: Pick<Config, 'HOST' | 'LOCAL_CARD_PORT' | 'DATA_DIR'>,
+  deps: LocalCardProviderDeps,
+): LocalCardProvider {
+  const { log, now = Date.now } = deps;
+  const server = createHttpServer({
+    name: 'card',
+    title: 'Local card provider',
+    host: config.HOST,
+    port: config.LOCAL_CARD_PORT,
+    portVariable: 'LOCAL_CARD_PORT',
+    log,
+    metrics: new Metrics(),
+    bodyLimit: 256 * 1024,
+    errorBody: (_status, message) => ({ error: { type: 'invalid_request_error', message } }),
+    notFound: (request) => ({
+      error: {
+        type: 'invalid_request_error',
+        message: `Unrecognized request URL (${request.method}: ${request.url.split('?', 1)[0]}).`,
+      },
+    }),
+  });
+  server.app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    (_request, body, done) => done(null, body),
+  );
+
+  let running: { sql: Sql; keys: ProviderKeys; deliveries: Deliveries; sweep: NodeJS.Timeout } | undefined;
+  const keys = (): ProviderKeys => {
+    if (running === undefined) throw new Error('the card provider has not started');
+    return running.keys;
+  };
+
+  return {
+    name: 'card provider',
+    get url() {
+      return server.url;
+    },
+    get secretKey() {
+      return keys().secretKey;
+    },
+    get publishableKey() {
+      return keys().publishableKey;
+    },
+    get webhookSecret() {
+      return keys().webhookSecret;
+    },
+    async deliverTo(url) {
+      if (running === undefined) throw new Error('the card provider has not started');
+      await running.deliveries.deliverTo(url);
+    },
+    async start() {
+      const made = await readKeys(join(config.DATA_DIR, 'keys'));
+      const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'card.db'), migrations);
+      const faults = new Faults();
+      const deliveries = new Deliveries({ sql, secret: made.webhookSecret, faults, log, now });
+      const provider: Provider = { sql, keys: made, deliveries, faults, url: () => server.url, now };
+      const sweep = setInterval(() => {
+        sweepOld(provider).catch((error: unknown) => log.error({ err: error }, 'sweep failed'));
+      }, sweepIntervalMs);
+      sweep.unref();
+      running = { sql, keys: made, deliveries, sweep };
+      for (const routes of [
+        paymentIntentRoutes,
+        checkoutSessionRoutes,
+        chargeRoutes,
+        checkoutPageRoutes,
+        testControlRoutes,
+      ]) {
+        routes(server.app, provider);
+      }
+      await sweepOld(provider);
+      await server.listen();
+      await deliveries.start();
+    },
+    drain: (timeoutMs) => server.drain(timeoutMs),
+    async stop() {
+      clearInterval(running?.sweep);
+      await running?.deliveries.stop();
+      await server.close();
+      await running?.sql.close();
+      running = undefined;
+    },
+  };
+}
+
+async function sweepOld(provider: Provider): Promise<void> {
+  const expired = await provider.sql.transaction(async (tx) => {
+    const change = changeByVisitor(provider, tx);
+    await forgetOldAnswers(tx, change.now);
+    return expireDueSessions(change);
+  });
+  if (expired > 0) provider.deliveries.wake();
+}
+
+async function readKeys(folder: string): Promise<ProviderKeys> {
+  const key = async (name: string, prefix: string, length: number) =>
+    (await readOrCreateKey(folder, `local-card-${name}`, () => `${prefix}${randomLetters(length)}`)).text;
+  return {
+    secretKey: await key('secret-key', 'sk_test_', 48),
+    publishableKey: await key('publishable-key', 'pk_test_', 48),
+    webhookSecret: await key('webhook-secret', 'whsec_', 32),
+  };
+}

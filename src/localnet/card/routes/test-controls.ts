@@ -1,0 +1,66 @@
+/**
+ * Controls that only this provider has, for tests: `/test/webhooks` reads and sets what happens to webhooks on
+ * their way, `/test/events/{id}/resend` sends one again (as the dashboard's button does).
+ */
+import { Type } from 'typebox';
+import { HttpError } from '../../../kernel/errors.ts';
+import type { App } from '../../../kernel/http/server.ts';
+import { callerOf } from '../access.ts';
+import type { Provider } from '../api.ts';
+import { noFaults } from '../faults.ts';
+import { findEvent } from '../store.ts';
+
+const Count = Type.Integer({ minimum: 0, maximum: 1_000_000 });
+const FaultsBody = Type.Object(
+  {
+    drop: Type.Optional(Count),
+    duplicate: Type.Optional(Count),
+    delayMs: Type.Optional(Count),
+    reverse: Type.Optional(Type.Boolean()),
+    hold: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+);
+
+export function testControlRoutes(app: App, provider: Provider): void {
+  const requireKey = (authorization: string | undefined) => {
+    if (callerOf(authorization, provider.keys) !== 'merchant')
+      throw new HttpError(403, 'Secret key required');
+  };
+
+  const state = async () => {
+    const rows = await provider.sql.all<{ state: string; n: number }>(
+      'SELECT state, COUNT(*) AS n FROM deliveries GROUP BY state',
+    );
+    const counted = Object.fromEntries(rows.map(({ state, n }) => [state, n]));
+    return {
+      url: provider.deliveries.url ?? null,
+      faults: provider.faults.settings,
+      deliveries: { waiting: 0, delivered: 0, dropped: 0, failed: 0, ...counted },
+    };
+  };
+
+  app.get('/test/webhooks', async (request) => {
+    requireKey(request.headers.authorization);
+    return state();
+  });
+
+  app.post('/test/webhooks', { schema: { body: FaultsBody } }, async (request) => {
+    requireKey(request.headers.authorization);
+    provider.faults.set({ ...noFaults, ...request.body });
+    provider.deliveries.wake();
+    return state();
+  });
+
+  app.post<{ Params: { id: string } }>('/test/events/:id/resend', async (request) => {
+    requireKey(request.headers.authorization);
+    const event = await findEvent(provider.sql, request.params.id);
+    if (event === undefined) throw new HttpError(404, 'No such event');
+    await provider.sql.run(
+      "INSERT INTO deliveries (event_id, state, attempts, due_at) VALUES (?, 'waiting', 0, 0)",
+      event.id,
+    );
+    provider.deliveries.wake();
+    return { resent: event.id };
+  });
+}

@@ -1,0 +1,198 @@
+/** Checkout sessions: an order, a page to pay it on, and where the payer goes afterwards. */
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { invalidRequest } from './errors.ts';
+import { clientSecretFor, newId } from './ids.ts';
+import type { CheckoutSession, LineItem } from './objects.ts';
+import type { IntentOrder } from './payments.ts';
+import { checkAmount, confirmIntent, createIntent } from './payments.ts';
+import type { Change } from './store.ts';
+import { announce, getObject, putObject } from './store.ts';
+import type { TestCard } from './test-cards.ts';
+
+const halfHour = 30 * 60;
+const day = 24 * 3600;
+
+export interface SessionOrder {
+  readonly uiMode: string;
+  readonly embedded: boolean;
+  readonly successUrl: string | null;
+  readonly cancelUrl: string | null;
+  readonly returnUrl: string | undefined;
+  readonly redirectOnCompletion: 'always' | 'if_required' | 'never' | undefined;
+  readonly expiresAt: number | undefined;
+  readonly automaticTax: boolean;
+  readonly clientReference: string | null;
+  readonly customerEmail: string | null;
+  readonly metadata: Record<string, string>;
+  readonly items: readonly LineItem[];
+  readonly intent: Pick<IntentOrder, 'description' | 'metadata' | 'receiptEmail'>;
+  readonly currency: string;
+  readonly methodTypes: readonly string[];
+}
+
+export async function createSession(
+  change: Change,
+  order: SessionOrder,
+  publicUrl: string,
+): Promise<CheckoutSession> {
+  const total = order.items.reduce((sum, item) => sum + item.amount_total, 0);
+  checkAmount(total, order.currency);
+  const expiresAt = order.expiresAt ?? change.now + day;
+  if (expiresAt < change.now + halfHour || expiresAt > change.now + day) {
+    throw invalidRequest(
+      'The `expires_at` timestamp must be at least 30 minutes and at most 24 hours from Checkout Session creation.',
+      { param: 'expires_at' },
+    );
+  }
+  requireUrls(order);
+  const id = newId.session();
+  const session: CheckoutSession = {
+    id,
+    object: 'checkout.session',
+    amount_subtotal: total,
+    amount_total: total,
+    automatic_tax: { enabled: order.automaticTax, status: order.automaticTax ? 'complete' : null },
+    cancel_url: order.cancelUrl,
+    client_reference_id: order.clientReference,
+    client_secret: order.embedded ? clientSecretFor(id) : null,
+    created: change.now,
+    currency: order.currency,
+    customer_email: order.customerEmail,
+    expires_at: expiresAt,
+    livemode: false,
+    metadata: order.metadata,
+    mode: 'payment',
+    payment_intent: null,
+    payment_method_types: [...order.methodTypes],
+    payment_status: 'unpaid',
+    status: 'open',
+    success_url: order.successUrl,
+    ui_mode: order.uiMode,
+    url: order.embedded ? null : `${publicUrl}/c/pay/${id}`,
+    ...(order.redirectOnCompletion === undefined
+      ? {}
+      : { redirect_on_completion: order.redirectOnCompletion }),
+    ...(order.returnUrl === undefined ? {} : { return_url: order.returnUrl }),
+  };
+  const intent: IntentOrder = {
+    ...order.intent,
+    amount: total,
+    currency: order.currency,
+    methodTypes: order.methodTypes,
+  };
+  await putObject(change, session);
+  await change.tx.run(
+    'INSERT INTO checkouts (id, is_open, expires_at, line_items, intent) VALUES (?, 1, ?, ?, ?)',
+    id,
+    expiresAt,
+    JSON.stringify(order.items),
+    JSON.stringify(intent),
+  );
+  return session;
+}
+
+function requireUrls(order: SessionOrder): void {
+  if (!order.embedded) {
+    if (order.successUrl === null) {
+      throw invalidRequest('You must provide success_url for hosted pages.', { param: 'success_url' });
+    }
+    if (order.returnUrl !== undefined) {
+      throw invalidRequest('`return_url` is only for embedded pages.', { param: 'return_url' });
+    }
+    return;
+  }
+  if (order.successUrl !== null || order.cancelUrl !== null) {
+    throw invalidRequest('`success_url` and `cancel_url` are not for embedded pages.', {
+      param: 'success_url',
+    });
+  }
+  if (order.returnUrl === undefined && order.redirectOnCompletion !== 'never') {
+    throw invalidRequest('`return_url` is required unless `redirect_on_completion` is `never`.', {
+      param: 'return_url',
+    });
+  }
+  if (order.returnUrl !== undefined && order.redirectOnCompletion === 'never') {
+    throw invalidRequest('`return_url` cannot be given when `redirect_on_completion` is `never`.', {
+      param: 'return_url',
+    });
+  }
+}
+
+export interface Checkout {
+  readonly items: readonly LineItem[];
+  readonly intent: IntentOrder;
+}
+
+export async function getCheckout(tx: SqlExecutor, id: string): Promise<Checkout> {
+  const row = await tx.get<{ line_items: string; intent: string }>(
+    'SELECT line_items, intent FROM checkouts WHERE id = ?',
+    id,
+  );
+  if (row === undefined) throw new Error(`checkout ${id} has no order`);
+  const items: LineItem[] = JSON.parse(row.line_items);
+  const intent: IntentOrder = JSON.parse(row.intent);
+  return { items, intent };
+}
+
+export type PaymentOutcome =
+  | { readonly kind: 'paid'; readonly session: CheckoutSession }
+  | { readonly kind: 'declined'; readonly session: CheckoutSession; readonly message: string }
+  | { readonly kind: 'closed'; readonly session: CheckoutSession };
+
+/** Pays the session with a card; the payment intent is made at the first attempt and kept for the next. */
+export async function paySession(
+  change: Change,
+  id: string,
+  card: TestCard,
+  email: string | null,
+): Promise<PaymentOutcome> {
+  const session = await getObject(change.tx, 'checkout.session', id);
+  if (session.status !== 'open' || session.expires_at <= change.now) return { kind: 'closed', session };
+  const checkout = await getCheckout(change.tx, id);
+  const intent =
+    session.payment_intent === null
+      ? await createIntent(change, { ...checkout.intent, receiptEmail: email })
+      : await getObject(change.tx, 'payment_intent', session.payment_intent);
+  const method = card.methods[0] ?? newId.paymentMethod();
+  const confirmation = await confirmIntent(change, intent, card, method);
+  if (confirmation.declined !== undefined) {
+    const waiting: CheckoutSession = { ...session, payment_intent: intent.id, customer_email: email };
+    await putObject(change, waiting);
+    return { kind: 'declined', session: waiting, message: confirmation.declined.message };
+  }
+  const paid: CheckoutSession = {
+    ...session,
+    customer_email: email,
+    payment_intent: intent.id,
+    payment_status: 'paid',
+    status: 'complete',
+    url: null,
+  };
+  await putObject(change, paid);
+  await change.tx.run('UPDATE checkouts SET is_open = 0 WHERE id = ?', id);
+  await announce(change, 'checkout.session.completed', paid);
+  return { kind: 'paid', session: paid };
+}
+
+export async function expireSession(change: Change, session: CheckoutSession): Promise<CheckoutSession> {
+  if (session.status !== 'open') {
+    throw invalidRequest(
+      `Only Checkout Sessions with a status in ["open"] can be expired. This Checkout Session has a status of ${session.status}.`,
+    );
+  }
+  const expired: CheckoutSession = { ...session, status: 'expired', url: null };
+  await putObject(change, expired);
+  await change.tx.run('UPDATE checkouts SET is_open = 0 WHERE id = ?', session.id);
+  await announce(change, 'checkout.session.expired', expired);
+  return expired;
+}
+
+/** Expires what is due, a bounded number at a time; answers how many. */
+export async function expireDueSessions(change: Change): Promise<number> {
+  const due = await change.tx.all<{ id: string }>(
+    'SELECT id FROM checkouts WHERE is_open = 1 AND expires_at <= ? ORDER BY expires_at LIMIT 100',
+    change.now,
+  );
+  for (const { id } of due) await expireSession(change, await getObject(change.tx, 'checkout.session', id));
+  return due.length;
+}

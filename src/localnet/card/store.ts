@@ -1,0 +1,185 @@
+/**
+ * Objects and events in SQL. A change to objects, the events it causes and their deliveries are written in
+ * one transaction: what happened is announced, and what is announced happened.
+ */
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { noSuch } from './errors.ts';
+import { newId } from './ids.ts';
+import type {
+  CardEvent,
+  CardObject,
+  Charge,
+  CheckoutSession,
+  Dispute,
+  PaymentIntent,
+  Refund,
+} from './objects.ts';
+
+/** The version of Stripe's API whose shapes are answered. */
+export const apiVersion = '2026-10-28.endive';
+
+interface Kinds {
+  payment_intent: PaymentIntent;
+  charge: Charge;
+  refund: Refund;
+  dispute: Dispute;
+  'checkout.session': CheckoutSession;
+}
+export type Kind = keyof Kinds;
+
+const spoken: Record<Kind, string> = {
+  payment_intent: 'payment_intent',
+  charge: 'charge',
+  refund: 'refund',
+  dispute: 'dispute',
+  'checkout.session': 'checkout.session',
+};
+
+/** One change of the provider's state, inside one transaction. */
+export interface Change {
+  readonly tx: SqlExecutor;
+  /** Unix seconds. */
+  readonly now: number;
+  readonly requestId: string | null;
+  readonly idempotencyKey: string | null;
+}
+
+export async function findObject<K extends Kind>(
+  tx: SqlExecutor,
+  kind: K,
+  id: string,
+): Promise<Kinds[K] | undefined> {
+  const row = await tx.get<{ body: string }>('SELECT body FROM objects WHERE id = ? AND kind = ?', id, kind);
+  if (row === undefined) return undefined;
+  const object: Kinds[K] = JSON.parse(row.body);
+  return object;
+}
+
+export async function getObject<K extends Kind>(tx: SqlExecutor, kind: K, id: string): Promise<Kinds[K]> {
+  const object = await findObject(tx, kind, id);
+  if (object === undefined) throw noSuch(spoken[kind], id);
+  return object;
+}
+
+/** Any object by its id, for `expand`. */
+export async function findAnyObject(tx: SqlExecutor, id: string): Promise<CardObject | undefined> {
+  const row = await tx.get<{ body: string }>('SELECT body FROM objects WHERE id = ?', id);
+  if (row === undefined) return undefined;
+  const object: CardObject = JSON.parse(row.body);
+  return object;
+}
+
+export interface Page {
+  readonly limit: number;
+  readonly startingAfter: string | undefined;
+}
+
+/** Newest first, as the API lists. One more than asked for is read, to know whether there is more. */
+export async function listObjects<K extends Kind>(
+  tx: SqlExecutor,
+  kind: K,
+  parent: string | undefined,
+  page: Page,
+): Promise<Kinds[K][]> {
+  const before = await position(tx, 'objects', page.startingAfter);
+  const rows =
+    parent === undefined
+      ? await tx.all<{ body: string }>(
+          'SELECT body FROM objects WHERE kind = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
+          kind,
+          before,
+          page.limit + 1,
+        )
+      : await tx.all<{ body: string }>(
+          'SELECT body FROM objects WHERE parent = ? AND kind = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
+          parent,
+          kind,
+          before,
+          page.limit + 1,
+        );
+  return rows.map((row) => {
+    const object: Kinds[K] = JSON.parse(row.body);
+    return object;
+  });
+}
+
+async function position(
+  tx: SqlExecutor,
+  table: 'events' | 'objects',
+  id: string | undefined,
+): Promise<number> {
+  if (id === undefined) return Number.MAX_SAFE_INTEGER;
+  const row = await tx.get<{ seq: number }>(`SELECT seq FROM ${table} WHERE id = ?`, id);
+  if (row === undefined) throw noSuch('object', id, 'starting_after');
+  return row.seq;
+}
+
+/** Writes an object; `parent` is what it is listed under (a payment intent's charges, refunds, disputes). */
+export async function putObject(
+  change: Change,
+  object: CardObject,
+  parent: string | null = null,
+): Promise<void> {
+  await change.tx.run(
+    `INSERT INTO objects (id, kind, parent, body) VALUES (?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET body = excluded.body`,
+    object.id,
+    object.object,
+    parent,
+    JSON.stringify(object),
+  );
+}
+
+/** Records an event and queues its delivery. */
+export async function announce(change: Change, type: string, object: CardObject): Promise<void> {
+  const event: CardEvent = {
+    id: newId.event(),
+    object: 'event',
+    api_version: apiVersion,
+    created: change.now,
+    data: { object },
+    livemode: false,
+    pending_webhooks: 1,
+    request: { id: change.requestId, idempotency_key: change.idempotencyKey },
+    type,
+  };
+  await change.tx.run(
+    'INSERT INTO events (id, type, created, body) VALUES (?, ?, ?, ?)',
+    event.id,
+    type,
+    change.now,
+    JSON.stringify(event),
+  );
+  await change.tx.run(
+    "INSERT INTO deliveries (event_id, state, attempts, due_at) VALUES (?, 'waiting', 0, 0)",
+    event.id,
+  );
+}
+
+export async function findEvent(tx: SqlExecutor, id: string): Promise<CardEvent | undefined> {
+  const row = await tx.get<{ body: string }>('SELECT body FROM events WHERE id = ?', id);
+  if (row === undefined) return undefined;
+  const event: CardEvent = JSON.parse(row.body);
+  return event;
+}
+
+export async function listEvents(
+  tx: SqlExecutor,
+  filter: { since: number; types: readonly string[] },
+  page: Page,
+): Promise<CardEvent[]> {
+  const before = await position(tx, 'events', page.startingAfter);
+  const wanted = filter.types.map(() => '?').join(', ');
+  const rows = await tx.all<{ body: string }>(
+    `SELECT body FROM events WHERE seq < ? AND created >= ? ${wanted === '' ? '' : `AND type IN (${wanted})`}
+     ORDER BY seq DESC LIMIT ?`,
+    before,
+    filter.since,
+    ...filter.types,
+    page.limit + 1,
+  );
+  return rows.map((row) => {
+    const event: CardEvent = JSON.parse(row.body);
+    return event;
+  });
+}
