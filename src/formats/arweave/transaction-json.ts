@@ -1,7 +1,7 @@
 /** Transactions as the node's JSON: binary fields base64url, amounts and sizes decimal strings. */
 import { decodeBase64url, encodeBase64url } from '../base64url.ts';
 import { FormatError } from '../format-error.ts';
-import { checkTransaction, limits, type Tag, type Transaction } from './transaction.ts';
+import { checkTransaction, limits, type Tag, type Transaction, TransactionRuleError } from './transaction.ts';
 
 export interface TransactionJson {
   format: number;
@@ -85,7 +85,7 @@ function record(value: unknown, what: string): Fields {
 function text(value: unknown, what: string, maxLength: number, fallback?: string): string {
   const given = value === undefined ? fallback : value;
   if (typeof given !== 'string') throw new FormatError(`${what} is not a string`);
-  if (given.length > maxLength) throw new FormatError(`${what} is too long`);
+  if (given.length > maxLength) throw new TransactionRuleError('tx_fields_too_large', `${what} is too long`);
   return given;
 }
 
@@ -113,7 +113,9 @@ function parseFormat(value: unknown): 1 | 2 {
 function parseTags(value: unknown): Tag[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw new FormatError('tags is not an array');
-  if (value.length > limits.tagCount) throw new FormatError('more than 2048 tags');
+  if (value.length > limits.tagCount) {
+    throw new TransactionRuleError('tx_fields_too_large', 'there are more than 2048 tags');
+  }
   return value.map((entry: unknown) => {
     const tag = record(entry, 'tag');
     return { name: binary(tag, 'name', 2_731), value: binary(tag, 'value', 2_731) };

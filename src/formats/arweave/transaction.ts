@@ -1,6 +1,17 @@
 /** A chain transaction in memory: binary fields as bytes, amounts as bigint, sizes as safe integers. */
 import { FormatError } from '../format-error.ts';
 
+/** A well-formed transaction that the chain does not take; `code` is the node's word for the reason. */
+export class TransactionRuleError extends FormatError {
+  override readonly name = 'TransactionRuleError';
+  readonly code: 'tx_fields_too_large' | 'tx_data_size_data_root_mismatch' | 'invalid_target_length';
+
+  constructor(code: TransactionRuleError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
 export interface Tag {
   readonly name: Buffer;
   readonly value: Buffer;
@@ -76,24 +87,29 @@ export function newTransaction(
   return transaction;
 }
 
-/** Throws `FormatError` for fields beyond the chain's limits or at odds with each other. */
+/** Throws `TransactionRuleError` for fields beyond the chain's limits or at odds with each other. */
 export function checkTransaction(transaction: UnsignedTransaction): void {
   const { target, tags, dataRoot, data, dataSize, format } = transaction;
-  const refuse = (reason: string): never => {
-    throw new FormatError(reason);
+  const refuse = (code: TransactionRuleError['code'], reason: string): never => {
+    throw new TransactionRuleError(code, reason);
   };
-  if (transaction.lastTx.length > limits.lastTxBytes) refuse('last_tx has more than 48 bytes');
-  if (transaction.owner.length > limits.ownerBytes) refuse('owner has more than 512 bytes');
-  if (target.length !== 0 && target.length !== 32) refuse('target has not 32 bytes');
-  if (transaction.quantity > 0n && target.length === 0) refuse('quantity without a target');
-  if (tags.length > limits.tagCount) refuse('more than 2048 tags');
-  if (tagBytes(tags) > limits.tagBytes) refuse('tags have more than 2048 bytes');
-  if (data.length > limits.inlineDataBytes) refuse('data has more than 10 MiB');
-  if (!Number.isSafeInteger(dataSize) || dataSize < 0) refuse('data_size is not a size');
-  if (format === 1 && dataSize !== data.length) refuse('data_size is not the size of the data');
-  if (format === 1 && transaction.denomination !== 0) refuse('version 1 has no denomination');
-  if (format === 2 && (dataSize === 0) !== (dataRoot.length === 0)) refuse('data_root and data_size differ');
-  if (format === 2 && dataRoot.length !== 0 && dataRoot.length !== 32) refuse('data_root has not 32 bytes');
-  if (format === 2 && data.length !== 0 && data.length !== dataSize)
-    refuse('data_size is not the size of the data');
+  if (transaction.lastTx.length > limits.lastTxBytes) refuse('tx_fields_too_large', 'last_tx is too long');
+  if (transaction.owner.length > limits.ownerBytes) refuse('tx_fields_too_large', 'owner is too long');
+  if (tags.length > limits.tagCount) refuse('tx_fields_too_large', 'there are more than 2048 tags');
+  if (tagBytes(tags) > limits.tagBytes) refuse('tx_fields_too_large', 'tags have more than 2048 bytes');
+  if (data.length > limits.inlineDataBytes) refuse('tx_fields_too_large', 'data has more than 10 MiB');
+  if (!Number.isSafeInteger(dataSize) || dataSize < 0) refuse('tx_fields_too_large', 'data_size is no size');
+  if (target.length !== 0 && target.length !== 32)
+    refuse('invalid_target_length', 'target is not an address');
+  if (transaction.quantity > 0n && target.length === 0) {
+    refuse('invalid_target_length', 'quantity goes to no target');
+  }
+  const mismatch = (reason: string): never => refuse('tx_data_size_data_root_mismatch', reason);
+  if (format === 1) {
+    if (dataSize !== data.length) mismatch('data_size is not the size of the data');
+    if (transaction.denomination !== 0) refuse('tx_fields_too_large', 'version 1 has no denomination');
+    return;
+  }
+  if (dataRoot.length !== (dataSize === 0 ? 0 : 32)) mismatch('data_root does not fit data_size');
+  if (data.length !== 0 && data.length !== dataSize) mismatch('data_size is not the size of the data');
 }
