@@ -17,6 +17,11 @@ export const itemProblems = {
 
 export type ItemProblem = keyof typeof itemProblems;
 
-export function isItemProblem<T>(result: T | ItemProblem): result is ItemProblem {
+export function isItemProblem(result: unknown): result is ItemProblem {
   return typeof result === 'string' && Object.hasOwn(itemProblems, result);
 }
+
+/** Every problem, in a fixed order: its index stands for it where results are kept in columns. */
+export const itemProblemCodes: readonly ItemProblem[] = Object.keys(itemProblems).filter((name) =>
+  isItemProblem(name),
+);

@@ -87,11 +87,16 @@ export function importJwk(text: string): ArweaveKey {
   let privateKey: KeyObject;
   try {
     privateKey = createPrivateKey({ key: rsaMembers(jwk), format: 'jwk' });
+    // OpenSSL reads members that do not belong together; only a signature shows it.
+    const signature = sign('sha256', proof, privateKey);
+    if (!verify('sha256', proof, createPublicKey(privateKey), signature)) throw new Error('it does not sign');
   } catch (cause) {
     throw new Error('the key is not a private RSA key in JWK form', { cause });
   }
   return arweaveKey(privateKey);
 }
+
+const proof = Buffer.from('any message');
 
 function rsaMembers(jwk: unknown): Record<string, string> {
   const members: Record<string, string> = {};

@@ -1,0 +1,88 @@
+/**
+ * Signatures that wallets make over messages other than data items: one verifier for every chain. A wrong
+ * key, signature or type is `undefined`, never an exception.
+ */
+import { hash, type KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { WalletAddress } from './address.ts';
+import { arweaveAddress, arweavePublicKey, verifyPss } from './arweave/rsa.ts';
+import { ethereumAddress } from './ethereum/address.ts';
+import { personalMessageHash, recoverEthereumKey } from './ethereum/personal-message.ts';
+import { uncompressedPublicKey } from './ethereum/secp256k1.ts';
+import { solanaAddress } from './solana/address.ts';
+import { ed25519PublicKey, verifyEd25519 } from './solana/ed25519.ts';
+
+/** Numbered as in ANS-104: Arweave, raw Ed25519, Ethereum, Solana. */
+export const messageSignatureTypes = [1, 2, 3, 4] as const;
+export type MessageSignatureType = (typeof messageSignatureTypes)[number];
+
+/** The wallet that signed `message`, or undefined. */
+export function verifyMessage(
+  type: MessageSignatureType,
+  publicKey: Buffer,
+  message: Buffer,
+  signature: Buffer,
+): WalletAddress | undefined {
+  switch (type) {
+    case 1:
+      return verifyArweave(publicKey, message, signature);
+    case 2:
+    case 4:
+      return verifySolana(type, publicKey, message, signature);
+    case 3:
+      return verifyEthereum(publicKey, message, signature);
+  }
+}
+
+/** The type a key of this length has, for clients that do not say. */
+export function inferSignatureType(publicKey: Uint8Array): MessageSignatureType | undefined {
+  switch (publicKey.length) {
+    case 512:
+      return 1;
+    case 33:
+    case 65:
+      return 3;
+    case 32:
+      return 4;
+    default:
+      return undefined;
+  }
+}
+
+/** Parsed keys of the wallets seen last. */
+const rsaKeys = new LRUCache<string, KeyObject>({ max: 1_024 });
+
+function verifyArweave(modulus: Buffer, message: Buffer, signature: Buffer): WalletAddress | undefined {
+  if (modulus.length !== 512 || signature.length !== 512) return undefined;
+  const name = modulus.toString('latin1');
+  const key = rsaKeys.get(name) ?? arweavePublicKey(modulus);
+  if (key === undefined) return undefined;
+  rsaKeys.set(name, key);
+  // Some browser wallets hash the message before they sign it, and so sign the hash of its hash.
+  const signed =
+    verifyPss(key, message, signature) || verifyPss(key, hash('sha256', message, 'buffer'), signature);
+  return signed ? { kind: 'arweave', address: arweaveAddress(modulus) } : undefined;
+}
+
+/** Solana wallets of type 4 sign the message itself or, where they refuse binary, its lower-case hex. */
+function verifySolana(
+  type: 2 | 4,
+  publicKey: Buffer,
+  message: Buffer,
+  signature: Buffer,
+): WalletAddress | undefined {
+  const key = ed25519PublicKey(publicKey);
+  if (key === undefined) return undefined;
+  const signed =
+    verifyEd25519(key, message, signature) ||
+    (type === 4 && verifyEd25519(key, Buffer.from(message.toString('hex'), 'latin1'), signature));
+  return signed ? { kind: 'solana', address: solanaAddress(publicKey) } : undefined;
+}
+
+/** EIP-191. The recovery byte may be 0 or 1 here: nothing is named by the signature's bytes. */
+function verifyEthereum(publicKey: Buffer, message: Buffer, signature: Buffer): WalletAddress | undefined {
+  const key = uncompressedPublicKey(publicKey);
+  const signer = recoverEthereumKey(personalMessageHash(message), signature, { allowRawRecovery: true });
+  if (key === undefined || signer === undefined || !Buffer.from(key).equals(signer)) return undefined;
+  return { kind: 'ethereum', address: ethereumAddress(key) };
+}

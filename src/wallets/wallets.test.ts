@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { seededRandom } from '../formats/testing/seeded-random.ts';
+import { addressKind, normalizeAddress, parseAddress } from './address.ts';
+import { arweavePublicKey, exportJwk, importJwk, signPss, verifyPss } from './arweave/rsa.ts';
+import { publicKeyOf } from './ethereum/secp256k1.ts';
+import { kyveAddress, parseKyveAddress } from './kyve-address.ts';
+import { verifyRequestSignature } from './request-signature.ts';
+import { isOnCurve, parseSolanaAddress, solanaAddress } from './solana/address.ts';
+import {
+  ed25519PrivateKey,
+  ed25519PublicKey,
+  ed25519RawPublicKey,
+  signEd25519,
+  verifyEd25519,
+} from './solana/ed25519.ts';
+import { testArweaveKey, testEd25519Key } from './testing/keys.ts';
+
+const nonce = '5f2c6a0e9b1d4c3aa7e8f0d1c2b3a495';
+const ethereum = {
+  address: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A',
+  publicKey: 'BE81W9y3zAr3KO88zrlhXZBoS7Wyyl-FmrDwtwQHWHGqOFtrG46tgJymdFTZaD_PK6A0Vtb-LEq-Kwfw-9uy8cE',
+  signature: 'OOehclbrZf99MBVo9MUyU0CQxg_wu8oT2ppnuf5--VEu8iUDf5grL9AeBTCIUvNpmM1o8t8jlWg6F1UpLwpGyxs',
+};
+const solana = {
+  address: 'GmaDrppBC7P5ARKV8g3djiwP89vz1jLK23V2GBjuAEGB',
+  publicKey: '6kpsY-KcUgq-9VB7Ey7F-ZVHdq6-vnuSQh7qaRRG0iw',
+  raw: '0ZJMsxQitMGLbCCIxU62BVB8agsIwTPHh9VNC6s3zRZvd5h3uZakP4k0DQ65bodjL9oLX9wMIF-wgKoKFU2LCQ',
+  hexText: 'qn2dJFDEye8QYwz82kmgNV4oXKKTuXExUFpkJPKsbBVTjOtnpkIWBlHFlabLrfngRJg9eFzwnlY4u_SkfSZHDQ',
+};
+
+describe('request signatures', () => {
+  test('an Ethereum wallet is known by its signature, with and without a stated type', () => {
+    const { publicKey, signature, address } = ethereum;
+    for (const signatureType of ['3', undefined]) {
+      assert.deepEqual(verifyRequestSignature({ publicKey, signature, nonce, signatureType }), {
+        kind: 'ethereum',
+        address,
+      });
+    }
+  });
+
+  test('Ethereum keys may be hex or compressed, and the recovery byte 0 or 1', () => {
+    const full = Buffer.from(ethereum.publicKey, 'base64url');
+    const compressed = Buffer.concat([Buffer.from([2 + (full[64]! & 1)]), full.subarray(1, 33)]);
+    const raw = Buffer.from(ethereum.signature, 'base64url');
+    raw[64]! -= 27;
+    for (const publicKey of [
+      `0x${full.toString('hex')}`,
+      `0x${compressed.toString('hex')}`,
+      compressed.toString('base64url'),
+    ]) {
+      for (const signature of [ethereum.signature, raw.toString('base64url')]) {
+        assert.equal(verifyRequestSignature({ publicKey, signature, nonce })?.address, ethereum.address);
+      }
+    }
+  });
+
+  test('a Solana wallet may sign the nonce or its hex text; raw Ed25519 only the nonce', () => {
+    const { publicKey, raw, hexText, address } = solana;
+    const wallet = (signature: string, signatureType?: string) =>
+      verifyRequestSignature({ publicKey, signature, nonce, signatureType })?.address;
+    assert.equal(wallet(raw), address);
+    assert.equal(wallet(hexText), address);
+    assert.equal(wallet(hexText, '4'), address);
+    assert.equal(wallet(raw, '2'), address);
+    assert.equal(wallet(hexText, '2'), undefined);
+  });
+
+  test('an Arweave wallet may use any salt length, and may hash the nonce first', async () => {
+    const { modulus, privateKey, address } = testArweaveKey;
+    const publicKey = modulus.toString('base64url');
+    for (const saltLength of [0, 32, 478]) {
+      const signature = (await signPss(privateKey, Buffer.from(nonce), saltLength)).toString('base64url');
+      assert.deepEqual(verifyRequestSignature({ publicKey, signature, nonce }), { kind: 'arweave', address });
+    }
+    const digest = hash('sha256', Buffer.from(nonce), 'buffer');
+    const signature = (await signPss(privateKey, digest, 32)).toString('base64');
+    assert.equal(
+      verifyRequestSignature({ publicKey, signature, nonce, signatureType: '1' })?.address,
+      address,
+    );
+  });
+
+  test('bound data is signed before the nonce', () => {
+    const message = Buffer.from(`arns\nset-record\nname${nonce}`);
+    const signature = signEd25519(testEd25519Key, message).toString('base64url');
+    const publicKey = ed25519RawPublicKey(testEd25519Key).toString('base64url');
+    const request = { publicKey, signature, nonce };
+    assert.ok(verifyRequestSignature({ ...request, boundData: 'arns\nset-record\nname' }) !== undefined);
+    assert.equal(verifyRequestSignature({ ...request, boundData: 'arns\nset-record\nother' }), undefined);
+    assert.equal(verifyRequestSignature(request), undefined);
+  });
+
+  test('wrong nonces, types, keys and texts are nobody', () => {
+    const { publicKey, signature } = ethereum;
+    const good = { publicKey, signature, nonce };
+    for (const wrong of [
+      { ...good, nonce: `${nonce}0` },
+      { ...good, nonce: '' },
+      { ...good, nonce: 'n'.repeat(257) },
+      { ...good, signatureType: '4' },
+      { ...good, signatureType: '101' },
+      { ...good, signatureType: '03' },
+      { ...good, signatureType: '' },
+      { ...good, publicKey: solana.publicKey },
+      { ...good, publicKey: '' },
+      { ...good, publicKey: '!!' },
+      { ...good, publicKey: 'A'.repeat(683) },
+      { ...good, publicKey: 'A'.repeat(100_000) },
+      { ...good, signature: '' },
+      { ...good, signature: 'AA' },
+      { ...good, signature: `${signature}\u0000` },
+    ]) {
+      assert.equal(verifyRequestSignature(wrong), undefined, JSON.stringify(wrong).slice(0, 200));
+    }
+  });
+
+  test('random fields never throw', () => {
+    const random = seededRandom(21);
+    const lengths = [0, 1, 32, 33, 64, 65, 511, 512, 513];
+    for (let round = 0; round < 10_000; round++) {
+      const found = verifyRequestSignature({
+        publicKey: random.bytes(random.pick(lengths)).toString('base64url'),
+        signature: random.bytes(random.pick([0, 64, 65, 512])).toString('base64url'),
+        nonce,
+        signatureType: random.pick(['1', '2', '3', '4', '5', undefined, undefined, undefined]),
+      });
+      assert.equal(found, undefined);
+    }
+  });
+});
+
+describe('addresses', () => {
+  test('each kind is known by its form and brought to its normal form', () => {
+    const arweave = testArweaveKey.address;
+    assert.deepEqual(parseAddress(arweave), { kind: 'arweave', address: arweave });
+    assert.equal(normalizeAddress(ethereum.address.toLowerCase()), ethereum.address);
+    assert.equal(addressKind(ethereum.address), 'ethereum');
+    assert.equal(addressKind(solana.address), 'solana');
+    for (const wrong of ['', 'hello', `${arweave}A`, arweave.slice(1), `${arweave.slice(0, 42)}B`, '0x12']) {
+      assert.equal(parseAddress(wrong), undefined, wrong);
+    }
+    assert.equal(parseAddress(ethereum.address, 'solana'), undefined);
+  });
+
+  test('a text that is both an Arweave and a Solana address is Arweave unless the kind is given', () => {
+    const random = seededRandom(22);
+    let both: string | undefined;
+    while (both === undefined) {
+      const text = solanaAddress(Buffer.concat([Buffer.from([random.below(12)]), random.bytes(31)]));
+      if (text.length === 43 && parseAddress(text, 'arweave') && parseAddress(text, 'solana')) both = text;
+    }
+    assert.equal(addressKind(both), 'arweave');
+    assert.deepEqual(parseAddress(both, 'solana'), { kind: 'solana', address: both });
+  });
+
+  test('Solana addresses are points of the curve', () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const key = ed25519RawPublicKey(ed25519PrivateKey(Buffer.alloc(32, seed)));
+      assert.ok(isOnCurve(key));
+      assert.equal(parseSolanaAddress(solanaAddress(key)), solanaAddress(key));
+    }
+    const random = seededRandom(23);
+    const on = Array.from({ length: 200 }, () => random.bytes(32)).filter((bytes) => isOnCurve(bytes)).length;
+    assert.ok(on > 60 && on < 140, `about half of all byte strings are points, here ${on} of 200`);
+    assert.equal(isOnCurve(Buffer.alloc(32, 0xff)), false);
+    assert.equal(parseSolanaAddress('0'.repeat(44)), undefined);
+  });
+
+  test('KYVE addresses are bech32 of the key', () => {
+    const address = kyveAddress(publicKeyOf(Buffer.alloc(32, 0x11)));
+    assert.match(address, /^kyve1[0-9a-z]{38}$/);
+    assert.equal(parseKyveAddress(address), address);
+    assert.equal(addressKind(address), 'kyve');
+    const last = address.at(-1) === 'q' ? 'p' : 'q';
+    assert.equal(parseKyveAddress(address.slice(0, -1) + last), undefined);
+  });
+});
+
+describe('keys', () => {
+  test('an RSA wallet survives export and import', async () => {
+    const again = importJwk(JSON.stringify(exportJwk(testArweaveKey)));
+    assert.equal(again.address, testArweaveKey.address);
+    assert.ok(again.modulus.toString('hex').startsWith('edb621cd4eedafff6e4e349ace481f81'));
+    const signature = await signPss(again.privateKey, Buffer.from('m'));
+    const key = arweavePublicKey(again.modulus);
+    assert.ok(key !== undefined);
+    assert.equal(verifyPss(key, Buffer.from('m'), signature), true);
+    assert.equal(verifyPss(key, Buffer.from('n'), signature), false);
+  });
+
+  test('what is no private RSA key is refused with a sentence', () => {
+    for (const text of [
+      '',
+      '{',
+      'null',
+      '[]',
+      '{"kty":"RSA"}',
+      JSON.stringify({ ...exportJwk(testArweaveKey), n: 'AQAB' }),
+    ]) {
+      assert.throws(() => importJwk(text), /^Error: the key /);
+    }
+  });
+
+  test('moduli that can be none are refused', () => {
+    assert.equal(arweavePublicKey(Buffer.alloc(512)), undefined);
+    assert.equal(arweavePublicKey(Buffer.alloc(511, 0xff)), undefined);
+    assert.equal(arweavePublicKey(Buffer.alloc(512, 0xfe)), undefined);
+  });
+
+  test('Ed25519 keys of small order and in non-canonical form are refused', () => {
+    for (const hex of [
+      '00'.repeat(32),
+      `01${'00'.repeat(31)}`,
+      `01${'00'.repeat(30)}80`,
+      `ec${'ff'.repeat(30)}7f`,
+      `ed${'ff'.repeat(30)}7f`,
+      `ff${'ff'.repeat(30)}ff`,
+      'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
+    ]) {
+      assert.equal(ed25519PublicKey(Buffer.from(hex, 'hex')), undefined, hex);
+    }
+    const key = ed25519PublicKey(ed25519RawPublicKey(testEd25519Key));
+    assert.ok(key !== undefined);
+    const signature = signEd25519(testEd25519Key, Buffer.from('m'));
+    assert.equal(verifyEd25519(key, Buffer.from('m'), signature), true);
+    assert.equal(verifyEd25519(key, Buffer.from('m'), signature.subarray(1)), false);
+  });
+});
