@@ -10,8 +10,8 @@ export const WINC_PER_CREDIT = 1_000_000_000_000n;
 /** The one place that makes a `Winc` of a number known to be one. */
 export const winc = (amount: bigint): Winc => amount as Winc;
 
-/** Longest amount the ledger keeps: 10^39 − 1, what numeric(40,0) holds with room for sums. */
-export const MAX_WINC = 10n ** 39n - 1n;
+/** Largest single amount the ledger moves; columns of 40 digits hold thousands of them. */
+export const MAX_WINC = 10n ** 36n;
 
 /** Reads decimal digits as they stand: no sign, point, exponent, spaces or leading zeros. */
 export function parseAmount(text: string): bigint | undefined {

@@ -1,0 +1,90 @@
+/**
+ * Accounts and the entries they sum. Every function runs in a transaction whose caller holds the account's
+ * row; rows are always locked in the order of their addresses, so that two changes never wait for each other.
+ * A row lock on the payer also guards the payer's approvals.
+ */
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import type { AddressType, EntryReason, PaymentRecord } from '../credits.ts';
+
+/** Balances of the accounts a change may touch, as locked. */
+export type Locked = Map<string, bigint>;
+
+interface AccountRow {
+  readonly address: string;
+  readonly balance: string;
+}
+
+export async function lockAccount(tx: SqlExecutor, address: string): Promise<bigint | undefined> {
+  const row = await tx.get<AccountRow>(
+    `SELECT balance FROM credits_accounts WHERE address = ? ${tx.forUpdate}`,
+    address,
+  );
+  return row === undefined ? undefined : BigInt(row.balance);
+}
+
+export async function lockAccounts(tx: SqlExecutor, addresses: readonly string[]): Promise<Locked> {
+  const locked: Locked = new Map();
+  for (const address of [...new Set(addresses)].sort()) {
+    const balance = await lockAccount(tx, address);
+    if (balance !== undefined) locked.set(address, balance);
+  }
+  return locked;
+}
+
+/** Locks the account, opening it first where there is none. */
+export async function openAccount(
+  tx: SqlExecutor,
+  address: string,
+  type: AddressType,
+  now: number,
+): Promise<bigint> {
+  const balance = await lockAccount(tx, address);
+  if (balance !== undefined) return balance;
+  await tx.run(
+    `INSERT INTO credits_accounts (address, address_type, balance, created_at) VALUES (?, ?, '0', ?)
+     ON CONFLICT (address) DO NOTHING`,
+    address,
+    type,
+    now,
+  );
+  return (await lockAccount(tx, address)) ?? 0n;
+}
+
+export async function setBalance(tx: SqlExecutor, address: string, balance: bigint): Promise<void> {
+  await tx.run('UPDATE credits_accounts SET balance = ? WHERE address = ?', balance.toString(), address);
+}
+
+export interface NewEntry {
+  readonly account: string;
+  readonly amount: bigint;
+  readonly reason: EntryReason;
+  readonly changeId: string;
+  readonly line: number;
+  readonly payment?: PaymentRecord | undefined;
+}
+
+/** Appends; false when this line of this change is there already. */
+export async function append(tx: SqlExecutor, entry: NewEntry, now: number): Promise<boolean> {
+  const added = await tx.run(
+    `INSERT INTO credits_entries (account, amount, reason, change_id, line, payment, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (change_id, reason, line) DO NOTHING`,
+    entry.account,
+    entry.amount.toString(),
+    entry.reason,
+    entry.changeId,
+    entry.line,
+    entry.payment === undefined ? null : JSON.stringify(entry.payment),
+    now,
+  );
+  return added === 1;
+}
+
+/** Appends a line that cannot be there yet, given what is locked: anything else is a broken ledger. */
+export async function appendNew(tx: SqlExecutor, entry: NewEntry, now: number): Promise<void> {
+  if (!(await append(tx, entry, now))) {
+    throw new Error(`the ledger already has line ${entry.line} of ${entry.reason} ${entry.changeId}`);
+  }
+}
+
+/** The account in which an approval's winc sits. */
+export const approvalAccount = (approvalId: string): string => `approval:${approvalId}`;

@@ -1,0 +1,203 @@
+/**
+ * Approvals: winc lent to another wallet. It leaves the payer's balance when the approval is made and sits
+ * in the approval's account until it is spent, revoked or expired. The payer's row guards all of it.
+ */
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import {
+  type Approval,
+  ApprovalConflict,
+  type ApprovalRequest,
+  type EndedApproval,
+  InsufficientCredits,
+  InvalidApproval,
+  MAX_WINC,
+  NothingToRevoke,
+  type RevokeRequest,
+  UnknownWallet,
+} from '../credits.ts';
+import { appendNew, approvalAccount, lockAccount, setBalance } from './accounts.ts';
+
+export interface ApprovalRow {
+  readonly id: string;
+  readonly payer: string;
+  readonly approved: string;
+  readonly amount: string;
+  readonly used: string;
+  readonly status: 'active' | 'used' | 'revoked' | 'expired';
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly ended_at: number | null;
+  readonly revoked_by: string | null;
+}
+
+/** A hundred years: longer lifetimes would leave the range of dates. */
+const MAX_LIFETIME_SECONDS = 100 * 365 * 86_400;
+
+export async function approve(tx: SqlExecutor, request: ApprovalRequest, now: number): Promise<Approval> {
+  const { id, payer, approved, amount, expiresInSeconds } = request;
+  check(request);
+  const balance = await lockAccount(tx, payer);
+  if (balance === undefined) throw new UnknownWallet(payer);
+  const expiresAt = expiresInSeconds === undefined ? null : now + expiresInSeconds * 1000;
+  const added = await tx.run(
+    `INSERT INTO credits_approvals (id, payer, approved, amount, used, status, created_at, expires_at)
+     VALUES (?, ?, ?, ?, '0', 'active', ?, ?) ON CONFLICT (id) DO NOTHING`,
+    id,
+    payer,
+    approved,
+    amount.toString(),
+    now,
+    expiresAt,
+  );
+  if (added === 0) throw new ApprovalConflict(id);
+  const covered = balance >= amount ? balance : balance + (await expireGivenBy(tx, payer, balance, now));
+  if (covered < amount) throw new InsufficientCredits(payer);
+  await setBalance(tx, payer, covered - amount);
+  const entry = { reason: 'delegated_payment_approval', changeId: id } as const;
+  await appendNew(tx, { ...entry, account: payer, amount: -amount, line: 0 }, now);
+  await appendNew(tx, { ...entry, account: approvalAccount(id), amount, line: 1 }, now);
+  const row = { id, payer, approved, amount: amount.toString(), used: '0', created_at: now };
+  return renderApproval({ ...row, expires_at: expiresAt });
+}
+
+export async function revoke(
+  tx: SqlExecutor,
+  request: RevokeRequest,
+  now: number,
+): Promise<readonly EndedApproval[]> {
+  const { id, payer, approved } = request;
+  const balance = await lockAccount(tx, payer);
+  if (balance === undefined) throw new NothingToRevoke(payer, approved);
+  const before = await revokedBy(tx, id, payer, approved);
+  if (before.length > 0) return before;
+
+  let returned = await expireGivenBy(tx, payer, balance, now);
+  const active = await activeBetween(tx, payer, approved);
+  if (active.length === 0) throw new NothingToRevoke(payer, approved);
+  let line = 0;
+  for (const row of active) {
+    const rest = remaining(row);
+    const entry = { reason: 'delegated_payment_revoke', changeId: id } as const;
+    await appendNew(tx, { ...entry, account: approvalAccount(row.id), amount: -rest, line }, now);
+    await appendNew(tx, { ...entry, account: payer, amount: rest, line: line + 1 }, now);
+    returned += rest;
+    line += 2;
+  }
+  await setBalance(tx, payer, balance + returned);
+  // Those used up are relabelled too, so that a later refund goes to the payer.
+  await tx.run(
+    `UPDATE credits_approvals SET status = 'revoked', ended_at = ?, revoked_by = ?
+     WHERE payer = ? AND approved = ? AND status IN ('active', 'used')`,
+    now,
+    id,
+    payer,
+    approved,
+  );
+  return revokedBy(tx, id, payer, approved);
+}
+
+async function revokedBy(
+  tx: SqlExecutor,
+  id: string,
+  payer: string,
+  approved: string,
+): Promise<EndedApproval[]> {
+  const rows = await tx.all<ApprovalRow>(
+    `SELECT * FROM credits_approvals WHERE payer = ? AND approved = ? AND revoked_by = ? ${spendingOrder}`,
+    payer,
+    approved,
+    id,
+  );
+  return rows.map(renderEnded);
+}
+
+/**
+ * Ends what this payer gave and what has expired by now; answers how much came back. The caller holds the
+ * payer's row and knows its balance, which is written here.
+ */
+export async function expireGivenBy(
+  tx: SqlExecutor,
+  payer: string,
+  balance: bigint,
+  now: number,
+): Promise<bigint> {
+  const rows = await tx.all<ApprovalRow>(
+    `SELECT * FROM credits_approvals WHERE payer = ? AND status = 'active' AND expires_at <= ?`,
+    payer,
+    now,
+  );
+  if (rows.length === 0) return 0n;
+  let returned = 0n;
+  for (const row of rows) {
+    const rest = remaining(row);
+    const entry = { reason: 'delegated_payment_expired', changeId: row.id } as const;
+    await appendNew(tx, { ...entry, account: approvalAccount(row.id), amount: -rest, line: 0 }, now);
+    await appendNew(tx, { ...entry, account: payer, amount: rest, line: 1 }, now);
+    await tx.run("UPDATE credits_approvals SET status = 'expired', ended_at = ? WHERE id = ?", now, row.id);
+    returned += rest;
+  }
+  await setBalance(tx, payer, balance + returned);
+  return returned;
+}
+
+/** With an expiry first, soonest first; then the others, oldest first. The order of spending and of lists. */
+const spendingOrder = `ORDER BY CASE WHEN expires_at IS NULL THEN 1 ELSE 0 END, expires_at, created_at, id`;
+
+export function activeBetween(tx: SqlExecutor, payer: string, approved: string): Promise<ApprovalRow[]> {
+  return tx.all<ApprovalRow>(
+    `SELECT * FROM credits_approvals WHERE payer = ? AND approved = ? AND status = 'active' ${spendingOrder}`,
+    payer,
+    approved,
+  );
+}
+
+export function activeOf(tx: SqlExecutor, address: string): Promise<ApprovalRow[]> {
+  return tx.all<ApprovalRow>(
+    `SELECT * FROM (
+       SELECT * FROM credits_approvals WHERE payer = ? AND status = 'active'
+       UNION ALL
+       SELECT * FROM credits_approvals WHERE approved = ? AND status = 'active'
+     ) AS active ${spendingOrder}`,
+    address,
+    address,
+  );
+}
+
+export const remaining = (row: Pick<ApprovalRow, 'amount' | 'used'>): bigint =>
+  BigInt(row.amount) - BigInt(row.used);
+
+export const hasExpired = (row: ApprovalRow, now: number): boolean =>
+  row.expires_at !== null && row.expires_at <= now;
+
+export function renderApproval(row: Omit<ApprovalRow, 'status' | 'ended_at' | 'revoked_by'>): Approval {
+  const approval = {
+    approvalDataItemId: row.id,
+    approvedAddress: row.approved,
+    payingAddress: row.payer,
+    approvedWincAmount: row.amount,
+    usedWincAmount: row.used,
+    creationDate: new Date(row.created_at).toISOString(),
+  };
+  if (row.expires_at === null) return approval;
+  return { ...approval, expirationDate: new Date(row.expires_at).toISOString() };
+}
+
+function renderEnded(row: ApprovalRow): EndedApproval {
+  const ended = {
+    ...renderApproval(row),
+    inactiveReason: row.status === 'active' ? ('revoked' as const) : row.status,
+    inactiveDate: new Date(row.ended_at ?? 0).toISOString(),
+  };
+  return row.revoked_by === null ? ended : { ...ended, revokeDataItemId: row.revoked_by };
+}
+
+function check({ payer, approved, amount, expiresInSeconds }: ApprovalRequest): void {
+  if (amount < 1n || amount > MAX_WINC) {
+    throw new InvalidApproval(`Invalid value provided for wincAmount: ${amount}`);
+  }
+  const lifetime = expiresInSeconds ?? 1;
+  if (!Number.isSafeInteger(lifetime) || lifetime < 1 || lifetime > MAX_LIFETIME_SECONDS) {
+    throw new InvalidApproval(`Invalid value provided for expiresInSeconds: ${lifetime}`);
+  }
+  if (payer === approved) throw new InvalidApproval('Invalid approved address');
+}

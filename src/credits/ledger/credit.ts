@@ -1,0 +1,46 @@
+/** Winc given, and winc taken back whatever the balance. */
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import {
+  ChangeConflict,
+  type Changed,
+  type ClawbackRequest,
+  type CreditRequest,
+  MAX_WINC,
+  winc,
+} from '../credits.ts';
+import { append, type NewEntry, openAccount, setBalance } from './accounts.ts';
+
+export async function credit(tx: SqlExecutor, request: CreditRequest, now: number): Promise<Changed> {
+  const { address, addressType, amount, reason, id, payment } = request;
+  assertAmount(amount);
+  const entry = { account: address, amount, reason, changeId: id, line: 0, payment };
+  return change(tx, entry, addressType, now);
+}
+
+export async function clawback(tx: SqlExecutor, request: ClawbackRequest, now: number): Promise<Changed> {
+  const { address, addressType, amount, reason, id } = request;
+  assertAmount(amount);
+  return change(tx, { account: address, amount: -amount, reason, changeId: id, line: 0 }, addressType, now);
+}
+
+async function change(tx: SqlExecutor, entry: NewEntry, type: string, now: number): Promise<Changed> {
+  const balance = await openAccount(tx, entry.account, type, now);
+  if (await append(tx, entry, now)) {
+    const after = balance + entry.amount;
+    await setBalance(tx, entry.account, after);
+    return { applied: true, balance: winc(after) };
+  }
+  const made = await tx.get<{ account: string; amount: string }>(
+    'SELECT account, amount FROM credits_entries WHERE change_id = ? AND reason = ? AND line = 0',
+    entry.changeId,
+    entry.reason,
+  );
+  if (made?.account !== entry.account || BigInt(made.amount) !== entry.amount) {
+    throw new ChangeConflict(`${entry.reason} ${entry.changeId} was made for another wallet or amount`);
+  }
+  return { applied: false, balance: winc(balance) };
+}
+
+function assertAmount(amount: bigint): void {
+  if (amount < 1n || amount > MAX_WINC) throw new RangeError(`a change cannot be of ${amount} winc`);
+}

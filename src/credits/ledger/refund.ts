@@ -1,0 +1,97 @@
+/** Giving back along the split: each share to where it came from, or to its payer when the approval ended. */
+import { forgetUploadUses } from '../../pricing/catalogue/upload-uses.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import type { PayerShare, Spending, SpendReason } from '../credits.ts';
+import { appendNew, approvalAccount, lockAccounts, setBalance } from './accounts.ts';
+import { type ApprovalRow, hasExpired } from './approvals.ts';
+import {
+  changeIdOf,
+  endSpending,
+  readSpending,
+  readSplit,
+  renderSpending,
+  type SpendingRow,
+  useKeyOf,
+} from './spendings.ts';
+
+export async function refund(
+  tx: SqlExecutor,
+  reason: SpendReason,
+  id: string,
+  now: number,
+): Promise<Spending | undefined> {
+  const row = await lockSpending(tx, reason, id);
+  if (row === undefined || row.state === 'refunded') return undefined;
+  await giveBack(tx, row, readSplit(row), now);
+  await endSpending(tx, row, 'refunded', BigInt(row.amount), row.split, now);
+  await forgetUploadUses(tx, useKeyOf(row));
+  return renderSpending({ ...row, state: 'refunded' }, true);
+}
+
+/** The spending's row with everyone who paid: accounts first, the order in which spending locks them. */
+export async function lockSpending(
+  tx: SqlExecutor,
+  reason: SpendReason,
+  id: string,
+): Promise<SpendingRow | undefined> {
+  const seen = await readSpending(tx, reason, id);
+  if (seen === undefined || seen.state === 'refunded') return seen;
+  await lockAccounts(tx, [seen.signer, ...readSplit(seen).map(({ payer }) => payer)]);
+  return readSpending(tx, reason, id, true);
+}
+
+/** Writes the entries and moves the balances and approvals back. */
+export async function giveBack(
+  tx: SqlExecutor,
+  row: SpendingRow,
+  shares: readonly PayerShare[],
+  now: number,
+): Promise<void> {
+  if (shares.length === 0) return;
+  const locked = await lockAccounts(
+    tx,
+    shares.map(({ payer }) => payer),
+  );
+  const reason = `refunded_${row.reason}` as const;
+  const changeId = changeIdOf(row);
+  let line = await nextLine(tx, reason, changeId);
+  for (const { payer, amount, approvalId } of shares) {
+    const restored = approvalId !== undefined && (await restoreApproval(tx, approvalId, amount, now));
+    if (!restored) {
+      const balance = (locked.get(payer) ?? 0n) + amount;
+      locked.set(payer, balance);
+      await setBalance(tx, payer, balance);
+    }
+    const account = restored ? approvalAccount(approvalId) : payer;
+    await appendNew(tx, { account, amount, reason, changeId, line }, now);
+    line += 1;
+  }
+}
+
+/** Lowers what was used; false when the approval ended, so that the winc belongs to its payer again. */
+async function restoreApproval(tx: SqlExecutor, id: string, amount: bigint, now: number): Promise<boolean> {
+  const row = await tx.get<ApprovalRow>('SELECT * FROM credits_approvals WHERE id = ?', id);
+  if (row === undefined) throw new Error(`approval ${id} is gone`);
+  const used = (BigInt(row.used) - amount).toString();
+  // One that is used up holds nothing, so that its expiry is only a label; an active one still holds its rest.
+  const lives = row.status === 'active' || (row.status === 'used' && !hasExpired(row, now));
+  const status = lives ? 'active' : row.status === 'used' ? 'expired' : row.status;
+  await tx.run(
+    'UPDATE credits_approvals SET used = ?, status = ?, ended_at = ? WHERE id = ?',
+    used,
+    status,
+    lives ? null : (row.ended_at ?? now),
+    id,
+  );
+  return lives;
+}
+
+/** The first line number that a change has not used yet. */
+async function nextLine(tx: SqlExecutor, reason: string, changeId: string): Promise<number> {
+  const row = await tx.get<{ next: number }>(
+    'SELECT COALESCE(MAX(line) + 1, 0) AS next FROM credits_entries WHERE change_id = ? AND reason = ?',
+    changeId,
+    reason,
+  );
+  return row?.next ?? 0;
+}

@@ -1,0 +1,171 @@
+/**
+ * Proves that the ledger adds up, while it is being used: a balance and the number of its last entry are
+ * read in one statement, and since entries are only appended and each account's are made one after the
+ * other, the entries up to that number must sum to that balance.
+ *
+ * 1. Every balance is the sum of its entries; a balance below zero was clawed back.
+ * 2. 0 ≤ used ≤ approved; an approval is active exactly while something is left and it has not ended; its
+ *    account holds what is left, or nothing once it ended.
+ * 3. A spending's entries sum to what it took; a refunded one's to nothing.
+ * 4. No entry belongs to an account that is not there.
+ */
+import type { Sql } from '../../storage/sql/sql.ts';
+import type { SelfCheck } from '../credits.ts';
+import { approvalAccount } from './accounts.ts';
+import { type ApprovalRow, remaining } from './approvals.ts';
+import { changeIdOf, type SpendingRow } from './spendings.ts';
+
+const MAX_PROBLEMS = 100;
+const PAGE = 500;
+const ENTRIES_PAGE = 10_000;
+
+export async function selfCheck(sql: Sql): Promise<SelfCheck> {
+  const report = { accounts: 0, approvals: 0, spendings: 0, drift: 0n, problems: [] as string[] };
+  const problem = (sentence: string): void => {
+    if (report.problems.length < MAX_PROBLEMS) report.problems.push(sentence);
+  };
+  await checkAccounts(sql, report, problem);
+  await checkApprovals(sql, report, problem);
+  await checkSpendings(sql, report, problem);
+  await checkOrphans(sql, report, problem);
+  const counted = await sql.get<{ entries: number }>('SELECT COUNT(*) AS entries FROM credits_entries');
+  return { ok: report.problems.length === 0, entries: counted?.entries ?? 0, ...report };
+}
+
+interface Report {
+  accounts: number;
+  approvals: number;
+  spendings: number;
+  drift: bigint;
+}
+
+type Problem = (sentence: string) => void;
+
+interface CheckedAccount {
+  readonly address: string;
+  readonly balance: string;
+  readonly last: number | null;
+}
+
+async function checkAccounts(sql: Sql, report: Report, problem: Problem): Promise<void> {
+  const pages = keysetPages<CheckedAccount>((end) =>
+    sql.all(
+      `SELECT address, balance,
+         (SELECT MAX(sequence) FROM credits_entries WHERE account = credits_accounts.address) AS last
+       FROM credits_accounts WHERE address > ? ORDER BY address LIMIT ${PAGE}`,
+      end?.address ?? '',
+    ),
+  );
+  for await (const { address, balance, last } of pages) {
+    report.accounts += 1;
+    const sum = await sumOf(sql, address, last ?? 0);
+    report.drift += BigInt(balance) - sum;
+    if (sum !== BigInt(balance)) problem(`${address} has ${balance} winc but its entries sum to ${sum}`);
+    if (BigInt(balance) < 0n && !(await wasClawedBack(sql, address))) {
+      problem(`${address} is below zero without a clawback`);
+    }
+  }
+}
+
+async function checkApprovals(sql: Sql, report: Report, problem: Problem): Promise<void> {
+  const pages = keysetPages<ApprovalRow & { last: number | null }>((end) =>
+    sql.all(
+      `SELECT credits_approvals.*,
+         (SELECT MAX(sequence) FROM credits_entries WHERE account = 'approval:' || credits_approvals.id) AS last
+       FROM credits_approvals WHERE id > ? ORDER BY id LIMIT ${PAGE}`,
+      end?.id ?? '',
+    ),
+  );
+  for await (const row of pages) {
+    report.approvals += 1;
+    const rest = remaining(row);
+    const held = row.status === 'active' ? rest : 0n;
+    const sum = await sumOf(sql, approvalAccount(row.id), row.last ?? 0);
+    report.drift += held - sum;
+    if (sum !== held) problem(`approval ${row.id} holds ${held} winc but its entries sum to ${sum}`);
+    if (BigInt(row.used) < 0n || rest < 0n)
+      problem(`approval ${row.id} has used ${row.used} of ${row.amount}`);
+    if ((row.status === 'active' && rest === 0n) || (row.status === 'used' && rest !== 0n)) {
+      problem(`approval ${row.id} is ${row.status} with ${rest} winc left`);
+    }
+  }
+}
+
+async function checkSpendings(sql: Sql, report: Report, problem: Problem): Promise<void> {
+  const pages = keysetPages<SpendingRow & { last: number | null }>((end) =>
+    sql.all(
+      `SELECT id, reason, attempt, state, signer, amount, split,
+         (SELECT MAX(sequence) FROM credits_entries
+          WHERE change_id = CASE attempt WHEN 1 THEN id ELSE id || '#' || attempt END) AS last
+       FROM credits_spendings WHERE (id, reason) > (?, ?) ORDER BY id, reason LIMIT ${PAGE}`,
+      end?.id ?? '',
+      end?.reason ?? '',
+    ),
+  );
+  for await (const row of pages) {
+    report.spendings += 1;
+    const entries = await sql.all<{ amount: string }>(
+      'SELECT amount FROM credits_entries WHERE change_id = ? AND reason IN (?, ?) AND sequence <= ?',
+      changeIdOf(row),
+      row.reason,
+      `refunded_${row.reason}`,
+      row.last ?? 0,
+    );
+    const taken = entries.reduce((sum, { amount }) => sum - BigInt(amount), 0n);
+    const expected = row.state === 'refunded' ? 0n : BigInt(row.amount);
+    if (taken !== expected) {
+      problem(`${row.reason} ${row.id} is ${row.state} with ${expected} winc but its entries took ${taken}`);
+    }
+  }
+}
+
+async function checkOrphans(sql: Sql, report: Report, problem: Problem): Promise<void> {
+  const orphans = await sql.all<{ account: string }>(
+    `SELECT DISTINCT account FROM credits_entries
+     WHERE NOT EXISTS (SELECT 1 FROM credits_accounts WHERE address = credits_entries.account)
+       AND NOT EXISTS (SELECT 1 FROM credits_approvals WHERE 'approval:' || id = credits_entries.account)
+     LIMIT ${MAX_PROBLEMS}`,
+  );
+  for (const { account } of orphans) {
+    report.drift -= await sumOf(sql, account, Number.MAX_SAFE_INTEGER);
+    problem(`${account} has entries but no account`);
+  }
+}
+
+async function wasClawedBack(sql: Sql, address: string): Promise<boolean> {
+  const row = await sql.get(
+    "SELECT 1 AS found FROM credits_entries WHERE account = ? AND reason IN ('chargeback', 'card_refund') LIMIT 1",
+    address,
+  );
+  return row !== undefined;
+}
+
+/** Sum of an account's entries up to one of them, read in pages. */
+async function sumOf(sql: Sql, account: string, last: number): Promise<bigint> {
+  let sum = 0n;
+  let after = 0;
+  for (;;) {
+    const rows = await sql.all<{ sequence: number; amount: string }>(
+      `SELECT sequence, amount FROM credits_entries
+       WHERE account = ? AND sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ${ENTRIES_PAGE}`,
+      account,
+      after,
+      last,
+    );
+    for (const row of rows) sum += BigInt(row.amount);
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < ENTRIES_PAGE) return sum;
+    after = end.sequence;
+  }
+}
+
+/** Rows in the order of their key, page by page; each page begins after the end of the one before. */
+async function* keysetPages<T>(page: (end: T | undefined) => Promise<T[]>): AsyncGenerator<T> {
+  let end: T | undefined;
+  for (;;) {
+    const rows = await page(end);
+    yield* rows;
+    end = rows.at(-1);
+    if (rows.length < PAGE) return;
+  }
+}
