@@ -20,37 +20,40 @@ export interface ProviderForTest {
   restart(): Promise<ProviderForTest>;
 }
 
-export async function temporaryFolder(context: TestContext): Promise<string> {
+/** Removed after the test, once everything opened in it is closed: hooks run in the order they were added. */
+export async function temporaryFolder(context: TestContext, close: () => Promise<void>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-card-'));
-  context.after(() => rm(folder, { recursive: true, force: true }));
+  context.after(async () => {
+    await close();
+    await rm(folder, { recursive: true, force: true });
+  });
   return folder;
 }
 
 export async function startProvider(
   context: TestContext,
-  options: { dataDir?: string; now?: () => number } = {},
+  options: { now?: () => number } = {},
 ): Promise<ProviderForTest> {
-  const dataDir = options.dataDir ?? (await temporaryFolder(context));
-  const provider = createLocalCardProvider(
-    { HOST: '127.0.0.1', LOCAL_CARD_PORT: 0, DATA_DIR: dataDir },
-    { log: silent, ...(options.now === undefined ? {} : { now: options.now }) },
-  );
-  await provider.start();
-  let stopped: Promise<void> | undefined;
-  const stop = () => {
-    stopped ??= provider.stop();
-    return stopped;
+  let current: LocalCardProvider | undefined;
+  const dataDir = await temporaryFolder(context, async () => current?.stop());
+  const start = async (): Promise<ProviderForTest> => {
+    const provider = createLocalCardProvider(
+      { HOST: '127.0.0.1', LOCAL_CARD_PORT: 0, DATA_DIR: dataDir },
+      { log: silent, ...options },
+    );
+    current = provider;
+    await provider.start();
+    return {
+      provider,
+      stripe: clientOf(provider),
+      dataDir,
+      async restart() {
+        await provider.stop();
+        return start();
+      },
+    };
   };
-  context.after(stop);
-  return {
-    provider,
-    stripe: clientOf(provider),
-    dataDir,
-    async restart() {
-      await stop();
-      return startProvider(context, { ...options, dataDir });
-    },
-  };
+  return start();
 }
 
 /** The official client, told only where the server is. */
