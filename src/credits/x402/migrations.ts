@@ -1,0 +1,33 @@
+import type { Migration } from '../../storage/sql/sql.ts';
+
+/** In the `ledger` database, beside the balances that a settled payment changes. */
+export const x402Migrations: readonly Migration[] = [
+  {
+    id: 'x402-001-payments',
+    up: `
+      CREATE TABLE x402_payments (
+        id TEXT PRIMARY KEY,
+        version BIGINT NOT NULL,
+        network TEXT NOT NULL,
+        payer TEXT NOT NULL,
+        nonce TEXT NOT NULL,
+        value AMOUNT NOT NULL,
+        valid_before AMOUNT NOT NULL,
+        request TEXT NOT NULL,
+        purpose TEXT NOT NULL,
+        reference TEXT,
+        address TEXT NOT NULL,
+        address_type TEXT NOT NULL,
+        winc AMOUNT NOT NULL,
+        state TEXT NOT NULL,
+        settlement TEXT,
+        leased_until BIGINT NOT NULL,
+        attempts BIGINT NOT NULL,
+        due_at BIGINT NOT NULL,
+        created_at BIGINT NOT NULL,
+        changed_at BIGINT NOT NULL
+      );
+      CREATE INDEX x402_payments_open ON x402_payments (due_at) WHERE state = 'open'
+    `,
+  },
+];

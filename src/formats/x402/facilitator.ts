@@ -1,0 +1,48 @@
+/** What is asked of a facilitator and what it answers (x402 specification, "Facilitator interface"). */
+import type { PaymentPayload } from './payment.ts';
+import type { RequirementV1, RequirementV2 } from './requirements.ts';
+
+export interface FacilitatorRequest {
+  readonly x402Version: 1 | 2;
+  readonly paymentPayload: PaymentPayload;
+  readonly paymentRequirements: RequirementV1 | RequirementV2;
+}
+
+export interface VerifyAnswer {
+  readonly isValid: boolean;
+  readonly invalidReason?: string;
+  readonly payer?: string;
+}
+
+export interface SettleAnswer {
+  readonly success: boolean;
+  readonly errorReason?: string;
+  /** Hash of the chain's transaction; empty when it failed. */
+  readonly transaction: string;
+  readonly network: string;
+  readonly payer?: string;
+}
+
+/** `X-PAYMENT-RESPONSE` and `PAYMENT-RESPONSE`: the settlement as base64 JSON. */
+export function settlementHeaders(answer: SettleAnswer): Record<string, string> {
+  const encoded = Buffer.from(JSON.stringify(answer)).toString('base64');
+  return { 'x-payment-response': encoded, 'payment-response': encoded };
+}
+
+/** Why a payment is refused, in the protocol's own words. */
+export const x402Reasons = {
+  paymentRequired: 'X-PAYMENT header is required',
+  version: 'invalid_x402_version',
+  scheme: 'invalid_scheme',
+  network: 'invalid_network',
+  requirements: 'invalid_payment_requirements',
+  recipient: 'invalid_exact_evm_payload_recipient_mismatch',
+  value: 'invalid_exact_evm_payload_authorization_value',
+  validAfter: 'invalid_exact_evm_payload_authorization_valid_after',
+  validBefore: 'invalid_exact_evm_payload_authorization_valid_before',
+  signature: 'invalid_exact_evm_payload_signature',
+  funds: 'insufficient_funds',
+  nonceUsed: 'invalid_exact_evm_nonce_already_used',
+  unexpectedVerify: 'unexpected_verify_error',
+  unexpectedSettle: 'unexpected_settle_error',
+} as const;

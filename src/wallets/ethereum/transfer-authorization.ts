@@ -1,0 +1,60 @@
+/** EIP-3009: a token transfer that its holder signs and anybody may carry out, once, within a span of time. */
+import { parseEthereumAddress } from './address.ts';
+import { recoverEthereumAddress } from './personal-message.ts';
+import type { TypedDataTypes } from './typed-data.ts';
+import { hashTypedData } from './typed-data.ts';
+
+const types: TypedDataTypes = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+};
+
+export interface AuthorizedTransfer {
+  readonly from: string;
+  readonly to: string;
+  readonly value: bigint;
+  readonly validAfter: bigint;
+  readonly validBefore: bigint;
+  readonly nonce: string;
+}
+
+/** The token contract and the name under which it checks signatures. */
+export interface TokenDomain {
+  readonly tokenName: string;
+  readonly tokenVersion: string;
+  readonly chainId: number;
+  readonly asset: string;
+}
+
+export function transferDigest(transfer: AuthorizedTransfer, domain: TokenDomain): Uint8Array {
+  const { from, to, value, validAfter, validBefore, nonce } = transfer;
+  return hashTypedData({
+    domain: {
+      name: domain.tokenName,
+      version: domain.tokenVersion,
+      chainId: domain.chainId,
+      verifyingContract: domain.asset,
+    },
+    types,
+    primaryType: 'TransferWithAuthorization',
+    message: { from, to, value, validAfter, validBefore, nonce },
+  });
+}
+
+/** Whether the holder's own key made the signature (`0x` hex, 65 bytes). Contract wallets are not asked here. */
+export function isSignedByHolder(
+  transfer: AuthorizedTransfer,
+  signature: string,
+  domain: TokenDomain,
+): boolean {
+  const bytes = Buffer.from(signature.slice(2), 'hex');
+  if (bytes.length !== 65) return false;
+  const signer = recoverEthereumAddress(transferDigest(transfer, domain), bytes);
+  return signer !== undefined && signer === parseEthereumAddress(transfer.from.toLowerCase());
+}
