@@ -31,8 +31,10 @@ CREATE TABLE terms (
   hash BYTES NOT NULL,
   name BYTES,
   value BYTES,
+  name_start BYTES,
   UNIQUE (kind, hash)
 );
+CREATE INDEX terms_name ON terms (name_start, term) WHERE name_start IS NOT NULL;
 CREATE TABLE postings (
   term BIGINT NOT NULL,
   pos BIGINT NOT NULL,

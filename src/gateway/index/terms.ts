@@ -18,6 +18,12 @@ export interface TermSpec {
   readonly value: Uint8Array | null;
 }
 
+export interface TagPair {
+  readonly term: number;
+  readonly name: Buffer;
+  readonly value: Buffer;
+}
+
 export function tagTerm(name: Uint8Array, value: Uint8Array): TermSpec {
   const length = Buffer.allocUnsafe(4);
   length.writeUInt32BE(name.length);
@@ -46,6 +52,9 @@ export const bundleTerm = (id: Buffer): TermSpec => ({
   name: null,
   value: null,
 });
+
+/** PostgreSQL refuses index rows of more than some 2,700 bytes; names of tags can be longer. */
+const nameStart = (name: Uint8Array | null): Uint8Array | null => name?.subarray(0, 256) ?? null;
 
 const cacheKey = (kind: number, hash: Buffer): string => `${kind}${hash.toString('latin1')}`;
 
@@ -99,8 +108,8 @@ export class Terms {
           insertRows<{ term: number; kind: number; hash: Buffer }>(
             tx,
             'terms',
-            ['kind', 'hash', 'name', 'value'],
-            missing.map((spec) => [spec.kind, spec.hash, spec.name, spec.value]),
+            ['kind', 'hash', 'name', 'value', 'name_start'],
+            missing.map((spec) => [spec.kind, spec.hash, spec.name, spec.value, nameStart(spec.name)]),
             'ON CONFLICT (kind, hash) DO NOTHING RETURNING term, kind, hash',
           ),
         ),
@@ -132,6 +141,28 @@ export class Terms {
       }
     }
     return [...new Set(found)];
+  }
+
+  /** Tag pairs of a name, in order of their keys after `after`: for searches that look into values. */
+  async pairsOf(name: Buffer, after: number, limit: number): Promise<TagPair[]> {
+    return this.#sql.all<TagPair>(
+      `SELECT term, name, value FROM terms WHERE name_start = ? AND term > ? AND name = ?
+       ORDER BY term LIMIT ?`,
+      nameStart(name),
+      after,
+      name,
+      limit,
+    );
+  }
+
+  /** The next name of a tag in byte order, cut to its first bytes; undefined at the end. */
+  async nextName(after: Buffer): Promise<Buffer | undefined> {
+    const row = await this.#sql.get<{ name_start: Buffer }>(
+      `SELECT name_start FROM terms WHERE name_start > ? AND name_start IS NOT NULL
+       ORDER BY name_start LIMIT 1`,
+      after,
+    );
+    return row?.name_start;
   }
 
   /** Addresses of owners by their term. */

@@ -1,0 +1,175 @@
+/** The four questions of the schema, answered from the index. */
+import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
+import { type BlockPage, pageOfBlocks } from '../index/blocks.ts';
+import type { BlockSummary } from '../index/gateway-index.ts';
+import { MAX_HEIGHT, type OrderKey, tieOf } from '../index/order.ts';
+import type { Criteria } from '../index/search.ts';
+import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import { criteriaOf, type RangeInput, type SortOrder, type TransactionsArgs } from './criteria.ts';
+import { blockCursor, parseBlockCursor, parseTransactionCursor, transactionCursor } from './cursor.ts';
+import { badInput } from './errors.ts';
+import { Nodes, type TransactionNode, type Wants } from './nodes.ts';
+import type { Resolver } from './schema.ts';
+
+export interface QueryContext {
+  /** Field names that the operation selects. */
+  readonly wants: Wants;
+  readonly signal: AbortSignal;
+  /** Rows that the request may still ask for; one page of the largest size and some more. */
+  budget: number;
+}
+
+interface Edge<T> {
+  readonly cursor: string;
+  readonly node: T;
+}
+
+interface Connection<T> {
+  readonly pageInfo: { readonly hasNextPage: boolean };
+  readonly edges: readonly Edge<T>[];
+}
+
+/** Remembers what was asked, so that `count` is computed only when it is selected. */
+class TransactionPage implements Connection<TransactionNode> {
+  readonly pageInfo: { readonly hasNextPage: boolean };
+  readonly edges: readonly Edge<TransactionNode>[];
+  readonly criteria: Criteria | undefined;
+
+  constructor(hasNextPage: boolean, edges: readonly Edge<TransactionNode>[], criteria: Criteria | undefined) {
+    this.pageInfo = { hasNextPage };
+    this.edges = edges;
+    this.criteria = criteria;
+  }
+}
+
+const maxFirst = 1_000;
+/** Rows of all pages of one request together. */
+export const rowBudget = 2_000;
+/** Beyond this `count` is null. */
+const maxCount = 1_000_000;
+
+export function createResolvers(index: SqlGatewayIndex): Record<string, Resolver<QueryContext>> {
+  const nodes = new Nodes(index);
+
+  async function transaction(args: { id: string }, context: QueryContext): Promise<TransactionNode | null> {
+    spend(context, 1);
+    if (!isTxId(args.id)) return null;
+    const record = await index.recordOf(args.id);
+    if (record === undefined) return null;
+    const rows = await nodes.rows([record], context.wants);
+    return (await nodes.build(rows, context.wants))[0] ?? null;
+  }
+
+  async function transactions(args: TransactionsArgs, context: QueryContext): Promise<TransactionPage> {
+    const first = pageSize(args.first);
+    spend(context, first);
+    const sort = args.sort ?? 'HEIGHT_DESC';
+    const order = sort.startsWith('INGESTED') ? 'ingested' : 'height';
+    const after = isCursor(args.after) ? await keyAfter(args.after, order, sort.endsWith('ASC')) : undefined;
+    const criteria = await criteriaOf(index, args, context.signal);
+    if (criteria === undefined) return new TransactionPage(false, [], undefined);
+    const keys = await index.search.page({
+      criteria,
+      order,
+      ascending: sort.endsWith('ASC'),
+      after,
+      limit: first + 1,
+      signal: context.signal,
+    });
+    const hasNextPage = keys.length > first;
+    const rows = await nodes.rows(
+      keys.slice(0, first).map((key) => key.record),
+      context.wants,
+    );
+    const built = await nodes.build(rows, context.wants);
+    const wantsCursor = context.wants.has('cursor');
+    const edges = built.map((node, at) => {
+      const row = rows[at];
+      const cursor =
+        wantsCursor && row !== undefined
+          ? transactionCursor(row.height, row.block_index, row.kind === 1, node.id, row.indexed_at)
+          : '';
+      return { cursor, node };
+    });
+    return new TransactionPage(hasNextPage, edges, criteria);
+  }
+
+  /** The key in the index that a cursor stands for; the record may be gone, its place is not. */
+  async function keyAfter(text: string, order: 'height' | 'ingested', ascending: boolean): Promise<OrderKey> {
+    const cursor = parseTransactionCursor(text);
+    const record = await index.recordOf(cursor.id.toString('base64url'));
+    return {
+      pos: order === 'height' ? cursor.pos : cursor.indexedAt,
+      tie: tieOf(cursor.id),
+      record: record ?? (ascending ? Number.MAX_SAFE_INTEGER : 0),
+    };
+  }
+
+  async function count(connection: unknown, context: QueryContext): Promise<string | null> {
+    if (!(connection instanceof TransactionPage) || connection.criteria === undefined) return '0';
+    const counted = await index.search.count(connection.criteria, maxCount, context.signal);
+    return counted === undefined ? null : String(counted);
+  }
+
+  async function block(args: { id?: string | null }, context: QueryContext): Promise<BlockSummary | null> {
+    spend(context, 1);
+    const id = args.id ? tryDecodeBase64url(args.id) : undefined;
+    return id === undefined ? null : ((await index.blockById(id.toString('base64url'))) ?? null);
+  }
+
+  async function blocks(args: BlocksArgs, context: QueryContext): Promise<Connection<BlockSummary>> {
+    const first = pageSize(args.first);
+    spend(context, first);
+    const found = await pageOfBlocks(index.sql, { ...blockRange(args), limit: first + 1 });
+    const edges = found.slice(0, first).map((node) => ({ cursor: blockCursor(node.height), node }));
+    return { pageInfo: { hasNextPage: found.length > first }, edges };
+  }
+
+  return {
+    'Query.transaction': (_root, args, context) => transaction(args, context),
+    'Query.transactions': (_root, args, context) => transactions(args, context),
+    'Query.block': (_root, args, context) => block(args, context),
+    'Query.blocks': (_root, args, context) => blocks(args, context),
+    'TransactionConnection.count': (connection, _args, context) => count(connection, context),
+  };
+}
+
+interface BlocksArgs {
+  readonly ids?: readonly string[] | null;
+  readonly height?: RangeInput | null;
+  readonly first?: number | null;
+  readonly after?: string | null;
+  readonly sort?: SortOrder | null;
+}
+
+function blockRange(args: BlocksArgs): Omit<BlockPage, 'limit'> {
+  const ascending = (args.sort ?? 'HEIGHT_DESC').endsWith('ASC');
+  let minHeight = Math.max(0, args.height?.min ?? 0);
+  let maxHeight = args.height?.max ?? MAX_HEIGHT;
+  if (isCursor(args.after)) {
+    const height = parseBlockCursor(args.after);
+    if (ascending) minHeight = Math.max(minHeight, height + 1);
+    else maxHeight = Math.min(maxHeight, height - 1);
+  }
+  const ids =
+    args.ids === null || args.ids === undefined || args.ids.length === 0
+      ? undefined
+      : args.ids.flatMap((id) => tryDecodeBase64url(id) ?? []);
+  if (ids !== undefined && ids.length > maxFirst) throw badInput(`ids must have at most ${maxFirst} values`);
+  return { minHeight, maxHeight, ids, ascending };
+}
+
+function isCursor(after: string | null | undefined): after is string {
+  return after !== null && after !== undefined && after !== '';
+}
+
+function pageSize(first: number | null | undefined): number {
+  const size = first ?? 10;
+  if (size < 1) throw badInput('first must be 1 or more');
+  return Math.min(size, maxFirst);
+}
+
+function spend(context: QueryContext, rows: number): void {
+  context.budget -= rows;
+  if (context.budget < 0) throw badInput(`a request may ask for ${rowBudget} rows in all`);
+}

@@ -1,0 +1,174 @@
+/**
+ * The public query schema with its extensions (`count`, `ingested_at`, `NEQ`, wildcard and fuzzy matching).
+ * `name` and `values` of a tag filter are required, as in the standard form.
+ */
+import { buildSchema, type GraphQLFieldResolver, type GraphQLSchema } from 'graphql';
+
+const sdl = /* GraphQL */ `
+type Query {
+  "A transaction or data item by id."
+  transaction(id: ID!): Transaction
+  "Transactions and data items that match every given filter, a page at a time."
+  transactions(
+    "Any of these ids."
+    ids: [ID!]
+    "Any of these owner addresses or public keys."
+    owners: [String!]
+    "Any of these recipient addresses."
+    recipients: [String!]
+    "All of these tag filters."
+    tags: [TagFilter!]
+    "In any of these bundles; null for chain transactions only."
+    bundledIn: [ID!]
+    parent: [ID!] @deprecated(reason: "Use bundledIn")
+    "Inclusive range of block heights; excludes what is not mined yet."
+    block: BlockFilter
+    "Inclusive range of the time of indexing, Unix seconds."
+    ingested_at: RangeFilter
+    "Size of the page, at most 1000."
+    first: Int = 10
+    "Cursor of the last edge of the page before."
+    after: String
+    sort: SortOrder = HEIGHT_DESC
+  ): TransactionConnection!
+  block(id: String): Block
+  blocks(ids: [ID!], height: BlockFilter, first: Int = 10, after: String, sort: SortOrder = HEIGHT_DESC): BlockConnection!
+}
+
+input TagFilter {
+  name: String!
+  "Any of these values."
+  values: [String!]!
+  "NEQ: no tag of that name has any of the values."
+  op: TagOperator = EQ
+  match: TagMatch = EXACT
+}
+
+input BlockFilter {
+  min: Int
+  max: Int
+}
+
+input RangeFilter {
+  min: Int
+  max: Int
+}
+
+enum TagOperator {
+  EQ
+  NEQ
+}
+
+enum TagMatch {
+  EXACT
+  "* stands for any run of characters, ? for one."
+  WILDCARD
+  "All words, in any case."
+  FUZZY_AND
+  "Any word, in any case."
+  FUZZY_OR
+}
+
+enum SortOrder {
+  HEIGHT_DESC
+  HEIGHT_ASC
+  INGESTED_AT_DESC
+  INGESTED_AT_ASC
+}
+
+type TransactionConnection {
+  pageInfo: PageInfo!
+  edges: [TransactionEdge!]!
+  "How many match in all; null when there are too many to count."
+  count: String
+}
+
+type TransactionEdge {
+  cursor: String!
+  node: Transaction!
+}
+
+type BlockConnection {
+  pageInfo: PageInfo!
+  edges: [BlockEdge!]!
+}
+
+type BlockEdge {
+  cursor: String!
+  node: Block!
+}
+
+type PageInfo {
+  hasNextPage: Boolean!
+}
+
+type Transaction {
+  id: ID!
+  anchor: String!
+  signature: String!
+  signatureType: Int
+  recipient: String!
+  owner: Owner!
+  fee: Amount!
+  quantity: Amount!
+  data: MetaData!
+  tags: [Tag!]!
+  "null while not mined."
+  block: Block
+  parent: Parent @deprecated(reason: "Use bundledIn")
+  "The bundle that directly holds the data item; null for chain transactions."
+  bundledIn: Bundle
+  "Unix seconds of the time of indexing."
+  ingested_at: Int
+}
+
+type Owner {
+  address: String!
+  key: String!
+}
+
+type Amount {
+  winston: String!
+  ar: String!
+}
+
+type MetaData {
+  size: String!
+  type: String
+}
+
+type Tag {
+  name: String!
+  value: String!
+}
+
+type Bundle {
+  id: ID!
+}
+
+type Parent {
+  id: ID!
+}
+
+type Block {
+  id: ID!
+  timestamp: Int!
+  height: Int!
+  previous: ID!
+}
+`;
+
+export type Resolver<Context> = GraphQLFieldResolver<unknown, Context>;
+
+/** The schema with resolvers, named `Type.field`. Fields without one are read from their parent object. */
+export function createSchema<Context>(resolvers: Readonly<Record<string, Resolver<Context>>>): GraphQLSchema {
+  const schema = buildSchema(sdl);
+  for (const [path, resolve] of Object.entries(resolvers)) {
+    const [typeName = '', fieldName = ''] = path.split('.');
+    const type = schema.getType(typeName);
+    const field = type !== undefined && 'getFields' in type ? type.getFields()[fieldName] : undefined;
+    if (field === undefined || !('args' in field)) throw new Error(`the schema has no ${path}`);
+    field.resolve = resolve;
+  }
+  return schema;
+}

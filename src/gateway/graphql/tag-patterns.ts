@@ -1,0 +1,116 @@
+/**
+ * Tag filters that look into names and values (WILDCARD, FUZZY). They are resolved to tag pairs first and then
+ * answered like exact ones; a pattern that would touch too much is refused, never answered in part.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Terms } from '../index/terms.ts';
+import { badInput } from './errors.ts';
+
+export type TagMatch = 'EXACT' | 'WILDCARD' | 'FUZZY_AND' | 'FUZZY_OR';
+
+/** Pairs that one pattern may stand for: each becomes a branch of the walk. */
+export const maxPatternTerms = 256;
+const maxScannedPairs = 200_000;
+const maxScannedNames = 10_000;
+const maxPatternLength = 256;
+const pairsPerStep = 2_000;
+
+/** The terms of all tag pairs that match. */
+export async function matchingTerms(
+  terms: Terms,
+  match: Exclude<TagMatch, 'EXACT'>,
+  name: string,
+  values: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<number[]> {
+  if ([name, ...values].some((pattern) => pattern.length > maxPatternLength)) {
+    throw badInput('Tag pattern is too long');
+  }
+  const tests = values.map((value) => (match === 'WILDCARD' ? wildcard(value) : fuzzy(value, match)));
+  const found: number[] = [];
+  let scanned = 0;
+  for await (const tagName of matchingNames(terms, match === 'WILDCARD' ? name : undefined, name, signal)) {
+    for (let after = 0; ; ) {
+      signal?.throwIfAborted();
+      const pairs = await terms.pairsOf(tagName, after, pairsPerStep);
+      for (const pair of pairs) {
+        const text = pair.value.toString('utf8');
+        if (tests.some((test) => test(text))) found.push(pair.term);
+      }
+      scanned += pairs.length;
+      if (found.length > maxPatternTerms) throw badInput('Tag pattern matches too many values');
+      if (scanned > maxScannedPairs) throw badInput('Tag pattern covers too many values');
+      const last = pairs.at(-1);
+      if (last === undefined || pairs.length < pairsPerStep) break;
+      after = last.term;
+      await nextTurn();
+    }
+  }
+  return found;
+}
+
+/** The literal name, or every name that the pattern stands for. */
+async function* matchingNames(
+  terms: Terms,
+  pattern: string | undefined,
+  name: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer> {
+  if (pattern === undefined || !/[*?]/.test(pattern)) {
+    yield Buffer.from(name);
+    return;
+  }
+  const test = wildcard(pattern);
+  let after: Buffer = Buffer.alloc(0);
+  for (let count = 0; ; count += 1) {
+    signal?.throwIfAborted();
+    if (count > maxScannedNames) throw badInput('Tag pattern covers too many names');
+    const next = await terms.nextName(after);
+    if (next === undefined) return;
+    if (test(next.toString('utf8'))) yield next;
+    after = next;
+  }
+}
+
+/** `*` any run of characters, `?` one; greedy with one step back, so that no pattern is slow. */
+export function wildcard(pattern: string): (text: string) => boolean {
+  const wanted = [...pattern];
+  return (text) => {
+    const given = [...text];
+    let at = 0;
+    let star = -1;
+    let starAt = 0;
+    for (let position = 0; position < given.length; ) {
+      if (wanted[at] === '*') {
+        star = at;
+        starAt = position;
+        at += 1;
+      } else if (at < wanted.length && (wanted[at] === '?' || wanted[at] === given[position])) {
+        at += 1;
+        position += 1;
+      } else if (star >= 0) {
+        at = star + 1;
+        starAt += 1;
+        position = starAt;
+      } else {
+        return false;
+      }
+    }
+    while (wanted[at] === '*') at += 1;
+    return at === wanted.length;
+  };
+}
+
+const words = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+
+/** Whole words in any case: all of them, or at least one. */
+export function fuzzy(query: string, match: 'FUZZY_AND' | 'FUZZY_OR'): (text: string) => boolean {
+  const wanted = words(query);
+  return (text) => {
+    if (wanted.length === 0) return false;
+    const given = new Set(words(text));
+    return match === 'FUZZY_AND'
+      ? wanted.every((word) => given.has(word))
+      : wanted.some((word) => given.has(word));
+  };
+}
