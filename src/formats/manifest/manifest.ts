@@ -1,0 +1,135 @@
+/**
+ * Path manifests (`arweave/paths` 0.1.0 and 0.2.0): a JSON document that maps paths to ids, with an index for
+ * the empty path and, since 0.2.0, a fallback for paths that are not there.
+ *
+ * Reading is strict in what it uses (ids are canonical, versions are known) and forgiving in what it does not:
+ * a bad entry is as if it were absent, and a version that is not known gives its paths and index path only.
+ */
+import { isTxId, type TxId } from '../base64url.ts';
+import { FormatError } from '../format-error.ts';
+
+export const manifestContentType = 'application/x.arweave-manifest+json';
+export const manifestVersions = ['0.1.0', '0.2.0'] as const;
+/** Longer documents are not read. */
+export const maxManifestBytes = 64 * 1024 * 1024;
+
+export interface Manifest {
+  /** As it is in the document; undefined when it has none. */
+  readonly version: string | undefined;
+  readonly indexPath: string | undefined;
+  /** 0.2.0 */
+  readonly indexId: TxId | undefined;
+  /** 0.2.0 */
+  readonly fallbackId: TxId | undefined;
+  /** Paths without trailing slashes. */
+  readonly paths: ReadonlyMap<string, TxId>;
+}
+
+export interface ManifestHit {
+  readonly id: TxId;
+  /** How the path was found: answers by fallback must not be cached for long. */
+  readonly by: 'index' | 'path' | 'fallback';
+}
+
+/** Reads a document, or answers undefined when it is no manifest at all. */
+export function parseManifest(bytes: Buffer): Manifest | undefined {
+  if (bytes.length > maxManifestBytes) return undefined;
+  let document: unknown;
+  try {
+    document = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+  const members = membersOf(document);
+  if (members === undefined) return undefined;
+  const kind = members.get('manifest');
+  if (kind !== undefined && kind !== 'arweave/paths') return undefined;
+  const version = members.get('version');
+  const second = version === '0.2.0';
+  const index = membersOf(members.get('index'));
+  const indexPath = index?.get('path');
+  return {
+    version: typeof version === 'string' ? version : undefined,
+    indexPath: typeof indexPath === 'string' ? normalizeManifestPath(indexPath) : undefined,
+    indexId: second ? idOf(index) : undefined,
+    fallbackId: second ? idOf(membersOf(members.get('fallback'))) : undefined,
+    paths: readPaths(membersOf(members.get('paths'))),
+  };
+}
+
+/** What a path (percent-decoded once by the caller) leads to, or undefined. There is no directory listing. */
+export function resolveManifestPath(manifest: Manifest, path: string): ManifestHit | undefined {
+  const name = normalizeManifestPath(path);
+  if (name === '') {
+    const id = manifest.indexId ?? pathId(manifest, manifest.indexPath);
+    if (id !== undefined) return { id, by: 'index' };
+  } else {
+    const id = manifest.paths.get(name);
+    if (id !== undefined) return { id, by: 'path' };
+  }
+  return manifest.fallbackId === undefined ? undefined : { id: manifest.fallbackId, by: 'fallback' };
+}
+
+/** One leading slash and all trailing ones carry no meaning; everything else is compared as it is. */
+export function normalizeManifestPath(path: string): string {
+  let end = path.length;
+  while (end > 0 && path.charCodeAt(end - 1) === 0x2f) end--;
+  const start = path.charCodeAt(0) === 0x2f && end > 0 ? 1 : 0;
+  return path.slice(start, end);
+}
+
+export interface ManifestSource {
+  readonly paths: ReadonlyMap<string, string>;
+  /** A key of `paths`. */
+  readonly indexPath?: string;
+  readonly fallbackId?: string;
+}
+
+/** Writes a document of version 0.2.0; throws `FormatError` for ids that are none and an index that is not there. */
+export function buildManifest(source: ManifestSource): Buffer {
+  for (const id of [
+    ...source.paths.values(),
+    ...(source.fallbackId === undefined ? [] : [source.fallbackId]),
+  ]) {
+    if (!isTxId(id)) throw new FormatError(`${id} is no id`);
+  }
+  if (source.indexPath !== undefined && !source.paths.has(source.indexPath)) {
+    throw new FormatError(`the index ${source.indexPath} is not among the paths`);
+  }
+  const paths: [string, { id: string }][] = [...source.paths].map(([path, id]) => [path, { id }]);
+  return Buffer.from(
+    JSON.stringify({
+      manifest: 'arweave/paths',
+      version: '0.2.0',
+      ...(source.indexPath === undefined ? {} : { index: { path: source.indexPath } }),
+      ...(source.fallbackId === undefined ? {} : { fallback: { id: source.fallbackId } }),
+      paths: Object.fromEntries(paths),
+    }),
+  );
+}
+
+function pathId(manifest: Manifest, path: string | undefined): TxId | undefined {
+  return path === undefined ? undefined : manifest.paths.get(path);
+}
+
+/** Where one path is there with and without a trailing slash, the one without wins. */
+function readPaths(members: ReadonlyMap<string, unknown> | undefined): ReadonlyMap<string, TxId> {
+  const paths = new Map<string, TxId>();
+  for (const [path, entry] of members ?? []) {
+    const id = idOf(membersOf(entry));
+    const name = normalizeManifestPath(path);
+    if (id !== undefined && (name === path || !paths.has(name))) paths.set(name, id);
+  }
+  return paths;
+}
+
+function idOf(members: ReadonlyMap<string, unknown> | undefined): TxId | undefined {
+  const id = members?.get('id');
+  return typeof id === 'string' && isTxId(id) ? id : undefined;
+}
+
+/** An object's own members: keys such as `__proto__` are keys like any other. */
+function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return new Map(Object.entries(value));
+}
