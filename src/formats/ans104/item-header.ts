@@ -22,7 +22,7 @@ import {
   type TagSource,
   walkTags,
 } from '../avro-tags.ts';
-import { type ArweaveAddress, type TxId, toArweaveAddress, toTxId } from '../base64url.ts';
+import { type ArweaveAddress, isTxId, type TxId, toArweaveAddress } from '../base64url.ts';
 import { FormatError } from '../format-error.ts';
 import type { ItemProblem } from './item-problem.ts';
 import { type SignatureLayout, type SignatureType, signatureLayout } from './signature-types.ts';
@@ -121,7 +121,9 @@ export class ItemHeader {
   }
 
   get id(): TxId {
-    return toTxId(this.idBytes);
+    const id = hash('sha256', this.signature, 'base64url');
+    if (!isTxId(id)) throw new Error('SHA-256 has 32 bytes');
+    return id;
   }
 
   /** SHA-256 of the owner's key: the owner's address on Arweave, whatever the type of the key. */
