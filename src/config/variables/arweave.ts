@@ -10,4 +10,10 @@ export const arweave = {
     meaning: 'How often the local node mines when something is pending; 0 = only on GET /mine',
     default: 1_000,
   }),
+  LOCAL_ARWEAVE_CONFIRM_BLOCKS: integer({
+    meaning:
+      'Empty blocks the local node mines after one with transactions, so that they get confirmed; 0 = none',
+    default: 20,
+    max: 1_000,
+  }),
 };

@@ -1,0 +1,187 @@
+/**
+ * The node behind the routes: its head, its mempool, and the clock that mines. Blocks are made one after the other;
+ * everything else is serialised by the database.
+ */
+import { LRUCache } from 'lru-cache';
+import { isTxId } from '../../../formats/base64url.ts';
+import type { Logger } from '../../../kernel/log.ts';
+import { openSqliteFile } from '../../../storage/sql/open.ts';
+import type { Sql } from '../../../storage/sql/sql.ts';
+import { invalidHash, invalidJson, verificationFailed } from '../errors.ts';
+import { PROCESSED_MEMORY_MS } from '../rules.ts';
+import { migrations } from '../schema.ts';
+import { acceptTransaction, VerificationFailed } from './accept-transaction.ts';
+import type { Block } from './block.ts';
+import { readHead } from './blocks.ts';
+import { addToCounter } from './counters.ts';
+import { type Rollback, rollBack } from './fork.ts';
+import { mineBlock } from './mine.ts';
+import { readWallet, writeWallet } from './wallets.ts';
+
+export interface LocalNodeOptions {
+  readonly path: string;
+  readonly log: Logger;
+  /** 0 mines only when asked. */
+  readonly blockIntervalMs: number;
+  /** Blocks that follow by themselves after one with transactions, so that it gets its confirmations. */
+  readonly confirmBlocks: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export class LocalNode {
+  readonly sql: Sql;
+  readonly #options: LocalNodeOptions;
+  /** Ids that were accepted a short while ago or are being looked at. */
+  readonly #processed = new LRUCache<string, true>({ max: 100_000, ttl: PROCESSED_MEMORY_MS });
+  /** Why transactions were refused, for those who ask by id. */
+  readonly #refused = new LRUCache<string, readonly string[]>({ max: 10_000, ttl: PROCESSED_MEMORY_MS });
+  #head: Block;
+  #pending = 0;
+  #confirmationsDue = 0;
+  #lastChange: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  private constructor(sql: Sql, head: Block, options: LocalNodeOptions) {
+    this.sql = sql;
+    this.#head = head;
+    this.#options = options;
+  }
+
+  /** Opens the chain at `path`, or begins one. */
+  static async open(options: LocalNodeOptions): Promise<LocalNode> {
+    const sql = await openSqliteFile(options.path, migrations);
+    const now = Math.floor(options.now() / 1_000);
+    const head = await sql.transaction(
+      async (tx) => (await readHead(tx)) ?? (await mineBlock(tx, { now, takePending: false })),
+    );
+    const node = new LocalNode(sql, head, options);
+    await node.#recount();
+    const last = await sql.get<{ height: number | null }>('SELECT max(height) AS height FROM transactions');
+    if (typeof last?.height === 'number') {
+      node.#confirmationsDue = options.confirmBlocks - (head.height - last.height);
+    }
+    node.#schedule();
+    return node;
+  }
+
+  get head(): Block {
+    return this.#head;
+  }
+
+  /** How many transactions wait to be mined. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  refusalOf(id: string): readonly string[] | undefined {
+    return this.#refused.get(id);
+  }
+
+  /** POST /tx. */
+  async post(json: unknown): Promise<'accepted' | 'processed'> {
+    const id = idOf(json);
+    if (this.#processed.has(id)) return 'processed';
+    this.#processed.set(id, true);
+    try {
+      await acceptTransaction(this.sql, json);
+    } catch (error) {
+      this.#processed.delete(id);
+      if (!(error instanceof VerificationFailed)) throw error;
+      this.#refused.set(id, error.codes);
+      throw verificationFailed();
+    }
+    this.#refused.delete(id);
+    this.#pending += 1;
+    this.#schedule();
+    return 'accepted';
+  }
+
+  /** Mines `count` blocks; the first takes what is pending. */
+  async mine(count: number): Promise<void> {
+    for (let made = 0; made < count; made += 1) await this.#exclusive(() => this.#mineOne(true));
+  }
+
+  /** Replaces the newest `depth` blocks by `blocks` empty ones; their transactions wait to be mined again. */
+  fork(depth: number, blocks: number): Promise<Rollback> {
+    return this.#exclusive(async () => {
+      const { height } = this.#head;
+      const now = this.#seconds();
+      const result = await this.sql.transaction(async (tx) => {
+        const rollback = await rollBack(tx, height - depth + 1, height);
+        for (let made = 0; made < blocks; made += 1) await mineBlock(tx, { now, takePending: false });
+        return { rollback, head: await readHead(tx) };
+      });
+      if (result.head !== undefined) this.#head = result.head;
+      await this.#recount();
+      this.#schedule();
+      return result.rollback;
+    });
+  }
+
+  /** Makes money out of nothing; answers the new balance. */
+  mint(address: string, amount: bigint): Promise<bigint> {
+    return this.sql.transaction(async (tx) => {
+      const wallet = (await readWallet(tx, address)) ?? { balance: 0n, lastTx: '' };
+      const balance = wallet.balance + amount;
+      await writeWallet(tx, address, { ...wallet, balance });
+      await addToCounter(tx, 'minted', amount);
+      return balance;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#lastChange.catch(() => {});
+    await this.sql.close();
+  }
+
+  async #mineOne(takePending: boolean): Promise<void> {
+    const now = this.#seconds();
+    this.#head = await this.sql.transaction((tx) => mineBlock(tx, { now, takePending }));
+    if (this.#head.txs.length > 0) this.#confirmationsDue = this.#options.confirmBlocks;
+    else this.#confirmationsDue -= 1;
+    await this.#recount();
+  }
+
+  async #recount(): Promise<void> {
+    const row = await this.sql.get<{ count: number }>(
+      'SELECT count(*) AS count FROM transactions WHERE height IS NULL',
+    );
+    this.#pending = row?.count ?? 0;
+  }
+
+  #seconds(): number {
+    return Math.floor(this.#options.now() / 1_000);
+  }
+
+  /** Head changes happen one at a time, in the order they were asked for. */
+  #exclusive<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#lastChange.catch(() => {}).then(work);
+    this.#lastChange = turn;
+    return turn;
+  }
+
+  #schedule(): void {
+    const { blockIntervalMs } = this.#options;
+    const due = this.#pending > 0 || this.#confirmationsDue > 0;
+    if (this.#stopped || blockIntervalMs === 0 || !due || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#exclusive(() => this.#mineOne(true))
+        .catch((error: unknown) => this.#options.log.warn({ err: error }, 'mining failed, trying again'))
+        .finally(() => {
+          this.#timer = undefined;
+          this.#schedule();
+        });
+    }, blockIntervalMs);
+  }
+}
+
+function idOf(json: unknown): string {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw invalidJson();
+  const id: unknown = Reflect.get(json, 'id');
+  if (typeof id !== 'string' || !isTxId(id)) throw invalidHash();
+  return id;
+}

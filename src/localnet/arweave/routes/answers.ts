@@ -1,0 +1,55 @@
+/** How the node's answers are written: bare text, or JSON that is often at hand as text already. */
+import { isTxId, type TxId } from '../../../formats/base64url.ts';
+import type { App, Reply, Request } from '../../../kernel/http/server.ts';
+import type { NodeError } from '../errors.ts';
+
+export function sendText(reply: Reply, text: string, status = 200): Reply {
+  return reply.code(status).header('content-type', 'text/plain; charset=utf-8').send(text);
+}
+
+/** `json` is the text itself. */
+export function sendJsonText(reply: Reply, json: string, status = 200): Reply {
+  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(json);
+}
+
+export function sendNodeError(reply: Reply, error: NodeError): Reply {
+  if (typeof error.body === 'string') return sendText(reply, error.body, error.status);
+  return sendJsonText(reply, JSON.stringify(error.body), error.status);
+}
+
+/** The id in a path, or the refusal that this route gives for anything else. */
+export function requireId(text: string, refusal: () => NodeError): TxId {
+  if (!isTxId(text)) throw refusal();
+  return text;
+}
+
+/** A number written in plain digits; undefined for anything else and beyond 2^53 - 1. */
+export function parseDigits(text: string): number | undefined {
+  const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** The body as it came, parsed; undefined where it is not JSON. */
+export function parseBody(body: unknown): unknown {
+  if (!Buffer.isBuffer(body)) return undefined;
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A parameter of the path, as text. */
+export function param(request: Request, name: string): string {
+  const { params } = request;
+  const value: unknown =
+    typeof params === 'object' && params !== null ? Reflect.get(params, name) : undefined;
+  return typeof value === 'string' ? value : '';
+}
+
+export type Handler = (request: Request, reply: Reply) => Reply | Promise<Reply>;
+
+/** Adds a route that answers GET and HEAD alike. */
+export function addGet(app: App, url: string, summary: string, handler: Handler): void {
+  app.route({ method: ['GET', 'HEAD'], url, schema: { summary }, handler });
+}

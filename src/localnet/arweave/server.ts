@@ -1,0 +1,77 @@
+/** The node's HTTP side: bodies as bytes, refusals in the node's own words, faults before anything else. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { LocalNode } from './chain/local-node.ts';
+import { badRequest, NodeError, payloadTooLarge, unknownRequest } from './errors.ts';
+import { Faults } from './faults.ts';
+import { sendNodeError, sendText } from './routes/answers.ts';
+import { blockRoutes } from './routes/blocks.ts';
+import { chunkRoutes } from './routes/chunks.ts';
+import { controlRoutes } from './routes/controls.ts';
+import { infoRoutes } from './routes/info.ts';
+import { postTxRoute } from './routes/post-tx.ts';
+import { priceAndWalletRoutes } from './routes/prices-and-wallets.ts';
+import { transactionRoutes } from './routes/transactions.ts';
+
+/** Registers everything the node answers; `stopping` ends what hangs on purpose. */
+export function nodeRoutes(app: App, node: LocalNode, metrics: Metrics, stopping: AbortSignal): void {
+  const faults = new Faults();
+  app.removeAllContentTypeParsers();
+  // A node does not ask what type a body says it has.
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.setErrorHandler((error, _request, reply) => {
+    const refusal = asRefusal(error);
+    if (refusal === undefined) throw error;
+    return sendNodeError(reply, refusal);
+  });
+
+  app.register(async (scope: App) => controlRoutes(scope, node, faults));
+  app.register(async (scope: App) => {
+    scope.addHook('onRequest', (request, reply, done) => {
+      const fault = faults.take(request, request.url);
+      if (fault === undefined) return done();
+      misbehave(request, reply, fault, stopping).then((answered) => answered || done(), done);
+    });
+    infoRoutes(scope, node, faults, metrics);
+    blockRoutes(scope, node);
+    priceAndWalletRoutes(scope, node);
+    transactionRoutes(scope, node);
+    postTxRoute(scope, node);
+    chunkRoutes(scope, node, faults);
+    scope.all('/*', { schema: { hide: true } }, () => {
+      throw unknownRequest();
+    });
+  });
+}
+
+/** Does what the switches say; true when the request is thereby answered. */
+async function misbehave(
+  request: Request,
+  reply: Reply,
+  fault: NonNullable<ReturnType<Faults['take']>>,
+  stopping: AbortSignal,
+): Promise<boolean> {
+  if (fault.latencyMs !== undefined) {
+    await sleep(fault.latencyMs, undefined, { signal: stopping }).catch(() => {});
+  }
+  if (fault.hang === true) {
+    reply.hijack();
+    const cut = () => request.raw.destroy();
+    stopping.addEventListener('abort', cut, { once: true });
+    reply.raw.once('close', () => stopping.removeEventListener('abort', cut));
+    return true;
+  }
+  if (fault.status === undefined) return false;
+  sendText(reply, 'A fault that was asked for.', fault.status);
+  return true;
+}
+
+/** What a failure says to the client; undefined when it is ours. */
+function asRefusal(error: unknown): NodeError | undefined {
+  if (error instanceof NodeError) return error;
+  if (!(error instanceof Error)) return undefined;
+  if ('code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return payloadTooLarge();
+  if ('validation' in error && error.validation !== undefined) return badRequest(error.message);
+  return undefined;
+}
