@@ -1,8 +1,8 @@
 /** Opens the blob store that the configuration names: files in the data folder, or a bucket. */
 import { join } from 'node:path';
-import { StartupError } from '../../kernel/errors.ts';
 import type { BlobStore } from './blobs.ts';
 import { DiskBlobStore } from './disk/store.ts';
+import { S3BlobStore } from './s3/store.ts';
 
 export interface BlobStoreOptions {
   /** `s3://key:secret@host:port/bucket`, `s3s://…` over TLS; undefined for files. */
@@ -12,6 +12,6 @@ export interface BlobStoreOptions {
 
 export async function openBlobStore(options: BlobStoreOptions): Promise<BlobStore> {
   const { blobStoreUrl, dataDir } = options;
-  if (blobStoreUrl === undefined) return DiskBlobStore.open({ folder: join(dataDir, 'blobs') });
-  throw new StartupError('BLOB_STORE_URL: only the disk store is here yet');
+  if (blobStoreUrl !== undefined) return S3BlobStore.open(blobStoreUrl);
+  return DiskBlobStore.open({ folder: join(dataDir, 'blobs') });
 }

@@ -1,0 +1,77 @@
+/** Reads one blob by ranges. A body that breaks off is taken up again where it ended. */
+import { type BlobDigest, type BlobReader, BlobStoreUnavailable } from '../blobs.ts';
+import { digestPath } from '../digest.ts';
+import { checkedRange } from '../range.ts';
+import { type S3Client, type S3Response, unreachable } from './client.ts';
+
+const maxResumes = 3;
+
+export class S3BlobReader implements BlobReader {
+  readonly digest: BlobDigest;
+  readonly size: number;
+  readonly fd = undefined;
+  readonly #client: S3Client;
+
+  constructor(client: S3Client, digest: BlobDigest, size: number) {
+    this.#client = client;
+    this.digest = digest;
+    this.size = size;
+  }
+
+  async *stream(start = 0, end = this.size): AsyncGenerator<Buffer> {
+    checkedRange(start, end, this.size);
+    let position = start;
+    for (let resumes = 0; position < end; resumes += 1) {
+      const { body } = await this.#get(position, end);
+      let failure: unknown = new Error('the body ended early');
+      const pieces: AsyncIterator<Buffer> = body[Symbol.asyncIterator]();
+      try {
+        for (;;) {
+          const next = await pieces.next().catch((error: unknown) => {
+            failure = error;
+            return { done: true as const, value: undefined };
+          });
+          if (next.done === true) break;
+          const piece = next.value.subarray(0, end - position);
+          position += piece.byteLength;
+          yield piece;
+        }
+      } finally {
+        body.destroy();
+      }
+      if (position < end && resumes === maxResumes) throw unreachable(failure);
+    }
+  }
+
+  async read(target: Uint8Array, position: number): Promise<number> {
+    checkedRange(position, position, Number.MAX_SAFE_INTEGER);
+    const end = Math.min(position + target.byteLength, this.size);
+    let done = 0;
+    if (position < end) {
+      for await (const piece of this.stream(position, end)) {
+        target.set(piece, done);
+        done += piece.byteLength;
+      }
+    }
+    return done;
+  }
+
+  async close(): Promise<void> {}
+
+  async #get(start: number, end: number): Promise<S3Response> {
+    const whole = start === 0 && end === this.size;
+    const response = await this.#client.send(
+      {
+        method: 'GET',
+        key: digestPath(this.digest),
+        ...(!whole && { headers: { range: `bytes=${start}-${end - 1}` } }),
+      },
+      [whole ? 200 : 206, 404],
+    );
+    if (response.statusCode === 404) {
+      await response.body.dump().catch(() => {});
+      throw new BlobStoreUnavailable(`blob ${this.digest} was deleted while it was read`);
+    }
+    return response;
+  }
+}

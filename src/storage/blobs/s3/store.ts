@@ -1,0 +1,76 @@
+/** Blobs as objects of an S3-compatible store: key `<prefix>ab/cd/<digest>`. */
+import { StartupError } from '../../../kernel/errors.ts';
+import {
+  type BlobDigest,
+  type BlobReader,
+  type BlobStore,
+  BlobStoreUnavailable,
+  type BlobWriter,
+} from '../blobs.ts';
+import { assertDigest, digestPath } from '../digest.ts';
+import { putThrough } from '../put.ts';
+import { parseS3Url, type S3Address } from './address.ts';
+import { S3Client } from './client.ts';
+import { S3BlobReader } from './reader.ts';
+import { defaultWriterLimits, S3BlobWriter, type S3WriterLimits } from './writer.ts';
+
+export class S3BlobStore implements BlobStore {
+  readonly #client: S3Client;
+  readonly #limits: S3WriterLimits;
+
+  private constructor(address: S3Address, limits: S3WriterLimits) {
+    this.#client = new S3Client(address);
+    this.#limits = limits;
+  }
+
+  /** Asks for the bucket once, so that a wrong address or key stops the start and not the first upload. */
+  static async open(url: string, limits: Partial<S3WriterLimits> = {}): Promise<S3BlobStore> {
+    const address = parseS3Url(url);
+    const store = new S3BlobStore(address, { ...defaultWriterLimits, ...limits });
+    try {
+      const { statusCode } = await store.#client.tell({ method: 'HEAD', key: '' }, [200, 301, 403, 404]);
+      if (statusCode === 404)
+        throw new StartupError(`BLOB_STORE_URL: there is no bucket "${address.bucket}"`);
+      if (statusCode === 301) throw new StartupError('BLOB_STORE_URL: the bucket is in another region');
+      if (statusCode === 403) throw new StartupError('BLOB_STORE_URL: the store refuses this key');
+      return store;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  async writer(): Promise<BlobWriter> {
+    return new S3BlobWriter(this.#client, this.#limits);
+  }
+
+  put(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<{ digest: BlobDigest; size: number }> {
+    return putThrough(new S3BlobWriter(this.#client, this.#limits), bytes);
+  }
+
+  async open(digest: BlobDigest): Promise<BlobReader | undefined> {
+    const size = await this.size(digest);
+    return size === undefined ? undefined : new S3BlobReader(this.#client, digest, size);
+  }
+
+  async size(digest: BlobDigest): Promise<number | undefined> {
+    assertDigest(digest);
+    const response = await this.#client.tell({ method: 'HEAD', key: digestPath(digest) }, [200, 404]);
+    if (response.statusCode === 404) return undefined;
+    const length = response.headers['content-length'];
+    if (typeof length !== 'string' || !/^[0-9]{1,15}$/.test(length)) {
+      throw new BlobStoreUnavailable('the blob store does not say how large the blob is');
+    }
+    return Number(length);
+  }
+
+  async delete(digest: BlobDigest): Promise<boolean> {
+    if ((await this.size(digest)) === undefined) return false;
+    await this.#client.tell({ method: 'DELETE', key: digestPath(digest) });
+    return true;
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * Writes one blob to S3. A digest is known only at the end and an object cannot be renamed, so:
+ *
+ * - up to one part (8 MiB) the blob waits in memory and goes straight to its key;
+ * - beyond, parts go up as they come, to a temporary key, and the complete object is copied to its own key
+ *   inside the store. No byte travels twice, and memory holds at most three parts.
+ *
+ * A process that dies in between leaves a temporary object or an unfinished upload under `tmp/`, which a
+ * lifecycle rule of the bucket should expire after a day.
+ */
+import { createHash, type Hash, randomBytes } from 'node:crypto';
+import { type BlobDigest, BlobStoreUnavailable, type BlobWriter } from '../blobs.ts';
+import { digestPath } from '../digest.ts';
+import { element, type S3Client } from './client.ts';
+
+export interface S3WriterLimits {
+  /** All parts but the last have this size, which some stores demand. At least 5 MiB on real ones. */
+  readonly partSize: number;
+  /** Beyond it an object is copied in pieces (5 GiB on AWS). */
+  readonly maxCopySize: number;
+  readonly copyPieceSize: number;
+}
+
+export const defaultWriterLimits: S3WriterLimits = {
+  partSize: 8 * 1024 * 1024,
+  maxCopySize: 5 * 1024 ** 3,
+  copyPieceSize: 1024 ** 3,
+};
+
+const maxParts = 10_000;
+const partsInFlight = 2;
+
+interface Upload {
+  readonly key: string;
+  readonly id: string;
+  readonly parts: Promise<string>[];
+}
+
+export class S3BlobWriter implements BlobWriter {
+  readonly #client: S3Client;
+  readonly #limits: S3WriterLimits;
+  readonly #hash: Hash = createHash('sha256');
+  #part = Buffer.alloc(0);
+  #filled = 0;
+  #size = 0;
+  #upload: Upload | undefined;
+  #state: 'open' | 'committed' | 'aborted' = 'open';
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(client: S3Client, limits: S3WriterLimits) {
+    this.#client = client;
+    this.#limits = limits;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return this.#step(async () => {
+      this.#hash.update(bytes);
+      this.#size += bytes.byteLength;
+      for (let done = 0; done < bytes.byteLength; ) {
+        if (this.#filled === this.#limits.partSize) await this.#sendPart();
+        done += this.#collect(bytes.subarray(done));
+      }
+    });
+  }
+
+  commit(): Promise<{ digest: BlobDigest; size: number }> {
+    return this.#step(async () => {
+      const digest = this.#hash.digest('hex');
+      const size = this.#size;
+      const key = digestPath(digest);
+      const whole = this.#part.subarray(0, this.#filled);
+      if (this.#upload === undefined) {
+        await this.#client.tell({ method: 'PUT', key, body: whole, bodyDigest: digest });
+      } else {
+        await this.#sendPart();
+        await this.#finish(this.#upload, key);
+      }
+      this.#state = 'committed';
+      this.#part = Buffer.alloc(0);
+      return { digest, size };
+    });
+  }
+
+  async abort(): Promise<void> {
+    await this.#last;
+    if (this.#state !== 'open') return;
+    this.#state = 'aborted';
+    await this.#discard();
+  }
+
+  /** Runs `step` after the one before it. A step that fails gives up the whole upload. */
+  #step<T>(step: () => Promise<T>): Promise<T> {
+    const run = this.#last.then(async () => {
+      if (this.#state !== 'open') throw new Error(`the blob was ${this.#state}`);
+      try {
+        return await step();
+      } catch (error) {
+        this.#state = 'aborted';
+        await this.#discard();
+        throw error;
+      }
+    });
+    this.#last = run.catch(() => {});
+    return run;
+  }
+
+  /** Takes what fits into the current part; answers how much that was. */
+  #collect(bytes: Uint8Array): number {
+    const taken = Math.min(bytes.byteLength, this.#limits.partSize - this.#filled);
+    const needed = this.#filled + taken;
+    if (needed > this.#part.byteLength) {
+      const roomier = Math.min(Math.max(needed, this.#part.byteLength * 2, 65_536), this.#limits.partSize);
+      const larger = Buffer.allocUnsafeSlow(roomier);
+      this.#part.copy(larger, 0, 0, this.#filled);
+      this.#part = larger;
+    }
+    this.#part.set(bytes.subarray(0, taken), this.#filled);
+    this.#filled = needed;
+    return taken;
+  }
+
+  async #sendPart(): Promise<void> {
+    this.#upload ??= await this.#begin();
+    const { key, id, parts } = this.#upload;
+    if (parts.length === maxParts) throw new BlobStoreUnavailable('the blob is too large for the store');
+    const body = this.#part.subarray(0, this.#filled);
+    this.#part = Buffer.alloc(0);
+    this.#filled = 0;
+    const query = { partNumber: String(parts.length + 1), uploadId: id };
+    const sent = this.#client
+      .tell({ method: 'PUT', key, query, body })
+      .then((response) => etagOf(response.headers.etag));
+    sent.catch(() => {}); // it is awaited below or at the end
+    parts.push(sent);
+    await parts.at(-partsInFlight);
+  }
+
+  async #begin(): Promise<Upload> {
+    const key = `tmp/${randomBytes(16).toString('hex')}`;
+    return { key, id: await this.#createUpload(key), parts: [] };
+  }
+
+  async #finish(upload: Upload, key: string): Promise<void> {
+    await this.#complete(upload);
+    // Until here an abort discards parts; from here on there is a temporary object to remove.
+    try {
+      const there = await this.#client.tell({ method: 'HEAD', key }, [200, 404]);
+      if (there.statusCode === 404) await this.#copy(upload.key, key);
+    } finally {
+      await this.#client.tell({ method: 'DELETE', key: upload.key }).catch(() => {});
+    }
+  }
+
+  async #copy(from: string, to: string): Promise<void> {
+    const source = { 'x-amz-copy-source': this.#client.copySource(from) };
+    if (this.#size <= this.#limits.maxCopySize) {
+      await this.#client.ask({ method: 'PUT', key: to, headers: source });
+      return;
+    }
+    const upload: Upload = { key: to, id: await this.#createUpload(to), parts: [] };
+    try {
+      for (let start = 0; start < this.#size; start += this.#limits.copyPieceSize) {
+        const end = Math.min(start + this.#limits.copyPieceSize, this.#size);
+        const answer = await this.#client.ask({
+          method: 'PUT',
+          key: to,
+          query: { partNumber: String(upload.parts.length + 1), uploadId: upload.id },
+          headers: { ...source, 'x-amz-copy-source-range': `bytes=${start}-${end - 1}` },
+        });
+        upload.parts.push(Promise.resolve(etagOf(element(answer, 'ETag'))));
+      }
+      await this.#complete(upload);
+    } catch (error) {
+      await this.#abandon(upload);
+      throw error;
+    }
+  }
+
+  async #createUpload(key: string): Promise<string> {
+    const answer = await this.#client.ask({ method: 'POST', key, query: { uploads: '' } });
+    const id = element(answer, 'UploadId');
+    if (id === undefined) throw new BlobStoreUnavailable('the blob store named no upload');
+    return id;
+  }
+
+  async #complete({ key, id, parts }: Upload): Promise<void> {
+    const listed = (await Promise.all(parts)).map(
+      (etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${etag}</ETag></Part>`,
+    );
+    const body = Buffer.from(`<CompleteMultipartUpload>${listed.join('')}</CompleteMultipartUpload>`);
+    await this.#client.ask({ method: 'POST', key, query: { uploadId: id }, body });
+  }
+
+  async #discard(): Promise<void> {
+    const upload = this.#upload;
+    this.#upload = undefined;
+    this.#part = Buffer.alloc(0);
+    if (upload === undefined) return;
+    await Promise.allSettled(upload.parts);
+    await this.#abandon(upload);
+  }
+
+  /** As well as it goes: the store may be what failed. */
+  async #abandon({ key, id }: Upload): Promise<void> {
+    await this.#client.tell({ method: 'DELETE', key, query: { uploadId: id } }, [204, 404]).catch(() => {});
+  }
+}
+
+function etagOf(value: string | string[] | undefined): string {
+  if (typeof value !== 'string') throw new BlobStoreUnavailable('the blob store named no part');
+  return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}
