@@ -7,9 +7,9 @@
 import { dirname } from 'node:path';
 import type { Files } from './files.ts';
 
-interface PendingSync {
-  running: Promise<void>;
-  /** For those who came after `running` had begun: it may not cover them. */
+interface RunningSync {
+  readonly done: Promise<void>;
+  /** For those who came after this sync had begun, which may not cover them. */
   next: Promise<void> | undefined;
 }
 
@@ -17,53 +17,65 @@ export class Folders {
   readonly #root: string;
   readonly #files: Files;
   readonly #durable: boolean;
-  /** At most 65,536 keys, two levels of 256. */
-  readonly #made = new Map<string, Promise<void>>();
-  readonly #syncs = new Map<string, PendingSync>();
+  /** At most 65,793 keys: two levels of 256, and the folder of temporary files. */
+  readonly #made = new Map<string, Promise<unknown>>();
+  /** Folders whose own name is known to be on disk. */
+  readonly #anchored: Set<string>;
+  readonly #running = new Map<string, RunningSync>();
 
   constructor(root: string, files: Files, durable: boolean) {
     this.#root = root;
     this.#files = files;
     this.#durable = durable;
+    this.#anchored = new Set([root]);
   }
 
-  /** Resolves when the folder is there for good. */
-  make(folder: string): Promise<void> {
-    const known = this.#made.get(folder);
-    if (known !== undefined) return known;
-    const made = this.#make(folder);
-    this.#made.set(folder, made);
-    made.catch(() => this.#made.delete(folder));
-    return made;
-  }
-
-  /** Resolves when every name put into the folder before the call is on disk. */
-  sync(folder: string): Promise<void> {
-    if (!this.#durable) return Promise.resolve();
-    const pending = this.#syncs.get(folder);
-    if (pending !== undefined) {
-      pending.next ??= pending.running.catch(() => {}).then(() => this.#startSync(folder));
-      return pending.next;
+  async make(folder: string): Promise<void> {
+    let made = this.#made.get(folder);
+    if (made === undefined) {
+      made = this.#files.mkdir(folder, { recursive: true });
+      this.#made.set(folder, made);
+      made.catch(() => this.#made.delete(folder));
     }
-    return this.#startSync(folder);
+    await made;
   }
 
-  async #make(folder: string): Promise<void> {
-    await this.#files.mkdir(folder, { recursive: true });
-    // Another process may have made the folder and not synced it yet, so that EEXIST proves nothing.
-    for (let path = folder; path.length > this.#root.length; path = dirname(path))
-      await this.sync(dirname(path));
+  /** Resolves when every name put into the folder before the call is on disk, and the folder's own too. */
+  async sync(folder: string): Promise<void> {
+    if (!this.#durable) return;
+    const syncs = [this.#shared(folder)];
+    const chain: string[] = [];
+    // Another process may have made a folder and not synced it yet, so that finding it proves nothing.
+    for (
+      let path = folder;
+      !this.#anchored.has(path) && path.length > this.#root.length;
+      path = dirname(path)
+    ) {
+      chain.push(path);
+      syncs.push(this.#shared(dirname(path)));
+    }
+    await Promise.all(syncs);
+    for (const path of chain) this.#anchored.add(path);
   }
 
-  #startSync(folder: string): Promise<void> {
-    const running = this.#syncNow(folder);
-    const entry: PendingSync = { running, next: undefined };
-    this.#syncs.set(folder, entry);
-    const settled = (): void => {
-      if (this.#syncs.get(folder) === entry && entry.next === undefined) this.#syncs.delete(folder);
+  #shared(folder: string): Promise<void> {
+    const running = this.#running.get(folder);
+    if (running === undefined) return this.#start(folder);
+    running.next ??= running.done.then(
+      () => this.#start(folder),
+      () => this.#start(folder),
+    );
+    return running.next;
+  }
+
+  #start(folder: string): Promise<void> {
+    const running: RunningSync = { done: this.#syncNow(folder), next: undefined };
+    this.#running.set(folder, running);
+    const forget = (): void => {
+      if (running.next === undefined) this.#running.delete(folder);
     };
-    running.then(settled, settled);
-    return running;
+    running.done.then(forget, forget);
+    return running.done;
   }
 
   async #syncNow(folder: string): Promise<void> {

@@ -44,6 +44,7 @@ export class DiskBlobStore implements BlobStore {
       durable,
       temporaries: join(folder, 'tmp'),
       has: (digest, size) => this.#has(digest, size),
+      prepare: (digest) => this.#folders.make(dirname(this.path(digest))),
       publish: (temporary, digest) => this.#publish(temporary, digest),
     };
   }
@@ -52,6 +53,8 @@ export class DiskBlobStore implements BlobStore {
     const store = new DiskBlobStore(options);
     try {
       await store.#folders.make(store.#target.temporaries);
+      await store.#folders.sync(store.#target.temporaries);
+      await store.#folders.sync(dirname(options.folder));
       await removeLeftovers(store.#target.temporaries, store.#files, Date.now());
     } catch (error) {
       throw unavailable(error);
@@ -118,7 +121,6 @@ export class DiskBlobStore implements BlobStore {
 
   async #publish(temporary: string, digest: BlobDigest): Promise<void> {
     const path = this.path(digest);
-    await this.#folders.make(dirname(path));
     await this.#files.rename(temporary, path);
     await this.#folders.sync(dirname(path));
   }

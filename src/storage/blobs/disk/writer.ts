@@ -17,6 +17,8 @@ export interface WriterTarget {
   readonly durable: boolean;
   /** True when the store has the blob, durably. */
   has(digest: BlobDigest, size: number): Promise<boolean>;
+  /** Makes the folder that a digest's name goes into. */
+  prepare(digest: BlobDigest): Promise<void>;
   /** Renames a complete file to its digest's name, durably. */
   publish(temporary: string, digest: BlobDigest): Promise<void>;
 }
@@ -133,9 +135,12 @@ export class DiskBlobWriter implements BlobWriter {
 
   async #publish(digest: BlobDigest): Promise<void> {
     const { files, durable } = this.#target;
+    const ready = this.#target.prepare(digest);
+    ready.catch(() => {}); // it is awaited below, unless the disk fails first
     await this.#flush();
     const file = await this.#opened();
     if (durable) await files.fdatasync(file.descriptor);
+    await ready;
     await this.#target.publish(file.path, digest);
     this.#file = undefined;
     await files.close(file.descriptor);
