@@ -1,8 +1,5 @@
-/** What a command of the CLI is. One file per command in commands/, listed in main.ts. */
+/** What a command of the CLI is. One file per command in commands/, listed with its name in main.ts. */
 export interface Command {
-  readonly name: string;
-  /** One line for `turnpike help`. */
-  readonly summary: string;
   /** Shown by `turnpike <name> --help` and with a usage error. */
   readonly usage: string;
   /** Answers the exit code. Throws `UsageError` for wrong arguments, `StartupError` for what a person can fix. */

@@ -5,10 +5,38 @@
 import { ConfigError } from '../config/config.ts';
 import { StartupError } from '../kernel/errors.ts';
 import { type Command, UsageError } from './command.ts';
-import { config } from './commands/config.ts';
 import { version } from './version.ts';
 
-const commands: readonly Command[] = [config];
+/** Loaded when asked for, so that a small command does not wait for the whole program to load. */
+interface CommandEntry {
+  readonly name: string;
+  /** One line for `turnpike help`. */
+  readonly summary: string;
+  readonly load: () => Promise<Command>;
+}
+
+const commands: readonly CommandEntry[] = [
+  {
+    name: 'start',
+    summary: 'Start the surfaces and the local network they need',
+    load: async () => (await import('./commands/start.ts')).start,
+  },
+  {
+    name: 'config',
+    summary: 'Show every environment variable, its value, default and meaning',
+    load: async () => (await import('./commands/config.ts')).config,
+  },
+  {
+    name: 'wallet',
+    summary: 'Make an Arweave wallet, show its address and balance, fund it on the local network',
+    load: async () => (await import('./commands/wallet.ts')).wallet,
+  },
+  {
+    name: 'post',
+    summary: 'Store a file as a chain transaction of its own, paid in AR',
+    load: async () => (await import('./commands/post.ts')).post,
+  },
+];
 
 export async function main(args: string[]): Promise<void> {
   const [name = 'help', ...rest] = args;
@@ -20,14 +48,15 @@ export async function main(args: string[]): Promise<void> {
     console.log(version);
     return;
   }
-  const command = commands.find((candidate) => candidate.name === name);
-  if (command === undefined) {
+  const entry = commands.find((candidate) => candidate.name === name);
+  if (entry === undefined) {
     console.error(`there is no command "${name}"\n\n${helpText()}`);
     process.exitCode = 2;
     return;
   }
+  const command = await entry.load();
   if (rest.includes('--help') || rest.includes('-h')) {
-    console.log(`${command.summary}\n\n${command.usage}`);
+    console.log(`${entry.summary}\n\n${command.usage}`);
     return;
   }
   try {

@@ -3,8 +3,6 @@ import { type ConfigRow, describeProcessConfig, readProcessConfig } from '../../
 import type { Command } from '../command.ts';
 
 export const config: Command = {
-  name: 'config',
-  summary: 'Show every environment variable, its value, default and meaning',
   usage:
     'turnpike config [--json] [--set]\n\n  --json  for machines\n  --set   only the variables that are set',
   async run(args) {

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { startStack } from '../support/stack.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-start-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+async function heightOf(url: string | undefined): Promise<number> {
+  return Number(await (await fetch(`${url}/height`)).text());
+}
+
+function turnpike(args: string[], environment: Record<string, string> = {}) {
+  return spawnSync(process.execPath, ['bin/turnpike.js', ...args], {
+    cwd: root,
+    env: { ...process.env, DATA_DIR: join(folder, 'cli'), LOG_LEVEL: 'warn', ...environment },
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+}
+
+describe('turnpike start', () => {
+  test('two stacks run side by side; a second start on the same folder continues where it was', async () => {
+    const dataDir = join(folder, 'continued');
+    const first = await startStack({ dataDir });
+    const other = await startStack();
+    try {
+      await fetch(`${first.urls.arweave}/mine/3`);
+      const height = await heightOf(first.urls.arweave);
+      assert.ok(height >= 3);
+      assert.ok((await heightOf(other.urls.arweave)) < height, 'the other stack has a chain of its own');
+      assert.equal(await first.end('SIGINT'), 0, 'Ctrl-C is a clean exit');
+
+      const again = await startStack({ dataDir });
+      try {
+        assert.ok((await heightOf(again.urls.arweave)) >= height);
+      } finally {
+        await again.stop();
+      }
+    } finally {
+      await first.stop();
+      await other.stop();
+    }
+  });
+
+  test('a taken port is one line that names the variable that moves it', async () => {
+    const stack = await startStack();
+    try {
+      const { port } = new URL(stack.urls.arweave ?? '');
+      const second = turnpike(['start'], { LOCAL_ARWEAVE_PORT: port });
+      assert.equal(second.status, 1);
+      assert.equal(second.stderr, `port ${port} is taken: set LOCAL_ARWEAVE_PORT to another\n`);
+    } finally {
+      await stack.stop();
+    }
+  });
+
+  test('wrong values stop the start with one line each', () => {
+    const wrong = turnpike(['start'], { GATEWAY_PORT: 'abc', LOG_LEVEL: 'loud' });
+    assert.equal(wrong.status, 1);
+    assert.equal(wrong.stdout, '');
+    assert.equal(wrong.stderr.trim().split('\n').length, 2);
+  });
+
+  test('an unknown surface or command is refused with the usage', () => {
+    assert.equal(turnpike(['start', 'moon']).status, 2);
+    const unknown = turnpike(['fly']);
+    assert.equal(unknown.status, 2);
+    assert.match(unknown.stderr, /there is no command "fly"/);
+  });
+});
+
+describe('turnpike wallet and post', () => {
+  test('the tour of the README: make a wallet, fund it, post a file, read it back', async () => {
+    const stack = await startStack();
+    try {
+      const environment = { LOCAL_ARWEAVE_PORT: new URL(stack.urls.arweave ?? '').port };
+      const wallet = join(folder, 'wallet.json');
+      const made = turnpike(['wallet', 'create', wallet]);
+      assert.equal(made.status, 0, made.stderr);
+      assert.equal(turnpike(['wallet', 'create', wallet]).status, 1, 'a wallet is never overwritten');
+      assert.equal(turnpike(['wallet', 'fund', wallet, '1.5'], environment).stdout, '1.5 AR\n');
+
+      const posted = turnpike(
+        ['post', join(root, 'LICENSE'), '--wallet', wallet, '--type', 'text/plain', '--tag', 'App-Name=tour'],
+        environment,
+      );
+      assert.equal(posted.status, 0, posted.stderr);
+      const [id = '', address = ''] = posted.stdout.trim().split('\n');
+      await fetch(`${stack.urls.arweave}/mine`);
+      const status = await (await fetch(`${stack.urls.arweave}/tx/${id}/status`)).json();
+      assert.ok((status as { number_of_confirmations: number }).number_of_confirmations >= 1);
+      const data = Buffer.from(await (await fetch(address)).text(), 'base64url').toString();
+      assert.match(data, /Apache License/);
+    } finally {
+      await stack.stop();
+    }
+  });
+});
