@@ -1,0 +1,159 @@
+/**
+ * GraphQL over the index: does the cost of a page follow the page and not the number of items? The index is
+ * built twice, small and large (`BENCH_ITEMS`, one million in the full run), and the same questions are asked.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GraphqlService } from '../src/gateway/graphql/execute.ts';
+import { insertBlock } from '../src/gateway/index/blocks.ts';
+import { DATA_ITEM } from '../src/gateway/index/order.ts';
+import { migrations } from '../src/gateway/index/schema.ts';
+import { SqlGatewayIndex } from '../src/gateway/index/sql-index.ts';
+import { digest, entry, header, rawTags } from '../src/gateway/index/testing.ts';
+import { WRITE_BATCH } from '../src/gateway/index/writer.ts';
+import { createLogger } from '../src/kernel/log.ts';
+import { openDatabase } from '../src/storage/sql/open.ts';
+import type { Bench, Measurement } from './bench.ts';
+
+const log = createLogger({ name: 'bench', level: 'silent', format: 'json' });
+const small = 10_000;
+const large = Number(process.env.BENCH_ITEMS ?? 100_000);
+const perBundle = 1_000;
+
+const page = `query($tags: [TagFilter!], $ids: [ID!]) { transactions(tags: $tags, ids: $ids, first: 100) {
+  pageInfo { hasNextPage } edges { cursor node { id anchor recipient owner { address } fee { winston ar }
+  quantity { winston ar } data { size type } tags { name value } block { id timestamp height previous }
+  bundledIn { id } } } } }`;
+
+interface Built {
+  readonly index: SqlGatewayIndex;
+  readonly service: GraphqlService;
+  readonly seconds: number;
+}
+
+async function build(folder: string, items: number): Promise<Built> {
+  const sql = await openDatabase({
+    databaseUrl: undefined,
+    dataDir: folder,
+    name: `index-${items}`,
+    migrations,
+  });
+  const index = new SqlGatewayIndex(sql);
+  const started = performance.now();
+  for (let from = 0, height = 0; from < items; from += perBundle, height += 1) {
+    const root = `bundle ${height}`;
+    const mined = { height, blockIndex: 0 };
+    const [prepared] = await index.writer.prepare([entry(header(root), mined)]);
+    const record = await sql.transaction(async (tx) => {
+      await insertBlock(tx, {
+        height,
+        id: Buffer.concat([digest(`block ${height}`), Buffer.alloc(16)]),
+        previous: Buffer.concat([digest(`block ${height - 1}`), Buffer.alloc(16)]),
+        timestamp: height,
+        txCount: 1,
+        blockSize: '0',
+        weaveSize: '0',
+        json: Buffer.from('{}'),
+      });
+      const [written] = prepared === undefined ? [] : await index.writer.put(tx, [prepared]);
+      return written?.record ?? 0;
+    });
+    for (let at = from; at < Math.min(items, from + perBundle); at += WRITE_BATCH) {
+      const entries = Array.from({ length: Math.min(WRITE_BATCH, from + perBundle - at) }, (_, offset) => {
+        const number = at + offset;
+        return entry(
+          header(`item ${number}`, {
+            kind: DATA_ITEM,
+            ownerKey: Buffer.from(`owner ${number % 97}`),
+            dataSize: 1_000,
+            tags: rawTags([
+              ['Content-Type', number % 2 === 0 ? 'text/plain' : 'image/png'],
+              ['App-Name', `app-${number % 10}`],
+              ['Rare', number % Math.floor(items / 200) === 0 ? 'yes' : 'no'],
+              ['Unix-Time', String(number)],
+            ]),
+          }),
+          mined,
+          {
+            bundle: digest(root),
+            placed: {
+              root: record,
+              parent: record,
+              parentOffset: 0,
+              itemOffset: 0,
+              dataOffset: 0,
+              itemSize: 0,
+            },
+          },
+        );
+      });
+      const batch = await index.writer.prepare(entries);
+      await sql.transaction((tx) => index.writer.put(tx, batch));
+    }
+  }
+  const seconds = (performance.now() - started) / 1000;
+  await sql.run(
+    "INSERT INTO chain_state (name, value) VALUES ('stable_height', ?)",
+    Math.ceil(items / perBundle),
+  );
+  await index.refresh();
+  return { index, service: new GraphqlService(index, log), seconds };
+}
+
+/** Milliseconds of one run, the best of several rounds. */
+async function time(work: () => Promise<unknown>, rounds = 5, runs = 60): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < rounds; round += 1) {
+    const started = performance.now();
+    for (let run = 0; run < runs; run += 1) await work();
+    best = Math.min(best, (performance.now() - started) / runs);
+  }
+  return best;
+}
+
+const questions = {
+  rare: [{ name: 'Rare', values: ['yes'] }],
+  common: [{ name: 'Content-Type', values: ['text/plain'] }],
+  intersecting: [
+    { name: 'Content-Type', values: ['image/png'] },
+    { name: 'App-Name', values: ['app-3'] },
+  ],
+};
+
+async function run(): Promise<Measurement[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
+  const measured: Measurement[] = [];
+  try {
+    const few = await build(folder, small);
+    const many = await build(folder, large);
+    measured.push({
+      name: `items indexed (of ${large})`,
+      value: large / many.seconds,
+      unit: 'items/s',
+      yardstick: `${small} items`,
+      ratio: large / many.seconds / (small / few.seconds),
+    });
+    for (const [name, tags] of Object.entries(questions)) {
+      const ask = (built: Built) => () =>
+        built.service.answer({ query: page, variables: { tags }, operationName: undefined });
+      const short = await time(ask(few));
+      const long = await time(ask(many));
+      measured.push({
+        name: `${name} tag, first: 100, ${large} items`,
+        value: long,
+        unit: 'ms',
+        yardstick: `${small} items (${short.toFixed(2)} ms)`,
+        ratio: short / long,
+        bar: 1 / 1.5,
+      });
+    }
+    await few.index.sql.close();
+    await many.index.sql.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return measured;
+}
+
+export const benches: Bench[] = [{ name: 'gateway-index/graphql', run }];
