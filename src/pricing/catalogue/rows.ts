@@ -29,7 +29,6 @@ export interface PaymentAdjustment extends AdjustmentRow, Timed {
 export interface PromoCode extends AdjustmentRow, DiscountRow, Timed {
   readonly kind: 'promo';
   readonly promoCode: string;
-  readonly exclusivity: Exclusivity;
   readonly targetGroup: TargetGroup;
   /** 0 = unlimited. */
   readonly maxUses: number;
@@ -105,7 +104,7 @@ export async function addRow(sql: SqlExecutor, row: NewRow, now: number): Promis
     row.priority ?? 500,
     row.startsAt ?? now,
     row.endsAt ?? null,
-    row.kind === 'upload' ? null : (row.exclusivity ?? 'exclusive'),
+    row.kind === 'payment' ? (row.exclusivity ?? 'exclusive') : null,
     row.byteCountThreshold ?? 0,
     (row.wincLimitation ?? 0n).toString(),
     row.limitIntervalMs ?? DAY_MS,
@@ -180,12 +179,11 @@ function readRow(row: StoredRow): CatalogueRow {
       limitIntervalMs: row.limit_interval_ms,
     };
   }
-  const exclusivity = exclusivityOf(row.exclusivity);
-  if (row.kind === 'payment') return { ...common, kind: 'payment', exclusivity };
+  if (row.kind === 'payment')
+    return { ...common, kind: 'payment', exclusivity: exclusivityOf(row.exclusivity) };
   return {
     ...common,
     kind: 'promo',
-    exclusivity,
     promoCode: row.code ?? '',
     targetGroup: row.target_group === 'new' || row.target_group === 'existing' ? row.target_group : 'all',
     maxUses: row.max_uses,
@@ -204,8 +202,13 @@ function check(row: NewRow): void {
   if (row.operator === 'multiply' && !isPositive(magnitude) && magnitude.digits !== 0n) {
     throw new InvalidRow('a multiplier must not be negative');
   }
-  if (row.operator === 'multiply' && magnitude.digits === 0n && row.exclusivity !== 'exclusive') {
+  const inclusive =
+    row.kind === 'payment' && row.exclusivity !== undefined && row.exclusivity !== 'exclusive';
+  if (row.operator === 'multiply' && magnitude.digits === 0n && inclusive) {
     throw new InvalidRow('a fee that leaves nothing is not a fee');
+  }
+  if (row.kind !== 'payment' && row.exclusivity !== undefined) {
+    throw new InvalidRow('only a payment adjustment is inclusive or exclusive');
   }
   if (row.name === '' || row.name.length > 100)
     throw new InvalidRow('the name must have 1 to 100 characters');

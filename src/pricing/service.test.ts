@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { pricing as variables } from '../config/variables/pricing.ts';
+import { createCredits } from '../credits/ledger/index.ts';
+import { creditsMigrations } from '../credits/migrations.ts';
+import { forEachEngine } from '../storage/sql/testing.ts';
+import { addRow, allRows, endRows, InvalidRow } from './catalogue/rows.ts';
+import { configuredFees } from './configured.ts';
+import { OracleUnavailable, PromoCodeRefused, renderAdjustment, winc } from './pricing.ts';
+import { staticRates } from './rates/static.ts';
+import { createPricing } from './service.ts';
+
+forEachEngine((_engine, open) => {
+  async function market() {
+    const clock = { now: Date.UTC(2026, 0, 1) };
+    const sql = await open(creditsMigrations);
+    const credits = createCredits({ sql, now: () => clock.now });
+    const outside = { networkDown: false };
+    const pricing = createPricing({
+      sql,
+      rates: staticRates(variables.STATIC_RATES.fallback),
+      network: {
+        fetch: () =>
+          outside.networkDown ? Promise.reject(new Error('down')) : Promise.resolve(12_345_678_901_234n),
+      },
+      hasPaid: credits.hasPaid,
+      ratesFreshMs: 60_000,
+      ratesUsableMs: 3_600_000,
+      networkFreshMs: 900_000,
+      networkUsableMs: 3_600_000,
+      catalogueFreshMs: 0,
+      usdPerItem: '0.00002',
+      fees: configuredFees('Infrastructure Fee', '0.766', '0.5'),
+      tokensWithoutFees: ['ario'],
+      now: () => clock.now,
+    });
+    /** Old enough that nothing in memory is used any more. */
+    const refresh = () => {
+      clock.now += 3_600_000;
+    };
+    return { sql, credits, pricing, clock, outside, refresh };
+  }
+
+  describe('pricing', () => {
+    it('quotes bytes with the surcharge and the rates of a gibibyte without it', async () => {
+      const { pricing } = await market();
+      const quote = await pricing.quoteBytes(1_024);
+      assert.deepEqual(
+        [quote.winc, quote.networkWinc, quote.surchargeWinc, quote.adjustments],
+        [4_377_376n, 1_177_376n, 3_200_000n, []],
+      );
+      const rates = await pricing.gibibyteRates();
+      assert.equal(rates.winc, 1_234_567_890_124n);
+      assert.ok(Math.abs(rates.fiat.usd - (1.234567890124 * 6.25) / 0.766) < 1e-9);
+    });
+
+    it('quotes fiat and tokens with the configured fee', async () => {
+      const { pricing } = await market();
+      const fiat = await pricing.quoteFiat(1_000, 'usd');
+      assert.deepEqual(
+        [fiat.winc, fiat.paymentAmount, fiat.quotedPaymentAmount, fiat.adjustments],
+        [1_225_600_000_000n, 1_000, 1_000, []],
+      );
+      assert.deepEqual(fiat.fees.map(renderAdjustment), [
+        {
+          name: 'Infrastructure Fee',
+          description: 'Covers the cost of infrastructure and of the payment provider',
+          operator: 'multiply',
+          operatorMagnitude: '0.766',
+          adjustmentAmount: '-234',
+        },
+      ]);
+      assert.equal((await pricing.quoteToken(10n ** 12n, 'arweave')).winc, 766_000_000_000n);
+      const kyve = await pricing.quoteToken(10n ** 9n, 'kyve');
+      assert.equal(kyve.winc * 2n, kyve.equivalentWinc);
+      const ario = await pricing.quoteToken(10n ** 9n, 'ario');
+      assert.equal(ario.winc, ario.equivalentWinc);
+      assert.deepEqual(ario.fees, []);
+    });
+
+    it('finds the charge for a purchase and raises it to what the provider takes', async () => {
+      const { pricing } = await market();
+      const quote = await pricing.quotePurchase(winc(1_225_600_000_000n), 'usd');
+      assert.deepEqual(
+        [quote.quotedPaymentAmount, quote.paymentAmount, quote.excessWinc],
+        [1_000, 1_000, 0n],
+      );
+      const small = await pricing.quotePurchase(winc(1n), 'usd');
+      assert.deepEqual([small.quotedPaymentAmount, small.paymentAmount], [2, 50]);
+      assert.ok(small.excessWinc > 0n);
+      assert.equal(await pricing.fiatOf(winc(10n ** 12n), 'usd'), 625);
+    });
+
+    it('sees rows added to the catalogue and those ended', async () => {
+      const { sql, pricing, clock, refresh } = await market();
+      const common = { operator: 'multiply', magnitude: '0.5' } as const;
+      const half = await addRow(sql, { ...common, kind: 'upload', name: 'Half price' }, clock.now);
+      await addRow(sql, { ...common, kind: 'payment', name: 'Sale', exclusivity: 'exclusive' }, clock.now);
+      refresh();
+      assert.equal((await pricing.quoteBytes(1_024)).winc, 588_688n + 3_200_000n);
+      assert.equal((await pricing.quoteFiat(1_000, 'usd')).paymentAmount, 500);
+      assert.equal(await endRows(sql, half, clock.now), 1);
+      assert.equal(await endRows(sql, half, clock.now), 0);
+      refresh();
+      assert.equal((await pricing.quoteBytes(1_024)).winc, 4_377_376n);
+      assert.equal((await allRows(sql)).length, 2);
+    });
+
+    it('refuses catalogue rows that make no sense', async () => {
+      const { sql, clock } = await market();
+      const fine = {
+        kind: 'promo',
+        name: 'Promo',
+        operator: 'multiply',
+        magnitude: '0.8',
+        code: 'X',
+      } as const;
+      for (const wrong of [
+        { magnitude: 'lots' },
+        { magnitude: '-1' },
+        { name: '' },
+        { code: 'two words' },
+        { code: '' },
+        { maxUses: -1 },
+        { minimumPayment: 1.5 },
+        { startsAt: 5, endsAt: 5 },
+        { wincLimitation: -1n },
+        { kind: 'payment' as const },
+      ]) {
+        await assert.rejects(addRow(sql, { ...fine, ...wrong }, clock.now), InvalidRow);
+      }
+      assert.deepEqual(await allRows(sql), []);
+    });
+
+    it('counts what a limited row has spared a user, until the spending is refunded', async () => {
+      const { sql, credits, pricing, clock, refresh } = await market();
+      await addRow(
+        sql,
+        { kind: 'upload', name: 'Free', operator: 'multiply', magnitude: '0', wincLimitation: 2_000_000n },
+        clock.now,
+      );
+      refresh();
+      const first = await pricing.quoteBytes(1_024, 'alice');
+      assert.equal(first.winc, 3_200_000n);
+      assert.equal((await pricing.quoteBytes(1_024)).winc, 4_377_376n, 'not without a user');
+      await credits.credit({
+        address: 'alice',
+        addressType: 'arweave',
+        amount: winc(10n ** 12n),
+        reason: 'payment',
+        id: 'r',
+      });
+      await credits.spend({
+        id: 'item',
+        reason: 'upload',
+        signer: 'alice',
+        signerType: 'arweave',
+        amount: first.winc,
+        adjustments: first.adjustments,
+      });
+      assert.equal((await pricing.quoteBytes(1_024, 'alice')).winc, 4_377_376n, 'the limit is reached');
+      assert.equal((await pricing.quoteBytes(1_024, 'bob')).winc, 3_200_000n, 'others have their own');
+      await credits.refund('upload', 'item');
+      assert.equal((await pricing.quoteBytes(1_024, 'alice')).winc, 3_200_000n);
+    });
+
+    it('answers from the last price while the network is down, then refuses', async () => {
+      const { pricing, clock, outside } = await market();
+      await pricing.quoteBytes(1);
+      outside.networkDown = true;
+      clock.now += 3_599_999;
+      assert.equal((await pricing.quoteBytes(1)).networkWinc, 1_150n);
+      clock.now += 1;
+      await assert.rejects(
+        pricing.quoteBytes(1),
+        (error) => error instanceof OracleUnavailable && error.oracle === 'network',
+      );
+    });
+  });
+
+  describe('promo codes', () => {
+    const twenty = { kind: 'promo', name: '20 % off', operator: 'multiply', magnitude: '0.8' } as const;
+    const codes = (...list: string[]) => ({ codes: list, address: 'alice' });
+    const refused = (text: string) => (error: unknown) =>
+      error instanceof PromoCodeRefused && error.message === text;
+
+    it('lower the charge and not the credit', async () => {
+      const { sql, pricing, clock } = await market();
+      await addRow(sql, { ...twenty, code: 'TWENTY' }, clock.now);
+      const quote = await pricing.quoteFiat(1_000, 'usd', codes('TWENTY'));
+      assert.deepEqual([quote.paymentAmount, quote.winc], [800, 1_225_600_000_000n]);
+      assert.equal(quote.adjustments[0]?.promoCode, 'TWENTY');
+    });
+
+    it('are refused in the words that clients know', async () => {
+      const { sql, pricing, clock } = await market();
+      await addRow(sql, { ...twenty, code: 'OLD', endsAt: clock.now + 10 }, clock.now);
+      await addRow(sql, { ...twenty, code: 'BIG', minimumPayment: 5_000 }, clock.now);
+      await addRow(sql, { ...twenty, code: 'LOYAL', targetGroup: 'existing' }, clock.now);
+      await addRow(sql, { ...twenty, code: 'LATER', startsAt: clock.now + 60_000 }, clock.now);
+      clock.now += 10;
+      const cases: [string, string][] = [
+        ['NONE', "No promo code found with code 'NONE'"],
+        ['LATER', "No promo code found with code 'LATER'"],
+        ['OLD', "The promo code 'OLD' expired on '2026-01-01T00:00:00.010Z'"],
+        ['BIG', "The promo code 'BIG' can only used on payments above '5000'"],
+        ['LOYAL', "The user 'alice' is ineligible for the promo code 'LOYAL'"],
+      ];
+      for (const [code, text] of cases) {
+        await assert.rejects(pricing.quoteFiat(1_000, 'usd', codes(code)), refused(text));
+      }
+      await assert.rejects(pricing.quoteFiat(1_000, 'jpy', codes('BIG')), PromoCodeRefused);
+      assert.equal((await pricing.quoteFiat(7_600, 'jpy', codes('BIG'))).paymentAmount, 6_080);
+      const many = Array.from({ length: 11 }, (_, index) => `C${index}`);
+      await assert.rejects(pricing.quoteFiat(1_000, 'usd', codes(...many)), PromoCodeRefused);
+    });
+
+    it('count paid quotes and those still open', async () => {
+      const { sql, pricing, clock } = await market();
+      await addRow(sql, { ...twenty, code: 'TWICE', maxUses: 2 }, clock.now);
+      const hold = async (address: string, quoteId: string) => {
+        const quote = await pricing.quoteFiat(1_000, 'usd', { codes: ['TWICE'], address });
+        const expiresAt = clock.now + 1_000;
+        await sql.transaction((tx) =>
+          pricing.promoUses.holdIn(tx, { quoteId, address, expiresAt, adjustments: quote.adjustments }),
+        );
+      };
+      await hold('alice', 'q1');
+      await hold('bob', 'q2');
+      const usedUp = "The promo code 'TWICE' has already been used the maximum number of times (2)";
+      await assert.rejects(hold('carol', 'q3'), refused(usedUp));
+      clock.now += 1_000;
+      await hold('carol', 'q3');
+      await sql.transaction((tx) => pricing.promoUses.useIn(tx, 'q1'));
+      await sql.transaction((tx) => pricing.promoUses.useIn(tx, 'q2'));
+      await assert.rejects(
+        sql.transaction((tx) => pricing.promoUses.useIn(tx, 'q3')),
+        refused(usedUp),
+      );
+      await sql.transaction((tx) => pricing.promoUses.releaseIn(tx, 'q3'));
+      await assert.rejects(hold('dora', 'q4'), refused(usedUp));
+    });
+
+    it('work once per wallet, also when two quotes were open', async () => {
+      const { sql, pricing, clock } = await market();
+      await addRow(sql, { ...twenty, code: 'ONCE' }, clock.now);
+      const { adjustments } = await pricing.quoteFiat(1_000, 'usd', codes('ONCE'));
+      const expiresAt = clock.now + 1_000;
+      for (const quoteId of ['q1', 'q2']) {
+        await sql.transaction((tx) =>
+          pricing.promoUses.holdIn(tx, { quoteId, address: 'alice', expiresAt, adjustments }),
+        );
+      }
+      const ineligible = "The user 'alice' is ineligible for the promo code 'ONCE'";
+      await sql.transaction((tx) => pricing.promoUses.useIn(tx, 'q1'));
+      await assert.rejects(
+        sql.transaction((tx) => pricing.promoUses.useIn(tx, 'q2')),
+        refused(ineligible),
+      );
+      await assert.rejects(pricing.quoteFiat(1_000, 'usd', codes('ONCE')), refused(ineligible));
+    });
+
+    it('for new wallets end with the first payment', async () => {
+      const { sql, credits, pricing, clock } = await market();
+      await addRow(sql, { ...twenty, code: 'HELLO', targetGroup: 'new' }, clock.now);
+      assert.equal((await pricing.quoteFiat(1_000, 'usd', codes('HELLO'))).paymentAmount, 800);
+      await credits.credit({
+        address: 'alice',
+        addressType: 'arweave',
+        amount: winc(1n),
+        reason: 'payment',
+        id: 'r',
+        payment: {
+          type: 'fiat',
+          paymentAmount: '1',
+          currencyType: 'usd',
+          paymentProvider: 'stripe',
+          receiptId: 'r',
+          giftMessage: null,
+        },
+      });
+      await assert.rejects(pricing.quoteFiat(1_000, 'usd', codes('HELLO')), PromoCodeRefused);
+    });
+  });
+});
