@@ -2,18 +2,18 @@
  * How money enters: each way to pay is a door with its routes and its background work. The surface opens
  * the doors it is given; `card/` and `x402/` implement theirs, `chain/` is the third.
  */
-import type { FastifyInstance } from 'fastify';
-import type { Winc } from '../credits/credits.ts';
+import type { FiatPayment, Winc } from '../credits/credits.ts';
+import type { App } from '../kernel/http/app.ts';
 import type { SqlExecutor } from '../storage/sql/sql.ts';
-
-/** The part of the server under `/v1`. */
-export type RouteScope = FastifyInstance;
 
 export interface PaymentDoor {
   /** For logs, for example `card`. */
   readonly name: string;
-  /** Adds the door's routes; called once, before the server listens. Paths are relative to `/v1`. */
-  register(scope: RouteScope): void;
+  /**
+   * Adds the door's routes to the scope under `/v1`, once, before the server listens. Errors of pricing and of
+   * the database may be thrown as they are: the scope answers them (see `route-failures.ts`).
+   */
+  register(scope: App): void;
   /** Begins background work: inboxes, recovery, expiry. Resolves when the door may be used. */
   start(): Promise<void>;
   /** Ends background work; resolves when nothing of it runs any more. */
@@ -48,5 +48,6 @@ export interface Gift {
   /** HTML-escaped, as it is compared on redemption. */
   readonly email: string;
   readonly amount: Winc;
-  readonly message: string | null;
+  /** Shown in the history of whoever redeems it; carries the gift's message. */
+  readonly payment: FiatPayment;
 }

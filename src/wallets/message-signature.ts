@@ -5,7 +5,7 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { WalletAddress } from './address.ts';
-import { arweaveAddress, arweavePublicKey, verifyPss } from './arweave/rsa.ts';
+import { arweaveAddress, arweavePublicKey, verifyPss, verifyPssAsync } from './arweave/rsa.ts';
 import { ethereumAddress } from './ethereum/address.ts';
 import { personalMessageHash, recoverEthereumKey } from './ethereum/personal-message.ts';
 import { uncompressedPublicKey } from './ethereum/secp256k1.ts';
@@ -34,6 +34,22 @@ export function verifyMessage(
   }
 }
 
+/** The same with the one slow kind, RSA, on libuv's threads. */
+export async function verifyMessageAsync(
+  type: MessageSignatureType,
+  publicKey: Buffer,
+  message: Buffer,
+  signature: Buffer,
+): Promise<WalletAddress | undefined> {
+  if (type !== 1) return verifyMessage(type, publicKey, message, signature);
+  const key = rsaKey(publicKey, signature);
+  if (key === undefined) return undefined;
+  const signed =
+    (await verifyPssAsync(key, message, signature)) ||
+    (await verifyPssAsync(key, hash('sha256', message, 'buffer'), signature));
+  return signed ? { kind: 'arweave', address: arweaveAddress(publicKey) } : undefined;
+}
+
 /** The type a key of this length has, for clients that do not say. */
 export function inferSignatureType(publicKey: Uint8Array): MessageSignatureType | undefined {
   switch (publicKey.length) {
@@ -53,15 +69,20 @@ export function inferSignatureType(publicKey: Uint8Array): MessageSignatureType 
 const rsaKeys = new LRUCache<string, KeyObject>({ max: 1_024 });
 
 function verifyArweave(modulus: Buffer, message: Buffer, signature: Buffer): WalletAddress | undefined {
-  if (modulus.length !== 512 || signature.length !== 512) return undefined;
-  const name = modulus.toString('latin1');
-  const key = rsaKeys.get(name) ?? arweavePublicKey(modulus);
+  const key = rsaKey(modulus, signature);
   if (key === undefined) return undefined;
-  rsaKeys.set(name, key);
   // Some browser wallets hash the message before they sign it, and so sign the hash of its hash.
   const signed =
     verifyPss(key, message, signature) || verifyPss(key, hash('sha256', message, 'buffer'), signature);
   return signed ? { kind: 'arweave', address: arweaveAddress(modulus) } : undefined;
+}
+
+function rsaKey(modulus: Buffer, signature: Buffer): KeyObject | undefined {
+  if (modulus.length !== 512 || signature.length !== 512) return undefined;
+  const name = modulus.toString('latin1');
+  const key = rsaKeys.get(name) ?? arweavePublicKey(modulus);
+  if (key !== undefined) rsaKeys.set(name, key);
+  return key;
 }
 
 /** Solana wallets of type 4 sign the message itself or, where they refuse binary, its lower-case hex. */

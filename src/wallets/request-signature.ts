@@ -7,7 +7,12 @@
  * by itself move credits.
  */
 import type { WalletAddress } from './address.ts';
-import { inferSignatureType, messageSignatureTypes, verifyMessage } from './message-signature.ts';
+import {
+  inferSignatureType,
+  messageSignatureTypes,
+  verifyMessage,
+  verifyMessageAsync,
+} from './message-signature.ts';
 
 export const maxNonceBytes = 256;
 /** An RSA modulus or signature is 683 characters of base64url; with padding, 684. */
@@ -25,6 +30,19 @@ export interface RequestSignature {
 
 /** The wallet that signed, or undefined when anything is wrong. */
 export function verifyRequestSignature(request: RequestSignature): WalletAddress | undefined {
+  const read = readRequest(request);
+  return read && verifyMessage(read.type, read.publicKey, read.message, read.signature);
+}
+
+/** The same without holding the event loop for an RSA verification: for servers. */
+export async function verifyRequestSignatureAsync(
+  request: RequestSignature,
+): Promise<WalletAddress | undefined> {
+  const read = readRequest(request);
+  return read && verifyMessageAsync(read.type, read.publicKey, read.message, read.signature);
+}
+
+function readRequest(request: RequestSignature) {
   if (request.nonce === '' || Buffer.byteLength(request.nonce) > maxNonceBytes) return undefined;
   const publicKey = decodeKey(request.publicKey);
   const signature = decodeBase64(request.signature);
@@ -35,7 +53,7 @@ export function verifyRequestSignature(request: RequestSignature): WalletAddress
       : messageSignatureTypes.find((known) => String(known) === request.signatureType);
   if (type === undefined) return undefined;
   const message = Buffer.from((request.boundData ?? '') + request.nonce, 'utf8');
-  return verifyMessage(type, publicKey, message, signature);
+  return { type, publicKey, message, signature };
 }
 
 /** Ethereum tools also write keys as `0x` hex. */

@@ -65,6 +65,21 @@ export function verifyPss(key: KeyObject, message: Uint8Array, signature: Uint8A
   );
 }
 
+/** The same on libuv's threads: a server that verifies per request must not do it on its event loop. */
+export function verifyPssAsync(key: KeyObject, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      key,
+      padding: constants.RSA_PKCS1_PSS_PADDING,
+      saltLength: constants.RSA_PSS_SALTLEN_AUTO,
+    };
+    verify('sha256', message, options, signature, (error, valid) => {
+      if (error === null) resolve(valid);
+      else reject(error);
+    });
+  });
+}
+
 /** A salt of 0 makes the signature reproducible. */
 export function signPss(key: KeyObject, message: Uint8Array, saltLength = 32): Promise<Buffer> {
   return new Promise((resolve, reject) => {

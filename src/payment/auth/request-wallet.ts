@@ -1,0 +1,57 @@
+/**
+ * Whose request this is (interface §5): the signature headers where they are sent, else a token issued
+ * after an earlier signature. Either identifies a reader and never by itself moves credits.
+ */
+import type { Reply, Request } from '../../kernel/http/app.ts';
+import { parseAddress } from '../../wallets/address.ts';
+import { verifyRequestSignatureAsync } from '../../wallets/request-signature.ts';
+import type { RequestWallet } from '../doors.ts';
+import { issueToken, readToken } from './jwt.ts';
+
+export interface Authenticator {
+  /**
+   * The wallet; `undefined` when the request names none, `'invalid'` when it carries a signature that does
+   * not hold. A verified signature puts a fresh token into the answer's `Authorization` header.
+   */
+  walletOf(request: Request, reply: Reply): Promise<RequestWallet | 'invalid' | undefined>;
+}
+
+export interface AuthenticatorOptions {
+  readonly jwtSecret: string;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+export function createAuthenticator({ jwtSecret, now = Date.now }: AuthenticatorOptions): Authenticator {
+  const seconds = (): number => Math.floor(now() / 1000);
+  return {
+    async walletOf(request, reply) {
+      if (request.headers['x-signature'] === undefined) return bearer(request);
+      const wallet = await signer(request);
+      if (wallet === undefined) return 'invalid';
+      reply.header('authorization', `Bearer ${issueToken(jwtSecret, wallet.address, seconds())}`);
+      return wallet;
+    },
+  };
+
+  function bearer(request: Request): RequestWallet | undefined {
+    const header = request.headers.authorization;
+    if (header === undefined || !header.startsWith('Bearer ')) return undefined;
+    const address = readToken(jwtSecret, header.slice('Bearer '.length), seconds());
+    const parsed = address === undefined ? undefined : parseAddress(address);
+    return parsed && { address: parsed.address, addressType: parsed.kind };
+  }
+}
+
+async function signer({ headers }: Request): Promise<RequestWallet | undefined> {
+  const publicKey = headers['x-public-key'];
+  const nonce = headers['x-nonce'];
+  const signature = headers['x-signature'];
+  const signatureType = headers['x-signature-type'];
+  if (typeof publicKey !== 'string' || typeof nonce !== 'string' || typeof signature !== 'string') {
+    return undefined;
+  }
+  if (Array.isArray(signatureType)) return undefined;
+  const wallet = await verifyRequestSignatureAsync({ publicKey, nonce, signature, signatureType });
+  return wallet && { address: wallet.address, addressType: wallet.kind };
+}
