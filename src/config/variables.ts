@@ -1,15 +1,27 @@
 /** Every environment variable of the program, grouped as people look for them. */
 import { arweave } from './variables/arweave.ts';
+import { card } from './variables/card.ts';
 import { general, ports } from './variables/general.ts';
 import { pricing } from './variables/pricing.ts';
 import { upload } from './variables/upload.ts';
+import { x402 } from './variables/x402.ts';
 
 export const groups = {
   General: general,
   Ports: ports,
   Arweave: arweave,
   Pricing: pricing,
+  'Card payments': card,
+  x402: x402,
   Upload: upload,
 };
 
-export const variables = { ...general, ...ports, ...arweave, ...pricing, ...upload };
+export const variables = {
+  ...general,
+  ...ports,
+  ...arweave,
+  ...pricing,
+  ...card,
+  ...x402,
+  ...upload,
+};

@@ -1,0 +1,135 @@
+/**
+ * The chain itself, asked over JSON-RPC where an address for it is configured: what became of an authorisation
+ * (EIP-3009), and whether a contract wallet stands by a signature (ERC-1271). Every call is bounded.
+ */
+import { Agent, request } from 'undici';
+import type { X402Network } from '../../formats/x402/networks.ts';
+import type { TransferAuthorization } from '../../formats/x402/payment.ts';
+
+const callTimeoutMs = 3_000;
+const maxAnswerBytes = 1024 * 1024;
+/** How far back a transfer is looked for: longer than any authorisation lives, short enough for public nodes. */
+const searchedBlocks = 5_000n;
+
+/** `authorizationState(address,bytes32)` */
+const authorizationStateSelector = '0xe94a0102';
+/** `isValidSignature(bytes32,bytes)`, and what it answers when it is. */
+const isValidSignatureSelector = '0x1626ba7e';
+/** `AuthorizationUsed(address indexed,bytes32 indexed)` */
+const authorizationUsedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5';
+
+/** What became of an authorisation. A used one without a transfer in sight was cancelled, or is older than the search. */
+export type AuthorizationFate =
+  | { readonly kind: 'unused' }
+  | { readonly kind: 'transferred'; readonly transaction: string }
+  | { readonly kind: 'used-otherwise' };
+
+/** The node did not answer, or not in its protocol. */
+export class ChainUnavailable extends Error {
+  override readonly name = 'ChainUnavailable';
+}
+
+export class AuthorizationChain {
+  readonly #urls: Readonly<Record<string, string>>;
+  readonly #agent = new Agent({ connections: 8, connect: { timeout: callTimeoutMs } });
+
+  /** RPC addresses by version 1's or version 2's name of the network. */
+  constructor(urls: Readonly<Record<string, string>>) {
+    this.#urls = urls;
+  }
+
+  knows(network: X402Network): boolean {
+    return this.#urlOf(network) !== undefined;
+  }
+
+  async fateOf(network: X402Network, authorization: TransferAuthorization): Promise<AuthorizationFate> {
+    const { from, nonce } = authorization;
+    const state = await this.#call(network, 'eth_call', [
+      { to: network.asset, data: `${authorizationStateSelector}${word(from)}${nonce.slice(2)}` },
+      'latest',
+    ]);
+    if (typeof state !== 'string' || !/^0x[0-9a-f]{64}$/i.test(state)) {
+      throw new ChainUnavailable('authorizationState answered nonsense');
+    }
+    if (BigInt(state) === 0n) return { kind: 'unused' };
+    const latest = await this.#call(network, 'eth_blockNumber', []);
+    if (typeof latest !== 'string' || !/^0x[0-9a-f]{1,16}$/i.test(latest)) {
+      throw new ChainUnavailable('eth_blockNumber answered nonsense');
+    }
+    const height = BigInt(latest);
+    const fromBlock = height > searchedBlocks ? height - searchedBlocks : 0n;
+    const logs = await this.#call(network, 'eth_getLogs', [
+      {
+        address: network.asset,
+        topics: [authorizationUsedTopic, `0x${word(from)}`, nonce],
+        fromBlock: `0x${fromBlock.toString(16)}`,
+        toBlock: 'latest',
+      },
+    ]);
+    const log: unknown = Array.isArray(logs) ? logs[0] : undefined;
+    const transaction =
+      typeof log === 'object' && log !== null && 'transactionHash' in log ? log.transactionHash : undefined;
+    return typeof transaction === 'string' && /^0x[0-9a-fA-F]{64}$/.test(transaction)
+      ? { kind: 'transferred', transaction }
+      : { kind: 'used-otherwise' };
+  }
+
+  /** ERC-1271. Anything but the agreed answer is a no, also from an address without code. */
+  async isSignedByContract(
+    network: X402Network,
+    wallet: string,
+    digest: Uint8Array,
+    signature: string,
+  ): Promise<boolean> {
+    const bytes = signature.slice(2);
+    const padded = bytes.padEnd(Math.ceil(bytes.length / 64) * 64, '0');
+    const data = [
+      isValidSignatureSelector,
+      Buffer.from(digest).toString('hex'),
+      (64).toString(16).padStart(64, '0'),
+      (bytes.length / 2).toString(16).padStart(64, '0'),
+      padded,
+    ].join('');
+    const answer = await this.#call(network, 'eth_call', [
+      { to: wallet, data, gas: `0x${(1_000_000).toString(16)}` },
+      'latest',
+    ]).catch(() => undefined);
+    return typeof answer === 'string' && /^0x1626ba7e0{56}$/i.test(answer);
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  #urlOf(network: X402Network): string | undefined {
+    return this.#urls[network.name ?? network.caip2] ?? this.#urls[network.caip2];
+  }
+
+  async #call(network: X402Network, method: string, params: readonly unknown[]): Promise<unknown> {
+    const url = this.#urlOf(network);
+    if (url === undefined) throw new ChainUnavailable(`no RPC address for ${network.caip2}`);
+    try {
+      const answer = await request(url, {
+        method: 'POST',
+        dispatcher: this.#agent,
+        signal: AbortSignal.timeout(callTimeoutMs),
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      });
+      let text = '';
+      for await (const part of answer.body) {
+        text += part;
+        if (text.length > maxAnswerBytes) throw new Error('answer too large');
+      }
+      const parsed: unknown = JSON.parse(text);
+      if (typeof parsed !== 'object' || parsed === null || !('result' in parsed))
+        throw new Error('no result');
+      return parsed.result;
+    } catch (cause) {
+      throw new ChainUnavailable(`${method} failed`, { cause });
+    }
+  }
+}
+
+/** An address as a 32-byte word. */
+const word = (address: string) => address.slice(2).toLowerCase().padStart(64, '0');

@@ -1,0 +1,179 @@
+/** Payments as they are kept: stored before they are settled, credited in the transaction that finishes them. */
+import type { FacilitatorRequest, SettleAnswer } from '../../formats/x402/facilitator.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Winc } from '../credits.ts';
+import { winc } from '../credits.ts';
+
+/**
+ * `open`: stored, not known to be settled. `credited` and `failed` are final. `unclear`: the authorisation was
+ * used and no transfer to us is known; only a person can tell.
+ */
+export type PaymentState = 'credited' | 'failed' | 'open' | 'unclear';
+
+export interface PaymentRow {
+  readonly id: string;
+  readonly version: 1 | 2;
+  /** CAIP-2. */
+  readonly network: string;
+  readonly payer: string;
+  readonly nonce: string;
+  readonly value: bigint;
+  readonly validBefore: bigint;
+  readonly request: FacilitatorRequest;
+  readonly purpose: string;
+  readonly reference: string | null;
+  readonly address: string;
+  readonly addressType: string;
+  readonly winc: Winc;
+  readonly state: PaymentState;
+  readonly settlement: SettleAnswer | undefined;
+  readonly leasedUntil: number;
+  readonly attempts: number;
+}
+
+interface StoredRow {
+  id: string;
+  version: number;
+  network: string;
+  payer: string;
+  nonce: string;
+  value: string;
+  valid_before: string;
+  request: string;
+  purpose: string;
+  reference: string | null;
+  address: string;
+  address_type: string;
+  winc: string;
+  state: string;
+  settlement: string | null;
+  leased_until: number;
+  attempts: number;
+}
+
+const columns = `id, version, network, payer, nonce, value, valid_before, request, purpose, reference, address,
+  address_type, winc, state, settlement, leased_until, attempts`;
+
+export async function readPaymentRow(tx: SqlExecutor, id: string): Promise<PaymentRow | undefined> {
+  const row = await tx.get<StoredRow>(
+    `SELECT ${columns} FROM x402_payments WHERE id = ? ${tx.forUpdate}`,
+    id,
+  );
+  return row === undefined ? undefined : fromStored(row);
+}
+
+function fromStored(row: StoredRow): PaymentRow {
+  const request: FacilitatorRequest = JSON.parse(row.request);
+  const settlement: SettleAnswer | undefined =
+    row.settlement === null ? undefined : JSON.parse(row.settlement);
+  return {
+    id: row.id,
+    version: row.version === 1 ? 1 : 2,
+    network: row.network,
+    payer: row.payer,
+    nonce: row.nonce,
+    value: BigInt(row.value),
+    validBefore: BigInt(row.valid_before),
+    request,
+    purpose: row.purpose,
+    reference: row.reference,
+    address: row.address,
+    addressType: row.address_type,
+    winc: winc(BigInt(row.winc)),
+    state: stateOf(row.state),
+    settlement,
+    leasedUntil: row.leased_until,
+    attempts: row.attempts,
+  };
+}
+
+function stateOf(text: string): PaymentState {
+  if (text === 'open' || text === 'credited' || text === 'failed' || text === 'unclear') return text;
+  throw new Error(`x402 payment in state ${text}`);
+}
+
+export async function insertPaymentRow(tx: SqlExecutor, row: PaymentRow, now: number): Promise<void> {
+  await tx.run(
+    `INSERT INTO x402_payments (${columns}, due_at, created_at, changed_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    row.id,
+    row.version,
+    row.network,
+    row.payer,
+    row.nonce,
+    row.value.toString(),
+    row.validBefore.toString(),
+    JSON.stringify(row.request),
+    row.purpose,
+    row.reference,
+    row.address,
+    row.addressType,
+    row.winc.toString(),
+    row.state,
+    null,
+    row.leasedUntil,
+    row.attempts,
+    now,
+    now,
+    now,
+  );
+}
+
+/** Ids of open payments that nobody is working on and that are due. */
+export async function duePayments(tx: SqlExecutor, now: number, limit: number): Promise<string[]> {
+  const rows = await tx.all<{ id: string }>(
+    `SELECT id FROM x402_payments WHERE state = 'open' AND due_at <= ? AND leased_until <= ?
+     ORDER BY due_at LIMIT ?`,
+    now,
+    now,
+    limit,
+  );
+  return rows.map((row) => row.id);
+}
+
+/** Takes an open payment to work on; undefined when another has it or it is finished. */
+export async function leasePayment(
+  tx: SqlExecutor,
+  id: string,
+  now: number,
+  until: number,
+): Promise<PaymentRow | undefined> {
+  const changed = await tx.run(
+    `UPDATE x402_payments SET leased_until = ?, attempts = attempts + 1, changed_at = ?
+     WHERE id = ? AND state = 'open' AND leased_until <= ?`,
+    until,
+    now,
+    id,
+    now,
+  );
+  return changed === 1 ? readPaymentRow(tx, id) : undefined;
+}
+
+/** Puts it back, to be looked at again later. */
+export async function releasePayment(tx: SqlExecutor, id: string, now: number, dueAt: number): Promise<void> {
+  await tx.run(
+    "UPDATE x402_payments SET leased_until = 0, due_at = ?, changed_at = ? WHERE id = ? AND state = 'open'",
+    dueAt,
+    now,
+    id,
+  );
+}
+
+/** Ends it; false when it had ended before. */
+export async function endPayment(
+  tx: SqlExecutor,
+  id: string,
+  state: Exclude<PaymentState, 'open'>,
+  settlement: SettleAnswer,
+  now: number,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE x402_payments SET state = ?, settlement = ?, leased_until = 0, changed_at = ?
+     WHERE id = ? AND state = 'open'`,
+    state,
+    JSON.stringify(settlement),
+    now,
+    id,
+  );
+  return changed === 1;
+}

@@ -1,0 +1,99 @@
+/** From the header of a request to a payment that may be settled, in the order of the protocol's checks. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { x402Reasons } from '../../formats/x402/facilitator.ts';
+import type { X402Network } from '../../formats/x402/networks.ts';
+import type { X402Payment } from '../../formats/x402/payment.ts';
+import { decodePayment, MalformedPayment, UnknownPaymentVersion } from '../../formats/x402/payment.ts';
+import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
+import { isSignedByHolder, transferDigest } from '../../wallets/ethereum/transfer-authorization.ts';
+import type { AuthorizationChain } from './chain.ts';
+import type { SignedPayment, X402Quote } from './x402.ts';
+import { X402Refused, X402SignatureInvalid } from './x402.ts';
+
+export interface PaymentRules {
+  /** Smallest amount that is ever taken, atomic. */
+  readonly minimum: bigint;
+  /** By how many hundredths of a percent the price may have risen since the payer signed. */
+  readonly toleranceBasisPoints: bigint;
+  /** How long an authorisation must still be valid, so that settling can succeed. */
+  readonly settlementBufferSeconds: bigint;
+  readonly chain: AuthorizationChain;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** `X-PAYMENT` or `PAYMENT-SIGNATURE`, whichever is there. */
+export function paymentHeader(headers: IncomingHttpHeaders): string | undefined {
+  const value = headers['x-payment'] ?? headers['payment-signature'];
+  if (Array.isArray(value)) throw new MalformedPayment('more than one payment');
+  return value === '' ? undefined : value;
+}
+
+export async function readSignedPayment(
+  header: string,
+  quote: X402Quote,
+  rules: PaymentRules,
+): Promise<SignedPayment> {
+  const payment = decode(header);
+  const network = checkTerms(payment, quote, rules);
+  const payer = parseEthereumAddress(payment.authorization.from.toLowerCase());
+  if (payer === undefined) throw new MalformedPayment('from is not an address');
+  if (!(await isSigned(payment, payer, network, rules.chain))) {
+    throw new X402SignatureInvalid('the payment is not signed by its payer');
+  }
+  return { quote, network, payment, payer };
+}
+
+function decode(header: string): X402Payment {
+  try {
+    return decodePayment(header);
+  } catch (error) {
+    if (error instanceof UnknownPaymentVersion) throw new X402Refused(x402Reasons.version);
+    throw error;
+  }
+}
+
+function checkTerms(payment: X402Payment, quote: X402Quote, rules: PaymentRules): X402Network {
+  const { authorization, accepted } = payment;
+  if (payment.scheme !== 'exact') throw new X402Refused(x402Reasons.scheme);
+  const network = quote.networks.find((entry) =>
+    payment.version === 1 ? entry.name === payment.network : entry.caip2 === payment.network,
+  );
+  if (network === undefined) throw new X402Refused(x402Reasons.network);
+  if (!sameAddress(authorization.to, quote.payTo)) throw new X402Refused(x402Reasons.recipient);
+  if (accepted !== undefined) {
+    const meets = sameAddress(accepted.asset, network.asset) && sameAddress(accepted.payTo, quote.payTo);
+    if (!meets || accepted.amount !== authorization.value.toString()) {
+      throw new X402Refused(x402Reasons.requirements);
+    }
+  }
+  if (authorization.value < leastAccepted(quote, rules) || authorization.value >= 10n ** 18n) {
+    throw new X402Refused(x402Reasons.value);
+  }
+  const now = BigInt(Math.floor(rules.now() / 1000));
+  if (authorization.validAfter > now) throw new X402Refused(x402Reasons.validAfter);
+  if (authorization.validBefore < now + rules.settlementBufferSeconds) {
+    throw new X402Refused(x402Reasons.validBefore);
+  }
+  return network;
+}
+
+/** The payer signed the price of a moment ago: a small rise since then does not turn him away. */
+export function leastAccepted(quote: X402Quote, rules: PaymentRules): bigint {
+  const tolerated = (quote.amount * (10_000n - rules.toleranceBasisPoints) + 9_999n) / 10_000n;
+  return tolerated > rules.minimum ? tolerated : rules.minimum;
+}
+
+async function isSigned(
+  payment: X402Payment,
+  payer: string,
+  network: X402Network,
+  chain: AuthorizationChain,
+): Promise<boolean> {
+  if (isSignedByHolder(payment.authorization, payment.signature, network)) return true;
+  if (!chain.knows(network)) return false;
+  const digest = transferDigest(payment.authorization, network);
+  return chain.isSignedByContract(network, payer, digest, payment.signature);
+}
+
+const sameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();

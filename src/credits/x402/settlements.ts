@@ -1,0 +1,301 @@
+/**
+ * Carrying payments out, exactly once each: store, ask the facilitator, credit. What a crash or a lost answer
+ * leaves open is finished here too, by what the chain says became of the authorisation, or, where no chain can
+ * be asked, by settling again, which moves nothing a second time.
+ */
+import type { SettleAnswer } from '../../formats/x402/facilitator.ts';
+import { x402Reasons } from '../../formats/x402/facilitator.ts';
+import { findX402Network, type X402Network } from '../../formats/x402/networks.ts';
+import { readPayment } from '../../formats/x402/payment.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { UniqueViolation } from '../../storage/sql/sql.ts';
+import type { Credits } from '../credits.ts';
+import type { AuthorizationChain, AuthorizationFate } from './chain.ts';
+import type { FacilitatorClient } from './facilitator-client.ts';
+import { FacilitatorUnavailable } from './facilitator-client.ts';
+import type { PaymentRow } from './payment-rows.ts';
+import {
+  duePayments,
+  endPayment,
+  insertPaymentRow,
+  leasePayment,
+  readPaymentRow,
+  releasePayment,
+} from './payment-rows.ts';
+import type { SignedPayment, X402Receipt } from './x402.ts';
+import { X402InProgress, X402SettlementFailed } from './x402.ts';
+
+const recoveryIntervalMs = 10_000;
+const recoveredAtOnce = 20;
+const longestWaitMs = 10 * 60_000;
+/** Longer than an authorisation may still land after its time, given slow blocks. */
+const lateSeconds = 120n;
+
+export interface SettlementsOptions {
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly facilitator: FacilitatorClient;
+  readonly chain: AuthorizationChain;
+  readonly payTo: string;
+  readonly log: Logger;
+  readonly now: () => number;
+  readonly settleTimeoutMs: number;
+  onSettlement(network: string, result: 'credited' | 'failed' | 'unclear' | 'unknown'): void;
+}
+
+export class Settlements {
+  readonly #options: SettlementsOptions;
+  readonly #running = new Map<string, Promise<X402Receipt>>();
+  #timer: NodeJS.Timeout | undefined;
+  #recovering: Promise<void> | undefined;
+  #stopped = true;
+
+  constructor(options: SettlementsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether this payment was seen before: then the facilitator would refuse it, and the kept answer counts. */
+  async isKnown(payment: SignedPayment): Promise<boolean> {
+    const id = `${payment.network.caip2}:${payment.payer}:${payment.payment.authorization.nonce}`;
+    return (await readPaymentRow(this.#options.sql, id)) !== undefined;
+  }
+
+  /** The same payment asked for twice at once is one settlement. */
+  settle(row: PaymentRow): Promise<X402Receipt> {
+    const running = this.#running.get(row.id);
+    if (running !== undefined) return running.then((receipt) => ({ ...receipt, applied: false }));
+    const begun = this.#settle(row).finally(() => this.#running.delete(row.id));
+    this.#running.set(row.id, begun);
+    return begun;
+  }
+
+  async start(): Promise<void> {
+    this.#stopped = false;
+    this.#recover();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#recovering;
+    await Promise.allSettled(this.#running.values());
+  }
+
+  async #settle(row: PaymentRow): Promise<X402Receipt> {
+    const { sql, now } = this.#options;
+    const leasedUntil = this.#leaseEnd();
+    const before = await sql
+      .transaction(async (tx) => {
+        const existing = await readPaymentRow(tx, row.id);
+        if (existing === undefined) await insertPaymentRow(tx, { ...row, leasedUntil, attempts: 1 }, now());
+        return existing;
+      })
+      .catch((error: unknown) => {
+        // Another process stored the same payment at the same moment.
+        if (error instanceof UniqueViolation) throw new X402InProgress(row.id);
+        throw error;
+      });
+    if (before === undefined) return this.#carryOut({ ...row, attempts: 1 });
+    if (before.state !== 'open') return this.#finished(before);
+    const leased = await sql.transaction((tx) => leasePayment(tx, row.id, now(), leasedUntil));
+    if (leased === undefined) throw new X402InProgress(row.id);
+    return this.#resume(leased);
+  }
+
+  #leaseEnd(): number {
+    return this.#options.now() + this.#options.settleTimeoutMs + 30_000;
+  }
+
+  /** What the first asking led to. */
+  #finished(row: PaymentRow): X402Receipt {
+    const settlement = row.settlement ?? this.#failure(row, x402Reasons.unexpectedSettle);
+    if (row.state !== 'credited') throw new X402SettlementFailed(settlement);
+    return this.#receipt(row, settlement, false);
+  }
+
+  /** Asks the facilitator to make the transfer; a refusal is checked against the chain where one can be asked. */
+  async #carryOut(row: PaymentRow): Promise<X402Receipt> {
+    let answer: SettleAnswer;
+    try {
+      answer = await this.#options.facilitator.settle(row.request);
+    } catch (error) {
+      if (!(error instanceof FacilitatorUnavailable)) throw error;
+      await this.#putBack(row);
+      this.#options.log.warn({ err: error, payment: row.id }, 'x402 settlement unknown');
+      this.#options.onSettlement(row.network, 'unknown');
+      throw new X402SettlementFailed(this.#failure(row, x402Reasons.unexpectedSettle), error);
+    }
+    if (answer.success) return this.#credit(row, { ...answer, payer: row.payer });
+    const refusal = this.#failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle);
+    const network = this.#networkOf(row);
+    if (this.#options.chain.knows(network)) {
+      const fate = await this.#fate(row, network);
+      if (fate?.kind === 'transferred') return this.#credit(row, this.#success(row, fate.transaction));
+      if (fate === undefined) {
+        await this.#putBack(row);
+        throw new X402SettlementFailed(refusal);
+      }
+    }
+    return this.#fail(row, refusal);
+  }
+
+  /** Finds out what an earlier attempt led to. */
+  async #resume(row: PaymentRow): Promise<X402Receipt> {
+    const network = this.#networkOf(row);
+    if (!this.#options.chain.knows(network)) return this.#settleAgain(row);
+    const fate = await this.#fate(row, network);
+    if (fate?.kind === 'transferred') return this.#credit(row, this.#success(row, fate.transaction));
+    if (fate?.kind === 'used-otherwise') return this.#markUnclear(row);
+    const expired = BigInt(Math.floor(this.#options.now() / 1000)) > row.validBefore + lateSeconds;
+    if (fate?.kind === 'unused' && expired)
+      return this.#fail(row, this.#failure(row, x402Reasons.validBefore));
+    // It may still be on its way. No new transfer is begun: the payer may have been told that it failed.
+    await this.#putBack(row);
+    throw new X402SettlementFailed(this.#failure(row, x402Reasons.unexpectedSettle));
+  }
+
+  async #settleAgain(row: PaymentRow): Promise<X402Receipt> {
+    let answer: SettleAnswer;
+    try {
+      answer = await this.#options.facilitator.settle(row.request);
+    } catch (error) {
+      if (!(error instanceof FacilitatorUnavailable)) throw error;
+      await this.#putBack(row);
+      throw new X402SettlementFailed(this.#failure(row, x402Reasons.unexpectedSettle), error);
+    }
+    if (answer.success) return this.#credit(row, { ...answer, payer: row.payer });
+    const expired = BigInt(Math.floor(this.#options.now() / 1000)) > row.validBefore;
+    if (expired || answer.errorReason === x402Reasons.funds) {
+      return this.#fail(row, this.#failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle));
+    }
+    return this.#markUnclear(row);
+  }
+
+  async #fate(row: PaymentRow, network: X402Network): Promise<AuthorizationFate | undefined> {
+    const { authorization } = readPayment(row.request.paymentPayload);
+    return this.#options.chain.fateOf(network, authorization).catch((error: unknown) => {
+      this.#options.log.warn({ err: error, payment: row.id }, 'x402 payment could not be looked up');
+      return undefined;
+    });
+  }
+
+  async #credit(row: PaymentRow, settlement: SettleAnswer): Promise<X402Receipt> {
+    const { sql, now, onSettlement, log } = this.#options;
+    const applied = await sql.transaction(async (tx) => {
+      if (!(await endPayment(tx, row.id, 'credited', settlement, now()))) return false;
+      await this.#creditIn(tx, row, settlement);
+      return true;
+    });
+    if (applied) {
+      onSettlement(row.network, 'credited');
+      log.info(
+        { payment: row.id, transaction: settlement.transaction, winc: row.winc.toString() },
+        'x402 credited',
+      );
+    }
+    return this.#receipt(row, settlement, applied);
+  }
+
+  async #creditIn(tx: SqlExecutor, row: PaymentRow, settlement: SettleAnswer): Promise<void> {
+    await this.#options.credits.within(tx).credit({
+      address: row.address,
+      addressType: row.addressType,
+      amount: row.winc,
+      reason: 'x402_payment',
+      id: row.id,
+      payment: {
+        type: 'crypto',
+        tokenType: 'usdc',
+        tokenQuantity: row.value.toString(),
+        usdEquivalent: dollars(row.value),
+        senderAddress: row.payer,
+        transactionId: settlement.transaction,
+      },
+    });
+  }
+
+  async #fail(row: PaymentRow, settlement: SettleAnswer): Promise<never> {
+    const { sql, now, onSettlement, log } = this.#options;
+    await sql.transaction((tx) => endPayment(tx, row.id, 'failed', settlement, now()));
+    onSettlement(row.network, 'failed');
+    log.info({ payment: row.id, reason: settlement.errorReason }, 'x402 settlement refused');
+    throw new X402SettlementFailed(settlement);
+  }
+
+  async #markUnclear(row: PaymentRow): Promise<never> {
+    const { sql, now, onSettlement, log } = this.#options;
+    const settlement = this.#failure(row, x402Reasons.nonceUsed);
+    await sql.transaction((tx) => endPayment(tx, row.id, 'unclear', settlement, now()));
+    onSettlement(row.network, 'unclear');
+    log.error({ payment: row.id }, 'x402 authorisation was used and no transfer is known: check by hand');
+    throw new X402SettlementFailed(settlement);
+  }
+
+  async #putBack(row: PaymentRow): Promise<void> {
+    const { sql, now } = this.#options;
+    const wait = Math.min(1_000 * 2 ** Math.min(row.attempts, 20), longestWaitMs);
+    await sql.transaction((tx) => releasePayment(tx, row.id, now(), now() + wait));
+  }
+
+  #recover(): void {
+    if (this.#stopped) return;
+    this.#recovering = this.#recoverDue()
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'x402 recovery failed'))
+      .finally(() => {
+        this.#recovering = undefined;
+        if (this.#stopped) return;
+        this.#timer = setTimeout(() => this.#recover(), recoveryIntervalMs);
+        this.#timer.unref();
+      });
+  }
+
+  async #recoverDue(): Promise<void> {
+    const { sql, now, log } = this.#options;
+    for (const id of await duePayments(sql, now(), recoveredAtOnce)) {
+      if (this.#stopped) return;
+      if (this.#running.has(id)) continue;
+      const leased = await sql.transaction((tx) => leasePayment(tx, id, now(), this.#leaseEnd()));
+      if (leased === undefined) continue;
+      const resumed = this.#resume(leased).finally(() => this.#running.delete(id));
+      this.#running.set(id, resumed);
+      await resumed.catch((error: unknown) =>
+        log.debug({ err: error, payment: id }, 'x402 payment still open'),
+      );
+    }
+  }
+
+  #networkOf(row: PaymentRow): X402Network {
+    const network = findX402Network(row.network);
+    if (network === undefined) throw new Error(`x402 payment on unknown network ${row.network}`);
+    return network;
+  }
+
+  #success(row: PaymentRow, transaction: string): SettleAnswer {
+    return { success: true, transaction, network: row.request.paymentRequirements.network, payer: row.payer };
+  }
+
+  #failure(row: PaymentRow, errorReason: string): SettleAnswer {
+    const { network } = row.request.paymentRequirements;
+    return { success: false, errorReason, transaction: '', network, payer: row.payer };
+  }
+
+  #receipt(row: PaymentRow, settlement: SettleAnswer, applied: boolean): X402Receipt {
+    return {
+      id: row.id,
+      payer: row.payer,
+      walletAddress: row.address,
+      creditedWinc: row.winc,
+      value: row.value,
+      settlement,
+      payTo: this.#options.payTo,
+      applied,
+    };
+  }
+}
+
+/** Atomic units as dollars with six decimals. */
+function dollars(value: bigint): string {
+  const text = value.toString().padStart(7, '0');
+  return `${text.slice(0, -6)}.${text.slice(-6)}`;
+}

@@ -1,0 +1,91 @@
+/**
+ * The local x402 facilitator: verifies real EIP-712 signatures and settles them on a token ledger of its own, as
+ * a facilitator does on a chain. `routes.ts` speaks the facilitator's protocol, `rpc.ts` the chain's,
+ * `token-ledger.ts` keeps the money. It may call formats, wallets, kernel and storage.
+ */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { findX402Network } from '../../formats/x402/networks.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import { createHttpServer } from '../../kernel/http/server.ts';
+import { readOrCreateKey } from '../../kernel/keys.ts';
+import type { Logger } from '../../kernel/log.ts';
+import { Metrics } from '../../kernel/metrics.ts';
+import type { Surface } from '../../kernel/surface.ts';
+import { openSqliteFile } from '../../storage/sql/open.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { ethereumAddress } from '../../wallets/ethereum/address.ts';
+import { publicKeyOf } from '../../wallets/ethereum/secp256k1.ts';
+import { type Facilitator, facilitatorRoutes } from './routes.ts';
+import { rpcRoutes } from './rpc.ts';
+import { migrations, TokenLedger } from './token-ledger.ts';
+
+export interface LocalFacilitatorDeps {
+  readonly log: Logger;
+  /** Unix milliseconds; the clock unless a test stands in for it. */
+  readonly now?: () => number;
+}
+
+/** `url` is for X402_FACILITATOR_URL; the rest is known once started. */
+export interface LocalFacilitator extends Surface {
+  /** For X402_PAYMENT_ADDRESS: an address whose key was made on first start (`keys/local-x402-payee`). */
+  readonly payTo: string;
+  /** For X402_RPC_URLS. */
+  readonly rpcUrls: Readonly<Record<string, string>>;
+}
+
+export function createLocalFacilitator(
+  config: Pick<Config, 'HOST' | 'LOCAL_X402_PORT' | 'DATA_DIR' | 'X402_NETWORKS'>,
+  deps: LocalFacilitatorDeps,
+): LocalFacilitator {
+  const { log, now = Date.now } = deps;
+  const networks = config.X402_NETWORKS.map((name) => {
+    const network = findX402Network(name);
+    if (network === undefined) throw new StartupError(`X402_NETWORKS names "${name}", which is not known`);
+    return network;
+  });
+  const server = createHttpServer({
+    name: 'x402',
+    title: 'Local x402 facilitator',
+    host: config.HOST,
+    port: config.LOCAL_X402_PORT,
+    portVariable: 'LOCAL_X402_PORT',
+    log,
+    metrics: new Metrics(),
+    bodyLimit: 128 * 1024,
+  });
+  let running: { sql: Sql; payTo: string } | undefined;
+
+  return {
+    name: 'x402 facilitator',
+    get url() {
+      return server.url;
+    },
+    get payTo() {
+      if (running === undefined) throw new Error('the facilitator has not started');
+      return running.payTo;
+    },
+    get rpcUrls() {
+      return Object.fromEntries(networks.map(({ caip2 }) => [caip2, `${server.url}/rpc/${caip2}`]));
+    },
+    async start() {
+      const payee = await readOrCreateKey(join(config.DATA_DIR, 'keys'), 'local-x402-payee', () =>
+        randomBytes(32).toString('hex'),
+      );
+      const payTo = ethereumAddress(publicKeyOf(Buffer.from(payee.text, 'hex')));
+      const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'x402.db'), migrations);
+      running = { sql, payTo };
+      const facilitator: Facilitator = { networks, ledger: new TokenLedger(sql, now), now };
+      facilitatorRoutes(server.app, facilitator);
+      rpcRoutes(server.app, facilitator);
+      await server.listen();
+    },
+    drain: (timeoutMs) => server.drain(timeoutMs),
+    async stop() {
+      await server.close();
+      await running?.sql.close();
+      running = undefined;
+    },
+  };
+}

@@ -1,0 +1,163 @@
+/** `/verify`, `/settle`, `/supported`; `/mint` and `/balance/{address}` for the token; `/test/faults` for tests. */
+import { type Static, Type } from 'typebox';
+import type { FacilitatorRequest, SettleAnswer, VerifyAnswer } from '../../formats/x402/facilitator.ts';
+import { x402Reasons } from '../../formats/x402/facilitator.ts';
+import type { X402Network } from '../../formats/x402/networks.ts';
+import { HttpError } from '../../kernel/errors.ts';
+import type { App } from '../../kernel/http/server.ts';
+import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
+import type { TokenLedger } from './token-ledger.ts';
+import { TransferRefused } from './token-ledger.ts';
+import { verify } from './verification.ts';
+
+export interface Facilitator {
+  readonly networks: readonly X402Network[];
+  readonly ledger: TokenLedger;
+  readonly now: () => number;
+}
+
+const Text = Type.String({ maxLength: 2_000 });
+const Requirement = Type.Object({
+  scheme: Type.Literal('exact'),
+  network: Text,
+  asset: Text,
+  payTo: Text,
+  maxTimeoutSeconds: Type.Integer({ minimum: 0 }),
+  extra: Type.Object({ name: Text, version: Text }),
+});
+const RequirementV1 = Type.Intersect([
+  Requirement,
+  Type.Object({ maxAmountRequired: Text, resource: Text, description: Text, mimeType: Text }),
+]);
+const RequirementV2 = Type.Intersect([Requirement, Type.Object({ amount: Text })]);
+const RequestBody = Type.Object({
+  x402Version: Type.Union([Type.Literal(1), Type.Literal(2)]),
+  paymentPayload: Type.Object({ x402Version: Type.Union([Type.Literal(1), Type.Literal(2)]) }),
+  paymentRequirements: Type.Union([RequirementV1, RequirementV2]),
+});
+
+const MintBody = Type.Object(
+  {
+    address: Text,
+    /** Atomic units. */
+    amount: Type.Union([Type.String({ pattern: '^[1-9][0-9]{0,24}$' }), Type.Integer({ minimum: 1 })]),
+    network: Type.Optional(Text),
+  },
+  { additionalProperties: false },
+);
+
+const Count = Type.Integer({ minimum: 0, maximum: 1_000_000 });
+const FaultsBody = Type.Object(
+  {
+    /** The next settlements are made, and their answers lost. */
+    loseAnswers: Type.Optional(Count),
+    /** The next settlements are refused. */
+    refuse: Type.Optional(Count),
+    /** The next calls are answered 500, and nothing is done. */
+    fail: Type.Optional(Count),
+  },
+  { additionalProperties: false },
+);
+type Faults = Required<Static<typeof FaultsBody>>;
+
+export function facilitatorRoutes(app: App, facilitator: Facilitator): void {
+  const { networks, ledger } = facilitator;
+  let faults: Faults = { loseAnswers: 0, refuse: 0, fail: 0 };
+
+  app.get('/supported', async () => ({
+    kinds: networks.flatMap(({ name, caip2 }) => [
+      ...(name === undefined ? [] : [{ x402Version: 1, scheme: 'exact', network: name }]),
+      { x402Version: 2, scheme: 'exact', network: caip2 },
+    ]),
+    extensions: [],
+    signers: {},
+  }));
+
+  const take = (fault: keyof Faults): boolean => {
+    if (faults[fault] === 0) return false;
+    faults = { ...faults, [fault]: faults[fault] - 1 };
+    return true;
+  };
+
+  app.post('/verify', { schema: { body: RequestBody } }, async ({ body }): Promise<VerifyAnswer> => {
+    if (take('fail')) throw new HttpError(500, { error: 'failing on request' });
+    const verdict = await verify(body satisfies FacilitatorRequest, facilitator);
+    if (verdict.ok) return { isValid: true, payer: verdict.payment.authorization.from };
+    return { isValid: false, invalidReason: verdict.reason, ...payerOf(verdict.payer) };
+  });
+
+  app.post('/settle', { schema: { body: RequestBody } }, async (request, reply): Promise<SettleAnswer> => {
+    const { body } = request;
+    if (take('fail')) throw new HttpError(500, { error: 'failing on request' });
+    const refused = (errorReason: string, payer: string | undefined): SettleAnswer => ({
+      success: false,
+      errorReason,
+      transaction: '',
+      network: body.paymentRequirements.network,
+      ...payerOf(payer),
+    });
+    const verdict = await verify(body satisfies FacilitatorRequest, facilitator);
+    if (!verdict.ok) return refused(verdict.reason, verdict.payer);
+    const { authorization } = verdict.payment;
+    if (take('refuse')) return refused('unexpected_settle_error', authorization.from);
+    try {
+      const { transaction } = await ledger.transfer(verdict.network.caip2, authorization);
+      if (take('loseAnswers')) {
+        reply.hijack();
+        request.raw.destroy();
+      }
+      return {
+        success: true,
+        transaction,
+        network: body.paymentRequirements.network,
+        payer: authorization.from,
+      };
+    } catch (error) {
+      if (!(error instanceof TransferRefused)) throw error;
+      return refused(error.kind === 'funds' ? x402Reasons.funds : x402Reasons.nonceUsed, authorization.from);
+    }
+  });
+
+  app.post('/mint', { schema: { body: MintBody } }, async ({ body }) => {
+    const address = addressOf(body.address);
+    const network = networkOf(body.network);
+    const amount = BigInt(body.amount);
+    const balance = await ledger.mint(network.caip2, address, amount).catch((error: unknown) => {
+      if (error instanceof RangeError) throw new HttpError(400, 'Amount is too large');
+      throw error;
+    });
+    return { address, network: network.name ?? network.caip2, balance: balance.toString() };
+  });
+
+  app.get<{ Params: { address: string }; Querystring: { network?: string } }>(
+    '/balance/:address',
+    async ({ params, query }) => {
+      const address = addressOf(params.address);
+      const network = networkOf(query.network);
+      const balance = await ledger.balance(network.caip2, address);
+      return { address, network: network.name ?? network.caip2, balance: balance.toString() };
+    },
+  );
+
+  app.post('/test/faults', { schema: { body: FaultsBody } }, async ({ body }) => {
+    faults = { loseAnswers: 0, refuse: 0, fail: 0, ...body };
+    return faults;
+  });
+
+  function networkOf(name: string | undefined): X402Network {
+    const network =
+      name === undefined
+        ? networks[0]
+        : networks.find((entry) => entry.name === name || entry.caip2 === name);
+    if (network === undefined) throw new HttpError(400, `Unknown network`);
+    return network;
+  }
+}
+
+function addressOf(text: string): string {
+  const address = parseEthereumAddress(text);
+  if (address === undefined) throw new HttpError(400, 'Invalid address');
+  return address;
+}
+
+const payerOf = (payer: string | undefined) => (payer === undefined ? {} : { payer });

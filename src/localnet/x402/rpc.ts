@@ -1,0 +1,108 @@
+/**
+ * The little of an EVM node's JSON-RPC that tells what became of a payment: `eth_call` of `authorizationState`
+ * and `balanceOf` on the token, `eth_getLogs` of its `AuthorizationUsed`, the chain's id and height. So whoever
+ * looks a payment up on the real chain looks it up here with the same code.
+ */
+import { Type } from 'typebox';
+import type { X402Network } from '../../formats/x402/networks.ts';
+import { HttpError } from '../../kernel/errors.ts';
+import type { App } from '../../kernel/http/server.ts';
+import type { Facilitator } from './routes.ts';
+import type { TokenLedger } from './token-ledger.ts';
+
+const authorizationUsedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5';
+
+const RpcParams = Type.Object({ network: Type.String({ maxLength: 100 }) });
+const RpcBody = Type.Object({
+  jsonrpc: Type.Literal('2.0'),
+  id: Type.Union([Type.Integer(), Type.String({ maxLength: 100 }), Type.Null()]),
+  method: Type.String({ maxLength: 100 }),
+  params: Type.Optional(Type.Array(Type.Unknown(), { maxItems: 4 })),
+});
+
+class RpcError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export function rpcRoutes(app: App, facilitator: Facilitator): void {
+  app.post('/rpc/:network', { schema: { params: RpcParams, body: RpcBody, hide: true } }, async (request) => {
+    const { body, params } = request;
+    const network = facilitator.networks.find(({ name, caip2 }) => [name, caip2].includes(params.network));
+    if (network === undefined) throw new HttpError(404, 'Unknown network');
+    const head = { jsonrpc: '2.0', id: body.id };
+    try {
+      return { ...head, result: await answer(facilitator, network, body.method, body.params ?? []) };
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      return { ...head, error: { code: error.code, message: error.message } };
+    }
+  });
+}
+
+async function answer(
+  { ledger }: Facilitator,
+  network: X402Network,
+  method: string,
+  params: readonly unknown[],
+): Promise<unknown> {
+  switch (method) {
+    case 'eth_chainId':
+      return hex(network.chainId);
+    case 'eth_blockNumber':
+      return hex(await ledger.height(network.caip2));
+    case 'eth_call':
+      return call(ledger, network, member(params[0], 'to'), member(params[0], 'data'));
+    case 'eth_getLogs':
+      return logs(ledger, network, params[0]);
+    default:
+      throw new RpcError(-32601, `the method ${method} does not exist`);
+  }
+}
+
+async function call(ledger: TokenLedger, network: X402Network, to: unknown, data: unknown): Promise<string> {
+  if (typeof to !== 'string' || typeof data !== 'string') throw new RpcError(-32602, 'invalid call');
+  // An address without code answers nothing, whatever it is asked.
+  if (to.toLowerCase() !== network.asset.toLowerCase()) return '0x';
+  const state = /^0xe94a01020{24}([0-9a-f]{40})([0-9a-f]{64})$/i.exec(data);
+  if (state !== null) {
+    const used = await ledger.transferOf(network.caip2, `0x${state[1]}`, `0x${state[2]}`.toLowerCase());
+    return word(used === undefined ? 0n : 1n);
+  }
+  const balance = /^0x70a082310{24}([0-9a-f]{40})$/i.exec(data);
+  if (balance !== null) return word(await ledger.balance(network.caip2, `0x${balance[1]}`));
+  throw new RpcError(3, 'execution reverted');
+}
+
+/** Only the one question there is: was this authorisation of this holder used? */
+async function logs(ledger: TokenLedger, network: X402Network, filter: unknown): Promise<unknown[]> {
+  const topics = member(filter, 'topics');
+  if (!Array.isArray(topics)) throw new RpcError(-32602, 'topics are needed');
+  const [event, holder, nonce]: unknown[] = topics;
+  if (event !== authorizationUsedTopic || typeof holder !== 'string' || typeof nonce !== 'string') return [];
+  const from = `0x${holder.slice(-40)}`;
+  const transfer = await ledger.transferOf(network.caip2, from, nonce.toLowerCase());
+  if (transfer === undefined) return [];
+  return [
+    {
+      address: network.asset,
+      topics: [event, holder, nonce],
+      data: '0x',
+      blockNumber: hex(transfer.height),
+      transactionHash: transfer.transaction,
+      logIndex: '0x0',
+      removed: false,
+    },
+  ];
+}
+
+function member(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+}
+
+const hex = (value: number) => `0x${value.toString(16)}`;
+const word = (value: bigint) => `0x${value.toString(16).padStart(64, '0')}`;

@@ -1,0 +1,160 @@
+/**
+ * The token that payments are made in, as far as a chain would keep it: balances per network, and every
+ * authorisation that was used, with the transaction and block that used it. Durable; a transfer is one SQL
+ * transaction.
+ */
+import { createHash } from 'node:crypto';
+import type { TransferAuthorization } from '../../formats/x402/payment.ts';
+import type { Migration, Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+
+export const migrations: readonly Migration[] = [
+  {
+    id: 'x402-001-token-ledger',
+    up: `
+      CREATE TABLE balances (
+        network TEXT NOT NULL,
+        address TEXT NOT NULL,
+        amount AMOUNT NOT NULL,
+        PRIMARY KEY (network, address)
+      );
+      CREATE TABLE transfers (
+        height SERIAL_KEY,
+        network TEXT NOT NULL,
+        from_address TEXT NOT NULL,
+        nonce TEXT NOT NULL,
+        to_address TEXT NOT NULL,
+        value AMOUNT NOT NULL,
+        transaction_hash TEXT NOT NULL UNIQUE,
+        created_at BIGINT NOT NULL
+      );
+      CREATE UNIQUE INDEX transfers_by_nonce ON transfers (network, from_address, nonce)
+    `,
+  },
+];
+
+export interface Transfer {
+  readonly height: number;
+  readonly from: string;
+  readonly to: string;
+  readonly nonce: string;
+  readonly value: bigint;
+  readonly transaction: string;
+}
+
+/** The most that one address may hold, far above all dollars there are. */
+const mostHeld = 10n ** 30n;
+
+/** The balance does not cover the transfer, or the authorisation was used. */
+export class TransferRefused extends Error {
+  override readonly name = 'TransferRefused';
+  readonly kind: 'funds' | 'nonce';
+
+  constructor(kind: 'funds' | 'nonce') {
+    super(`transfer refused: ${kind}`);
+    this.kind = kind;
+  }
+}
+
+export class TokenLedger {
+  readonly #sql: Sql;
+  readonly #now: () => number;
+
+  constructor(sql: Sql, now: () => number) {
+    this.#sql = sql;
+    this.#now = now;
+  }
+
+  async balance(network: string, address: string): Promise<bigint> {
+    return readBalance(this.#sql, network, address);
+  }
+
+  async mint(network: string, address: string, amount: bigint): Promise<bigint> {
+    return this.#sql.transaction(async (tx) => {
+      const held = (await readBalance(tx, network, address)) + amount;
+      if (held > mostHeld) throw new RangeError('more than there is');
+      await writeBalance(tx, network, address, held);
+      return held;
+    });
+  }
+
+  async transferOf(network: string, from: string, nonce: string): Promise<Transfer | undefined> {
+    return readTransfer(this.#sql, network, from, nonce);
+  }
+
+  async height(network: string): Promise<number> {
+    const row = await this.#sql.get<{ height: number | null }>(
+      'SELECT MAX(height) AS height FROM transfers WHERE network = ?',
+      network,
+    );
+    return row?.height ?? 0;
+  }
+
+  /** Moves the value and uses the authorisation up; throws `TransferRefused` and then moves nothing. */
+  async transfer(network: string, authorization: TransferAuthorization): Promise<Transfer> {
+    const from = authorization.from.toLowerCase();
+    const to = authorization.to.toLowerCase();
+    const { nonce, value } = authorization;
+    return this.#sql.transaction(async (tx) => {
+      if ((await readTransfer(tx, network, from, nonce)) !== undefined) throw new TransferRefused('nonce');
+      const left = (await readBalance(tx, network, from)) - value;
+      if (left < 0n) throw new TransferRefused('funds');
+      await writeBalance(tx, network, from, left);
+      await writeBalance(tx, network, to, (await readBalance(tx, network, to)) + value);
+      const transaction = `0x${createHash('sha256').update(`${network}\n${from}\n${nonce}`).digest('hex')}`;
+      const row = await tx.get<{ height: number }>(
+        `INSERT INTO transfers (network, from_address, nonce, to_address, value, transaction_hash, created_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING height`,
+        network,
+        from,
+        nonce,
+        to,
+        value.toString(),
+        transaction,
+        this.#now(),
+      );
+      return { height: row?.height ?? 0, from, to, nonce, value, transaction };
+    });
+  }
+}
+
+async function readBalance(tx: SqlExecutor, network: string, address: string): Promise<bigint> {
+  const row = await tx.get<{ amount: string }>(
+    'SELECT amount FROM balances WHERE network = ? AND address = ?',
+    network,
+    address.toLowerCase(),
+  );
+  return BigInt(row?.amount ?? 0);
+}
+
+async function writeBalance(
+  tx: SqlExecutor,
+  network: string,
+  address: string,
+  amount: bigint,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO balances (network, address, amount) VALUES (?, ?, ?)
+     ON CONFLICT (network, address) DO UPDATE SET amount = excluded.amount`,
+    network,
+    address.toLowerCase(),
+    amount.toString(),
+  );
+}
+
+async function readTransfer(
+  tx: SqlExecutor,
+  network: string,
+  from: string,
+  nonce: string,
+): Promise<Transfer | undefined> {
+  const row = await tx.get<{ height: number; to_address: string; value: string; transaction_hash: string }>(
+    `SELECT height, to_address, value, transaction_hash FROM transfers
+     WHERE network = ? AND from_address = ? AND nonce = ?`,
+    network,
+    from.toLowerCase(),
+    nonce,
+  );
+  if (row === undefined) return undefined;
+  const { height, to_address: to, transaction_hash: transaction } = row;
+  return { height, from, to, nonce, value: BigInt(row.value), transaction };
+}
