@@ -6,7 +6,7 @@
  */
 import { dirname, join } from 'node:path';
 import type { BlobDigest, BlobReader, BlobStore, BlobWriter } from '../blobs.ts';
-import { assertDigest, digestPath } from '../digest.ts';
+import { assertDigest, digestPath, isDigest } from '../digest.ts';
 import { putThrough } from '../put.ts';
 import { Descriptors } from './descriptors.ts';
 import { type Files, isMissing, files as realFiles, unavailable } from './files.ts';
@@ -70,6 +70,11 @@ export class DiskBlobStore implements BlobStore {
     return putThrough(new DiskBlobWriter(this.#target), bytes);
   }
 
+  /** A writer that beyond `maxSize` goes on hashing and stores nothing. */
+  limitedWriter(maxSize: number): BlobWriter {
+    return new DiskBlobWriter(this.#target, maxSize);
+  }
+
   async open(digest: BlobDigest): Promise<BlobReader | undefined> {
     try {
       const shared = await this.#descriptors.acquire(digest, this.path(digest));
@@ -102,6 +107,25 @@ export class DiskBlobStore implements BlobStore {
     }
   }
 
+  /** Every blob, in no particular order. One that is deleted meanwhile may be missing. */
+  async *list(): AsyncGenerator<{ digest: BlobDigest; size: number; writtenAt: number }> {
+    const folders = async (path: string): Promise<string[]> =>
+      (await this.#names(path)).filter((name) => /^[0-9a-f]{2}$/.test(name));
+    for (const first of await folders(this.#folder)) {
+      for (const second of await folders(join(this.#folder, first))) {
+        const folder = join(this.#folder, first, second);
+        const digests = (await this.#names(folder)).filter(isDigest);
+        const stats = await Promise.all(
+          digests.map((digest) => this.#files.stat(join(folder, digest)).catch(() => undefined)),
+        );
+        for (const [index, digest] of digests.entries()) {
+          const stat = stats[index];
+          if (stat !== undefined) yield { digest, size: stat.size, writtenAt: stat.mtimeMs };
+        }
+      }
+    }
+  }
+
   async close(): Promise<void> {
     this.#descriptors.close();
   }
@@ -112,8 +136,18 @@ export class DiskBlobStore implements BlobStore {
     return join(this.#folder, digestPath(digest));
   }
 
+  async #names(folder: string): Promise<string[]> {
+    try {
+      return await this.#files.readdir(folder);
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw unavailable(error);
+    }
+  }
+
   async #has(digest: BlobDigest, size: number): Promise<boolean> {
-    if ((await this.size(digest)) !== size) return false;
+    // Files that were never synced may be damaged: writing them again is cheaper than proving them.
+    if (!this.#target.durable || (await this.size(digest)) !== size) return false;
     // Whoever wrote it may not have synced its name yet.
     await this.#folders.sync(dirname(this.path(digest)));
     return true;
@@ -122,6 +156,7 @@ export class DiskBlobStore implements BlobStore {
   async #publish(temporary: string, digest: BlobDigest): Promise<void> {
     const path = this.path(digest);
     await this.#files.rename(temporary, path);
+    this.#descriptors.forget(digest);
     await this.#folders.sync(dirname(path));
   }
 }

@@ -31,6 +31,7 @@ interface OpenFile {
 
 export class DiskBlobWriter implements BlobWriter {
   readonly #target: WriterTarget;
+  readonly #maxSize: number;
   readonly #hash: Hash = createHash('sha256');
   #block = Buffer.alloc(0);
   #filled = 0;
@@ -40,13 +41,19 @@ export class DiskBlobWriter implements BlobWriter {
   /** Steps run one after the other, also when a caller does not await each. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(target: WriterTarget) {
+  constructor(target: WriterTarget, maxSize = Number.POSITIVE_INFINITY) {
     this.#target = target;
+    this.#maxSize = maxSize;
   }
 
   write(bytes: Uint8Array): Promise<void> {
     return this.#step(async () => {
       this.#size += bytes.byteLength;
+      if (this.#size > this.#maxSize) {
+        this.#hash.update(bytes);
+        await this.#discard();
+        return;
+      }
       if (this.#filled + bytes.byteLength <= blockSize) {
         this.#hash.update(bytes);
         this.#collect(bytes);
@@ -63,7 +70,7 @@ export class DiskBlobWriter implements BlobWriter {
     return this.#step(async () => {
       const digest = this.#hash.digest('hex');
       const size = this.#size;
-      if (await this.#target.has(digest, size)) await this.#discard();
+      if (size > this.#maxSize || (await this.#target.has(digest, size))) await this.#discard();
       else await this.#publish(digest);
       this.#state = 'committed';
       return { digest, size };
@@ -150,6 +157,7 @@ export class DiskBlobWriter implements BlobWriter {
     const file = this.#file;
     this.#file = undefined;
     this.#block = Buffer.alloc(0);
+    this.#filled = 0;
     if (file === undefined) return;
     const { files } = this.#target;
     await files.unlink(file.path).catch(() => {});
