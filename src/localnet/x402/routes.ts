@@ -104,7 +104,7 @@ export function facilitatorRoutes(app: App, facilitator: Facilitator): void {
       const { transaction } = await ledger.transfer(verdict.network.caip2, authorization);
       if (take('loseAnswers')) {
         reply.hijack();
-        request.raw.destroy();
+        request.raw.socket.destroy();
       }
       return {
         success: true,
