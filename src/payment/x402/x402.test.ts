@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Credits, winc } from '../../credits/credits.ts';
+import { createCredits } from '../../credits/ledger/index.ts';
+import { creditsMigrations } from '../../credits/migrations.ts';
+import { createX402Payments } from '../../credits/x402/index.ts';
+import { x402Migrations } from '../../credits/x402/migrations.ts';
+import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
+import { createHttpServer } from '../../kernel/http/server.ts';
+import { createLogger } from '../../kernel/log.ts';
+import { Metrics } from '../../kernel/metrics.ts';
+import { type FacilitatorForTest, signPayment, startFacilitator } from '../../localnet/x402/testing.ts';
+import { OracleUnavailable } from '../../pricing/pricing.ts';
+import { openSqliteFile } from '../../storage/sql/open.ts';
+import { createAuthenticator } from '../auth/request-wallet.ts';
+import { answerFailures } from '../route-failures.ts';
+import { createX402TopUps } from './index.ts';
+import { parseWanted } from './quantity.ts';
+
+const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+const payer = examplePayment.payer;
+
+interface Door {
+  readonly url: string;
+  readonly credits: Credits;
+  readonly facilitator: FacilitatorForTest;
+  readonly oracle: { down: boolean };
+  get(query: string, headers?: Record<string, string>): Promise<Response>;
+}
+
+async function openDoor(t: TestContext): Promise<Door> {
+  const facilitator = await startFacilitator(t);
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-door-'));
+  const sql = await openSqliteFile(join(folder, 'ledger.db'), [...creditsMigrations, ...x402Migrations]);
+  const credits = createCredits({ sql });
+  const oracle = { down: false };
+  const pricing = {
+    usdcFor: async (amount: bigint) => {
+      if (oracle.down) throw new OracleUnavailable('rates', 7);
+      return amount / 1_000_000n;
+    },
+    wincForUsdc: async (amount: bigint) => winc(amount * 1_000_000n),
+    quoteBytes: async (bytes: number) => ({
+      winc: winc(BigInt(bytes) * 10n + 500n),
+      networkWinc: winc(BigInt(bytes) * 10n),
+      surchargeWinc: winc(500n),
+      adjustments: [],
+    }),
+  };
+  const x402 = createX402Payments(
+    {
+      X402_FACILITATOR_URL: facilitator.facilitator.url,
+      X402_FACILITATOR_TOKEN: undefined,
+      X402_PAYMENT_ADDRESS: facilitator.payTo,
+      X402_NETWORKS: ['base-sepolia'],
+      X402_RPC_URLS: facilitator.facilitator.rpcUrls,
+      X402_PAYMENT_TIMEOUT_MS: 300_000,
+      X402_MINIMUM_PAYMENT_USDC: 1_000,
+      X402_PRICE_TOLERANCE: 0.05,
+      X402_SETTLEMENT_BUFFER_SECONDS: 6,
+      X402_VERIFY_TIMEOUT_MS: 5_000,
+      X402_SETTLE_TIMEOUT_MS: 5_000,
+    },
+    { sql, credits, pricing, log },
+  );
+  const door = createX402TopUps({ x402, credits, pricing, auth: createAuthenticator({ jwtSecret: 'test' }) });
+  const server = createHttpServer({
+    name: 'payment',
+    title: 'Payment',
+    host: '127.0.0.1',
+    port: 0,
+    portVariable: 'PAYMENT_PORT',
+    log,
+    metrics: new Metrics(),
+  });
+  server.mount(
+    (scope) => {
+      answerFailures(scope);
+      door.register(scope);
+    },
+    ['/v1'],
+  );
+  await server.listen();
+  await door.start();
+  t.after(async () => {
+    await door.stop();
+    await server.close();
+    await sql.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    url: server.url,
+    credits,
+    facilitator,
+    oracle,
+    get: (query, headers = {}) => fetch(`${server.url}/v1/x402/top-up?${query}`, { headers }),
+  };
+}
+
+const json = async (answer: Response): Promise<Record<string, unknown>> => {
+  const body: Record<string, unknown> = JSON.parse(await answer.text());
+  return body;
+};
+
+const decoded = (header: string | null): unknown =>
+  JSON.parse(Buffer.from(header ?? '', 'base64').toString());
+
+test('quantities are whole bytes or credits with up to twelve places', () => {
+  assert.deepEqual(parseWanted('bytes', '1024'), { kind: 'bytes', bytes: 1024 });
+  assert.deepEqual(parseWanted('credits', '1'), { kind: 'credits', winc: 1_000_000_000_000n });
+  assert.deepEqual(parseWanted('credits', '2.000000000001'), { kind: 'credits', winc: 2_000_000_000_001n });
+  for (const [type, qty] of [
+    ['bytes', '0'],
+    ['bytes', '1.5'],
+    ['bytes', '9007199254740993'],
+    ['bytes', '1e3'],
+    ['credits', '0.5'],
+    ['credits', '1.0000000000001'],
+    ['credits', '+1'],
+    ['credits', '0x10'],
+    ['credits', ''],
+    ['credits', '1'.repeat(13)],
+    ['winc', '1'],
+    [undefined, '1'],
+    ['bytes', undefined],
+  ] as const) {
+    assert.equal(parseWanted(type, qty), undefined, `${type} ${qty}`);
+  }
+});
+
+test('without a payment it asks for one, in both versions of the protocol', async (t) => {
+  const { get, url, facilitator } = await openDoor(t);
+  const answer = await get('type=credits&qty=1.5');
+  assert.equal(answer.status, 402);
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  const body = await json(answer);
+  assert.equal(body.scheme, 'exact');
+  assert.equal(body.network, 'base-sepolia');
+  assert.equal(body.maxAmountRequired, '1500000');
+  assert.equal(body.payTo, facilitator.payTo);
+  assert.equal(body.resource, `${url}/v1/x402/top-up?type=credits&qty=1.5`);
+  assert.equal(body.description, '1.5 storage credits');
+  assert.equal(body.error, 'X-PAYMENT header is required');
+  assert.ok(Array.isArray(body.accepts) && body.accepts.length === 1);
+  const header = decoded(answer.headers.get('payment-required'));
+  assert.ok(typeof header === 'object' && header !== null && 'x402Version' in header);
+  assert.equal(header.x402Version, 2);
+});
+
+test('bytes are priced without the charge per item, and never below the smallest payment', async (t) => {
+  const { get } = await openDoor(t);
+  assert.equal((await json(await get('type=bytes&qty=1000000000'))).maxAmountRequired, '10000');
+  assert.equal((await json(await get('type=bytes&qty=1'))).maxAmountRequired, '1000');
+});
+
+for (const version of [1, 2] as const) {
+  test(`a payment of version ${version} is settled and credited to the payer`, async (t) => {
+    const { get, credits, facilitator } = await openDoor(t);
+    await facilitator.mint(payer, 3_000_000n);
+    const { paymentPayload } = signPayment({ version, payTo: facilitator.payTo, value: 1_000_000n });
+    const headers = { [version === 1 ? 'x-payment' : 'payment-signature']: encodeHeader(paymentPayload) };
+    const answer = await get('type=credits&qty=1', headers);
+    assert.equal(answer.status, 200);
+    const body = await json(answer);
+    const network = version === 1 ? 'base-sepolia' : 'eip155:84532';
+    const settlement = decoded(answer.headers.get('x-payment-response'));
+    assert.ok(typeof settlement === 'object' && settlement !== null && 'transaction' in settlement);
+    assert.deepEqual(body, {
+      walletAddress: payer,
+      balance: '1000000000000',
+      creditedWinc: '1000000000000',
+      x402SettlementResponse: { transaction: settlement.transaction, network, payTo: facilitator.payTo },
+    });
+    assert.deepEqual(settlement, { success: true, transaction: settlement.transaction, network, payer });
+    assert.equal(answer.headers.get('payment-response'), answer.headers.get('x-payment-response'));
+    assert.match(answer.headers.get('access-control-expose-headers') ?? '', /payment-response/);
+    const again = await get('type=credits&qty=1', headers);
+    assert.equal(again.status, 200);
+    assert.deepEqual(await json(again), body);
+    assert.equal((await credits.balance(payer))?.winc, 1_000_000_000_000n);
+    assert.equal(await facilitator.balance(payer), '2000000');
+  });
+}
+
+test('a named wallet is credited instead of the payer', async (t) => {
+  const { get, credits, facilitator } = await openDoor(t);
+  await facilitator.mint(payer, 1_000_000n);
+  const { paymentPayload } = signPayment({ payTo: facilitator.payTo });
+  const address = `${'a'.repeat(42)}A`;
+  const answer = await get(`type=credits&qty=1&address=${address}`, {
+    'x-payment': encodeHeader(paymentPayload),
+  });
+  assert.equal((await json(answer)).walletAddress, address);
+  assert.equal((await credits.balance(address))?.winc, 1_000_000_000_000n);
+  assert.equal(await credits.balance(payer), undefined);
+});
+
+test('wrong requests and payments are refused with the words of the contract, and nothing moves', async (t) => {
+  const { get, credits, facilitator } = await openDoor(t);
+  await facilitator.mint(payer, 1_000_000n);
+  const good = signPayment({ payTo: facilitator.payTo });
+  const header = encodeHeader(good.paymentPayload);
+  for (const query of [
+    '',
+    'type=credits',
+    'qty=1',
+    'type=x&qty=1',
+    'type=bytes&qty=0',
+    'type=bytes&qty=1&qty=2',
+  ]) {
+    const answer = await get(query, { 'x-payment': header });
+    assert.equal(answer.status, 400, query);
+    assert.equal(await answer.text(), '"Invalid quantity parameter"');
+  }
+  const forbidden: Record<string, string>[] = [
+    { 'x-payment': 'not base64' },
+    { 'x-payment': encodeHeader({ x402Version: 1 }) },
+    {
+      'x-payment': encodeHeader(
+        signPayment({ payTo: facilitator.payTo, tamper: { validAfter: '1' } }).paymentPayload,
+      ),
+    },
+    { 'x-payment': header, 'x-signature': 'AAAA', 'x-nonce': 'n', 'x-public-key': 'AAAA' },
+  ];
+  for (const headers of forbidden) {
+    const answer = await get('type=credits&qty=1', headers);
+    assert.equal(answer.status, 403);
+    assert.equal(await answer.text(), '"Invalid signature or missing required headers"');
+  }
+  const low = signPayment({ payTo: facilitator.payTo, value: 10n });
+  const refused = await get('type=credits&qty=1', { 'x-payment': encodeHeader(low.paymentPayload) });
+  assert.equal(refused.status, 402);
+  assert.equal((await json(refused)).error, 'invalid_exact_evm_payload_authorization_value');
+  const poor = signPayment({ payTo: facilitator.payTo, value: 2_000_000n });
+  const unfunded = await get('type=credits&qty=1', { 'x-payment': encodeHeader(poor.paymentPayload) });
+  assert.equal(unfunded.status, 402);
+  assert.equal((await json(unfunded)).error, 'insufficient_funds');
+  assert.equal((await get('type=credits&qty=1&address=nobody', { 'x-payment': header })).status, 400);
+  assert.equal(await credits.balance(payer), undefined);
+  assert.equal(await facilitator.balance(payer), '1000000');
+});
+
+test('a settlement that fails is 503 and says so in the header; an oracle that is down is 503 too', async (t) => {
+  const { get, credits, facilitator, oracle } = await openDoor(t);
+  await facilitator.mint(payer, 1_000_000n);
+  await facilitator.call('POST', '/test/faults', { refuse: 1 });
+  const { paymentPayload } = signPayment({ payTo: facilitator.payTo });
+  const answer = await get('type=credits&qty=1', { 'x-payment': encodeHeader(paymentPayload) });
+  assert.equal(answer.status, 503);
+  assert.equal(await answer.text(), '"Payment settlement failed"');
+  const settlement = decoded(answer.headers.get('x-payment-response'));
+  assert.ok(typeof settlement === 'object' && settlement !== null && 'success' in settlement);
+  assert.equal(settlement.success, false);
+  assert.equal(await credits.balance(payer), undefined);
+  oracle.down = true;
+  const down = await get('type=credits&qty=1');
+  assert.equal(down.status, 503);
+  assert.equal(await down.text(), '"Fiat Oracle Unavailable"');
+  assert.equal(down.headers.get('retry-after'), '7');
+});
