@@ -3,21 +3,34 @@ import type { TransactionJson } from '../../../formats/arweave/transaction-json.
 import type { SqlExecutor } from '../../../storage/sql/sql.ts';
 
 export interface StoredTransaction {
-  readonly id: string;
+  /** JSON, as GET /tx/{id} answers it. */
   readonly header: string;
   /** null while pending. */
   readonly height: number | null;
+}
+
+export function readTransaction(sql: SqlExecutor, id: string): Promise<StoredTransaction | undefined> {
+  return sql.get('SELECT header, height FROM transactions WHERE id = ?', id);
+}
+
+export interface MinedIn {
+  /** null while pending. */
+  readonly height: number | null;
   readonly block_hash: string | null;
+}
+
+export function readMinedIn(sql: SqlExecutor, id: string): Promise<MinedIn | undefined> {
+  return sql.get('SELECT height, block_hash FROM transactions WHERE id = ?', id);
+}
+
+export interface WeavePlace {
   /** Weave offset of the last byte of data, counted from 1; null while pending and without data. */
   readonly weave_end: number | null;
   readonly data_size: number;
 }
 
-export function readTransaction(sql: SqlExecutor, id: string): Promise<StoredTransaction | undefined> {
-  return sql.get<StoredTransaction>(
-    'SELECT id, header, height, block_hash, weave_end, data_size FROM transactions WHERE id = ?',
-    id,
-  );
+export function readWeavePlace(sql: SqlExecutor, id: string): Promise<WeavePlace | undefined> {
+  return sql.get('SELECT weave_end, data_size FROM transactions WHERE id = ?', id);
 }
 
 /** What the weave calls its data: version 1 has a root too, though it is not in the header. */

@@ -4,7 +4,14 @@ import { decodeBase64url } from '../../../formats/base64url.ts';
 import type { App, Reply } from '../../../kernel/http/server.ts';
 import { readData } from '../chain/chunks.ts';
 import type { LocalNode } from '../chain/local-node.ts';
-import { parseHeader, pendingIds, readDataPlace, readTransaction } from '../chain/transactions.ts';
+import {
+  parseHeader,
+  pendingIds,
+  readDataPlace,
+  readMinedIn,
+  readTransaction,
+  readWeavePlace,
+} from '../chain/transactions.ts';
 import { badRequest, invalidAddress, invalidHash, NodeError, notFound, unknownRequest } from '../errors.ts';
 import { MAX_SERVED_DATA_BYTES } from '../rules.ts';
 import { addGet, param, requireId, sendJsonText, sendText } from './answers.ts';
@@ -36,9 +43,9 @@ export function transactionRoutes(app: App, node: LocalNode): void {
   });
 
   addGet(app, '/tx/:id/status', 'Where a transaction was mined', async (request, reply) => {
-    const transaction = await readTransaction(node.sql, requireId(param(request, 'id'), invalidAddress));
-    if (transaction === undefined) throw notFound();
-    const { height, block_hash } = transaction;
+    const mined = await readMinedIn(node.sql, requireId(param(request, 'id'), invalidAddress));
+    if (mined === undefined) throw notFound();
+    const { height, block_hash } = mined;
     if (height === null) return pending(reply);
     const status = {
       block_height: height,
@@ -50,9 +57,9 @@ export function transactionRoutes(app: App, node: LocalNode): void {
 
   addGet(app, '/tx/:id/offset', 'Where its data lies in the weave', async (request, reply) => {
     const id = requireId(param(request, 'id'), () => badRequest('invalid_address'));
-    const transaction = await readTransaction(node.sql, id);
-    if (transaction === undefined || transaction.weave_end === null) throw new NodeError(404, '');
-    return sendJsonText(reply, `{"offset":"${transaction.weave_end}","size":"${transaction.data_size}"}`);
+    const place = await readWeavePlace(node.sql, id);
+    if (place === undefined || place.weave_end === null) throw new NodeError(404, '');
+    return sendJsonText(reply, `{"offset":"${place.weave_end}","size":"${place.data_size}"}`);
   });
 
   addGet(app, '/tx/:id/:field', 'One field, or the data as base64url or as it is', async (request, reply) => {
