@@ -1,6 +1,7 @@
 /** Every environment variable of the program, grouped as people look for them. */
 import { arweave } from './variables/arweave.ts';
 import { card } from './variables/card.ts';
+import { gateway } from './variables/gateway.ts';
 import { general, ports } from './variables/general.ts';
 import { pricing } from './variables/pricing.ts';
 import { upload } from './variables/upload.ts';
@@ -14,6 +15,7 @@ export const groups = {
   'Card payments': card,
   x402: x402,
   Upload: upload,
+  Gateway: gateway,
 };
 
 export const variables = {
@@ -24,4 +26,5 @@ export const variables = {
   ...card,
   ...x402,
   ...upload,
+  ...gateway,
 };

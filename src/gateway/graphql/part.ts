@@ -1,0 +1,142 @@
+/** `POST /graphql`, `GET /graphql`, and the page to try it. */
+import { Type } from 'typebox';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { CreatePart } from '../context.ts';
+import { badRequest, type GraphqlAnswer, type GraphqlRequest, GraphqlService } from './execute.ts';
+import { graphqlPage, graphqlPagePolicy } from './page.ts';
+
+const maxBodyBytes = 1024 * 1024;
+/** Operations in one request at most. */
+const maxBatch = 10;
+
+const Body = Type.Object({
+  query: Type.String(),
+  variables: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  operationName: Type.Optional(Type.String()),
+});
+
+export const createGraphqlPart: CreatePart = (context) => {
+  const service = new GraphqlService(context.index, context.log);
+  const requests = context.metrics.plainCounter('graphql_requests_total', 'GraphQL operations');
+
+  async function answerAll(body: unknown, request: Request): Promise<GraphqlAnswer> {
+    const gone = new AbortController();
+    const leave = () => gone.abort(new Error('the client left'));
+    request.raw.socket.once('close', leave);
+    try {
+      if (!Array.isArray(body)) return await answerOne(body, gone.signal);
+      if (body.length === 0 || body.length > maxBatch) {
+        return badRequest(`A batch has 1 to ${maxBatch} operations`);
+      }
+      const answers: string[] = [];
+      for (const operation of body) answers.push((await answerOne(operation, gone.signal)).body);
+      return { status: 200, body: `[${answers.join(',')}]` };
+    } finally {
+      request.raw.socket.off('close', leave);
+    }
+  }
+
+  async function answerOne(body: unknown, gone: AbortSignal): Promise<GraphqlAnswer> {
+    requests.add();
+    const operation = parseOperation(body);
+    return typeof operation === 'string' ? badRequest(operation) : service.answer(operation, gone);
+  }
+
+  return {
+    name: 'graphql',
+    routes(app) {
+      app.register(async (scope: App) => {
+        scope.setErrorHandler((error, _request, reply) => {
+          const status =
+            error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
+              ? error.statusCode
+              : 500;
+          if (status >= 500) throw error;
+          const message = error instanceof Error ? error.message : 'Bad Request';
+          return send(reply, { ...badRequest(message), status }, 'no-store');
+        });
+        scope.post(
+          '/graphql',
+          {
+            bodyLimit: maxBodyBytes,
+            schema: { summary: 'Query transactions and blocks', tags: ['graphql'], body: Body },
+            // Refusals have GraphQL's own shape, so the handler checks the body.
+            validatorCompiler: () => () => true,
+          },
+          async (request, reply) => send(reply, await answerAll(request.body, request), 'no-store'),
+        );
+        scope.get(
+          '/graphql',
+          { schema: { summary: 'Query by URL, or a page to try queries', tags: ['graphql'] } },
+          async (request, reply) => {
+            const query = queryParameters(request.query);
+            if (query === undefined) {
+              if (!/\btext\/html\b/.test(request.headers.accept ?? '')) {
+                return send(reply, badRequest('Must provide query string.'), 'no-store');
+              }
+              return reply
+                .header('content-type', 'text/html; charset=utf-8')
+                .header('content-security-policy', graphqlPagePolicy)
+                .header('cache-control', 'public, max-age=3600')
+                .send(graphqlPage);
+            }
+            return send(reply, await answerAll(query, request), 'public, max-age=30');
+          },
+        );
+        const wrongVerb = (_request: Request, reply: Reply) =>
+          send(
+            reply.header('allow', 'GET, POST'),
+            { ...badRequest('Use GET or POST'), status: 405 },
+            'no-store',
+          );
+        scope.route({
+          method: ['PUT', 'PATCH', 'DELETE'],
+          url: '/graphql',
+          schema: { hide: true },
+          handler: wrongVerb,
+        });
+      });
+    },
+  };
+};
+
+function send(reply: Reply, answer: GraphqlAnswer, cacheControl: string): Reply {
+  return reply
+    .code(answer.status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('cache-control', answer.status === 200 ? cacheControl : 'no-store')
+    .send(answer.body);
+}
+
+/** The operation, or what is wrong with the request. */
+function parseOperation(body: unknown): GraphqlRequest | string {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'Body must be a JSON object';
+  const { query, variables, operationName } = {
+    query: undefined,
+    variables: undefined,
+    operationName: undefined,
+    ...body,
+  };
+  if (typeof query !== 'string' || query === '') return 'Must provide query string.';
+  if (!isObjectOrNothing(variables)) return 'Variables must be an object';
+  if (typeof operationName !== 'string' && operationName !== undefined && operationName !== null) {
+    return 'Operation name must be a string';
+  }
+  return { query, variables: variables ?? undefined, operationName: operationName ?? undefined };
+}
+
+function isObjectOrNothing(value: unknown): value is Record<string, unknown> | null | undefined {
+  return value === undefined || (typeof value === 'object' && !Array.isArray(value));
+}
+
+/** The query of a URL as a body would have it; undefined when there is none. */
+function queryParameters(query: unknown): unknown {
+  if (typeof query !== 'object' || query === null || !('query' in query)) return undefined;
+  const { variables, ...rest } = { variables: undefined, ...query };
+  if (typeof variables !== 'string') return rest;
+  try {
+    return { ...rest, variables: JSON.parse(variables) };
+  } catch {
+    return { ...rest, variables: variables };
+  }
+}

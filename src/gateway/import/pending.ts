@@ -1,0 +1,34 @@
+/**
+ * Transactions that are known before they are mined: posted through this gateway, or seen in a node's mempool.
+ * They are indexed without a height and upgraded when their block comes.
+ */
+import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts';
+import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
+import { FormatError } from '../../formats/format-error.ts';
+import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import { headerOf } from './chain-header.ts';
+
+/** Indexes a transaction from its JSON; false when it is not one or not rightly signed. */
+export async function indexPending(index: SqlGatewayIndex, json: unknown): Promise<boolean> {
+  let transaction: ReturnType<typeof parseTransactionJson>;
+  try {
+    transaction = parseTransactionJson(json);
+  } catch (error) {
+    if (error instanceof FormatError) return false;
+    throw error;
+  }
+  if (!(await verifyTransactionAsync(transaction))) return false;
+  const header = headerOf(transaction);
+  if (header === undefined) return false;
+  const entry = {
+    header,
+    mined: undefined,
+    placed: undefined,
+    bundle: undefined,
+    hash: undefined,
+    verified: false,
+  };
+  const prepared = await index.writer.prepare([entry]);
+  await index.sql.transaction((tx) => index.writer.put(tx, prepared));
+  return true;
+}

@@ -1,0 +1,58 @@
+/** How chain reads answer: in a node's words, with how long a cache may keep them. */
+import { isTxId } from '../../formats/base64url.ts';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { NodeAnswer } from '../chain/nodes.ts';
+import { nodeError } from '../errors.ts';
+
+/** Registers GET and HEAD. */
+export function addGet(
+  app: App,
+  url: string,
+  summary: string,
+  handler: (request: Request, reply: Reply) => Promise<Reply>,
+): void {
+  app.get(url, { schema: { summary, tags: ['chain'] } }, handler);
+  app.head(url, { schema: { hide: true } }, handler);
+}
+
+export function param(request: Request, name: string): string {
+  const { params } = request;
+  const value: unknown =
+    typeof params === 'object' && params !== null ? Reflect.get(params, name) : undefined;
+  return typeof value === 'string' ? value : '';
+}
+
+export function requireId(text: string, words: unknown): string {
+  if (!isTxId(text)) throw nodeError(400, words);
+  return text;
+}
+
+/** Digits that are a safe integer, without signs, exponents or needless zeros beyond the first digit. */
+export function parseDigits(text: string): number | undefined {
+  if (!/^[0-9]{1,16}$/.test(text)) return undefined;
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+export function cacheFor(reply: Reply, seconds: number): Reply {
+  return reply.header('cache-control', `public, max-age=${seconds}`);
+}
+
+export function cacheForever(reply: Reply): Reply {
+  return reply.header('cache-control', 'public, max-age=31536000, immutable');
+}
+
+/** Passes a node's answer on: status, type and body as they came. */
+export function relay(reply: Reply, answer: NodeAnswer, seconds: number): Reply {
+  if (answer.status === 200) cacheFor(reply, seconds);
+  else reply.header('cache-control', 'no-store');
+  const type = answer.contentType === '' ? 'text/plain; charset=utf-8' : answer.contentType;
+  return reply.code(answer.status).header('content-type', type).send(answer.body);
+}
+
+export const pendingAnswer = (reply: Reply): Reply =>
+  reply
+    .code(202)
+    .header('cache-control', 'no-store')
+    .header('content-type', 'text/plain; charset=utf-8')
+    .send('Pending');

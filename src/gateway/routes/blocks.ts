@@ -1,0 +1,57 @@
+/** `/block/…` and `/current_block`: from the index where the block is imported, else from nodes. */
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { GatewayContext } from '../context.ts';
+import { nodeError, UpstreamError } from '../errors.ts';
+import { sendJsonText } from '../text-errors.ts';
+import { addGet, cacheFor, cacheForever, param, parseDigits, relay } from './answers.ts';
+
+export function blockRoutes(app: App, { index, nodes }: GatewayContext): void {
+  async function current(_request: Request, reply: Reply): Promise<Reply> {
+    const local = async () => {
+      const json = index.height < 0 ? undefined : await index.blockJson(index.height);
+      return json === undefined ? undefined : sendJsonText(cacheFor(reply, 30), json);
+    };
+    // What is imported answers when it is as new as what the nodes say.
+    if (index.height >= nodes.height) {
+      const answered = await local();
+      if (answered !== undefined) return answered;
+    }
+    try {
+      return relay(reply, await nodes.get('/block/current'), 30);
+    } catch (error) {
+      const answered = error instanceof UpstreamError ? await local() : undefined;
+      if (answered === undefined) throw error;
+      return answered;
+    }
+  }
+  addGet(app, '/block/current', 'The newest block', current);
+  addGet(app, '/current_block', 'The newest block', current);
+
+  addGet(app, '/block/height/:height', 'A block by height', async (request, reply) => {
+    const text = param(request, 'height');
+    if (!/^[0-9]+$/.test(text)) throw nodeError(400, 'Invalid height.');
+    const height = parseDigits(text);
+    if (height === undefined) throw nodeError(404, 'Block not found.');
+    const json = await index.blockJson(height);
+    if (json !== undefined) {
+      return sendJsonText(height <= index.stableHeight ? cacheForever(reply) : cacheFor(reply, 30), json);
+    }
+    return relay(reply, await nodes.get(`/block/height/${height}`), 30);
+  });
+
+  addGet(app, '/block/hash/:hash', 'A block by its independent hash', async (request, reply) => {
+    const hash = param(request, 'hash');
+    if (!/^[A-Za-z0-9_-]{64}$/.test(hash) && !/^[A-Za-z0-9_-]{43}$/.test(hash)) {
+      throw nodeError(400, 'Invalid hash.');
+    }
+    const block = await index.blockById(hash);
+    const json = block === undefined ? undefined : await index.blockJson(block.height);
+    if (block !== undefined && json !== undefined) {
+      return sendJsonText(
+        block.height <= index.stableHeight ? cacheForever(reply) : cacheFor(reply, 30),
+        json,
+      );
+    }
+    return relay(reply, await nodes.get(`/block/hash/${hash}`), 30);
+  });
+}

@@ -1,0 +1,16 @@
+/** The chain reads of interface §4.4 and the node routes that published clients call besides. */
+import type { CreatePart } from '../context.ts';
+import { blockRoutes } from './blocks.ts';
+import { nodeInfoRoutes } from './node-info.ts';
+import { postRoutes } from './post.ts';
+import { transactionRoutes } from './transactions.ts';
+
+export const createChainReads: CreatePart = (context) => ({
+  name: 'chain',
+  routes(app) {
+    nodeInfoRoutes(app, context);
+    blockRoutes(app, context);
+    transactionRoutes(app, context);
+    postRoutes(app, context);
+  },
+});

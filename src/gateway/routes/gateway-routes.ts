@@ -1,0 +1,107 @@
+/** `GET /`, `/gw/info`, `/gw/healthcheck`, `/gw/peers`, `/gw/__gateway_metrics`, each also under the aliases. */
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { mount } from '../../kernel/http/server.ts';
+import type { GatewayContext, GatewayPart } from '../context.ts';
+import type { Filter } from '../filters/filter.ts';
+
+export interface GatewayRoutesOptions {
+  readonly filters: { readonly unbundle: Filter; readonly index: Filter };
+  readonly release: string;
+  /** All parts, asked for health reasons; filled by the time a request comes. */
+  readonly parts: readonly GatewayPart[];
+}
+
+const startedAt = process.uptime();
+
+export function createGatewayRoutes(context: GatewayContext, options: GatewayRoutesOptions): GatewayPart {
+  const { config, nodes, metrics } = context;
+
+  function info(): Record<string, unknown> {
+    return {
+      wallet: config.GATEWAY_WALLET,
+      processId: config.GATEWAY_PROCESS_ID,
+      ans104UnbundleFilter: options.filters.unbundle,
+      ans104IndexFilter: options.filters.index,
+      supportedManifestVersions: ['0.1.0', '0.2.0'],
+      release: options.release,
+      ...context.info,
+    };
+  }
+
+  async function reasons(): Promise<string[]> {
+    const found: string[] = [];
+    for (const part of options.parts) found.push(...((await part.reasons?.()) ?? []));
+    if (nodes.status.length > 0 && !nodes.status.some((node) => node.healthy)) found.push('No node answers.');
+    return found;
+  }
+
+  async function healthcheck(request: Request, reply: Reply): Promise<Reply> {
+    const found = await reasons();
+    const strict = config.HEALTHCHECK_STRICT || queryOf(request, 'strict') === 'true';
+    return reply
+      .code(strict && found.length > 0 ? 503 : 200)
+      .header('cache-control', 'no-store')
+      .send({
+        status: found.length === 0 ? 'ok' : 'unhealthy',
+        uptime: process.uptime() - startedAt,
+        date: new Date().toISOString(),
+        reasons: found,
+      });
+  }
+
+  function peers(): object {
+    const arweaveNodes: Record<string, object> = {};
+    for (const { url, blocks, height, lastSeen } of nodes.status) {
+      arweaveNodes[hostAndPort(url)] = { url, blocks, height, lastSeen };
+    }
+    return { gateways: context.peers(), arweaveNodes };
+  }
+
+  return {
+    name: 'gateway',
+    async routes(app) {
+      const root = async (request: Request, reply: Reply): Promise<unknown> =>
+        context.apex === undefined
+          ? reply.header('cache-control', 'public, max-age=30').send(info())
+          : context.apex(request, reply);
+      app.get('/', { schema: { summary: 'Gateway info, or the apex content', tags: ['gateway'] } }, root);
+      app.head('/', { schema: { hide: true } }, root);
+
+      mount(
+        app,
+        (scope: App) => {
+          const schema = (summary: string) => ({ schema: { summary, tags: ['gateway'] } });
+          scope.get('/healthcheck', schema('Health, with reasons'), healthcheck);
+          scope.get('/info', schema('What this gateway is'), async (_request, reply) =>
+            reply.header('cache-control', 'public, max-age=30').send(info()),
+          );
+          scope.get('/peers', schema('Gateways and nodes that this one asks'), async (_request, reply) =>
+            reply.header('cache-control', 'public, max-age=30').send(peers()),
+          );
+          scope.get('/__gateway_metrics', schema('Metrics for Prometheus'), async (_request, reply) =>
+            reply
+              .header('content-type', metrics.contentType)
+              .header('cache-control', 'no-store')
+              .send(await metrics.text()),
+          );
+        },
+        gatewayPrefixes(config.GW_ALIAS_PREFIXES),
+      );
+    },
+  };
+}
+
+/** `/gw` and its aliases, for every part that has routes there. */
+export function gatewayPrefixes(aliases: readonly string[]): string[] {
+  return ['/gw', ...aliases.map((alias) => `/${alias.replace(/^\/+|\/+$/g, '')}`)];
+}
+
+function queryOf(request: Request, name: string): unknown {
+  const { query } = request;
+  return typeof query === 'object' && query !== null ? Reflect.get(query, name) : undefined;
+}
+
+function hostAndPort(url: string): string {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
+}

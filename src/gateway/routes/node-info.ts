@@ -1,0 +1,77 @@
+/**
+ * `/info`, `/height`, `/peers`, `/tx_anchor`, `/price/…`, `/wallet/…`: what only a node knows for certain. When no
+ * node can be asked, what the index knows answers for height and anchor.
+ */
+import { isArweaveAddress } from '../../formats/base64url.ts';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { NodeAnswer } from '../chain/nodes.ts';
+import type { GatewayContext } from '../context.ts';
+import { nodeError, UpstreamError } from '../errors.ts';
+import { sendText } from '../text-errors.ts';
+import { addGet, cacheFor, param, relay } from './answers.ts';
+
+/** Anchors are the sixth newest block. */
+const anchorDepth = 5;
+
+export function nodeInfoRoutes(app: App, { index, nodes }: GatewayContext): void {
+  /** The node's answer, or where no node answers, what `fallback` says. */
+  async function ask(
+    path: string,
+    fallback: () => Promise<string | undefined>,
+  ): Promise<NodeAnswer | string> {
+    try {
+      return await nodes.get(path, { retryOn: [] });
+    } catch (error) {
+      const text = error instanceof UpstreamError ? await fallback() : undefined;
+      if (text === undefined) throw error;
+      return text;
+    }
+  }
+  const send = (reply: Reply, answer: NodeAnswer | string, seconds: number): Reply =>
+    typeof answer === 'string' ? sendText(cacheFor(reply, seconds), answer) : relay(reply, answer, seconds);
+
+  addGet(app, '/info', 'About the node and its chain', async (_request, reply) =>
+    relay(reply, await nodes.get('/info', { retryOn: [] }), 30),
+  );
+
+  addGet(app, '/height', 'Height of the newest block', async (_request, reply) => {
+    if (index.height >= 0 && index.height >= nodes.height) {
+      return sendText(cacheFor(reply, 20), String(index.height));
+    }
+    return send(reply, await ask('/height', async () => known(index.height)), 20);
+  });
+
+  addGet(app, '/peers', 'Addresses of nodes', async (_request, reply) =>
+    relay(reply, await nodes.get('/peers', { retryOn: [] }), 30),
+  );
+
+  addGet(app, '/tx_anchor', 'The anchor for a new transaction', async (_request, reply) => {
+    const fallback = async () => (await index.blockAt(Math.max(0, index.height - anchorDepth)))?.id;
+    return send(reply, await ask('/tx_anchor', fallback), 30);
+  });
+
+  async function price(request: Request, reply: Reply): Promise<Reply> {
+    const size = param(request, 'size');
+    if (!/^[0-9]{1,20}$/.test(size)) throw nodeError(400, { error: 'size_must_be_an_integer' });
+    const target = param(request, 'target');
+    if (target === '') return relay(reply, await nodes.get(`/price/${size}`, { retryOn: [] }), 30);
+    if (target !== 'target' && !isArweaveAddress(target)) throw nodeError(400, 'Invalid address.');
+    // The bare word stands for a wallet that the chain has not seen.
+    const address = target === 'target' ? 'A'.repeat(43) : target;
+    return relay(reply, await nodes.get(`/price/${size}/${address}`, { retryOn: [] }), 30);
+  }
+  addGet(app, '/price/:size', 'Winston to store so many bytes', price);
+  addGet(app, '/price/:size/:target', 'Winston to store bytes and pay a wallet', price);
+
+  for (const field of ['balance', 'last_tx']) {
+    addGet(app, `/wallet/:address/${field}`, `A wallet's ${field}`, async (request, reply) => {
+      const address = param(request, 'address');
+      if (!isArweaveAddress(address)) throw nodeError(400, 'Invalid address.');
+      return relay(reply, await nodes.get(`/wallet/${address}/${field}`, { retryOn: [] }), 30);
+    });
+  }
+}
+
+function known(height: number): string | undefined {
+  return height < 0 ? undefined : String(height);
+}

@@ -1,0 +1,65 @@
+/**
+ * `POST /tx` and `POST /chunk`, passed on to a node. A transaction that the node took is indexed as pending at
+ * once, so that GraphQL shows it before it is mined.
+ */
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { GatewayContext } from '../context.ts';
+import { nodeError } from '../errors.ts';
+import { indexPending } from '../import/pending.ts';
+import { relay } from './answers.ts';
+
+/** 10 MiB of inline data in base64url and the header. */
+const maxTxBytes = 14 * 1024 * 1024;
+const maxChunkBytes = 750_000;
+
+export function postRoutes(app: App, { index, nodes, log }: GatewayContext): void {
+  app.register(async (scope: App) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    scope.setErrorHandler((error, _request, reply) => {
+      if (error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+        return reply.code(413).header('content-type', 'text/plain; charset=utf-8').send('Payload too large');
+      }
+      throw error;
+    });
+
+    scope.post(
+      '/tx',
+      { bodyLimit: maxTxBytes, schema: { summary: 'Post a transaction', tags: ['chain'] } },
+      async (request, reply) => {
+        const body = bodyOf(request);
+        const json = parseJson(body);
+        if (json === undefined) throw nodeError(400, 'Invalid JSON.');
+        const answer = await nodes.post('/tx', body, 'application/json');
+        if (answer.status === 200 || answer.status === 208) {
+          await indexPending(index, json).catch((error: unknown) => {
+            log.warn({ err: error }, 'a posted transaction could not be indexed');
+          });
+        }
+        return relay(reply, answer, 0);
+      },
+    );
+
+    scope.post(
+      '/chunk',
+      { bodyLimit: maxChunkBytes, schema: { summary: 'Post a chunk', tags: ['chain'] } },
+      async (request: Request, reply: Reply) => {
+        const answer = await nodes.post('/chunk', bodyOf(request), 'application/json');
+        // 303 is "taken for now" to a node; published clients count only 200.
+        return relay(reply, answer.status === 303 ? { ...answer, status: 200 } : answer, 0);
+      },
+    );
+  });
+}
+
+function bodyOf(request: Request): Buffer {
+  return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * `/tx/{id}` and below. Mined transactions and data items are answered from the index; what it does not have is
+ * asked of nodes, so that "not found" is said only when nobody has it.
+ */
+import type { App, Reply } from '../../kernel/http/server.ts';
+import type { GatewayContext } from '../context.ts';
+import { nodeError, UpstreamError } from '../errors.ts';
+import type { ChainTransaction, Located } from '../index/gateway-index.ts';
+import { sendJsonText, sendText } from '../text-errors.ts';
+import { addGet, cacheFor, cacheForever, param, pendingAnswer, relay, requireId } from './answers.ts';
+
+export function transactionRoutes(app: App, context: GatewayContext): void {
+  const { index, nodes } = context;
+
+  addGet(app, '/tx/pending', 'Ids of pending transactions', async (_request, reply) =>
+    relay(reply, await nodes.get('/tx/pending', { retryOn: [] }), 5),
+  );
+
+  addGet(app, '/tx/:id', 'A transaction or data item', async (request, reply) => {
+    const id = requireId(param(request, 'id'), 'Invalid hash.');
+    const located = await index.locate(id);
+    const json = located && (await recordJson(context, located));
+    if (located !== undefined && json !== undefined) {
+      return sendJsonText(located.stable ? cacheForever(reply) : cacheFor(reply, 30), JSON.stringify(json));
+    }
+    return relayOr(reply, `/tx/${id}`, located);
+  });
+
+  addGet(app, '/unconfirmed_tx/:id', 'A transaction, mined or pending', async (request, reply) => {
+    const id = requireId(param(request, 'id'), 'Invalid hash.');
+    return relay(reply, await nodes.get(`/unconfirmed_tx/${id}`), 20);
+  });
+
+  addGet(app, '/tx/:id/status', 'Where a transaction was mined', async (request, reply) => {
+    const id = requireId(param(request, 'id'), 'Invalid address.');
+    const found = await index.statusInBlock(id);
+    if (found !== undefined) {
+      const status = {
+        block_height: found.height,
+        block_indep_hash: found.blockId,
+        number_of_confirmations: Math.max(index.height, found.height) - found.height + 1,
+      };
+      return sendJsonText(cacheFor(reply, 30), JSON.stringify(status));
+    }
+    return relayOr(reply, `/tx/${id}/status`, await index.locate(id));
+  });
+
+  addGet(app, '/tx/:id/offset', 'Where its data lies in the weave', async (request, reply) => {
+    const id = requireId(param(request, 'id'), { error: 'invalid_address' });
+    const located = await index.locate(id);
+    if (located?.kind === 'transaction' && located.stable && located.rootEndOffset !== undefined) {
+      const offset = { offset: String(located.rootEndOffset), size: String(located.size) };
+      return sendJsonText(cacheForever(reply), JSON.stringify(offset));
+    }
+    return relay(reply, await nodes.get(`/tx/${id}/offset`), 30);
+  });
+
+  addGet(app, '/tx/:id/:field', 'One field of a transaction', async (request, reply) => {
+    const id = requireId(param(request, 'id'), 'Invalid hash.');
+    const field = param(request, 'field');
+    if (!/^[a-z_]{1,20}(\.[a-z0-9]{1,10})?$/.test(field)) throw nodeError(400, { error: 'invalid_field' });
+    const located = await index.locate(id);
+    const json =
+      field.startsWith('data.') || field === 'data'
+        ? undefined
+        : located && (await recordJson(context, located));
+    if (located === undefined || json === undefined) return relayOr(reply, `/tx/${id}/${field}`, located);
+    const value = Object.hasOwn(json, field) ? json[field] : undefined;
+    if (value === undefined) throw nodeError(400, { error: 'invalid_field' });
+    if (located.stable) cacheForever(reply);
+    else cacheFor(reply, 30);
+    return typeof value === 'object'
+      ? sendJsonText(reply, JSON.stringify(value))
+      : sendText(reply, String(value));
+  });
+
+  /** What nodes say; while none answers, a record that we know of is pending. */
+  async function relayOr(reply: Reply, path: string, located: Located | undefined): Promise<Reply> {
+    const isOurs = located !== undefined && located.height === undefined;
+    try {
+      const answer = await nodes.get(path);
+      // Data items and what was just posted here are not the node's to deny.
+      if (answer.status === 404 && isOurs) return pendingAnswer(reply);
+      return relay(reply, answer, 30);
+    } catch (error) {
+      if (error instanceof UpstreamError && isOurs) return pendingAnswer(reply);
+      throw error;
+    }
+  }
+}
+
+/** The record as a node's transaction JSON; undefined where the index cannot give it whole. */
+export async function recordJson(
+  { index }: GatewayContext,
+  located: Located,
+): Promise<Record<string, unknown> | undefined> {
+  if (located.height === undefined && located.kind === 'transaction') return undefined;
+  if (located.kind === 'transaction') {
+    const header: ChainTransaction | undefined = await index.chainTransaction(located.id);
+    // The data of version 1 is a part of its JSON, which only a node has.
+    if (header === undefined || (header.format === 1 && located.size > 0)) return undefined;
+    return { ...header, data: '', data_tree: [] };
+  }
+  const proof = await index.proof(located.id);
+  if (proof === undefined) return undefined;
+  return {
+    format: 1,
+    id: located.id,
+    last_tx: located.anchor,
+    owner: proof.owner,
+    tags: located.tags.map(({ name, value }) => ({
+      name: Buffer.from(name).toString('base64url'),
+      value: Buffer.from(value).toString('base64url'),
+    })),
+    target: located.target,
+    quantity: '0',
+    data: '',
+    data_size: String(located.size),
+    data_tree: [],
+    data_root: '',
+    reward: '0',
+    signature: proof.signature,
+    owner_address: located.ownerAddress,
+    signature_type: located.signatureType,
+    ...(located.placement !== undefined && {
+      parent_id: located.placement.parent,
+      root_transaction_id: located.placement.root,
+    }),
+    ...(located.contentType !== undefined && { content_type: located.contentType }),
+  };
+}

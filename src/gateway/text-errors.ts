@@ -1,0 +1,41 @@
+/** Errors of the gateway's reading routes: the words as plain text, as nodes and gateways send them. */
+
+import { HttpError } from '../kernel/errors.ts';
+import { createErrorMapper } from '../kernel/http/error-mapper.ts';
+import type { App, Reply } from '../kernel/http/server.ts';
+
+const mapOther = createErrorMapper((_status, message) => message);
+
+export function answerErrorsAsText(app: App): void {
+  app.setErrorHandler((error, request, reply) => {
+    if (error instanceof HttpError && typeof error.body === 'string') {
+      if (error.status >= 500 && error.cause !== undefined) {
+        request.log.warn({ err: error, status: error.status }, 'request refused');
+      }
+      sendTextError(reply, error, error.body);
+      return;
+    }
+    reply.header('cache-control', 'no-store');
+    mapOther(error, request, reply);
+  });
+}
+
+export function sendTextError(reply: Reply, error: HttpError, text: string): void {
+  if (error.retryAfter !== undefined) reply.header('retry-after', String(Math.ceil(error.retryAfter)));
+  reply
+    .code(error.status)
+    .header('cache-control', 'no-store')
+    .headers({ ...error.headers })
+    .header('content-type', 'text/plain; charset=utf-8')
+    .send(text);
+}
+
+/** Text without quotes or newline, as a node answers (interface §4.4). */
+export function sendText(reply: Reply, text: string): Reply {
+  return reply.header('content-type', 'text/plain; charset=utf-8').send(text);
+}
+
+/** JSON that is text already, passed on as it is. */
+export function sendJsonText(reply: Reply, json: string | Buffer): Reply {
+  return reply.header('content-type', 'application/json; charset=utf-8').send(json);
+}
