@@ -25,8 +25,8 @@ export interface ReserveName {
 export type CostIntent =
   | 'buy-name'
   | 'extend-lease'
-  | 'increase-undername-limit'
   | 'upgrade-name'
+  | 'increase-undername-limit'
   | 'primary-name-request';
 
 export interface GetTokenCost {
@@ -59,8 +59,8 @@ export const arnsInstructions = {
       intent: choice(
         'buy-name',
         'extend-lease',
-        'increase-undername-limit',
         'upgrade-name',
+        'increase-undername-limit',
         'primary-name-request',
       ),
       name: string,
