@@ -1,0 +1,64 @@
+/** The ledger's own key at work: airdrops, first funds of the service, upkeep of the registry. */
+
+import { encodeBase58 } from '../../formats/base58.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { compileMessage, type Instruction } from '../../formats/solana/message.ts';
+import { lamportsPerSol, type NamePrograms } from '../../formats/solana/programs.ts';
+import { memo, transferLamports } from '../../formats/solana/system.ts';
+import { associatedTokenAddress, createAssociatedTokenAccount, mintTo } from '../../formats/solana/token.ts';
+import { serializeTransaction } from '../../formats/solana/transaction.ts';
+import { signEd25519 } from '../../wallets/solana/ed25519.ts';
+import type { Keypair } from './genesis.ts';
+import type { Ledger } from './ledger.ts';
+
+/** What a service key is given when the ledger first hears of it: enough for a long time of selling names. */
+const serviceSol = 10_000n * lamportsPerSol;
+const serviceTokens = 1_000_000_000n * 1_000_000n;
+
+export class Faucet {
+  readonly #ledger: Ledger;
+  readonly #key: Keypair;
+  readonly #programs: NamePrograms;
+  #count = 0;
+
+  constructor(ledger: Ledger, key: Keypair, programs: NamePrograms) {
+    this.#ledger = ledger;
+    this.#key = key;
+    this.#programs = programs;
+  }
+
+  get address(): SolanaAddress {
+    return this.#key.address;
+  }
+
+  /** Signs and submits; answers the signature once it is durable. */
+  async send(instructions: readonly Instruction[]): Promise<string> {
+    const { slots } = this.#ledger;
+    // Two equal transactions in one block would be the same one: a count tells them apart.
+    this.#count += 1;
+    const messageBytes = compileMessage({
+      feePayer: this.#key.address,
+      blockhash: slots.blockhash(slots.now().slot),
+      instructions: [...instructions, memo(`faucet ${this.#count}`)],
+    });
+    const signature = signEd25519(this.#key.privateKey, messageBytes);
+    await this.#ledger.submit(serializeTransaction([signature], messageBytes), true);
+    return encodeBase58(signature);
+  }
+
+  airdrop(to: SolanaAddress, lamports: bigint): Promise<string> {
+    return this.send([transferLamports(this.#key.address, to, lamports)]);
+  }
+
+  /** Gives a service key its first lamports and tokens; does nothing for one that has them. */
+  async fund(address: SolanaAddress): Promise<void> {
+    const { mint } = this.#programs;
+    const tokens = associatedTokenAddress(address, mint);
+    if (this.#ledger.accounts.has(tokens)) return;
+    await this.send([
+      transferLamports(this.#key.address, address, serviceSol),
+      createAssociatedTokenAccount(this.#key.address, address, mint),
+      mintTo(mint, tokens, this.#key.address, serviceTokens),
+    ]);
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * The first block: the programs, the name token with its treasury, the empty registry at demand factor one, the
+ * reserved name `www`, and a faucet that owns every lamport and may mint the token. Everything after it is a
+ * transaction.
+ */
+import { createHash } from 'node:crypto';
+import {
+  arnsAddresses,
+  arnsConfig,
+  demandFactor,
+  nameRegistry,
+  reservedName,
+  schemaVersion,
+} from '../../formats/solana/accounts-arns.ts';
+import { type SolanaAddress, toSolanaAddress } from '../../formats/solana/address.ts';
+import {
+  auctionSeconds,
+  genesisDemandFactor,
+  gracePeriodSeconds,
+  maxLeaseYears,
+  scale,
+} from '../../formats/solana/name-prices.ts';
+import {
+  bpfLoader,
+  lamportsPerSol,
+  type NamePrograms,
+  nativeLoader,
+  rentExemptMinimum,
+  systemProgram,
+  tokenProgram,
+} from '../../formats/solana/programs.ts';
+import { associatedTokenAddress, encodeMint, encodeTokenAccount } from '../../formats/solana/token.ts';
+import { ed25519PrivateKey, ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
+import type { Account } from './accounts.ts';
+import { programTable } from './programs/index.ts';
+
+export interface GenesisSettings {
+  readonly programs: NamePrograms;
+  /** Names the registry can hold. */
+  readonly registryCapacity: number;
+  /** In millionths. */
+  readonly demandFactor: number;
+}
+
+export const defaultRegistryCapacity = 5_000;
+const faucetSol = 500_000_000n;
+const tokenDecimals = 6;
+const never = 2n ** 63n - 1n;
+
+export interface Keypair {
+  readonly address: SolanaAddress;
+  readonly privateKey: ReturnType<typeof ed25519PrivateKey>;
+}
+
+export function keypairOf(seed: Uint8Array): Keypair {
+  const privateKey = ed25519PrivateKey(seed);
+  return { address: toSolanaAddress(ed25519RawPublicKey(privateKey)), privateKey };
+}
+
+/** Pays airdrops and the crank, mints the token, and is the registry's authority. */
+export function faucetOf(seed: Buffer): Keypair {
+  return keypairOf(createHash('sha256').update('faucet').update(seed).digest());
+}
+
+export function genesisAccounts(
+  seed: Buffer,
+  createdMs: number,
+  settings: GenesisSettings,
+): Map<SolanaAddress, Account> {
+  const { programs } = settings;
+  const faucet = faucetOf(seed).address;
+  const at = arnsAddresses(programs.arns);
+  const seconds = Math.floor(createdMs / 1000);
+  const treasury = associatedTokenAddress(at.config().address, programs.mint);
+  const accounts = new Map<SolanaAddress, Account>();
+  const put = (address: SolanaAddress, owner: SolanaAddress, data: Buffer) => {
+    accounts.set(address, { lamports: rentExemptMinimum(data.length), owner, data, executable: false });
+  };
+
+  for (const program of programTable(programs).keys()) {
+    const owner = program === systemProgram ? nativeLoader : bpfLoader;
+    accounts.set(program, {
+      lamports: rentExemptMinimum(36),
+      owner,
+      data: Buffer.from('local ledger'),
+      executable: true,
+    });
+  }
+  accounts.set(faucet, {
+    lamports: faucetSol * lamportsPerSol,
+    owner: systemProgram,
+    data: Buffer.alloc(0),
+    executable: false,
+  });
+  put(
+    programs.mint,
+    tokenProgram,
+    encodeMint({
+      authority: faucet,
+      supply: 0n,
+      decimals: tokenDecimals,
+      initialized: true,
+      freezeAuthority: undefined,
+    }),
+  );
+  put(
+    treasury,
+    tokenProgram,
+    encodeTokenAccount({
+      mint: programs.mint,
+      owner: at.config().address,
+      amount: 0n,
+      delegate: undefined,
+      state: 'initialized',
+      delegatedAmount: 0n,
+      closeAuthority: undefined,
+    }),
+  );
+  put(
+    at.config().address,
+    programs.arns,
+    arnsConfig.encode({
+      authority: faucet,
+      mint: programs.mint,
+      treasury,
+      gracePeriod: gracePeriodSeconds,
+      auctionDuration: auctionSeconds,
+      maxLeaseYears,
+      totalNames: 0n,
+      nextRecordsPrune: never,
+      nextReturnedPrune: never,
+      migrationActive: false,
+      migrationAuthority: faucet,
+      bump: at.config().bump,
+      version: schemaVersion,
+    }),
+  );
+  const factor = BigInt(settings.demandFactor);
+  put(
+    at.demandFactor().address,
+    programs.arns,
+    demandFactor.encode(genesisDemandFactor(factor, seconds, at.demandFactor().bump)),
+  );
+  const registry = Buffer.alloc(nameRegistry.headSize + nameRegistry.slotSize * settings.registryCapacity);
+  nameRegistry.encodeHead({ authority: faucet, count: 0 }).copy(registry);
+  put(at.registry().address, programs.arns, registry);
+  put(
+    at.reserved('www').address,
+    programs.arns,
+    reservedName.encode({
+      name: 'www',
+      reservedFor: undefined,
+      expiresAt: undefined,
+      reservedBy: faucet,
+      createdAt: seconds,
+      bump: at.reserved('www').bump,
+      version: schemaVersion,
+    }),
+  );
+  return accounts;
+}
+
+export const defaultDemandFactor = Number(scale);

@@ -1,0 +1,53 @@
+/** The associated token program: makes the one token account a wallet is expected to use for a mint. */
+import { addressBytes } from '../../../formats/solana/address.ts';
+import { Writer } from '../../../formats/solana/bytes.ts';
+import { r, w } from '../../../formats/solana/instruction-kind.ts';
+import { findProgramAddress } from '../../../formats/solana/pda.ts';
+import { systemProgram, tokenProgram } from '../../../formats/solana/programs.ts';
+import { decodeTokenAccount, tokenAccountSize, tokenInstruction } from '../../../formats/solana/token.ts';
+import { fail } from '../runtime/errors.ts';
+import type { Program } from '../runtime/invocation.ts';
+import { createDerivedAccount } from './derived-account.ts';
+import { parsed } from './parsing.ts';
+
+export const associatedToken: Program = {
+  units: () => 15_000,
+  run(call) {
+    const idempotent = call.data[0] === 1;
+    if (call.data.length > 1 || (call.data[0] ?? 0) > 1) fail('InvalidInstructionData');
+    const [payer, address, wallet, mint] = [
+      call.address(0),
+      call.address(1),
+      call.address(2),
+      call.address(3),
+    ];
+    if (call.address(4) !== systemProgram || call.address(5) !== tokenProgram) fail('IncorrectProgramId');
+    const seeds = [addressBytes(wallet), addressBytes(tokenProgram), addressBytes(mint)];
+    const derived = findProgramAddress(seeds, call.programId);
+    if (derived.address !== address) {
+      call.log('Error: Associated address does not match seed derivation');
+      fail('InvalidSeeds');
+    }
+    const existing = call.account(address);
+    if (idempotent && existing.owner === tokenProgram) {
+      const account = parsed(() => decodeTokenAccount(existing.data), 'InvalidAccountData');
+      if (account.owner !== wallet) fail('IllegalOwner');
+      if (account.mint !== mint) fail('InvalidAccountData');
+      return;
+    }
+    if (existing.owner !== systemProgram) fail('IllegalOwner');
+    createDerivedAccount(
+      call,
+      payer,
+      address,
+      [...seeds, Uint8Array.of(derived.bump)],
+      tokenAccountSize,
+      tokenProgram,
+    );
+    call.invoke({
+      programId: tokenProgram,
+      accounts: [w(address), r(mint)],
+      data: new Writer().u8(tokenInstruction.initializeAccount3).bytes(addressBytes(wallet)).finish(),
+    });
+  },
+};

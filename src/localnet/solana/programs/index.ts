@@ -1,0 +1,38 @@
+/**
+ * The programs of the local ledger, each a function over the accounts of one call. Names, layouts, derived
+ * addresses and error codes are those of the public programs; the code is this project's own.
+ */
+import type { SolanaAddress } from '../../../formats/solana/address.ts';
+import {
+  associatedTokenProgram,
+  computeBudgetProgram,
+  coreProgram,
+  memoProgram,
+  memoProgramV1,
+  type NamePrograms,
+  systemProgram,
+  tokenProgram,
+} from '../../../formats/solana/programs.ts';
+import type { Program } from '../runtime/invocation.ts';
+import { ant } from './ant/index.ts';
+import { arns } from './arns/index.ts';
+import { associatedToken } from './associated-token.ts';
+import { computeBudget } from './compute-budget.ts';
+import { core } from './core.ts';
+import { memo } from './memo.ts';
+import { system } from './system.ts';
+import { token } from './token.ts';
+
+export function programTable(names: NamePrograms): ReadonlyMap<SolanaAddress, Program> {
+  return new Map([
+    [systemProgram, system],
+    [computeBudgetProgram, computeBudget],
+    [tokenProgram, token],
+    [associatedTokenProgram, associatedToken],
+    [memoProgram, memo],
+    [memoProgramV1, memo],
+    [coreProgram, core],
+    [names.arns, arns],
+    [names.ant, ant(names.arns)],
+  ]);
+}

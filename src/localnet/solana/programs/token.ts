@@ -1,0 +1,222 @@
+/** SPL Token: mints, token accounts, transfers. Native SOL and multisignature owners are not kept here. */
+import type { SolanaAddress } from '../../../formats/solana/address.ts';
+import { Reader } from '../../../formats/solana/bytes.ts';
+import { rentExemptMinimum } from '../../../formats/solana/programs.ts';
+import {
+  decodeMint,
+  decodeTokenAccount,
+  encodeMint,
+  encodeTokenAccount,
+  type Mint,
+  mintSize,
+  type TokenAccount,
+  tokenAccountSize,
+  tokenInstruction,
+} from '../../../formats/solana/token.ts';
+import { fail, failCustom } from '../runtime/errors.ts';
+import type { Invocation, Program } from '../runtime/invocation.ts';
+import { parsed } from './parsing.ts';
+
+export const tokenError = {
+  notRentExempt: 0,
+  insufficientFunds: 1,
+  invalidMint: 2,
+  mintMismatch: 3,
+  ownerMismatch: 4,
+  fixedSupply: 5,
+  alreadyInUse: 6,
+  uninitializedState: 9,
+  nonNativeHasBalance: 11,
+  invalidInstruction: 12,
+  overflow: 14,
+  accountFrozen: 17,
+  mintDecimalsMismatch: 18,
+} as const;
+
+const maxAmount = 2n ** 64n - 1n;
+
+const handlers: Readonly<Record<number, (call: Invocation, reader: Reader) => void>> = {
+  [tokenInstruction.initializeMint]: initializeMint,
+  [tokenInstruction.initializeMint2]: initializeMint,
+  [tokenInstruction.initializeAccount]: (call) => initializeAccount(call, call.address(2)),
+  [tokenInstruction.initializeAccount3]: (call, reader) => initializeAccount(call, reader.address()),
+  [tokenInstruction.transfer]: (call, reader) =>
+    transfer(call, { from: 0, to: 1, authority: 2 }, reader.u64(), undefined),
+  [tokenInstruction.transferChecked]: (call, reader) =>
+    transfer(call, { from: 0, mint: 1, to: 2, authority: 3 }, reader.u64(), reader.u8()),
+  [tokenInstruction.approve]: approve,
+  [tokenInstruction.revoke]: revoke,
+  [tokenInstruction.mintTo]: (call, reader) => mintTo(call, reader.u64(), undefined),
+  [tokenInstruction.mintToChecked]: (call, reader) => mintTo(call, reader.u64(), reader.u8()),
+  [tokenInstruction.burn]: burn,
+  [tokenInstruction.closeAccount]: closeAccount,
+};
+
+export const token: Program = {
+  units: () => 4_645,
+  run(call) {
+    const handler = handlers[call.data[0] ?? -1];
+    if (handler === undefined) failCustom(tokenError.invalidInstruction);
+    parsed(() => handler(call, new Reader(call.data.subarray(1))));
+  },
+};
+
+function readAccount(call: Invocation, address: SolanaAddress): TokenAccount {
+  const account = call.account(address);
+  if (account.owner !== call.programId) fail('IncorrectProgramId');
+  const value = parsed(() => decodeTokenAccount(account.data), 'InvalidAccountData');
+  if (value.state === 'uninitialized') fail('UninitializedAccount');
+  if (value.state === 'frozen') failCustom(tokenError.accountFrozen);
+  return value;
+}
+
+function readMint(call: Invocation, address: SolanaAddress): Mint {
+  const account = call.account(address);
+  if (account.owner !== call.programId) fail('IncorrectProgramId');
+  const mint = parsed(() => decodeMint(account.data), 'InvalidAccountData');
+  if (!mint.initialized) fail('UninitializedAccount');
+  return mint;
+}
+
+function initializeMint(call: Invocation, reader: Reader): void {
+  const address = call.address(0);
+  const account = call.account(address);
+  const decimals = parsed(() => reader.u8());
+  const authority = parsed(() => reader.address());
+  const freezeAuthority = parsed(() => (reader.u8() === 1 ? reader.address() : undefined));
+  if (account.data.length !== mintSize) fail('InvalidAccountData');
+  if (parsed(() => decodeMint(account.data)).initialized) failCustom(tokenError.alreadyInUse);
+  if (account.lamports < rentExemptMinimum(mintSize)) failCustom(tokenError.notRentExempt);
+  call.writeData(
+    address,
+    encodeMint({ authority, supply: 0n, decimals, initialized: true, freezeAuthority }),
+  );
+}
+
+function initializeAccount(call: Invocation, owner: SolanaAddress): void {
+  const address = call.address(0);
+  const mint = call.address(1);
+  const account = call.account(address);
+  if (account.data.length !== tokenAccountSize) fail('InvalidAccountData');
+  if (account.data[108] !== 0) failCustom(tokenError.alreadyInUse);
+  if (account.lamports < rentExemptMinimum(tokenAccountSize)) failCustom(tokenError.notRentExempt);
+  const mintAccount = call.account(mint);
+  if (mintAccount.owner !== call.programId || mintAccount.data.length !== mintSize) {
+    failCustom(tokenError.invalidMint);
+  }
+  call.writeData(
+    address,
+    encodeTokenAccount({
+      mint,
+      owner,
+      amount: 0n,
+      delegate: undefined,
+      state: 'initialized',
+      delegatedAmount: 0n,
+      closeAuthority: undefined,
+    }),
+  );
+}
+
+interface TransferPlaces {
+  readonly from: number;
+  readonly to: number;
+  readonly authority: number;
+  readonly mint?: number;
+}
+
+function transfer(
+  call: Invocation,
+  places: TransferPlaces,
+  amount: bigint,
+  decimals: number | undefined,
+): void {
+  const from = call.address(places.from);
+  const to = call.address(places.to);
+  const authority = call.address(places.authority);
+  const source = readAccount(call, from);
+  const target = readAccount(call, to);
+  if (source.amount < amount) failCustom(tokenError.insufficientFunds);
+  if (source.mint !== target.mint) failCustom(tokenError.mintMismatch);
+  if (places.mint !== undefined) {
+    if (call.address(places.mint) !== source.mint) failCustom(tokenError.mintMismatch);
+    if (readMint(call, source.mint).decimals !== decimals) failCustom(tokenError.mintDecimalsMismatch);
+  }
+  const delegated = source.delegate === authority && source.owner !== authority;
+  if (!delegated && source.owner !== authority) failCustom(tokenError.ownerMismatch);
+  call.requireSigner(authority);
+  if (delegated && source.delegatedAmount < amount) failCustom(tokenError.insufficientFunds);
+  if (from === to) return;
+  if (target.amount + amount > maxAmount) failCustom(tokenError.overflow);
+  const left = delegated ? source.delegatedAmount - amount : source.delegatedAmount;
+  call.writeData(
+    from,
+    encodeTokenAccount({
+      ...source,
+      amount: source.amount - amount,
+      delegatedAmount: left,
+      delegate: delegated && left === 0n ? undefined : source.delegate,
+    }),
+  );
+  call.writeData(to, encodeTokenAccount({ ...target, amount: target.amount + amount }));
+}
+
+function approve(call: Invocation, reader: Reader): void {
+  const amount = parsed(() => reader.u64());
+  const account = readAccount(call, call.address(0));
+  requireOwner(call, account, call.address(2));
+  call.writeData(
+    call.address(0),
+    encodeTokenAccount({ ...account, delegate: call.address(1), delegatedAmount: amount }),
+  );
+}
+
+function revoke(call: Invocation): void {
+  const account = readAccount(call, call.address(0));
+  requireOwner(call, account, call.address(1));
+  call.writeData(
+    call.address(0),
+    encodeTokenAccount({ ...account, delegate: undefined, delegatedAmount: 0n }),
+  );
+}
+
+function mintTo(call: Invocation, amount: bigint, decimals: number | undefined): void {
+  const [mintAddress, to, authority] = [call.address(0), call.address(1), call.address(2)];
+  const target = readAccount(call, to);
+  if (target.mint !== mintAddress) failCustom(tokenError.mintMismatch);
+  const mint = readMint(call, mintAddress);
+  if (decimals !== undefined && decimals !== mint.decimals) failCustom(tokenError.mintDecimalsMismatch);
+  if (mint.authority === undefined) failCustom(tokenError.fixedSupply);
+  if (mint.authority !== authority) failCustom(tokenError.ownerMismatch);
+  call.requireSigner(authority);
+  if (mint.supply + amount > maxAmount) failCustom(tokenError.overflow);
+  call.writeData(to, encodeTokenAccount({ ...target, amount: target.amount + amount }));
+  call.writeData(mintAddress, encodeMint({ ...mint, supply: mint.supply + amount }));
+}
+
+function burn(call: Invocation, reader: Reader): void {
+  const amount = parsed(() => reader.u64());
+  const [from, mintAddress, authority] = [call.address(0), call.address(1), call.address(2)];
+  const source = readAccount(call, from);
+  if (source.amount < amount) failCustom(tokenError.insufficientFunds);
+  if (source.mint !== mintAddress) failCustom(tokenError.mintMismatch);
+  const mint = readMint(call, mintAddress);
+  requireOwner(call, source, authority);
+  call.writeData(from, encodeTokenAccount({ ...source, amount: source.amount - amount }));
+  call.writeData(mintAddress, encodeMint({ ...mint, supply: mint.supply - amount }));
+}
+
+function closeAccount(call: Invocation): void {
+  const [address, beneficiary, authority] = [call.address(0), call.address(1), call.address(2)];
+  const account = readAccount(call, address);
+  if (address === beneficiary) fail('InvalidAccountData');
+  if (account.amount > 0n) failCustom(tokenError.nonNativeHasBalance);
+  if ((account.closeAuthority ?? account.owner) !== authority) failCustom(tokenError.ownerMismatch);
+  call.requireSigner(authority);
+  call.close(address, beneficiary);
+}
+
+function requireOwner(call: Invocation, account: TokenAccount, authority: SolanaAddress): void {
+  if (account.owner !== authority) failCustom(tokenError.ownerMismatch);
+  call.requireSigner(authority);
+}

@@ -1,0 +1,95 @@
+/** Why a transaction fails, in the names and shapes Solana's RPC uses. */
+
+export type InstructionErrorName =
+  | 'InvalidArgument'
+  | 'InvalidInstructionData'
+  | 'InvalidAccountData'
+  | 'InsufficientFunds'
+  | 'IncorrectProgramId'
+  | 'MissingRequiredSignature'
+  | 'AccountAlreadyInitialized'
+  | 'UninitializedAccount'
+  | 'UnbalancedInstruction'
+  | 'ModifiedProgramId'
+  | 'ExternalAccountLamportSpend'
+  | 'ExternalAccountDataModified'
+  | 'ReadonlyLamportChange'
+  | 'ReadonlyDataModified'
+  | 'NotEnoughAccountKeys'
+  | 'UnsupportedProgramId'
+  | 'CallDepth'
+  | 'MissingAccount'
+  | 'InvalidSeeds'
+  | 'InvalidRealloc'
+  | 'ComputationalBudgetExceeded'
+  | 'PrivilegeEscalation'
+  | 'ProgramFailedToComplete'
+  | 'IllegalOwner'
+  | 'ArithmeticOverflow';
+
+export type InstructionError = InstructionErrorName | { readonly Custom: number };
+
+export type TransactionError =
+  | 'AccountNotFound'
+  | 'ProgramAccountNotFound'
+  | 'InsufficientFundsForFee'
+  | 'InvalidAccountForFee'
+  | 'AlreadyProcessed'
+  | 'BlockhashNotFound'
+  | 'InvalidProgramForExecution'
+  | 'SanitizeFailure'
+  | 'SignatureFailure'
+  | 'AccountLoadedTwice'
+  | 'TooManyAccountLocks'
+  | 'AddressLookupTableNotFound'
+  | { readonly InstructionError: readonly [number, InstructionError] }
+  | { readonly InsufficientFundsForRent: { readonly account_index: number } }
+  | { readonly DuplicateInstruction: number };
+
+/** Thrown by a program: the transaction's effects are undone and the fee is kept. */
+export class InstructionFailure extends Error {
+  override readonly name = 'InstructionFailure';
+  readonly error: InstructionError;
+
+  constructor(error: InstructionError) {
+    super(typeof error === 'string' ? error : `custom program error: 0x${error.Custom.toString(16)}`);
+    this.error = error;
+  }
+}
+
+export function fail(error: InstructionErrorName): never {
+  throw new InstructionFailure(error);
+}
+
+export function failCustom(code: number): never {
+  throw new InstructionFailure({ Custom: code });
+}
+
+/** The sentence that Solana's own tools print for an error. */
+export function describeTransactionError(error: TransactionError): string {
+  if (typeof error === 'string') return sentences[error];
+  if ('InstructionError' in error) {
+    const [index, cause] = error.InstructionError;
+    const text = typeof cause === 'string' ? cause : `custom program error: 0x${cause.Custom.toString(16)}`;
+    return `Error processing Instruction ${index}: ${text}`;
+  }
+  if ('InsufficientFundsForRent' in error) {
+    return `Transaction results in an account (${error.InsufficientFundsForRent.account_index}) with insufficient funds for rent`;
+  }
+  return `Transaction contains a duplicate instruction (${error.DuplicateInstruction}) that is not allowed`;
+}
+
+const sentences: Record<Extract<TransactionError, string>, string> = {
+  AccountNotFound: 'Attempt to debit an account but found no record of a prior credit.',
+  ProgramAccountNotFound: 'Attempt to load a program that does not exist',
+  InsufficientFundsForFee: 'Insufficient funds for fee',
+  InvalidAccountForFee: 'This account may not be used to pay transaction fees',
+  AlreadyProcessed: 'This transaction has already been processed',
+  BlockhashNotFound: 'Blockhash not found',
+  InvalidProgramForExecution: 'This program may not be used for executing instructions',
+  SanitizeFailure: 'Transaction failed to sanitize accounts offsets correctly',
+  SignatureFailure: 'Transaction did not pass signature verification',
+  AccountLoadedTwice: 'Account loaded twice',
+  TooManyAccountLocks: 'Transaction locked too many accounts',
+  AddressLookupTableNotFound: "Transaction loads an address table account that doesn't exist",
+};

@@ -1,0 +1,174 @@
+/**
+ * Executes one transaction on a copy of the accounts it touches: all of it or, the fee aside, nothing. Whoever
+ * calls has checked signatures, blockhash and repetition; here begin the fee payer and the programs.
+ */
+import type { SolanaAddress } from '../../../formats/solana/address.ts';
+import {
+  type AccountMeta,
+  type Instruction,
+  isWritableKey,
+  type Message,
+} from '../../../formats/solana/message.ts';
+import { incinerator, rentExemptMinimum, systemProgram } from '../../../formats/solana/programs.ts';
+import { type Account, type AccountChanges, type AccountReader, Overlay } from '../accounts.ts';
+import { type Budget, readBudget } from './budget.ts';
+import { fail, InstructionFailure, type TransactionError } from './errors.ts';
+import {
+  ComputeMeter,
+  type InnerInstruction,
+  Logs,
+  type ProgramTable,
+  runInstruction,
+  type TransactionScope,
+} from './invocation.ts';
+
+export const maxAccountLocks = 64;
+
+export interface BlockTime {
+  readonly slot: number;
+  /** Unix seconds. */
+  readonly now: number;
+}
+
+export interface Execution {
+  readonly error: TransactionError | undefined;
+  /** Undefined when the transaction may not even pay its fee: then it is not recorded at all. */
+  readonly fee: bigint | undefined;
+  readonly changes: AccountChanges;
+  readonly logs: readonly string[];
+  readonly unitsConsumed: number;
+  readonly inner: readonly InnerInstruction[];
+  readonly returnData: TransactionScope['returnData'];
+}
+
+export function executeTransaction(
+  message: Message,
+  accounts: AccountReader,
+  programs: ProgramTable,
+  time: BlockTime,
+): Execution {
+  const problem = checkLocks(message);
+  if (problem !== undefined) return refused(problem);
+  const budget = readBudget(message);
+  if ('error' in budget) return refused(budget.error);
+  const payer = message.keys[0]!;
+  const charged = chargeFee(accounts.get(payer), budget.fee);
+  if ('error' in charged) return refused(charged.error);
+
+  const afterFee = new Overlay(accounts);
+  afterFee.set(payer, charged.account);
+  const work = new Overlay(afterFee);
+  const scope: TransactionScope = {
+    state: work,
+    programs,
+    now: time.now,
+    slot: time.slot,
+    logs: new Logs(),
+    meter: new ComputeMeter(budget.unitLimit),
+    inner: [],
+    returnData: undefined,
+  };
+  const error = runAll(message, scope, work, accounts) ?? checkRent(message, afterFee, work);
+  if (error === undefined) afterFee.absorb(work.changes());
+  return {
+    error,
+    fee: budget.fee,
+    changes: afterFee.changes(),
+    logs: scope.logs.lines,
+    unitsConsumed: scope.meter.used,
+    inner: error === undefined ? scope.inner : [],
+    returnData: scope.returnData,
+  };
+}
+
+/** The fee a message would pay, or undefined where its budget makes no sense. */
+export function feeOf(message: Message): bigint | undefined {
+  const budget = readBudget(message);
+  return 'error' in budget ? undefined : budget.fee;
+}
+
+function refused(error: TransactionError): Execution {
+  return {
+    error,
+    fee: undefined,
+    changes: new Map(),
+    logs: [],
+    unitsConsumed: 0,
+    inner: [],
+    returnData: undefined,
+  };
+}
+
+function checkLocks(message: Message): TransactionError | undefined {
+  if (message.lookups.length > 0) return 'AddressLookupTableNotFound';
+  if (message.keys.length > maxAccountLocks) return 'TooManyAccountLocks';
+  if (new Set(message.keys).size !== message.keys.length) return 'AccountLoadedTwice';
+  return undefined;
+}
+
+function chargeFee(payer: Account, fee: Budget['fee']): { account: Account } | { error: TransactionError } {
+  if (payer.lamports === 0n) return { error: 'AccountNotFound' };
+  if (payer.owner !== systemProgram || payer.data.length > 0) return { error: 'InvalidAccountForFee' };
+  if (payer.lamports < fee) return { error: 'InsufficientFundsForFee' };
+  const account = { ...payer, lamports: payer.lamports - fee };
+  const wasExempt = payer.lamports >= rentExemptMinimum(0);
+  if (account.lamports > 0n && wasExempt && account.lamports < rentExemptMinimum(0)) {
+    return { error: { InsufficientFundsForRent: { account_index: 0 } } };
+  }
+  return { account };
+}
+
+function runAll(
+  message: Message,
+  scope: TransactionScope,
+  work: Overlay,
+  before: AccountReader,
+): TransactionError | undefined {
+  for (const { programIndex } of message.instructions) {
+    const program = before.get(message.keys[programIndex]!);
+    if (program.lamports === 0n) return 'ProgramAccountNotFound';
+    if (!program.executable) return 'InvalidProgramForExecution';
+  }
+  for (const [index, compiled] of message.instructions.entries()) {
+    try {
+      runInstruction(expand(message, compiled), scope, index, 0);
+      // No program makes lamports or loses them.
+      if (work.difference() !== 0n) fail('UnbalancedInstruction');
+    } catch (error) {
+      if (error instanceof InstructionFailure) return { InstructionError: [index, error.error] };
+      throw error;
+    }
+  }
+  return undefined;
+}
+
+function expand(message: Message, compiled: Message['instructions'][number]): Instruction {
+  const meta = (index: number): AccountMeta => ({
+    address: message.keys[index]!,
+    signer: index < message.requiredSignatures,
+    writable: isWritableKey(message, index),
+  });
+  return {
+    programId: message.keys[compiled.programIndex]!,
+    accounts: compiled.accounts.map(meta),
+    data: compiled.data,
+  };
+}
+
+/** Every account that may have changed ends empty, rent-exempt, or no worse than it was. */
+function checkRent(message: Message, before: AccountReader, work: Overlay): TransactionError | undefined {
+  for (const [index, address] of message.keys.entries()) {
+    if (!isWritableKey(message, index) || !work.has(address)) continue;
+    if (!rentHolds(address, before.get(address), work.get(address))) {
+      return { InsufficientFundsForRent: { account_index: index } };
+    }
+  }
+  return undefined;
+}
+
+function rentHolds(address: SolanaAddress, before: Account, after: Account): boolean {
+  if (after.lamports === 0n || after.lamports >= rentExemptMinimum(after.data.length)) return true;
+  if (address === incinerator) return true;
+  const wasPaying = before.lamports > 0n && before.lamports < rentExemptMinimum(before.data.length);
+  return wasPaying && after.data.length === before.data.length && after.lamports <= before.lamports;
+}

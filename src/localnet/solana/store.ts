@@ -1,0 +1,182 @@
+/** The ledger on disk: accounts as they stand, and every transaction that was ever taken, in order. */
+import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Account, AccountChanges } from './accounts.ts';
+import type { TransactionMeta } from './meta.ts';
+
+export interface StoredTransaction {
+  readonly sequence: number;
+  readonly signature: string;
+  readonly slot: number;
+  readonly timeMs: number;
+  readonly wire: Buffer;
+  readonly meta: TransactionMeta;
+}
+
+export interface Genesis {
+  readonly seed: Buffer;
+  readonly createdMs: number;
+  /** What the first accounts were made from, as JSON. */
+  readonly settings: string;
+}
+
+interface TransactionRow {
+  sequence: number;
+  signature: string;
+  slot: number;
+  time_ms: number;
+  wire: Buffer;
+  meta: string;
+}
+
+export class LedgerStore {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async genesis(): Promise<Genesis | undefined> {
+    const row = await this.#sql.get<{ seed: Buffer; created_ms: number; settings: string }>(
+      'SELECT seed, created_ms, settings FROM genesis WHERE id = 1',
+    );
+    return row && { seed: row.seed, createdMs: row.created_ms, settings: row.settings };
+  }
+
+  async begin(genesis: Genesis, accounts: AccountChanges): Promise<void> {
+    await this.#sql.transaction(async (tx) => {
+      await tx.run(
+        'INSERT INTO genesis (id, seed, created_ms, settings) VALUES (1, ?, ?, ?)',
+        genesis.seed,
+        genesis.createdMs,
+        genesis.settings,
+      );
+      await writeAccounts(tx, accounts);
+    });
+  }
+
+  async *accounts(): AsyncGenerator<[SolanaAddress, Account]> {
+    const rows = this.#sql.stream<{
+      address: string;
+      lamports: string;
+      owner: string;
+      executable: number;
+      data: Buffer;
+    }>('SELECT address, lamports, owner, executable, data FROM account');
+    for await (const row of rows) {
+      const account = {
+        lamports: BigInt(row.lamports),
+        owner: parseSolanaAddress(row.owner),
+        executable: row.executable === 1,
+        data: row.data,
+      };
+      yield [parseSolanaAddress(row.address), account];
+    }
+  }
+
+  /** Transactions and the accounts they leave behind, all or none, durable when it resolves. */
+  async commit(
+    transactions: readonly (StoredTransaction & { readonly touched: readonly SolanaAddress[] })[],
+    accounts: AccountChanges,
+  ): Promise<void> {
+    await this.#sql.transaction(async (tx) => {
+      for (const entry of transactions) {
+        await tx.run(
+          'INSERT INTO ledger_transaction (sequence, signature, slot, time_ms, wire, meta) VALUES (?, ?, ?, ?, ?, ?)',
+          entry.sequence,
+          entry.signature,
+          entry.slot,
+          entry.timeMs,
+          entry.wire,
+          JSON.stringify(entry.meta),
+        );
+        for (const address of entry.touched) {
+          await tx.run(
+            'INSERT INTO address_transaction (address, sequence) VALUES (?, ?)',
+            address,
+            entry.sequence,
+          );
+        }
+      }
+      await writeAccounts(tx, accounts);
+    });
+  }
+
+  async last(): Promise<{ sequence: number; timeMs: number } | undefined> {
+    const row = await this.#sql.get<{ sequence: number; time_ms: number }>(
+      'SELECT sequence, time_ms FROM ledger_transaction ORDER BY sequence DESC LIMIT 1',
+    );
+    return row && { sequence: row.sequence, timeMs: row.time_ms };
+  }
+
+  async bySignature(signature: string): Promise<StoredTransaction | undefined> {
+    const row = await this.#sql.get<TransactionRow>(
+      'SELECT sequence, signature, slot, time_ms, wire, meta FROM ledger_transaction WHERE signature = ?',
+      signature,
+    );
+    return row && stored(row);
+  }
+
+  /** Transactions that name an address, newest first, between two places of the log. */
+  async byAddress(
+    address: SolanaAddress,
+    range: { readonly before: number; readonly after: number; readonly limit: number },
+  ): Promise<StoredTransaction[]> {
+    const rows = await this.#sql.all<TransactionRow>(
+      `SELECT t.sequence, t.signature, t.slot, t.time_ms, t.wire, t.meta
+         FROM address_transaction a JOIN ledger_transaction t ON t.sequence = a.sequence
+        WHERE a.address = ? AND a.sequence < ? AND a.sequence > ?
+        ORDER BY a.sequence DESC LIMIT ?`,
+      address,
+      range.before,
+      range.after,
+      range.limit,
+    );
+    return rows.map(stored);
+  }
+
+  /** Signatures and errors since a slot, oldest first: what a restarted ledger must remember having seen. */
+  async *since(slot: number): AsyncGenerator<StoredTransaction> {
+    const rows = this.#sql.stream<TransactionRow>(
+      `SELECT sequence, signature, slot, time_ms, wire, meta FROM ledger_transaction
+        WHERE slot >= ? ORDER BY sequence`,
+      slot,
+    );
+    for await (const row of rows) yield stored(row);
+  }
+
+  close(): Promise<void> {
+    return this.#sql.close();
+  }
+}
+
+function stored(row: TransactionRow): StoredTransaction {
+  const meta: TransactionMeta = JSON.parse(row.meta);
+  return {
+    sequence: row.sequence,
+    signature: row.signature,
+    slot: row.slot,
+    timeMs: row.time_ms,
+    wire: row.wire,
+    meta,
+  };
+}
+
+async function writeAccounts(tx: SqlExecutor, accounts: AccountChanges): Promise<void> {
+  for (const [address, account] of accounts) {
+    if (account === undefined) {
+      await tx.run('DELETE FROM account WHERE address = ?', address);
+      continue;
+    }
+    await tx.run(
+      `INSERT INTO account (address, lamports, owner, executable, data) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (address) DO UPDATE SET lamports = excluded.lamports, owner = excluded.owner,
+         executable = excluded.executable, data = excluded.data`,
+      address,
+      account.lamports.toString(),
+      account.owner,
+      account.executable ? 1 : 0,
+      account.data,
+    );
+  }
+}
