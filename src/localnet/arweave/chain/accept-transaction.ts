@@ -15,13 +15,11 @@ import {
   anchorInMempool,
   badAnchor,
   invalidJson,
-  mempoolFull,
   unknownSplit,
 } from '../errors.ts';
 import { storageFee } from '../fees.ts';
-import { MAX_PENDING } from '../rules.ts';
 import { isGoodAnchor } from './anchors.ts';
-import { readHead } from './blocks.ts';
+import { headHeight } from './blocks.ts';
 import { putInlineData } from './chunks.ts';
 import { readMinedIn } from './transactions.ts';
 import { readWallet } from './wallets.ts';
@@ -103,12 +101,7 @@ async function checkState(tx: SqlExecutor, posted: Posted): Promise<void> {
   if (codes.length > 0) throw new VerificationFailed(codes);
   const anchored = anchor === '' ? undefined : await readMinedIn(tx, anchor);
   if (anchored?.height === null) throw anchorInMempool();
-  const head = await readHead(tx);
-  if (!(await isGoodAnchor(tx, anchor, wallet, head?.height ?? 0))) throw badAnchor();
-  const pending = await tx.get<{ count: number }>(
-    'SELECT count(*) AS count FROM transactions WHERE height IS NULL',
-  );
-  if ((pending?.count ?? 0) >= MAX_PENDING) throw mempoolFull();
+  if (!(await isGoodAnchor(tx, anchor, wallet, await headHeight(tx)))) throw badAnchor();
 }
 
 async function pendingSpend(tx: SqlExecutor, owner: string): Promise<bigint> {

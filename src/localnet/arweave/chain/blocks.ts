@@ -24,6 +24,14 @@ export async function readHead(sql: SqlExecutor): Promise<Block | undefined> {
   return row && parseBlock(row.json);
 }
 
+/** Height of the newest block. */
+export async function headHeight(sql: SqlExecutor): Promise<number> {
+  const row = await sql.get<{ height: number }>(
+    'SELECT height FROM blocks WHERE canonical = 1 ORDER BY height DESC LIMIT 1',
+  );
+  return row?.height ?? 0;
+}
+
 /** Height of a block of the current chain. */
 export async function heightOf(sql: SqlExecutor, hash: string): Promise<number | undefined> {
   const row = await sql.get<{ height: number }>(

@@ -7,8 +7,8 @@ import { isTxId } from '../../../formats/base64url.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { openSqliteFile } from '../../../storage/sql/open.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
-import { invalidHash, invalidJson, verificationFailed } from '../errors.ts';
-import { PROCESSED_MEMORY_MS } from '../rules.ts';
+import { invalidHash, invalidJson, mempoolFull, verificationFailed } from '../errors.ts';
+import { MAX_PENDING, PROCESSED_MEMORY_MS } from '../rules.ts';
 import { migrations } from '../schema.ts';
 import { acceptTransaction, VerificationFailed } from './accept-transaction.ts';
 import type { Block } from './block.ts';
@@ -83,6 +83,7 @@ export class LocalNode {
   async post(json: unknown): Promise<'accepted' | 'processed'> {
     const id = idOf(json);
     if (this.#processed.has(id)) return 'processed';
+    if (this.#pending >= MAX_PENDING) throw mempoolFull();
     this.#processed.set(id, true);
     try {
       await acceptTransaction(this.sql, json);
