@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
 const surfaces = ['payment', 'names', 'upload', 'gateway', 'router'];
-const below = ['credits', 'pricing', 'wallets', 'formats', 'kernel', 'storage', 'config'];
+const below = ['credits', 'pricing', 'registry', 'wallets', 'formats', 'kernel', 'storage', 'config'];
 
 /** Room -> the other rooms it may import. `config` is types and values only, so every room may name it. */
 export const allowed: Record<string, string[]> = {
@@ -17,6 +17,7 @@ export const allowed: Record<string, string[]> = {
   wallets: ['formats'],
   pricing: ['wallets', 'formats', 'kernel', 'storage', 'config'],
   credits: ['pricing', 'wallets', 'formats', 'kernel', 'storage', 'config'],
+  registry: ['wallets', 'formats', 'kernel', 'config'],
   localnet: ['formats', 'wallets', 'kernel', 'storage', 'config'],
   ...Object.fromEntries(surfaces.map((surface) => [surface, below])),
   cli: [...surfaces, ...below, 'localnet'],

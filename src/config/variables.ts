@@ -3,6 +3,7 @@ import { arweave } from './variables/arweave.ts';
 import { card } from './variables/card.ts';
 import { gateway } from './variables/gateway.ts';
 import { general, ports } from './variables/general.ts';
+import { names } from './variables/names.ts';
 import { pricing } from './variables/pricing.ts';
 import { upload } from './variables/upload.ts';
 import { x402 } from './variables/x402.ts';
@@ -14,6 +15,7 @@ export const groups = {
   Pricing: pricing,
   'Card payments': card,
   x402: x402,
+  Names: names,
   Upload: upload,
   Gateway: gateway,
 };
@@ -25,6 +27,7 @@ export const variables = {
   ...pricing,
   ...card,
   ...x402,
+  ...names,
   ...upload,
   ...gateway,
 };

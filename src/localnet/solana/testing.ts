@@ -4,7 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeBase58 } from '../../formats/base58.ts';
+import { antAddresses } from '../../formats/solana/accounts-ant.ts';
+import { arnsAddresses, arnsConfig } from '../../formats/solana/accounts-arns.ts';
+import { antProgramTrait, createAsset } from '../../formats/solana/core-instructions.ts';
+import { antBuilder } from '../../formats/solana/instructions-ant.ts';
+import { arnsBuilder } from '../../formats/solana/instructions-arns.ts';
 import { compileMessage, type Instruction, parseMessage } from '../../formats/solana/message.ts';
+import { namePrograms } from '../../formats/solana/programs.ts';
+import { transferLamports } from '../../formats/solana/system.ts';
 import { serializeTransaction, signersOf } from '../../formats/solana/transaction.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { signEd25519 } from '../../wallets/solana/ed25519.ts';
@@ -118,4 +125,61 @@ export class TestLedger {
 
 export function signatureOf(wire: Buffer): string {
   return encodeBase58(wire.subarray(1, 65));
+}
+
+const anyId = 'AnYvLJTWcG9lr2Ll5MwYWZR2o5uTE39WbpYB0zCxwKM';
+
+/** Mints a token owned by `holder` and leases it a name; the service pays and may write its records. */
+export async function registerName(
+  test: TestLedger,
+  service: Keypair,
+  holder: Keypair,
+  name: string,
+  target: string = anyId,
+): Promise<Keypair> {
+  const programs = namePrograms.mainnet;
+  const { ledger } = test.local;
+  const ant = antBuilder(programs);
+  const at = antAddresses(programs.ant);
+  const asset = wallet(`asset of ${name}`);
+  for (const user of new Set([service.address, holder.address])) {
+    if (ledger.accounts.has(at.aclConfig(user).address)) continue;
+    const place = { user, page: 0n };
+    await test.send(
+      [ant.registerAclConfig(user, service.address), ant.addAclPage(place, service.address)],
+      service,
+    );
+  }
+  await test.send(
+    [
+      transferLamports(service.address, holder.address, 9_472_560n),
+      createAsset({
+        asset: asset.address,
+        payer: service.address,
+        owner: holder.address,
+        updateAuthority: at.authority(asset.address).address,
+        name,
+        uri: `ar://${anyId}`,
+        traits: [{ key: antProgramTrait, value: programs.ant }],
+      }),
+      ant.initialize(asset.address, holder.address, {
+        name,
+        ticker: undefined,
+        target,
+        protocol: undefined,
+        logo: '',
+        description: '',
+        keywords: [],
+      }),
+      ant.aclEntry('recordAclOwner', asset.address, { user: holder.address, page: 0n }, service.address),
+      ant.addController(asset.address, holder.address, { user: service.address, page: 0n }),
+    ],
+    service,
+    asset,
+    holder,
+  );
+  const config = arnsConfig.decode(ledger.accounts.get(arnsAddresses(programs.arns).config().address).data);
+  const lease = { name, type: 'lease' as const, years: 1, ant: asset.address };
+  await test.send([arnsBuilder(programs, config.treasury).buyName(service.address, lease)], service);
+  return asset;
 }

@@ -1,0 +1,75 @@
+import { fraction, integer, oneOf, secret, text, urls } from '../kinds.ts';
+
+/** The chain that names live on, and what the service charges for acting on it. */
+export const names = {
+  SOLANA_RPC_URL: urls({
+    meaning: 'Solana RPC nodes, the first that answers is used; without any the local ledger is started',
+    default: [],
+  }),
+  SOLANA_RPC_TIMEOUT_MS: integer({
+    meaning: 'How long one Solana RPC node may take to answer',
+    default: 10_000,
+    min: 100,
+  }),
+  SOLANA_SIGNER_SECRET_KEY: secret({
+    meaning:
+      'Key that pays for and controls sold names: base58 of 64 bytes; without it one is made under DATA_DIR/keys',
+  }),
+  ARNS_PROGRAM_CLUSTER: oneOf(['mainnet', 'devnet', 'custom'], {
+    meaning: 'Which name programs are used; `custom` takes the three addresses below',
+    default: 'mainnet',
+  }),
+  ARNS_PROGRAM_ID: text({ meaning: 'Name registry program, with `custom`', default: undefined }),
+  ANT_PROGRAM_ID: text({ meaning: 'Name token program, with `custom`', default: undefined }),
+  ARNS_TOKEN_MINT: text({
+    meaning: 'Mint of the token names are paid in, with `custom`',
+    default: undefined,
+  }),
+  ARNS_DEFAULT_TARGET: text({
+    meaning: 'What a bought name points at until its owner says otherwise: a transaction id',
+    default: 'AnYvLJTWcG9lr2Ll5MwYWZR2o5uTE39WbpYB0zCxwKM',
+  }),
+  ANT_SPAWN_WINC_SURCHARGE: text({
+    meaning:
+      'Winc added for making the token of a bought name; without it the cost in SOL at the current rate',
+    default: undefined,
+  }),
+  ARNS_ACTION_FLOOR_WINC: text({
+    meaning: 'Least winc charged for an action on a name token',
+    default: '50000000000',
+  }),
+  ARNS_ACTION_MARGIN: fraction({
+    meaning: 'Share added to the chain cost of an action',
+    default: 0.1,
+    max: 10,
+  }),
+  ARNS_ACTION_TTL_MS: integer({
+    meaning: 'How long an action may wait for its owner to sign before it is refunded',
+    default: 900_000,
+    min: 1_000,
+  }),
+  ARNS_RECONCILE_MS: integer({
+    meaning: 'How often unfinished actions and purchases are looked after',
+    default: 300_000,
+    min: 100,
+  }),
+  ARNS_NONCE_TTL_SECONDS: integer({
+    meaning: 'How long a used nonce is refused',
+    default: 3_600,
+    min: 3_600,
+  }),
+  ARNS_MAX_OPEN_ACTIONS: integer({
+    meaning: 'Actions one payer, or one owner, may have waiting for a signature',
+    default: 20,
+    min: 1,
+  }),
+  ARNS_UNIT_PRICE_MICROLAMPORTS: integer({
+    meaning: 'Priority fee per compute unit of name transactions',
+    default: 1_000,
+    max: 10_000_000,
+  }),
+  ARNS_CARD_PAYMENTS: oneOf(['on', 'off'], {
+    meaning: 'Whether names may be bought by card',
+    default: 'on',
+  }),
+};

@@ -1,0 +1,30 @@
+/** Which name programs the configuration means. */
+import type { Config } from '../config/config.ts';
+import { isSolanaAddress, type SolanaAddress } from '../formats/solana/address.ts';
+import { type NamePrograms, namePrograms } from '../formats/solana/programs.ts';
+import { StartupError } from '../kernel/errors.ts';
+
+export type ProgramConfig = Pick<
+  Config,
+  'ARNS_PROGRAM_CLUSTER' | 'ARNS_PROGRAM_ID' | 'ANT_PROGRAM_ID' | 'ARNS_TOKEN_MINT'
+>;
+
+export function configuredPrograms(config: ProgramConfig): NamePrograms {
+  if (config.ARNS_PROGRAM_CLUSTER !== 'custom') return namePrograms[config.ARNS_PROGRAM_CLUSTER];
+  return {
+    arns: needed(config, 'ARNS_PROGRAM_ID'),
+    ant: needed(config, 'ANT_PROGRAM_ID'),
+    mint: needed(config, 'ARNS_TOKEN_MINT'),
+  };
+}
+
+function needed(
+  config: ProgramConfig,
+  name: 'ARNS_PROGRAM_ID' | 'ANT_PROGRAM_ID' | 'ARNS_TOKEN_MINT',
+): SolanaAddress {
+  const value = config[name];
+  if (value === undefined || !isSolanaAddress(value)) {
+    throw new StartupError(`${name} must be a Solana address when ARNS_PROGRAM_CLUSTER is custom`);
+  }
+  return value;
+}
