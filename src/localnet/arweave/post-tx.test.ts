@@ -305,10 +305,11 @@ describe('posting transactions', () => {
     await client.text('/mine');
     assert.equal((await client.get(`/tx/${encodeBase64url(one.id)}`)).status, 200);
     assert.equal((await client.get(`/tx/${encodeBase64url(two.id)}`)).status, 404);
+    assert.deepEqual(await client.postTx(two), { status: 400, text: 'Invalid anchor (last_tx).' });
     await checkChain(client, 101n * AR);
   });
 
-  it('refuses 3,000 damaged transactions without failing', async () => {
+  it('refuses 1,000 damaged transactions without failing', async () => {
     const random = new Random(61);
     const transaction = await alice.transaction(client, {
       data: Buffer.from('x'),
@@ -316,7 +317,7 @@ describe('posting transactions', () => {
     });
     const good = Buffer.from(JSON.stringify(transactionToJson(transaction, 'with data')));
     const before = await client.snapshot();
-    for (let round = 0; round < 3_000; round += 1) {
+    for (let round = 0; round < 1_000; round += 1) {
       const text = random.damage(good).toString('latin1');
       if (saysTheSame(text)) continue;
       const answer = await client.post('/tx', text);

@@ -16,6 +16,7 @@ import { readHead } from './blocks.ts';
 import { addToCounter } from './counters.ts';
 import { type Rollback, rollBack } from './fork.ts';
 import { mineBlock } from './mine.ts';
+import { readMinedIn } from './transactions.ts';
 import { readWallet, writeWallet } from './wallets.ts';
 
 export interface LocalNodeOptions {
@@ -32,7 +33,9 @@ export interface LocalNodeOptions {
 export class LocalNode {
   readonly sql: Sql;
   readonly #options: LocalNodeOptions;
-  /** Ids that were accepted a short while ago or are being looked at. */
+  /** Ids that are being looked at. */
+  readonly #inFlight = new Set<string>();
+  /** Ids that were accepted a short while ago. */
   readonly #processed = new LRUCache<string, true>({ max: 100_000, ttl: PROCESSED_MEMORY_MS });
   /** Why transactions were refused, for those who ask by id. */
   readonly #refused = new LRUCache<string, readonly string[]>({ max: 10_000, ttl: PROCESSED_MEMORY_MS });
@@ -82,17 +85,20 @@ export class LocalNode {
   /** POST /tx. */
   async post(json: unknown): Promise<'accepted' | 'processed'> {
     const id = idOf(json);
-    if (this.#processed.has(id)) return 'processed';
-    if (this.#pending >= MAX_PENDING) throw mempoolFull();
-    this.#processed.set(id, true);
+    if (this.#inFlight.has(id)) return 'processed';
+    this.#inFlight.add(id);
     try {
+      if (await this.#wasProcessed(id)) return 'processed';
+      if (this.#pending >= MAX_PENDING) throw mempoolFull();
       await acceptTransaction(this.sql, json);
     } catch (error) {
-      this.#processed.delete(id);
       if (!(error instanceof VerificationFailed)) throw error;
       this.#refused.set(id, error.codes);
       throw verificationFailed();
+    } finally {
+      this.#inFlight.delete(id);
     }
+    this.#processed.set(id, true);
     this.#refused.delete(id);
     this.#pending += 1;
     this.#schedule();
@@ -137,6 +143,11 @@ export class LocalNode {
     clearTimeout(this.#timer);
     await this.#lastChange.catch(() => {});
     await this.sql.close();
+  }
+
+  /** Accepted a short while ago, and not dropped since. */
+  async #wasProcessed(id: string): Promise<boolean> {
+    return this.#processed.has(id) && (await readMinedIn(this.sql, id)) !== undefined;
   }
 
   async #mineOne(takePending: boolean): Promise<void> {
