@@ -56,3 +56,6 @@ export interface UploadDeps {
   /** Unix milliseconds. */
   readonly now?: () => number;
 }
+
+export { uploadMigrations } from './migrations.ts';
+export { createUploadSurface } from './surface.ts';

@@ -50,7 +50,7 @@ export const upload = {
     default: 30_000,
   }),
   BUNDLE_CONFIRMATIONS: integer({
-    meaning: 'Blocks on top of a bundle before it counts as permanent (one on the local network)',
+    meaning: 'Blocks on top of a bundle before it counts as permanent',
     default: 18,
     min: 1,
   }),

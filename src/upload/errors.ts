@@ -1,0 +1,49 @@
+/** Every refusal of the upload surface, with its status and exact body (interface §4.3, §7). */
+import { HttpError } from '../kernel/errors.ts';
+
+/** 4xx is final to clients, 5xx and 429 are tried again: what can succeed later is one of those. */
+export const uploadErrors = {
+  invalidToken: () => new HttpError(400, 'Invalid token'),
+  invalidByteCount: () => new HttpError(400, 'Invalid byte count'),
+  pricingUnavailable: (retryAfter: number, cause: unknown) =>
+    new HttpError(503, 'Pricing Oracle Unavailable', { retryAfter, cause }),
+
+  invalidContentType: () => new HttpError(400, 'Invalid Content Type'),
+  lengthRequired: () => new HttpError(411, 'Content-Length header is required'),
+  tooLarge: (limit: number) =>
+    new HttpError(413, `Data item is too large, this service only accepts data items up to ${limit} bytes!`),
+  unreadableItem: (why: string) => new HttpError(400, `Data item parsing error! (${why})`),
+  invalidItem: () => new HttpError(400, 'Invalid Data Item!'),
+  unpayableType: () => new HttpError(400, 'Data items with this signature type cannot be paid for'),
+  sizeMismatch: () => new HttpError(400, 'The item has another size than Content-Length said'),
+  cutShort: () => new HttpError(400, 'The request ended before the item did'),
+  forbidden: () => new HttpError(403, 'Forbidden'),
+  insufficientBalance: () => new HttpError(402, 'Insufficient balance'),
+  freeLimit: (retryAfter: number) =>
+    new HttpError(429, 'The free allowance of this network address is used up', { retryAfter }),
+
+  approvalWithoutAmount: () => new HttpError(400, 'Approval x-amount tag missing a winc value!'),
+  approvalFailed: (reason: string) =>
+    new HttpError(400, `Unable to create delegated payment approval : ${reason}`),
+  revokeFailed: () => new HttpError(400, 'Unable to revoke delegated payment approval !'),
+
+  invalidId: () => new HttpError(400, 'Invalid id'),
+  unknownItem: () => new HttpError(404, "TX doesn't exist"),
+  badRange: (size: number) =>
+    new HttpError(416, 'Range Not Satisfiable', { headers: { 'content-range': `bytes */${size}` } }),
+
+  storeUnavailable: (id: string, cause: unknown) =>
+    new HttpError(503, `Data Item: ${id}. Upload Service is Unavailable. Object Store is unreachable`, {
+      retryAfter: 5,
+      cause,
+    }),
+  ledgerUnavailable: (id: string, cause: unknown) =>
+    new HttpError(503, `Data Item: ${id}. Upload Service is Unavailable. Payment Service is unreachable`, {
+      retryAfter: 5,
+      cause,
+    }),
+  chainUnknown: (id: string) =>
+    new HttpError(503, `Data Item: ${id}. Upload Service is Unavailable. Unable to sign receipt...`, {
+      retryAfter: 30,
+    }),
+};

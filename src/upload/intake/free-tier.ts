@@ -1,0 +1,59 @@
+/** What costs nothing: small items, within an allowance per network address, and wallets on a list. */
+import type { Config } from '../../config/config.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { normalizeAddress } from '../../wallets/address.ts';
+import { uploadErrors } from '../errors.ts';
+
+export class FreeTier {
+  readonly limitBytes: number;
+  readonly #listed: ReadonlySet<string>;
+  readonly #allowance: number;
+  readonly #windowMs: number;
+
+  constructor(
+    config: Pick<
+      Config,
+      'FREE_UPLOAD_LIMIT' | 'FREE_BYTES_PER_IP' | 'FREE_BYTES_PER_IP_TTL_SECS' | 'ALLOW_LISTED_ADDRESSES'
+    >,
+  ) {
+    this.limitBytes = config.FREE_UPLOAD_LIMIT;
+    this.#allowance = config.FREE_BYTES_PER_IP;
+    this.#windowMs = config.FREE_BYTES_PER_IP_TTL_SECS * 1_000;
+    this.#listed = new Set(
+      config.ALLOW_LISTED_ADDRESSES.map((address) => normalizeAddress(address) ?? address),
+    );
+  }
+
+  /** Whether an item of this size by this wallet is free, leaving the allowance aside. */
+  covers(size: number, signer: string): boolean {
+    return size <= this.limitBytes || this.#listed.has(signer);
+  }
+
+  /** Counts a free item against the allowance of the address it came from; throws 429 when that is used up. */
+  async count(
+    tx: SqlExecutor,
+    size: number,
+    signer: string,
+    clientAddress: string,
+    now: number,
+  ): Promise<void> {
+    if (this.#listed.has(signer)) return;
+    const row = await tx.get<{ bytes: number; window_start: number }>(
+      `SELECT bytes, window_start FROM upload_free_bytes WHERE address = ? ${tx.forUpdate}`,
+      clientAddress,
+    );
+    const open = row !== undefined && now - row.window_start < this.#windowMs;
+    const bytes = (open ? row.bytes : 0) + size;
+    if (bytes > this.#allowance) {
+      const left = open ? row.window_start + this.#windowMs - now : this.#windowMs;
+      throw uploadErrors.freeLimit(Math.ceil(left / 1_000));
+    }
+    await tx.run(
+      `INSERT INTO upload_free_bytes (address, bytes, window_start) VALUES (?, ?, ?)
+       ON CONFLICT (address) DO UPDATE SET bytes = excluded.bytes, window_start = excluded.window_start`,
+      clientAddress,
+      bytes,
+      open ? row.window_start : now,
+    );
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * One data item from its first byte to its receipt, in one pass: read, refused as early as can be known, verified,
+ * priced by the bytes that came, stored and paid (`store-item.ts`).
+ *
+ * The payload of a large item is made durable before the transaction that stores it; if that does not happen, the
+ * blob is left to the sweeper. Nothing is found under the item's id before it is verified and paid.
+ */
+import { type Credits, type Winc, winc } from '../../credits/credits.ts';
+import type { ItemHeader } from '../../formats/ans104/item-header.ts';
+import { type ItemEnd, ItemParser } from '../../formats/ans104/item-parser.ts';
+import { itemProblems } from '../../formats/ans104/item-problem.ts';
+import type { Pricing } from '../../pricing/pricing.ts';
+import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import type { WalletAddress } from '../../wallets/address.ts';
+import { itemOwner } from '../../wallets/data-items/owner.ts';
+import { verifyStreamed } from '../../wallets/data-items/verify.ts';
+import { kyveAddress } from '../../wallets/kyve-address.ts';
+import type { ChainHead } from '../chain/head.ts';
+import { uploadErrors } from '../errors.ts';
+import { noteUnused } from '../items/blob-uses.ts';
+import { findItem, type NewItem, type StoredItem } from '../items/item-rows.ts';
+import { type ApprovalOrder, type RevokeOrder, readApprovalTags } from './approval-tags.ts';
+import { contentTypeOf } from './content-type.ts';
+import { explain } from './explain.ts';
+import type { FreeTier } from './free-tier.ts';
+import { PayloadSink, type StoredPayload } from './payload-sink.ts';
+import { deadlineBlocks, type Receipt, type Receipts } from './receipts.ts';
+import { type Payment, storeItem } from './store-item.ts';
+
+export interface IntakeDeps {
+  readonly sql: Sql;
+  readonly blobs: BlobStore;
+  readonly credits: Credits;
+  readonly pricing: Pricing;
+  readonly receipts: Receipts;
+  readonly head: Pick<ChainHead, 'height'>;
+  readonly freeTier: FreeTier;
+  readonly blocked: ReadonlySet<string>;
+  readonly maxItemBytes: number;
+  /** Whether there is a gateway to tell about items. */
+  readonly announces: boolean;
+  readonly now: () => number;
+}
+
+/** Who pays, and for what is free, whose allowance it counts against. */
+export interface Payers {
+  /** Wallets to charge first, in order, in normal form. */
+  readonly paidBy: readonly string[];
+  readonly clientAddress: string;
+  /** A payment that came with the request. */
+  readonly prepaid?: Prepaid;
+}
+
+export interface IntakeRequest extends Payers {
+  /** Leaving it unread must be safe. */
+  readonly body: AsyncIterable<Buffer>;
+  readonly contentLength: number | undefined;
+  /** The route's token: `kyve` makes an Ethereum key stand for a KYVE wallet. */
+  readonly token?: string | undefined;
+}
+
+/** A payment of the request's own (x402), taken when the item is known to be good. */
+export interface Prepaid {
+  /** The item must have exactly this size. */
+  readonly bytes: number;
+  /** Takes the payment; the credits it bought are in the account that is then charged. */
+  settle(itemId: string): Promise<SettledPayment>;
+}
+
+export interface SettledPayment {
+  readonly account: WalletAddress;
+  readonly winc: Winc;
+  /** What the receipt says about it. */
+  readonly answer: Readonly<Record<string, unknown>>;
+}
+
+export interface Accepted {
+  readonly receipt: Receipt;
+  /** The item was here before: nothing was charged now. */
+  readonly duplicate: boolean;
+}
+
+/** An item whose header was read and not refused. */
+export interface Admitted {
+  readonly header: ItemHeader;
+  readonly id: string;
+  readonly signer: WalletAddress;
+  readonly order: ApprovalOrder | RevokeOrder | undefined;
+}
+
+/** From this size on it is worth asking whether the wallet can pay before the body is read. */
+const askFirstBytes = 1024 * 1024;
+
+export class Intake {
+  readonly #deps: IntakeDeps;
+
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws the answer (`HttpError`) when the item is refused; nothing has changed then. */
+  async receive(request: IntakeRequest): Promise<Accepted> {
+    const { maxItemBytes } = this.#deps;
+    if ((request.contentLength ?? 0) > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
+    const sink = new PayloadSink(this.#deps.blobs);
+    const parser = new ItemParser();
+    try {
+      const read = await this.#read(request, parser, sink);
+      if ('receivedAt' in read) return await this.repeat(read);
+      const end = verified(parser);
+      const size = end.header.length + end.payloadBytes;
+      if (!sink.isInline) await this.checkFunds(request, read, size);
+      return await this.accept(request, read, size, await sink.commit());
+    } catch (error) {
+      await sink.abort();
+      throw explain(error, parser.header?.id);
+    }
+  }
+
+  /** The receipt of an item that is stored. */
+  async repeat(item: StoredItem): Promise<Accepted> {
+    return { receipt: await this.#deps.receipts.sign(item), duplicate: true };
+  }
+
+  /** What can be said once the header is there: the stored item for a repeat, else who signed and what for. */
+  async admit(header: ItemHeader, token?: string): Promise<Admitted | StoredItem> {
+    const stored = await findItem(this.#deps.sql, header.id);
+    if (stored !== undefined) return stored;
+    const signer: WalletAddress =
+      token === 'kyve' && header.signatureType === 3
+        ? { kind: 'kyve', address: kyveAddress(header.owner) }
+        : itemOwner(header.signatureType, header.owner).wallet;
+    if (this.#deps.blocked.has(signer.address)) throw uploadErrors.forbidden();
+    return { header, id: header.id, signer, order: readApprovalTags(header.tags, signer.address) };
+  }
+
+  /** Throws 402 when an item of this size could not be paid now. */
+  async checkFunds(
+    payers: Payers,
+    { id, signer }: Pick<Admitted, 'id' | 'signer'>,
+    size: number,
+  ): Promise<void> {
+    const { freeTier, pricing, credits } = this.#deps;
+    if (payers.prepaid !== undefined || freeTier.covers(size, signer.address)) return;
+    const { winc: amount } = await pricing.quoteBytes(size, signer.address);
+    const { address, kind: signerType } = signer;
+    const request = {
+      id,
+      reason: 'upload',
+      signer: address,
+      signerType,
+      amount,
+      paidBy: payers.paidBy,
+    } as const;
+    if ((await credits.preview(request)) === undefined) throw uploadErrors.insufficientBalance();
+  }
+
+  /** Stores and has paid an item that is verified and whose payload is durable. */
+  async accept(payers: Payers, admitted: Admitted, size: number, payload: StoredPayload): Promise<Accepted> {
+    const { head, sql, receipts, now } = this.#deps;
+    try {
+      const height = head.height;
+      if (height === undefined) throw uploadErrors.chainUnknown(admitted.id);
+      const [payment, answer] = await this.#paymentFor(payers, admitted, size);
+      const item = { ...this.#newItem(admitted, size, payload, height), answer };
+      const stored = await storeItem(this.#deps, item, payment, admitted.order);
+      if (stored !== undefined)
+        return { receipt: await receipts.sign({ ...item, ...stored }), duplicate: false };
+    } catch (error) {
+      // Another upload of the same bytes may use the blobs: only their rows can tell, and the sweeper asks them.
+      await noteUnused(sql, payload.segments, now()).catch(() => {});
+      throw error;
+    }
+    const first = await findItem(sql, admitted.id);
+    if (first === undefined) throw new Error(`${admitted.id} is stored and is not there`);
+    return this.repeat(first);
+  }
+
+  async #read(request: IntakeRequest, parser: ItemParser, sink: PayloadSink): Promise<Admitted | StoredItem> {
+    const { maxItemBytes } = this.#deps;
+    const { contentLength } = request;
+    let admitted: Admitted | undefined;
+    for await (const piece of request.body) {
+      if (parser.bytesRead + piece.length > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
+      const payload = parser.push(piece);
+      if (typeof payload === 'string') throw uploadErrors.unreadableItem(itemProblems[payload]);
+      if (admitted === undefined && parser.header !== undefined) {
+        const found = await this.admit(parser.header, request.token);
+        if ('receivedAt' in found) return found;
+        admitted = found;
+        if ((contentLength ?? 0) >= askFirstBytes) await this.checkFunds(request, found, contentLength ?? 0);
+      }
+      if (payload.length > 0) await sink.write(payload);
+    }
+    if (admitted === undefined) throw uploadErrors.unreadableItem(itemProblems.truncated);
+    return admitted;
+  }
+
+  async #paymentFor(
+    { prepaid, paidBy, clientAddress }: Payers,
+    { id, signer, header }: Admitted,
+    size: number,
+  ): Promise<[Payment, SettledPayment['answer']]> {
+    const { freeTier, pricing } = this.#deps;
+    if (prepaid !== undefined) {
+      if (prepaid.bytes !== size) throw uploadErrors.sizeMismatch();
+      const { account, winc: amount, answer } = await prepaid.settle(id);
+      return [
+        { kind: 'prepaid', spend: { signer: account.address, signerType: account.kind, amount } },
+        answer,
+      ];
+    }
+    if (freeTier.covers(size, signer.address)) return [{ kind: 'free', clientAddress }, {}];
+    // Aptos keys (types 5 and 6) have no wallet here that could hold credits.
+    if (header.signatureType === 5 || header.signatureType === 6) throw uploadErrors.unpayableType();
+    const quote = await pricing.quoteBytes(size, signer.address);
+    const spend = {
+      signer: signer.address,
+      signerType: signer.kind,
+      amount: quote.winc,
+      networkWinc: quote.networkWinc,
+      adjustments: quote.adjustments,
+      paidBy,
+    };
+    return [{ kind: 'credits', spend }, {}];
+  }
+
+  #newItem(admitted: Admitted, size: number, payload: StoredPayload, height: number): NewItem {
+    const { header, id, signer } = admitted;
+    const now = this.#deps.now();
+    return {
+      id,
+      owner: header.ownerAddress,
+      signer: signer.address,
+      signatureType: header.signatureType,
+      size,
+      payloadStart: header.length,
+      contentType: contentTypeOf(header.tags),
+      winc: winc(0n),
+      receivedAt: now,
+      deadlineHeight: height + deadlineBlocks,
+      answer: {},
+      segments: payload.segments,
+      head: payload.inline.length === 0 ? header.bytes : Buffer.concat([header.bytes, payload.inline]),
+      announceAt: this.#deps.announces ? now : undefined,
+    };
+  }
+}
+
+/** The end of an item that was read whole and is signed by its owner; throws the answer otherwise. */
+export function verified(parser: ItemParser): ItemEnd {
+  const end = parser.finish();
+  if (typeof end === 'string') throw uploadErrors.unreadableItem(itemProblems[end]);
+  if (!verifyStreamed(end)) throw uploadErrors.invalidItem();
+  return end;
+}

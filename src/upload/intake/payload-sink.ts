@@ -1,0 +1,61 @@
+/**
+ * Where the payload of an item goes while it streams in: into memory as long as it is small, and from there into
+ * the blob store. Nothing can be found under the item's id before it has been verified and paid.
+ */
+import type { BlobStore, BlobWriter } from '../../storage/blobs/blobs.ts';
+import type { Segment } from '../items/segments.ts';
+
+/**
+ * Payloads up to this size live in the database: one durable commit, shared with others, instead of a file and
+ * its folder to sync for each.
+ */
+export const inlineBytes = 8 * 1024;
+
+export interface StoredPayload {
+  /** The payload itself when it is small, else empty. */
+  readonly inline: Buffer;
+  readonly segments: readonly Segment[];
+}
+
+export class PayloadSink {
+  readonly #blobs: BlobStore;
+  #held: Buffer[] = [];
+  #size = 0;
+  #writer: BlobWriter | undefined;
+
+  constructor(blobs: BlobStore) {
+    this.#blobs = blobs;
+  }
+
+  /** Await it to hold back-pressure. */
+  async write(bytes: Buffer): Promise<void> {
+    this.#size += bytes.length;
+    if (this.#writer !== undefined) {
+      await this.#writer.write(bytes);
+      return;
+    }
+    this.#held.push(bytes);
+    if (this.#size <= inlineBytes) return;
+    this.#writer = await this.#blobs.writer();
+    const held = this.#held;
+    this.#held = [];
+    for (const piece of held) await this.#writer.write(piece);
+  }
+
+  get isInline(): boolean {
+    return this.#writer === undefined;
+  }
+
+  /** Makes what was written durable. */
+  async commit(): Promise<StoredPayload> {
+    if (this.#writer === undefined) return { inline: Buffer.concat(this.#held), segments: [] };
+    const { digest, size } = await this.#writer.commit();
+    return { inline: Buffer.alloc(0), segments: [{ digest, start: 0, size }] };
+  }
+
+  /** Forgets everything; does nothing after `commit`. */
+  async abort(): Promise<void> {
+    this.#held = [];
+    await this.#writer?.abort();
+  }
+}

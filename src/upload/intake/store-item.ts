@@ -1,0 +1,105 @@
+/**
+ * The one transaction that makes an item ours: its row, the credits it costs, and the loan it creates or revokes.
+ * All of it happens or none; an id that is stored already changes nothing.
+ */
+import {
+  ApprovalConflict,
+  type Credits,
+  InsufficientCredits,
+  InvalidApproval,
+  NothingToRevoke,
+  type SpendRequest,
+  UnknownWallet,
+  type Winc,
+  winc,
+} from '../../credits/credits.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { uploadErrors } from '../errors.ts';
+import { useBlobs } from '../items/blob-uses.ts';
+import { insertItem, type NewItem, setAnswer } from '../items/item-rows.ts';
+import type { ApprovalOrder, RevokeOrder } from './approval-tags.ts';
+import type { FreeTier } from './free-tier.ts';
+
+export interface StoreDeps {
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly freeTier: FreeTier;
+}
+
+export type Payment =
+  | { readonly kind: 'free'; readonly clientAddress: string }
+  | { readonly kind: 'credits'; readonly spend: Omit<SpendRequest, 'id' | 'reason'> }
+  /** Paid by a payment of its own, whose credits are spent: the receipt says that no credits were charged. */
+  | { readonly kind: 'prepaid'; readonly spend: Omit<SpendRequest, 'id' | 'reason'> };
+
+export interface Stored {
+  /** What the receipt says was charged. */
+  readonly winc: Winc;
+  readonly answer: Readonly<Record<string, unknown>>;
+}
+
+/** Undefined when the item is stored already. Throws the answer when it cannot be paid or its order is refused. */
+export function storeItem(
+  deps: StoreDeps,
+  item: NewItem,
+  payment: Payment,
+  order: ApprovalOrder | RevokeOrder | undefined,
+): Promise<Stored | undefined> {
+  const charged = payment.kind === 'credits' ? payment.spend.amount : winc(0n);
+  return deps.sql.transaction(async (tx) => {
+    if (!(await insertItem(tx, { ...item, winc: charged }))) return undefined;
+    await useBlobs(tx, item.segments, item.receivedAt);
+    await pay(tx, deps, item, payment);
+    const carried = await carryOut(tx, deps.credits, item, order);
+    const answer = { ...item.answer, ...carried };
+    if (carried !== undefined) await setAnswer(tx, item.id, answer);
+    return { winc: charged, answer };
+  });
+}
+
+async function pay(tx: SqlExecutor, deps: StoreDeps, item: NewItem, payment: Payment): Promise<void> {
+  if (payment.kind === 'free') {
+    await deps.freeTier.count(tx, item.size, item.signer, payment.clientAddress, item.receivedAt);
+    return;
+  }
+  if (payment.spend.amount === 0n) return;
+  try {
+    await deps.credits.within(tx).spend({ ...payment.spend, id: item.id, reason: 'upload' });
+  } catch (error) {
+    if (error instanceof InsufficientCredits || error instanceof UnknownWallet) {
+      throw uploadErrors.insufficientBalance();
+    }
+    throw error;
+  }
+}
+
+async function carryOut(
+  tx: SqlExecutor,
+  credits: Credits,
+  item: NewItem,
+  order: ApprovalOrder | RevokeOrder | undefined,
+): Promise<Record<string, unknown> | undefined> {
+  if (order === undefined) return undefined;
+  const { id, signer: payer } = item;
+  const { approved } = order;
+  try {
+    if (order.kind === 'revoke') {
+      return { revokedApprovals: await credits.within(tx).revoke({ id, payer, approved }) };
+    }
+    const { expiresInSeconds } = order;
+    const createdApproval = await credits.within(tx).approve({
+      id,
+      payer,
+      approved,
+      amount: winc(order.amount),
+      ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),
+    });
+    return { createdApproval };
+  } catch (error) {
+    if (error instanceof NothingToRevoke) throw uploadErrors.revokeFailed();
+    for (const refusal of [ApprovalConflict, InvalidApproval, UnknownWallet, InsufficientCredits]) {
+      if (error instanceof refusal) throw uploadErrors.approvalFailed(error.message);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Where the bytes of an item are: its head in the database, then pieces of blobs. An item that came whole has at
+ * most one piece; one that came in parts keeps its parts as they are.
+ */
+import type { BlobReader, BlobStore } from '../../storage/blobs/blobs.ts';
+
+export interface Segment {
+  readonly digest: string;
+  /** First byte within the blob. */
+  readonly start: number;
+  readonly size: number;
+}
+
+export function formatSegments(segments: readonly Segment[]): string | null {
+  if (segments.length === 0) return null;
+  return segments.map(({ digest, start, size }) => `${digest}:${start}:${size}`).join(' ');
+}
+
+export function parseSegments(text: string | null): Segment[] {
+  if (text === null || text === '') return [];
+  return text.split(' ').map((part) => {
+    const [digest = '', start, size] = part.split(':');
+    return { digest, start: Number(start), size: Number(size) };
+  });
+}
+
+/** A blob that an item is made of is not there: the store lost what it had acknowledged. */
+export class MissingBytes extends Error {
+  override readonly name = 'MissingBytes';
+}
+
+/** Where the head ends and which bytes of which blobs follow, cut to a range of the item. */
+export function* piecesOf(
+  headSize: number,
+  segments: readonly Segment[],
+  start: number,
+  end: number,
+): Generator<
+  { readonly head: true; readonly start: number; readonly end: number } | ({ readonly head: false } & Segment)
+> {
+  if (start < headSize) yield { head: true, start, end: Math.min(end, headSize) };
+  let at = headSize;
+  for (const segment of segments) {
+    const from = Math.max(start, at);
+    const to = Math.min(end, at + segment.size);
+    if (from < to) {
+      yield { head: false, digest: segment.digest, start: segment.start + (from - at), size: to - from };
+    }
+    at += segment.size;
+  }
+}
+
+/** The bytes `start` (inclusive) to `end` (exclusive) of an item, in order, in pieces of bounded size. */
+export async function* readItemBytes(
+  blobs: BlobStore,
+  head: Buffer,
+  segments: readonly Segment[],
+  start: number,
+  end: number,
+): AsyncGenerator<Buffer> {
+  for (const piece of piecesOf(head.length, segments, start, end)) {
+    if (piece.head) {
+      yield head.subarray(piece.start, piece.end);
+      continue;
+    }
+    const reader = await openBlob(blobs, piece.digest);
+    try {
+      yield* reader.stream(piece.start, piece.start + piece.size);
+    } finally {
+      await reader.close();
+    }
+  }
+}
+
+export async function openBlob(blobs: BlobStore, digest: string): Promise<BlobReader> {
+  const reader = await blobs.open(digest);
+  if (reader === undefined) throw new MissingBytes(`blob ${digest} is not there`);
+  return reader;
+}

@@ -1,0 +1,81 @@
+import type { Migration } from '../storage/sql/sql.ts';
+
+/**
+ * In the database `ledger`, beside the balances: an item and what it cost are one transaction.
+ *
+ * An item's bytes are its header in `upload_heads`, with the payload behind it when that is small, followed by
+ * the blobs that `segments` lists.
+ */
+export const uploadMigrations: readonly Migration[] = [
+  {
+    id: 'upload-001-items',
+    up: `
+      CREATE TABLE upload_items (
+        id TEXT PRIMARY KEY,
+        owner TEXT NOT NULL,
+        signer TEXT NOT NULL,
+        signature_type BIGINT NOT NULL,
+        size BIGINT NOT NULL,
+        payload_start BIGINT NOT NULL,
+        content_type TEXT NOT NULL,
+        winc AMOUNT NOT NULL,
+        received_at BIGINT NOT NULL,
+        deadline_height BIGINT NOT NULL,
+        answer TEXT,
+        segments TEXT,
+        held BIGINT NOT NULL,
+        state TEXT NOT NULL,
+        bundle TEXT,
+        position BIGINT,
+        bundle_offset BIGINT,
+        failures BIGINT NOT NULL,
+        failed_reason TEXT,
+        permanent_at BIGINT,
+        announce_at BIGINT
+      );
+      CREATE INDEX upload_items_new ON upload_items (received_at, id) WHERE state = 'new';
+      CREATE INDEX upload_items_bundled ON upload_items (bundle, position) WHERE bundle IS NOT NULL;
+      CREATE INDEX upload_items_announce ON upload_items (announce_at) WHERE announce_at IS NOT NULL;
+      CREATE INDEX upload_items_let_go ON upload_items (permanent_at) WHERE permanent_at IS NOT NULL AND held = 1;
+      CREATE TABLE upload_heads (
+        id TEXT PRIMARY KEY,
+        bytes BYTES NOT NULL
+      );
+      CREATE TABLE upload_blobs (
+        digest TEXT PRIMARY KEY,
+        uses BIGINT NOT NULL,
+        deleting BIGINT NOT NULL,
+        changed_at BIGINT NOT NULL
+      );
+      CREATE INDEX upload_blobs_unused ON upload_blobs (changed_at) WHERE uses = 0;
+      CREATE TABLE upload_bundles (
+        plan TEXT PRIMARY KEY,
+        state TEXT NOT NULL,
+        item_count BIGINT NOT NULL,
+        size BIGINT NOT NULL,
+        tx_id TEXT,
+        tx TEXT,
+        anchor_height BIGINT,
+        posted_at BIGINT,
+        seeded_at BIGINT,
+        seedings BIGINT NOT NULL,
+        block_height BIGINT,
+        attempts BIGINT NOT NULL,
+        due_at BIGINT NOT NULL,
+        created_at BIGINT NOT NULL,
+        changed_at BIGINT NOT NULL
+      );
+      CREATE INDEX upload_bundles_due ON upload_bundles (due_at) WHERE state <> 'permanent' AND state <> 'dropped';
+      CREATE TABLE upload_leases (
+        name TEXT PRIMARY KEY,
+        holder TEXT NOT NULL,
+        until BIGINT NOT NULL
+      );
+      CREATE TABLE upload_free_bytes (
+        address TEXT PRIMARY KEY,
+        bytes BIGINT NOT NULL,
+        window_start BIGINT NOT NULL
+      );
+    `,
+  },
+];

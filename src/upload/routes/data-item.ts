@@ -1,0 +1,139 @@
+/**
+ * `GET|HEAD /data-item/:id`: the raw bytes of an item that is held here, for the gateway to serve before the
+ * bundle is mined. One byte range per request (RFC 9110 §14); the bytes of an id never change.
+ */
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Type } from 'typebox';
+import { isTxId } from '../../formats/base64url.ts';
+import { sendBuffer, sendFile, takeOver } from '../../kernel/http/send-bytes.ts';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { postedBundle } from '../bundler/bundle-rows.ts';
+import { uploadErrors } from '../errors.ts';
+import { explain } from '../intake/explain.ts';
+import { findItem, readHead, type StoredItem } from '../items/item-rows.ts';
+import { openBlob, piecesOf, readItemBytes } from '../items/segments.ts';
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+const none = Buffer.alloc(0);
+
+export function dataItemRoutes(app: App, sql: Sql, blobs: BlobStore): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/data-item/:id',
+    schema: {
+      summary: 'The raw bytes of an item that is held here',
+      params: Type.Object({ id: Type.String({ description: 'Data item id' }) }),
+    },
+    handler: async (request, reply) => {
+      try {
+        await answer(request, request.params.id, reply, sql, blobs);
+      } catch (error) {
+        throw explain(error, request.params.id);
+      }
+      return reply;
+    },
+  });
+}
+
+async function answer(request: Request, id: string, reply: Reply, sql: Sql, blobs: BlobStore): Promise<void> {
+  if (!isTxId(id)) throw uploadErrors.invalidId();
+  const item = await findItem(sql, id);
+  const head = item?.held === true ? await readHead(sql, id) : undefined;
+  if (item === undefined || head === undefined) throw uploadErrors.unknownItem();
+  const headers = await headersOf(sql, item);
+  if (request.headers['if-none-match'] === headers.etag) {
+    await sendBuffer(takeOver(reply, 304, { etag: headers.etag }), none);
+    return;
+  }
+  const range = readRange(request.headers.range, item.size);
+  const { start, end } = range ?? { start: 0, end: item.size };
+  const raw = takeOver(reply, range === undefined ? 200 : 206, {
+    ...headers,
+    'content-length': end - start,
+    ...(range === undefined ? {} : { 'content-range': `bytes ${start}-${end - 1}/${item.size}` }),
+  });
+  if (request.method === 'HEAD') await sendBuffer(raw, none);
+  else await sendItem(raw, blobs, head, item, { start, end });
+}
+
+async function headersOf(sql: Sql, item: StoredItem): Promise<OutgoingHttpHeaders & { etag: string }> {
+  const bundle = await postedBundle(sql, item.bundle);
+  const place =
+    bundle === undefined || item.bundleOffset === undefined
+      ? {}
+      : { 'x-root-transaction-id': bundle.txId, 'x-root-offset': item.bundleOffset };
+  return {
+    'content-type': 'application/octet-stream',
+    'accept-ranges': 'bytes',
+    'cache-control': 'public, max-age=60',
+    etag: `"${item.id}"`,
+    'x-payload-offset': item.payloadStart,
+    'x-payload-content-type': item.contentType,
+    ...place,
+  };
+}
+
+/** Straight from the file where the range lies in one; else piece by piece. */
+async function sendItem(
+  raw: ServerResponse,
+  blobs: BlobStore,
+  head: Buffer,
+  item: StoredItem,
+  { start, end }: Range,
+): Promise<void> {
+  try {
+    const pieces = [...piecesOf(head.length, item.segments, start, end)];
+    const [only] = pieces;
+    if (pieces.length === 1 && only?.head === true) {
+      await sendBuffer(raw, head.subarray(only.start, only.end));
+      return;
+    }
+    if (pieces.length === 1 && only?.head === false) {
+      const reader = await openBlob(blobs, only.digest);
+      try {
+        if (reader.fd !== undefined)
+          return await sendFile(raw, reader.fd, only.start, only.start + only.size);
+      } finally {
+        await reader.close();
+      }
+    }
+    for await (const bytes of readItemBytes(blobs, head, item.segments, start, end)) {
+      if (!raw.write(bytes)) await drained(raw);
+    }
+    raw.end();
+  } catch (error) {
+    raw.destroy();
+    throw error;
+  }
+}
+
+function drained(raw: ServerResponse): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (done: () => void) => () => {
+      raw.off('drain', onDrain);
+      raw.off('close', onClose);
+      done();
+    };
+    const onDrain = settle(resolve);
+    const onClose = settle(() => reject(new Error('the client went away')));
+    raw.on('drain', onDrain);
+    raw.on('close', onClose);
+  });
+}
+
+/** The one range a request asks for; undefined for the whole. Throws 416 for a range outside. */
+function readRange(header: string | undefined, size: number): Range | undefined {
+  const match = /^bytes=([0-9]{0,15})-([0-9]{0,15})$/.exec(header ?? '');
+  if (match === null || (match[1] === '' && match[2] === '')) return undefined;
+  const [, first = '', last = ''] = match;
+  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1);
+  if (start >= end) throw uploadErrors.badRange(size);
+  return { start, end };
+}

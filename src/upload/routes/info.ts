@@ -1,0 +1,54 @@
+/** `GET /` and `GET /info` (interface §4.3): what this service is, takes and signs with. */
+import { Type } from 'typebox';
+import type { App } from '../../kernel/http/server.ts';
+import { receiptVersion } from '../intake/receipts.ts';
+import { multipartLimits } from '../multipart/limits.ts';
+
+export interface UploadInfo {
+  readonly gateway: string;
+  /** By token; `arweave` is the wallet whose key signs receipts. */
+  readonly addresses: Readonly<Record<string, string>>;
+  readonly freeUploadLimitBytes: number;
+  readonly maxDataItemBytes: number;
+  readonly x402: boolean;
+}
+
+const answer = Type.Object({
+  version: Type.String(),
+  gateway: Type.String(),
+  addresses: Type.Object(
+    { arweave: Type.String(), ethereum: Type.String(), solana: Type.String(), matic: Type.String() },
+    { additionalProperties: Type.String() },
+  ),
+  gateways: Type.Array(Type.String()),
+  freeUploadLimitBytes: Type.Integer(),
+  maxDataItemBytes: Type.Integer(),
+  receiptVersion: Type.String(),
+  signatureTypes: Type.Array(Type.Integer()),
+  multipart: Type.Object({ min: Type.Integer(), max: Type.Integer(), default: Type.Integer() }),
+  x402: Type.Boolean(),
+});
+
+export function infoRoutes(app: App, info: UploadInfo): void {
+  const { minBytes: min, maxBytes: max } = multipartLimits;
+  const body = {
+    version: receiptVersion,
+    gateway: info.gateway,
+    // A chain without a deposit address is the empty text: clients read these four as strings.
+    addresses: { arweave: '', ethereum: '', solana: '', matic: '', ...info.addresses },
+    gateways: [info.gateway],
+    freeUploadLimitBytes: info.freeUploadLimitBytes,
+    maxDataItemBytes: info.maxDataItemBytes,
+    receiptVersion,
+    signatureTypes: [1, 2, 3, 4, 7],
+    multipart: { min, max, default: min },
+    x402: info.x402,
+  };
+  for (const path of ['/', '/info']) {
+    app.get(
+      path,
+      { schema: { summary: 'What this service is, takes and signs with', response: { 200: answer } } },
+      async (_request, reply) => reply.header('cache-control', 'public, max-age=60').send(body),
+    );
+  }
+}

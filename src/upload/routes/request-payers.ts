@@ -1,0 +1,28 @@
+/** Who an upload request wants charged, and where it comes from. */
+import { MAX_PAYERS } from '../../credits/credits.ts';
+import { HttpError } from '../../kernel/errors.ts';
+import type { Request } from '../../kernel/http/server.ts';
+import { normalizeAddress } from '../../wallets/address.ts';
+
+/**
+ * `x-paid-by`: payers in order of preference, separated by commas, in one header or several. What is no address
+ * can have lent nothing and is passed over, as is a wallet that lent nothing.
+ */
+export function readPaidBy(request: Request): string[] {
+  const header = request.headers['x-paid-by'];
+  const text = Array.isArray(header) ? header.join(',') : (header ?? '');
+  const named = text.split(',').flatMap((part) => normalizeAddress(part.trim()) ?? []);
+  const payers = [...new Set(named)];
+  if (payers.length > MAX_PAYERS) throw new HttpError(400, `At most ${MAX_PAYERS} payers can be asked`);
+  return payers;
+}
+
+/** The client's address: behind `proxies` proxies of ours, what the outermost of them saw. */
+export function clientAddress(request: Request, proxies: number): string {
+  const forwarded = request.headers['x-forwarded-for'];
+  if (proxies === 0 || forwarded === undefined) return request.ip;
+  const hops = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
+    .split(',')
+    .map((hop) => hop.trim());
+  return hops.at(-proxies) || request.ip;
+}

@@ -1,0 +1,116 @@
+/** Puts the parts of the upload surface together and gives them a life. */
+import type { Config } from '../config/config.ts';
+import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
+import { Metrics } from '../kernel/metrics.ts';
+import type { Surface } from '../kernel/surface.ts';
+import { normalizeAddress } from '../wallets/address.ts';
+import { ChainHead } from './chain/head.ts';
+import { ArweaveNodes } from './chain/node-client.ts';
+import type { UploadDeps } from './index.ts';
+import { FreeTier } from './intake/free-tier.ts';
+import { Intake } from './intake/intake.ts';
+import { Receipts } from './intake/receipts.ts';
+import { dataItemRoutes } from './routes/data-item.ts';
+import { infoRoutes } from './routes/info.ts';
+import { operatorRoutes } from './routes/operator.ts';
+import { priceRoutes } from './routes/price.ts';
+import { nameReasons } from './routes/reason-phrase.ts';
+import { txRoutes } from './routes/tx.ts';
+import { txStatusRoutes } from './routes/tx-status.ts';
+
+export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
+  const { sql, blobs, log, serviceKey, gateway, now = Date.now } = deps;
+  const metrics = new Metrics();
+  const nodes = new ArweaveNodes(deps.arweaveNodeUrls);
+  const head = new ChainHead(nodes, log, now);
+  const gatewayHost = new URL(gateway.publicUrl).host;
+  const receipts = new Receipts(serviceKey, () => ({
+    dataCaches: [gatewayHost],
+    fastFinalityIndexes: gateway.admin === undefined ? [] : [gatewayHost],
+  }));
+  const freeTier = new FreeTier(config);
+  const intake = new Intake({
+    ...deps,
+    receipts,
+    head,
+    freeTier,
+    now,
+    blocked: new Set(config.BLOCK_LISTED_ADDRESSES.map((address) => normalizeAddress(address) ?? address)),
+    maxItemBytes: config.MAX_DATA_ITEM_SIZE,
+    announces: gateway.admin !== undefined,
+  });
+
+  const server: HttpServer = createHttpServer({
+    name: 'upload',
+    title: 'Upload service',
+    description: 'Takes signed data items, has them paid in credits, and brings them to the chain.',
+    host: config.HOST,
+    port: config.UPLOAD_PORT,
+    portVariable: 'UPLOAD_PORT',
+    log,
+    metrics,
+    // Uploads take as long as they take; a client that stops sending is cut off by the route.
+    requestTimeoutMs: 0,
+    cors: {
+      methods: ['GET', 'HEAD', 'POST', 'OPTIONS'],
+      allowHeaders: uploadHeaders,
+      exposeHeaders: [
+        'x-payment-response',
+        'x-payment-required',
+        'payment-required',
+        'payment-response',
+        'retry-after',
+      ],
+    },
+  });
+  server.mount(
+    (app) => {
+      nameReasons(app);
+      priceRoutes(app, deps.pricing);
+      infoRoutes(app, {
+        gateway: new URL(gateway.publicUrl).origin,
+        addresses: { ...deps.addresses, arweave: serviceKey.address },
+        freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
+        maxDataItemBytes: config.MAX_DATA_ITEM_SIZE,
+        x402: deps.x402 !== undefined,
+      });
+      txRoutes(app, { intake, trustedProxies: config.TRUSTED_PROXY_COUNT });
+      txStatusRoutes(app, sql);
+      dataItemRoutes(app, sql, blobs);
+      operatorRoutes(app, metrics);
+    },
+    ['/v1', ''],
+  );
+
+  return {
+    name: 'upload',
+    get url() {
+      return server.url;
+    },
+    async start() {
+      await head.start();
+      await server.listen();
+    },
+    drain: (timeoutMs) => server.drain(timeoutMs),
+    async stop() {
+      await server.close();
+      head.stop();
+      await nodes.close();
+    },
+  };
+}
+
+const uploadHeaders = [
+  'content-type',
+  'x-paid-by',
+  'x-payment',
+  'payment-signature',
+  'x-chunking-version',
+  'x-data-item-tags',
+  'x-turbo-source-version',
+  'x-turbo-source-identifier',
+  'x-signature',
+  'x-nonce',
+  'x-public-key',
+  'range',
+];

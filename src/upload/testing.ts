@@ -1,0 +1,191 @@
+/** The upload surface on a free port for tests: real database, blobs and ledger, a price of 3 winc a byte. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { type Config, readConfig } from '../config/config.ts';
+import { type Credits, winc } from '../credits/credits.ts';
+import { createCredits } from '../credits/ledger/index.ts';
+import { creditsMigrations } from '../credits/migrations.ts';
+import { createLogger } from '../kernel/log.ts';
+import type { Surface } from '../kernel/surface.ts';
+import type { Pricing } from '../pricing/pricing.ts';
+import type { BlobStore } from '../storage/blobs/blobs.ts';
+import { openBlobStore } from '../storage/blobs/open.ts';
+import { openDatabase } from '../storage/sql/open.ts';
+import type { Sql } from '../storage/sql/sql.ts';
+import type { AddressKind } from '../wallets/address.ts';
+import { testArweaveKey } from '../wallets/testing/keys.ts';
+import { createUploadSurface, type UploadDeps, uploadMigrations } from './index.ts';
+
+export const pricePerByte = 3n;
+
+export interface TestUpload {
+  readonly url: string;
+  readonly config: Config;
+  readonly sql: Sql;
+  readonly blobs: BlobStore;
+  readonly credits: Credits;
+  readonly folder: string;
+  clock: number;
+  give(address: string, kind: AddressKind, amount: bigint): Promise<void>;
+  balance(address: string): Promise<bigint>;
+  post(path: string, body: Uint8Array, headers?: Record<string, string>): Promise<TestAnswer>;
+  get(path: string, headers?: Record<string, string>): Promise<TestAnswer>;
+  /** Rows of every table that an accepted item touches. */
+  counts(): Promise<Record<string, number>>;
+  close(): Promise<void>;
+}
+
+export interface TestAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly bytes: Buffer;
+  /** Of a JSON body; a bare string is one too. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** A member of the body by its dotted path. */
+  at(path: string): unknown;
+}
+
+export async function startTestUpload(
+  environment: Record<string, string> = {},
+  deps: Partial<UploadDeps> = {},
+): Promise<TestUpload> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-upload-'));
+  const config = readConfig({ UPLOAD_PORT: '0', DATA_DIR: folder, ...environment });
+  const sql = await openDatabase({
+    databaseUrl: undefined,
+    dataDir: folder,
+    name: 'ledger',
+    migrations: [...creditsMigrations, ...uploadMigrations],
+  });
+  const blobs = await openBlobStore({ blobStoreUrl: undefined, dataDir: folder });
+  const credits = createCredits({ sql });
+  const node = await fakeNode();
+  const state = { clock: 1_700_000_000_000 };
+  const surface: Surface = createUploadSurface(config, {
+    log: createLogger({ level: 'silent', format: 'json', name: 'upload' }),
+    sql,
+    blobs,
+    credits,
+    pricing: flatPricing(),
+    serviceKey: testArweaveKey,
+    addresses: { ethereum: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A' },
+    arweaveNodeUrls: [`http://127.0.0.1:${portOf(node)}`],
+    gateway: { publicUrl: 'http://gateway.test' },
+    now: () => state.clock,
+    ...deps,
+  });
+  await surface.start();
+  return {
+    get url() {
+      return surface.url;
+    },
+    get clock() {
+      return state.clock;
+    },
+    set clock(value) {
+      state.clock = value;
+    },
+    config,
+    sql,
+    blobs,
+    credits,
+    folder,
+    async give(address, kind, amount) {
+      await credits.credit({
+        address,
+        addressType: kind,
+        amount: winc(amount),
+        reason: 'payment',
+        id: `gift ${address} ${amount}`,
+      });
+    },
+    balance: async (address) => (await credits.balance(address))?.winc ?? 0n,
+    post: (path, body, headers = {}) => call(`${surface.url}${path}`, 'POST', headers, body),
+    get: (path, headers = {}) => call(`${surface.url}${path}`, 'GET', headers),
+    async counts() {
+      const tables = [
+        'upload_items',
+        'upload_heads',
+        'upload_blobs',
+        'credits_spendings',
+        'credits_approvals',
+      ];
+      const counts: Record<string, number> = {};
+      for (const table of tables) {
+        counts[table] = (await sql.get<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`))?.n ?? 0;
+      }
+      return counts;
+    },
+    async close() {
+      await surface.drain(1_000);
+      await surface.stop();
+      await sql.close();
+      await blobs.close();
+      await new Promise((done) => node.close(done));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Prices that a test can work out: 3 winc a byte, nothing else. */
+function flatPricing(): Pricing {
+  const unused = () => Promise.reject(new Error('not asked by the upload surface'));
+  return {
+    async quoteBytes(bytes) {
+      const amount = winc(BigInt(bytes) * pricePerByte);
+      return { winc: amount, networkWinc: amount, surchargeWinc: winc(0n), adjustments: [] };
+    },
+    quoteFiat: unused,
+    quoteToken: unused,
+    quotePurchase: unused,
+    fiatOf: unused,
+    usdcFor: unused,
+    wincForUsdc: unused,
+    gibibyteRates: unused,
+    limits: unused,
+    rates: unused,
+    promoUses: { holdIn: unused, useIn: unused, releaseIn: unused },
+    oracleAges: () => ({ rates: 0, network: 0 }),
+  };
+}
+
+/** A node that knows its height and nothing else. */
+function fakeNode(): Promise<Server> {
+  const server = createServer((request, response) => {
+    response.statusCode = request.url === '/height' ? 200 : 404;
+    response.end('1500000');
+  });
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
+}
+
+function portOf(server: Server): number {
+  const address = server.address() as AddressInfo;
+  return address.port;
+}
+
+async function call(
+  url: string,
+  method: 'GET' | 'POST',
+  headers: Record<string, string>,
+  body?: Uint8Array,
+): Promise<TestAnswer> {
+  const answer = await request(url, { method, headers, ...(body === undefined ? {} : { body }) });
+  const bytes = Buffer.from(await answer.body.arrayBuffer());
+  const isJson = String(answer.headers['content-type']).includes('json') && bytes.length > 0;
+  const parsed = isJson ? JSON.parse(bytes.toString()) : {};
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    bytes,
+    body: parsed,
+    at: (path) => path.split('.').reduce(memberOf, parsed),
+  };
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
