@@ -5,42 +5,12 @@
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/surface.ts';
-import { createLocalArweave } from '../localnet/arweave/index.ts';
-
-/** What the parts started so far have made known to those that follow. */
-interface World {
-  readonly config: Config;
-  readonly log: Logger;
-  arweaveNodeUrls: readonly string[];
-}
-
-interface Part {
-  readonly name: string;
-  /** For the table of addresses. */
-  readonly what: string;
-  /** A part of the local network stands in for an outside world that is not configured. */
-  readonly local: boolean;
-  readonly wanted: (config: Config) => boolean;
-  readonly create: (world: World) => Promise<Surface> | Surface;
-  /** Called once it answers. */
-  readonly started?: (world: World, surface: Surface) => void;
-}
-
-const parts: readonly Part[] = [
-  {
-    name: 'arweave',
-    what: 'local Arweave node',
-    local: true,
-    wanted: (config) => config.ARWEAVE_NODE_URLS.length === 0,
-    create: ({ config, log }) => createLocalArweave(config, { log }),
-    started: (world, { url }) => {
-      world.arweaveNodeUrls = [url];
-    },
-  },
-];
+import { localParts } from './stack/local-parts.ts';
+import type { Part, World } from './stack/part.ts';
+import { surfaceParts } from './stack/surface-parts.ts';
 
 /** What `turnpike start <name>…` takes. */
-export const surfaceNames: readonly string[] = parts.filter((part) => !part.local).map((part) => part.name);
+export const surfaceNames: readonly string[] = surfaceParts.map((part) => part.name);
 
 export interface Address {
   readonly name: string;
@@ -57,14 +27,13 @@ export interface Stack {
 
 /** All surfaces, or only those named, with the local network they stand on. Nothing runs before `start`. */
 export function createStack(config: Config, log: Logger, only: readonly string[] = []): Stack {
-  const world: World = { config, log, arweaveNodeUrls: config.ARWEAVE_NODE_URLS };
-  const wanted = parts.filter(
+  const world: World = { config, log, urls: new Map(), arweaveNodeUrls: config.ARWEAVE_NODE_URLS };
+  const wanted = [...localParts, ...surfaceParts].filter(
     (part) => part.wanted(config) && (part.local || only.length === 0 || only.includes(part.name)),
   );
-  const surfaces = wanted.map((part) => madeAtStart(part, world));
   return {
-    surfaces,
-    addresses: () => wanted.map(({ name, what }, index) => ({ name, what, url: surfaces[index]?.url ?? '' })),
+    surfaces: wanted.map((part) => madeAtStart(part, world)),
+    addresses: () => wanted.map(({ name, what }) => ({ name, what, url: world.urls.get(name) ?? '' })),
   };
 }
 
@@ -77,9 +46,10 @@ function madeAtStart(part: Part, world: World): Surface {
       return surface?.url ?? '';
     },
     async start() {
-      surface = await part.create({ ...world, log: world.log.child({ part: part.name }) });
+      surface = await part.create(world);
       await surface.start();
-      part.started?.(world, surface);
+      world.urls.set(part.name, surface.url);
+      await part.started?.(world);
     },
     async drain(timeoutMs) {
       // The local network takes requests until the surfaces, which lean on it, are done.

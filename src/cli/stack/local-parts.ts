@@ -1,0 +1,52 @@
+/** The local network: each part is there when its real counterpart is not configured. */
+import { createLocalArweave } from '../../localnet/arweave/index.ts';
+import { createLocalCardProvider } from '../../localnet/card/index.ts';
+import { createLocalSolana } from '../../localnet/solana/index.ts';
+import { createLocalFacilitator } from '../../localnet/x402/index.ts';
+import type { Part } from './part.ts';
+
+const arweave: Part = {
+  name: 'arweave',
+  what: 'local Arweave node',
+  local: true,
+  wanted: (config) => config.ARWEAVE_NODE_URLS.length === 0,
+  create: ({ config, log }) => createLocalArweave(config, { log }),
+  started: (world) => {
+    world.arweaveNodeUrls = [world.urls.get('arweave') ?? ''];
+  },
+};
+
+const solana: Part = {
+  name: 'solana',
+  what: 'local Solana ledger with the name programs',
+  local: true,
+  wanted: (config) => config.SOLANA_RPC_URL.length === 0,
+  create: (world) => {
+    world.localSolana = createLocalSolana(world.config, { log: world.log });
+    return world.localSolana;
+  },
+};
+
+const card: Part = {
+  name: 'card',
+  what: 'local card provider',
+  local: true,
+  wanted: (config) => config.STRIPE_SECRET_KEY === undefined,
+  create: (world) => {
+    world.localCard = createLocalCardProvider(world.config, { log: world.log });
+    return world.localCard;
+  },
+};
+
+const x402: Part = {
+  name: 'x402',
+  what: 'local x402 facilitator',
+  local: true,
+  wanted: (config) => config.X402_FACILITATOR_URL === undefined,
+  create: (world) => {
+    world.localFacilitator = createLocalFacilitator(world.config, { log: world.log });
+    return world.localFacilitator;
+  },
+};
+
+export const localParts: readonly Part[] = [arweave, solana, card, x402];

@@ -1,0 +1,33 @@
+/** What the wiring is made of: parts that start one after the other, and the world they find. */
+import type { Config } from '../../config/config.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Surface } from '../../kernel/surface.ts';
+import type { LocalCardProvider } from '../../localnet/card/index.ts';
+import type { LocalSolana } from '../../localnet/solana/index.ts';
+import type { LocalFacilitator } from '../../localnet/x402/index.ts';
+
+/** What the parts started so far have made known to those that follow. */
+export interface World {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Base addresses of the surfaces by name; each is known once it has started. */
+  readonly urls: Map<string, string>;
+  /** The configured nodes, or the local one. */
+  arweaveNodeUrls: readonly string[];
+  /** The local stand-ins, where the real thing is not configured. */
+  localSolana?: LocalSolana;
+  localCard?: LocalCardProvider;
+  localFacilitator?: LocalFacilitator;
+}
+
+export interface Part {
+  readonly name: string;
+  /** For the table of addresses. */
+  readonly what: string;
+  /** A part of the local network stands in for an outside world that is not configured. */
+  readonly local: boolean;
+  readonly wanted: (config: Config) => boolean;
+  readonly create: (world: World) => Promise<Surface> | Surface;
+  /** Called once it answers. */
+  readonly started?: (world: World) => Promise<void> | void;
+}
