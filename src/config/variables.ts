@@ -4,6 +4,7 @@ import { card } from './variables/card.ts';
 import { gateway } from './variables/gateway.ts';
 import { general, ports } from './variables/general.ts';
 import { names } from './variables/names.ts';
+import { payment } from './variables/payment.ts';
 import { pricing } from './variables/pricing.ts';
 import { upload } from './variables/upload.ts';
 import { x402 } from './variables/x402.ts';
@@ -13,6 +14,7 @@ export const groups = {
   Ports: ports,
   Arweave: arweave,
   Pricing: pricing,
+  Payment: payment,
   'Card payments': card,
   x402: x402,
   Names: names,
@@ -25,6 +27,7 @@ export const variables = {
   ...ports,
   ...arweave,
   ...pricing,
+  ...payment,
   ...card,
   ...x402,
   ...names,

@@ -2,11 +2,12 @@
  * Run by crash.test.ts to be killed: mixed changes by many clients at once, each written to standard output
  * when it has been acknowledged. Arguments: database URL or `-`, folder, database name, round.
  */
+
+import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
 import { winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';
 import { createCredits } from './index.ts';
-import { seededRandom } from './testing.ts';
 
 const [url = '-', folder = '.', name = 'ledger', round = '0'] = process.argv.slice(2);
 const sql = await openDatabase({

@@ -1,11 +1,11 @@
 /** Random sequences of changes against a ledger written in the plainest way, on plain numbers and maps. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type SeededRandom, seededRandom } from '../../formats/testing/seeded-random.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { type Credits, CreditsError, type PaymentDirective, type SpendRequest, winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';
 import { createCredits } from './index.ts';
-import { type Random, seededRandom } from './testing.ts';
 
 interface ModelApproval {
   readonly id: string;
@@ -192,7 +192,12 @@ async function allowed(change: Promise<unknown>): Promise<boolean> {
   }
 }
 
-async function step(random: Random, model: Model, credits: Credits, clock: { now: number }): Promise<string> {
+async function step(
+  random: SeededRandom,
+  model: Model,
+  credits: Credits,
+  clock: { now: number },
+): Promise<string> {
   const wallet = random.pick(wallets);
   const other = random.pick(wallets);
   const amount = random.below(60);

@@ -1,0 +1,83 @@
+import { integer, list, secret, text, url } from '../kinds.ts';
+
+/** Where chain payments go, how they are looked up, and who may read what. */
+export const payment = {
+  JWT_SECRET: secret({
+    meaning: 'Signs the tokens that stand for a verified request signature; made on first start without it',
+  }),
+  SUPPORTED_COUNTRIES: list({
+    meaning: 'Countries that GET /countries lists, in this order; without it the built-in list',
+    default: [],
+  }),
+  ARWEAVE_ADDRESS: text({
+    meaning: 'Wallet that payments in AR go to; without it the service wallet',
+    default: undefined,
+  }),
+  SOLANA_ADDRESS: text({
+    meaning: 'Wallet that payments in SOL go to; without it the service key',
+    default: undefined,
+  }),
+  ETHEREUM_ADDRESS: text({
+    meaning: 'Wallet that payments in ETH and USDC on Ethereum go to; none are taken without it',
+    default: undefined,
+  }),
+  ETHEREUM_RPC_URL: url({ meaning: 'JSON-RPC of Ethereum', default: undefined }),
+  MATIC_ADDRESS: text({
+    meaning: 'Wallet that payments in POL (MATIC) and USDC on Polygon go to; none are taken without it',
+    default: undefined,
+  }),
+  MATIC_RPC_URL: url({ meaning: 'JSON-RPC of Polygon', default: undefined }),
+  BASE_ETH_ADDRESS: text({
+    meaning: 'Wallet that payments in ETH and USDC on Base go to; none are taken without it',
+    default: undefined,
+  }),
+  BASE_RPC_URL: url({ meaning: 'JSON-RPC of Base', default: undefined }),
+  ARWEAVE_MIN_CONFIRMATIONS: integer({
+    meaning: 'Confirmations after which a payment in AR is credited',
+    default: 18,
+    min: 1,
+  }),
+  ETHEREUM_MIN_CONFIRMATIONS: integer({
+    meaning: 'Confirmations after which a payment on Ethereum is credited',
+    default: 5,
+    min: 1,
+  }),
+  MATIC_MIN_CONFIRMATIONS: integer({
+    meaning: 'Confirmations after which a payment on Polygon is credited',
+    default: 12,
+    min: 1,
+  }),
+  BASE_MIN_CONFIRMATIONS: integer({
+    meaning: 'Confirmations after which a payment on Base is credited',
+    default: 5,
+    min: 1,
+  }),
+  CRYPTO_FUND_EXCLUDED_ADDRESSES: list({
+    meaning: 'Wallets whose chain payments are refused',
+    default: [],
+  }),
+  MAX_PAYMENT_TX_POLLING_ATTEMPTS: integer({
+    meaning: 'How often a reported transaction is looked for before it counts as not found',
+    default: 5,
+    min: 1,
+    max: 20,
+  }),
+  PAYMENT_TX_POLLING_WAIT_TIME_MS: integer({
+    meaning: 'Pause before the second look; it doubles with each further one',
+    default: 500,
+  }),
+  MAX_PAYMENT_TX_POLLING_DELAY_MS: integer({ meaning: 'Longest pause between two looks', default: 8_000 }),
+  PENDING_PAYMENT_RECHECK_MS: integer({
+    meaning: 'How soon a pending payment is looked at again; a repeated report looks no sooner',
+    default: 2_000,
+    min: 100,
+  }),
+  PENDING_PAYMENT_FORGET_MS: integer({
+    meaning: 'A pending payment that its chain no longer knows fails after this',
+    default: 86_400_000,
+  }),
+  LEDGER_CHECK_INTERVAL_MS: integer({
+    meaning: 'How often the ledger proves to itself that it adds up; 0 = never',
+    default: 3_600_000,
+  }),
+};

@@ -1,0 +1,34 @@
+/** How answers are written: amounts as exact integers, caching said on each. */
+import type { Reply } from '../kernel/http/app.ts';
+
+declare global {
+  interface JSON {
+    /** ECMAScript "JSON.parse source text access": text that is put into the JSON as it stands. */
+    rawJSON(text: string): object;
+  }
+}
+
+/** Prices and rates change with the oracles, about once a minute. */
+export const cacheMinute = 'public, max-age=60';
+export const cacheHour = 'public, max-age=3600';
+/** Whatever depends on a wallet or on who asks. */
+export const neverCache = 'no-store';
+
+/** A bigint is a JSON number with all its digits: clients of the contract read numbers there. */
+export function sendExact(reply: Reply, value: unknown, cacheControl: string): void {
+  sendJsonText(reply, exactJson(value), cacheControl);
+}
+
+export function sendJsonText(reply: Reply, text: string, cacheControl: string): void {
+  reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('cache-control', cacheControl)
+    .serializer(String)
+    .send(text);
+}
+
+export function exactJson(value: unknown): string {
+  return JSON.stringify(value, (_name, member: unknown) =>
+    typeof member === 'bigint' ? JSON.rawJSON(member.toString()) : member,
+  );
+}

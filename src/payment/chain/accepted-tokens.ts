@@ -1,0 +1,102 @@
+/** Which tokens are taken, by configuration: one whose wallet or chain is not configured is not. */
+import type { Config } from '../../config/config.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import type { Token } from '../../pricing/pricing.ts';
+import { type AddressKind, normalizeAddress } from '../../wallets/address.ts';
+import { arweaveReader } from './arweave.ts';
+import type { AcceptedToken, ChainReader } from './chain.ts';
+import { evmReader } from './evm.ts';
+import { solanaReader } from './solana.ts';
+
+/** The outside world as the start found it, and the service's own wallets for what is not configured. */
+export interface ChainWorld {
+  readonly arweaveNodes: readonly string[];
+  readonly solanaRpcUrl?: string | undefined;
+  readonly arweaveAddress?: string | undefined;
+  readonly solanaAddress?: string | undefined;
+}
+
+/** USDC as its issuer deployed it. */
+const usdcContracts = {
+  ethereum: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
+  base: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  polygon: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
+};
+
+export function acceptedTokens(config: Config, world: ChainWorld): Map<string, AcceptedToken> {
+  const accepted = new Map<string, AcceptedToken>();
+  const accept = (
+    tokens: readonly Token[],
+    chain: string,
+    addressKind: AddressKind,
+    wallet: string,
+    reader: ChainReader,
+  ): void => {
+    for (const token of tokens) accepted.set(token, { token, chain, wallet, addressKind, reader });
+  };
+
+  const arweave = wallet('ARWEAVE_ADDRESS', config.ARWEAVE_ADDRESS ?? world.arweaveAddress, 'arweave');
+  if (arweave !== undefined && world.arweaveNodes.length > 0) {
+    const options = { nodes: world.arweaveNodes, minConfirmations: config.ARWEAVE_MIN_CONFIRMATIONS };
+    accept(['arweave'], 'arweave', 'arweave', arweave, arweaveReader(options));
+  }
+
+  const solana = wallet('SOLANA_ADDRESS', config.SOLANA_ADDRESS ?? world.solanaAddress, 'solana');
+  if (solana !== undefined && world.solanaRpcUrl !== undefined) {
+    const reader = solanaReader({ rpcUrl: world.solanaRpcUrl, wallet: solana });
+    accept(['solana', 'ed25519'], 'solana', 'solana', solana, reader);
+  }
+
+  const evm = (
+    chain: keyof typeof usdcContracts,
+    variable: string,
+    address: string | undefined,
+    rpcUrl: string | undefined,
+    minConfirmations: number,
+    coins: readonly Token[],
+    usdc: Token,
+  ): void => {
+    const paidTo = wallet(variable, address, 'ethereum');
+    if (paidTo === undefined || rpcUrl === undefined) return;
+    accept(coins, chain, 'ethereum', paidTo, evmReader({ rpcUrl, minConfirmations }));
+    const erc20 = { contract: usdcContracts[chain], wallet: paidTo };
+    accept([usdc], chain, 'ethereum', paidTo, evmReader({ rpcUrl, minConfirmations, erc20 }));
+  };
+  const c = config;
+  evm(
+    'ethereum',
+    'ETHEREUM_ADDRESS',
+    c.ETHEREUM_ADDRESS,
+    c.ETHEREUM_RPC_URL,
+    c.ETHEREUM_MIN_CONFIRMATIONS,
+    ['ethereum'],
+    'usdc',
+  );
+  evm(
+    'polygon',
+    'MATIC_ADDRESS',
+    c.MATIC_ADDRESS,
+    c.MATIC_RPC_URL,
+    c.MATIC_MIN_CONFIRMATIONS,
+    ['matic', 'pol'],
+    'polygon-usdc',
+  );
+  evm(
+    'base',
+    'BASE_ETH_ADDRESS',
+    c.BASE_ETH_ADDRESS,
+    c.BASE_RPC_URL,
+    c.BASE_MIN_CONFIRMATIONS,
+    ['base-eth'],
+    'base-usdc',
+  );
+  return accepted;
+}
+
+/** A wrong address would send other people's money into the void, so it stops the start. */
+function wallet(variable: string, text: string | undefined, kind: AddressKind): string | undefined {
+  if (text === undefined) return undefined;
+  const address = normalizeAddress(text, kind);
+  if (address === undefined) throw new StartupError(`${variable} is not an address of ${kind}: ${text}`);
+  return address;
+}

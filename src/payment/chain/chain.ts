@@ -1,0 +1,54 @@
+/**
+ * Payments on chains: what a reader of one chain tells about a transaction. `arweave.ts`, `evm.ts` and
+ * `solana.ts` read theirs; `payments.ts` decides what it is worth.
+ */
+import type { Token } from '../../pricing/pricing.ts';
+import type { AddressKind } from '../../wallets/address.ts';
+
+/** A transfer as the chain has it. */
+export interface Transfer {
+  /** Normal form of the chain's addresses. */
+  readonly sender: string;
+  readonly recipient: string;
+  /** Base units. */
+  readonly quantity: bigint;
+  /** What the payer wrote as the wallet to credit; not yet checked. */
+  readonly destination?: string | undefined;
+  readonly blockHeight?: number | undefined;
+}
+
+export type ChainTransaction =
+  /** The chain was asked and does not know it. */
+  | { readonly state: 'not-found' }
+  /** Seen, but its contents cannot be read before it is mined. */
+  | { readonly state: 'unreadable' }
+  /** Seen, not final yet. */
+  | { readonly state: 'pending'; readonly transfer: Transfer }
+  /** As many confirmations as are asked for. */
+  | { readonly state: 'confirmed'; readonly transfer: Transfer }
+  /** Mined, and it moved nothing. */
+  | { readonly state: 'reverted'; readonly transfer: Transfer };
+
+export interface ChainReader {
+  /** Canonical form of an id; undefined when no transaction can have it. */
+  parseId(text: string): string | undefined;
+  /** Throws when the chain cannot be asked. */
+  read(id: string): Promise<ChainTransaction>;
+}
+
+/** A token that is taken: where it is paid to and how its chain is read. */
+export interface AcceptedToken {
+  readonly token: Token;
+  /** Tokens of one chain share transaction ids: a payment counts once whatever token it was reported as. */
+  readonly chain: string;
+  readonly wallet: string;
+  readonly addressKind: AddressKind;
+  readonly reader: ChainReader;
+}
+
+const memoPattern = /turboCreditDestinationAddress=([A-Za-z0-9_-]+)/i;
+
+/** The wallet named in a memo or in transaction data: `turboCreditDestinationAddress=<address>`. */
+export function destinationIn(text: string): string | undefined {
+  return memoPattern.exec(text)?.[1];
+}

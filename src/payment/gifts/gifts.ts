@@ -1,0 +1,107 @@
+/** Credits bought for an email address: kept until someone who knows the receipt and the address redeems them. */
+
+import type { FiatPayment } from '../../credits/credits.ts';
+import { type Credits, winc } from '../../credits/credits.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Gift, Gifts, RequestWallet } from '../doors.ts';
+import { giftFailure, giftRedeemed } from '../errors.ts';
+
+/** A gift that nobody fetched in a year is void. */
+const LIFE_MS = 365 * 86_400_000;
+
+export interface Redemption {
+  readonly receiptId: string;
+  readonly email: string;
+  readonly wallet: RequestWallet;
+}
+
+export interface Redeemed {
+  readonly amount: bigint;
+  readonly balance: bigint;
+  readonly accountCreatedAt: number;
+}
+
+export interface RedeemableGifts extends Gifts {
+  /** Throws the answers of `/redeem`. Redeeming twice credits once. */
+  redeem(redemption: Redemption): Promise<Redeemed>;
+}
+
+interface GiftRow {
+  readonly receipt_id: string;
+  readonly email: string;
+  readonly amount: string;
+  readonly payment: string;
+  readonly created_at: number;
+  readonly redeemed_by: string | null;
+  readonly redeemed_type: string | null;
+}
+
+export interface GiftsOptions {
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly now?: () => number;
+}
+
+export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): RedeemableGifts {
+  return {
+    async createIn(tx: SqlExecutor, gift: Gift) {
+      await tx.run(
+        `INSERT INTO payment_gifts (receipt_id, email, amount, payment, created_at) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (receipt_id) DO NOTHING`,
+        gift.receiptId,
+        gift.email,
+        gift.amount.toString(),
+        JSON.stringify(gift.payment),
+        now(),
+      );
+    },
+
+    async withdrawIn(tx: SqlExecutor, receiptId: string) {
+      const row = await lockGift(tx, receiptId);
+      if (row?.redeemed_by != null) return { address: row.redeemed_by, addressType: row.redeemed_type ?? '' };
+      await tx.run('DELETE FROM payment_gifts WHERE receipt_id = ?', receiptId);
+      return undefined;
+    },
+
+    redeem({ receiptId, email, wallet }: Redemption) {
+      return sql.transaction(async (tx) => {
+        const row = await lockGift(tx, receiptId);
+        if (row === undefined || row.email !== escapeHtml(email)) throw giftFailure();
+        if (row.redeemed_by !== null) throw giftRedeemed();
+        if (row.created_at + LIFE_MS <= now()) throw giftFailure();
+        await tx.run(
+          'UPDATE payment_gifts SET redeemed_by = ?, redeemed_type = ?, redeemed_at = ? WHERE receipt_id = ?',
+          wallet.address,
+          wallet.addressType,
+          now(),
+          receiptId,
+        );
+        const { balance } = await credits.within(tx).credit({
+          ...wallet,
+          amount: winc(BigInt(row.amount)),
+          reason: 'gifted_payment_redemption',
+          id: receiptId,
+          payment: JSON.parse(row.payment) as FiatPayment,
+        });
+        const account = await tx.get<{ created_at: number }>(
+          'SELECT created_at FROM credits_accounts WHERE address = ?',
+          wallet.address,
+        );
+        return { amount: BigInt(row.amount), balance, accountCreatedAt: account?.created_at ?? now() };
+      });
+    },
+  };
+}
+
+function lockGift(tx: SqlExecutor, receiptId: string): Promise<GiftRow | undefined> {
+  return tx.get<GiftRow>(`SELECT * FROM payment_gifts WHERE receipt_id = ? ${tx.forUpdate}`, receiptId);
+}
+
+/** Addresses are kept and compared escaped, as they are shown in mails. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** One @, something on both sides, a dot in the domain, no spaces; mail itself tells the rest. */
+export const isEmail = (text: string): boolean =>
+  text.length <= 254 && /^[^\s@"<>]{1,64}@[^\s@"<>]+\.[^\s@"<>.]{2,}$/.test(text);

@@ -1,0 +1,157 @@
+/**
+ * The payment service ({payment_url}/v1, interface §4.1): prices, balances, sharing and the doors through
+ * which money enters.
+ *
+ *   routes/   one file per route or small family, named as the path reads
+ *   auth/     whose request it is: signature headers or a token issued after them
+ *   chain/    reported chain transactions; card/ and x402/ are the other doors
+ *   gifts/    credits bought for an email address
+ *
+ * It may call credits, pricing, wallets, formats, storage and kernel. The names surface is mounted on the same
+ * server: its routes are handed in.
+ */
+import type { Config } from '../config/config.ts';
+import type { Credits } from '../credits/credits.ts';
+import type { Routes } from '../kernel/http/app.ts';
+import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
+import type { Logger } from '../kernel/log.ts';
+import { Metrics } from '../kernel/metrics.ts';
+import type { Surface } from '../kernel/surface.ts';
+import type { Pricing } from '../pricing/pricing.ts';
+import type { Sql } from '../storage/sql/sql.ts';
+import type { Authenticator } from './auth/request-wallet.ts';
+import { acceptedTokens, type ChainWorld } from './chain/accepted-tokens.ts';
+import { createChainDoor } from './chain/door.ts';
+import { defaultCountries } from './countries.ts';
+import type { PaymentDoor } from './doors.ts';
+import type { RedeemableGifts } from './gifts/gifts.ts';
+import { createJob } from './jobs.ts';
+import { paymentMetrics } from './metrics.ts';
+import { type PaymentRoutesDeps, registerPaymentRoutes, registerRootRoutes } from './register.ts';
+
+export { createAuthenticator } from './auth/request-wallet.ts';
+export type { ChainWorld } from './chain/accepted-tokens.ts';
+export { createGifts } from './gifts/gifts.ts';
+export { paymentMigrations } from './migrations.ts';
+export { registerPaymentRoutes } from './register.ts';
+
+export interface PaymentDeps {
+  readonly log: Logger;
+  /** The `ledger` database. */
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly pricing: Pricing;
+  readonly auth: Authenticator;
+  readonly gifts: RedeemableGifts;
+  readonly chains: ChainWorld;
+  readonly version: string;
+  /** Public addresses of gateways, the preferred first. */
+  readonly gateways: readonly string[];
+  /** Ways to pay beside chain transactions. */
+  readonly doors?: readonly PaymentDoor[];
+  /** Routes of other surfaces on the same server, mounted under `/v1`: names. */
+  readonly routes?: readonly Routes[];
+  /** Bytes a wallet may still upload for nothing; without it there is no free tier. */
+  readonly freeBytes?: (address: string) => Promise<number | null>;
+  readonly metrics?: Metrics;
+}
+
+const BODY_LIMIT = 1024 * 1024;
+const EXPIRE_APPROVALS_EVERY_MS = 60_000;
+
+export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface {
+  const { log, credits, pricing } = deps;
+  const metrics = deps.metrics ?? new Metrics();
+  const counters = paymentMetrics(metrics, pricing);
+  const chain = createChainDoor(config, {
+    sql: deps.sql,
+    log,
+    credits,
+    pricing,
+    tokens: acceptedTokens(config, deps.chains),
+    metrics: counters,
+  });
+  const doors = [chain, ...(deps.doors ?? [])];
+  const jobs = [
+    createJob({
+      name: 'expire approvals',
+      everyMs: EXPIRE_APPROVALS_EVERY_MS,
+      log,
+      run: () => credits.expireApprovals(),
+    }),
+    createJob({
+      name: 'check the ledger',
+      everyMs: config.LEDGER_CHECK_INTERVAL_MS,
+      log,
+      async run() {
+        const { drift, ok, problems } = await credits.selfCheck();
+        counters.ledgerDrift.set(Number(drift));
+        if (!ok) log.fatal({ drift: drift.toString(), problems }, 'the ledger does not add up');
+      },
+    }),
+  ];
+  const server = createServer(config, deps, metrics, {
+    ...deps,
+    metrics,
+    doors,
+    countries: config.SUPPORTED_COUNTRIES.length > 0 ? config.SUPPORTED_COUNTRIES : defaultCountries,
+    freeBytes: deps.freeBytes ?? (async () => 0),
+    info: () => ({
+      version: deps.version,
+      addresses: chain.payments.addresses,
+      gateway: deps.gateways[0] ?? '',
+      gateways: deps.gateways,
+      freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
+    }),
+  });
+  return {
+    name: 'payment',
+    get url() {
+      return server.url;
+    },
+    async start() {
+      for (const door of doors) await door.start();
+      for (const job of jobs) job.start();
+      await server.listen();
+    },
+    drain: (timeoutMs) => server.drain(timeoutMs),
+    async stop() {
+      await server.close();
+      await Promise.all([...jobs.map((job) => job.stop()), ...doors.map((door) => door.stop())]);
+    },
+  };
+}
+
+function createServer(
+  config: Config,
+  deps: PaymentDeps,
+  metrics: Metrics,
+  routes: PaymentRoutesDeps,
+): HttpServer {
+  const server = createHttpServer({
+    name: 'payment',
+    title: 'Payment and names',
+    description: 'Storage credits: prices, top-ups, balances, sharing; names bought with them.',
+    version: deps.version,
+    host: config.HOST,
+    port: config.PAYMENT_PORT,
+    portVariable: 'PAYMENT_PORT',
+    log: deps.log,
+    metrics,
+    bodyLimit: BODY_LIMIT,
+    cors: {
+      methods: ['GET', 'POST', 'OPTIONS'],
+      exposeHeaders: [
+        'authorization',
+        'x-payment-response',
+        'payment-required',
+        'payment-response',
+        'retry-after',
+      ],
+    },
+  });
+  server.mount((app) => registerPaymentRoutes(app, routes), ['/v1']);
+  for (const more of deps.routes ?? []) server.mount(more, ['/v1']);
+  server.mount((app) => registerRootRoutes(app, routes));
+  return server;
+}

@@ -1,0 +1,33 @@
+/** What operators count. Names of the first two are those of published payment services. */
+import type { Counter, Gauge, Metrics } from '../kernel/metrics.ts';
+import type { Pricing } from '../pricing/pricing.ts';
+
+export interface PaymentMetrics {
+  /** Winc credited through any door. */
+  readonly topUps: Counter<string>;
+  readonly chainCredited: Counter<'token'>;
+  readonly chainFailed: Counter<'token' | 'reason'>;
+  readonly pendingJobFailures: Counter<string>;
+  readonly ledgerDrift: Gauge<string>;
+}
+
+export function paymentMetrics(metrics: Metrics, pricing: Pricing): PaymentMetrics {
+  for (const oracle of ['rates', 'network'] as const) {
+    metrics.gauge(`${oracle}_oracle_age_seconds`, `Age of what the ${oracle} oracle last said`, [], () => {
+      return pricing.oracleAges()[oracle] ?? -1;
+    });
+  }
+  return {
+    topUps: metrics.counter('top_ups', 'Winc credited by chain payments'),
+    chainCredited: metrics.counter('chain_payment_credited_total', 'Chain payments credited', ['token']),
+    chainFailed: metrics.counter('chain_payment_failed_total', 'Chain payments that failed', [
+      'token',
+      'reason',
+    ]),
+    pendingJobFailures: metrics.counter(
+      'credit_pending_tx_job_failure',
+      'Runs of the job that credits pending transactions that failed',
+    ),
+    ledgerDrift: metrics.gauge('ledger_drift_winc', 'Winc by which balances differ from their entries'),
+  };
+}

@@ -1,0 +1,48 @@
+import type { Migration } from '../storage/sql/sql.ts';
+
+/** Tables of the payment surface itself, in the database `ledger`; the doors `card` and `x402` bring theirs. */
+export const paymentMigrations: readonly Migration[] = [
+  {
+    id: 'payment-001-gifts',
+    up: `
+      CREATE TABLE payment_gifts (
+        receipt_id TEXT PRIMARY KEY,
+        email TEXT NOT NULL,
+        amount AMOUNT NOT NULL,
+        payment TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        redeemed_by TEXT,
+        redeemed_type TEXT,
+        redeemed_at BIGINT
+      );
+    `,
+  },
+  {
+    id: 'payment-002-chain',
+    up: `
+      CREATE TABLE payment_chain_transactions (
+        chain TEXT NOT NULL,
+        transaction_id TEXT NOT NULL,
+        token TEXT NOT NULL,
+        state TEXT NOT NULL,
+        quantity AMOUNT NOT NULL,
+        winc AMOUNT NOT NULL,
+        adjustments TEXT NOT NULL,
+        usd_equivalent TEXT NOT NULL,
+        sender TEXT NOT NULL,
+        destination TEXT NOT NULL,
+        destination_type TEXT NOT NULL,
+        referer TEXT,
+        created_at BIGINT NOT NULL,
+        ended_at BIGINT,
+        block_height BIGINT,
+        failure_reason TEXT,
+        checks BIGINT NOT NULL,
+        checked_at BIGINT NOT NULL,
+        next_check_at BIGINT NOT NULL,
+        PRIMARY KEY (chain, transaction_id)
+      );
+      CREATE INDEX payment_chain_pending ON payment_chain_transactions (next_check_at) WHERE state = 'pending';
+    `,
+  },
+];

@@ -1,0 +1,62 @@
+/** GET /redeem: whoever has the receipt and the address of an emailed gift takes its credits. */
+import { Type } from 'typebox';
+import type { App } from '../../kernel/http/app.ts';
+import { type AddressKind, addressKinds, parseAddress } from '../../wallets/address.ts';
+import { neverCache, sendExact } from '../answers.ts';
+import { giftAddressInvalid, giftEmailInvalid, giftFailure } from '../errors.ts';
+import { isEmail, type RedeemableGifts } from '../gifts/gifts.ts';
+import { errorText, winc } from '../schemas.ts';
+
+export function redeemRoute(app: App, gifts: RedeemableGifts): void {
+  app.get(
+    '/redeem',
+    {
+      schema: {
+        summary: 'Redeem credits that were given to an email address',
+        querystring: Type.Object({
+          id: Type.String({ minLength: 1, maxLength: 100 }),
+          email: Type.String({ maxLength: 300 }),
+          destinationAddress: Type.String({ maxLength: 200 }),
+          token: Type.Optional(Type.String()),
+        }),
+        response: {
+          200: Type.Object({
+            message: Type.String(),
+            userBalance: winc,
+            userAddress: Type.String(),
+            userCreationDate: Type.String(),
+          }),
+          400: errorText,
+          503: errorText,
+        },
+      },
+      config: {
+        invalid: () => giftFailure().body,
+        databaseDown: 'Error while redeeming payment receipt. Unable to reach Database!',
+      },
+    },
+    async ({ query }, reply) => {
+      const { id, email, destinationAddress, token } = query;
+      const wallet = parseAddress(destinationAddress, kindOf(token));
+      if (wallet === undefined) throw giftAddressInvalid();
+      if (!isEmail(email)) throw giftEmailInvalid();
+      const redeemed = await gifts.redeem({
+        receiptId: id,
+        email,
+        wallet: { address: wallet.address, addressType: wallet.kind },
+      });
+      const answer = {
+        message: `Payment receipt redeemed for ${redeemed.amount} winc!`,
+        userBalance: (redeemed.balance < 0n ? 0n : redeemed.balance).toString(),
+        userAddress: wallet.address,
+        userCreationDate: new Date(redeemed.accountCreatedAt).toISOString(),
+      };
+      sendExact(reply, answer, neverCache);
+    },
+  );
+}
+
+/** A token names the kind of its addresses; without one any kind is read. */
+function kindOf(token: string | undefined): AddressKind | undefined {
+  return addressKinds.find((kind) => kind === token);
+}

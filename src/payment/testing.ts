@@ -1,0 +1,279 @@
+/** The payment service in one process for tests: a fresh ledger, oracles and chains that a test can break. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Config, readConfig } from '../config/config.ts';
+import { type Credits, winc } from '../credits/credits.ts';
+import { createCredits } from '../credits/ledger/index.ts';
+import { creditsMigrations } from '../credits/migrations.ts';
+import { createHttpServer } from '../kernel/http/server.ts';
+import { createLogger } from '../kernel/log.ts';
+import { Metrics } from '../kernel/metrics.ts';
+import { configuredFees } from '../pricing/configured.ts';
+import type { Pricing } from '../pricing/pricing.ts';
+import { staticRates } from '../pricing/rates/static.ts';
+import { createPricing } from '../pricing/service.ts';
+import { openDatabase } from '../storage/sql/open.ts';
+import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../storage/sql/sql.ts';
+import { type Authenticator, createAuthenticator } from './auth/request-wallet.ts';
+import type { AcceptedToken, ChainTransaction } from './chain/chain.ts';
+import { ChainPayments } from './chain/payments.ts';
+import { defaultCountries } from './countries.ts';
+import { createGifts, type RedeemableGifts } from './gifts/gifts.ts';
+import { paymentMigrations } from './migrations.ts';
+import { type PaymentRoutesDeps, registerPaymentRoutes, registerRootRoutes } from './register.ts';
+import { reportTransactionRoute } from './routes/report-transaction.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string | number | string[] | undefined>;
+  readonly text: string;
+  /** The body read as JSON; undefined when it is none. */
+  readonly json: unknown;
+}
+
+/** What a test may switch. */
+export interface Outside {
+  now: number;
+  ratesDown: boolean;
+  networkDown: boolean;
+  databaseDown: boolean;
+  chainDown: boolean;
+  /** What the chains know: `chain id` -> transaction. */
+  readonly transactions: Map<string, ChainTransaction>;
+  /** How often a chain was asked. */
+  lookups: number;
+}
+
+export interface PaymentBench {
+  readonly config: Config;
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly pricing: Pricing;
+  readonly auth: Authenticator;
+  readonly gifts: RedeemableGifts;
+  readonly payments: ChainPayments;
+  readonly outside: Outside;
+  readonly metrics: Metrics;
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  post(path: string, body?: string, headers?: Record<string, string>): Promise<Answer>;
+  give(address: string, amount: bigint): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const jwtSecret = 'a secret of the tests';
+
+/** The wallets that are paid in tests. */
+export const serviceWallets = {
+  arweave: 'ServiceWalletServiceWalletServiceWalletSer0',
+  ethereum: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A',
+};
+
+export async function paymentBench(environment: Record<string, string> = {}): Promise<PaymentBench> {
+  const config = readConfig(environment);
+  const outside: Outside = {
+    now: Date.UTC(2026, 0, 1),
+    ratesDown: false,
+    networkDown: false,
+    databaseDown: false,
+    chainDown: false,
+    transactions: new Map(),
+    lookups: 0,
+  };
+  const now = (): number => outside.now;
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-payment-'));
+  const migrations = [...creditsMigrations, ...paymentMigrations];
+  const database = await openDatabase({
+    databaseUrl: undefined,
+    dataDir: folder,
+    name: 'ledger',
+    migrations,
+  });
+  const sql = breakable(database, outside);
+  const credits = createCredits({ sql, now });
+  const rates = staticRates(config.STATIC_RATES);
+  const down = (): Promise<never> => Promise.reject(new Error('down'));
+  const pricing = createPricing({
+    sql,
+    hasPaid: credits.hasPaid,
+    rates: { fetch: () => (outside.ratesDown ? down() : rates.fetch()) },
+    network: { fetch: () => (outside.networkDown ? down() : Promise.resolve(12_345_678_901_234n)) },
+    ratesFreshMs: 60_000,
+    ratesUsableMs: 3_600_000,
+    networkFreshMs: 900_000,
+    networkUsableMs: 3_600_000,
+    catalogueFreshMs: 5_000,
+    usdPerItem: config.USD_PRICE_PER_DATA_ITEM,
+    fees: configuredFees(config.PAYMENT_FEE_NAME, config.PAYMENT_FEE_MULTIPLIER, config.KYVE_FEE_MULTIPLIER),
+    tokensWithoutFees: config.TOKENS_WITHOUT_FEES,
+    now,
+  });
+  const auth = createAuthenticator({ jwtSecret, now });
+  const gifts = createGifts({ sql, credits, now });
+  const payments = new ChainPayments({
+    sql,
+    credits,
+    pricing,
+    tokens: fakeTokens(outside),
+    excludedSenders: new Set(config.CRYPTO_FUND_EXCLUDED_ADDRESSES),
+    attempts: 3,
+    firstPauseMs: 1,
+    maxPauseMs: 1,
+    forgetAfterMs: 86_400_000,
+    recheckMs: 2_000,
+    now,
+    sleep: async () => {},
+  });
+  const metrics = new Metrics();
+  const log = createLogger({ name: 'payment', level: 'silent', format: 'json' });
+  const server = createHttpServer({
+    name: 'payment',
+    title: 'Payment',
+    host: '127.0.0.1',
+    port: 0,
+    portVariable: 'PAYMENT_PORT',
+    log,
+    metrics,
+  });
+  const routes: PaymentRoutesDeps = {
+    credits,
+    pricing,
+    auth,
+    gifts,
+    metrics,
+    countries: defaultCountries,
+    freeBytes: async () => null,
+    info: () => ({
+      version: '1',
+      addresses: payments.addresses,
+      gateway: 'http://gw',
+      gateways: ['http://gw'],
+    }),
+    doors: [
+      {
+        name: 'chain',
+        register: (scope) => reportTransactionRoute(scope, payments),
+        start: async () => {},
+        stop: async () => {},
+      },
+    ],
+  };
+  server.mount((app) => registerPaymentRoutes(app, routes), ['/v1']);
+  server.mount((app) => registerRootRoutes(app, routes));
+  await server.app.ready();
+
+  async function call(
+    method: 'GET' | 'POST',
+    url: string,
+    headers: Record<string, string>,
+    payload?: string,
+  ): Promise<Answer> {
+    const answer = await server.app.inject({
+      method,
+      url,
+      headers,
+      ...(payload === undefined ? {} : { payload }),
+    });
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      text: answer.body,
+      json: parsed(answer.body),
+    };
+  }
+  return {
+    config,
+    sql,
+    credits,
+    pricing,
+    auth,
+    gifts,
+    payments,
+    outside,
+    metrics,
+    get: (path, headers = {}) => call('GET', path, headers),
+    post: (path, body, headers = {}) => call('POST', path, headers, body),
+    async give(address, amount) {
+      const id = `given ${address} ${amount}`;
+      await credits.credit({
+        address,
+        addressType: 'arweave',
+        amount: winc(amount),
+        reason: 'admin_credit',
+        id,
+      });
+    },
+    async close() {
+      await server.app.close();
+      await database.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function fakeTokens(outside: Outside): Map<string, AcceptedToken> {
+  const reader = (chain: string, parseId: (text: string) => string | undefined) => ({
+    parseId,
+    async read(id: string): Promise<ChainTransaction> {
+      outside.lookups += 1;
+      if (outside.chainDown) throw new Error('the chain is down');
+      return outside.transactions.get(`${chain} ${id}`) ?? { state: 'not-found' };
+    },
+  });
+  const arweave: AcceptedToken = {
+    token: 'arweave',
+    chain: 'arweave',
+    wallet: serviceWallets.arweave,
+    addressKind: 'arweave',
+    reader: reader('arweave', (text) => (/^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined)),
+  };
+  const matic: AcceptedToken = {
+    token: 'matic',
+    chain: 'polygon',
+    wallet: serviceWallets.ethereum,
+    addressKind: 'ethereum',
+    reader: reader('polygon', (text) => (/^0x[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : undefined)),
+  };
+  return new Map([
+    ['arweave', arweave],
+    ['matic', matic],
+    ['pol', { ...matic, token: 'pol' }],
+  ]);
+}
+
+/** A database that can be switched off. */
+function breakable(sql: Sql, outside: Outside): Sql {
+  const check = (): void => {
+    if (outside.databaseDown) throw new DatabaseUnavailable('switched off');
+  };
+  return {
+    engine: sql.engine,
+    forUpdate: sql.forUpdate,
+    async all<T>(statement: string, ...values: SqlValue[]) {
+      check();
+      return sql.all<T>(statement, ...values);
+    },
+    async get<T>(statement: string, ...values: SqlValue[]) {
+      check();
+      return sql.get<T>(statement, ...values);
+    },
+    async run(statement: string, ...values: SqlValue[]) {
+      check();
+      return sql.run(statement, ...values);
+    },
+    async transaction<T>(work: (tx: SqlExecutor) => Promise<T>) {
+      check();
+      return sql.transaction(work);
+    },
+    stream: (statement, ...values) => sql.stream(statement, ...values),
+    close: () => sql.close(),
+  };
+}
