@@ -9,6 +9,7 @@ import type { Metrics } from '../kernel/metrics.ts';
 import type { ByteSource } from './chain/byte-source.ts';
 import type { NodeChunks } from './chain/node-chunks.ts';
 import type { NodePool } from './chain/node-pool.ts';
+import type { Writers } from './import/part.ts';
 import type { SqlGatewayIndex } from './index/sql-index.ts';
 
 export interface GatewayContext {
@@ -20,6 +21,8 @@ export interface GatewayContext {
   readonly chunks: NodeChunks;
   /** Where background work reads bytes; the content part puts its cache in front of the nodes. */
   bytes: ByteSource;
+  /** Queues of the writing side; set before any later part is made. */
+  writers: Writers | undefined;
   /** Answers `GET /` in place of the gateway info, where an apex is configured. */
   apex: ((request: Request, reply: Reply) => Promise<unknown>) | undefined;
   /** Added to `/gw/info` by parts that are switched on. */

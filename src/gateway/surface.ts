@@ -13,6 +13,7 @@ import { NodePool } from './chain/node-pool.ts';
 import type { CreatePart, GatewayContext, GatewayPart } from './context.ts';
 import { type Filter, FilterError, parseFilterText } from './filters/filter.ts';
 import { createGraphqlPart } from './graphql/part.ts';
+import { createWriters } from './import/part.ts';
 import { migrations } from './index/schema.ts';
 import { SqlGatewayIndex } from './index/sql-index.ts';
 import { createChainReads } from './routes/chain-reads.ts';
@@ -64,6 +65,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       nodes,
       chunks,
       bytes: new ChunkSource(index, chunks),
+      writers: undefined,
       apex: undefined,
       info: {},
       peers: () => ({}),
@@ -84,6 +86,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
     const makers: readonly CreatePart[] = [
       createChainReads,
       createGraphqlPart,
+      (made) => createWriters(made, filters),
       ...(deps.parts ?? []),
       (made) => createGatewayRoutes(made, { filters, release: deps.release, parts }),
     ];

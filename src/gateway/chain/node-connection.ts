@@ -28,6 +28,8 @@ export class NodeConnection implements NodeStatus {
   height = -1;
   blocks = -1;
   lastSeen = 0;
+  /** Hash of the newest block it told of. */
+  current = '';
   #failures = 0;
   readonly #agent: Agent;
   readonly #pace: Pace;

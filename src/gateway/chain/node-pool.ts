@@ -49,6 +49,12 @@ export class NodePool implements Nodes {
     return this.#height;
   }
 
+  /** The newest block of the chain that the nodes agree on; undefined while none answers or they differ. */
+  get head(): { readonly height: number; readonly id: string } | undefined {
+    const node = this.#nodes.find((one) => one.healthy && one.height === this.#height && one.current !== '');
+    return node && { height: node.height, id: node.current };
+  }
+
   get status(): readonly NodeStatus[] {
     return this.#nodes.map(({ url, healthy, height, blocks, lastSeen }) => ({
       url,
@@ -202,7 +208,7 @@ export function agreedHeight(heights: readonly number[]): number {
   return sorted[Math.min(1, sorted.length - 1)] ?? -1;
 }
 
-function parseInfo(body: Buffer): { height: number; blocks: number } | undefined {
+function parseInfo(body: Buffer): { height: number; blocks: number; current: string } | undefined {
   try {
     const info: unknown = JSON.parse(body.toString('utf8'));
     if (typeof info !== 'object' || info === null) return undefined;
@@ -210,7 +216,8 @@ function parseInfo(body: Buffer): { height: number; blocks: number } | undefined
     const blocks = 'blocks' in info && isHeight(info.blocks) ? info.blocks : undefined;
     // A node that has not joined says -1; one that says nothing is read by its number of blocks.
     const known = height ?? (blocks === undefined ? undefined : blocks - 1);
-    return known === undefined ? undefined : { height: known, blocks: blocks ?? known + 1 };
+    const current = 'current' in info && typeof info.current === 'string' ? info.current : '';
+    return known === undefined ? undefined : { height: known, blocks: blocks ?? known + 1, current };
   } catch {
     return undefined;
   }

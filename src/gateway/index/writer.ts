@@ -85,38 +85,47 @@ export class IndexWriter {
       written.push({ record: known.record, id: known.id, fresh: false });
     }
     await applyMoves(tx, moves);
-    written.push(...(await this.#insert(tx, fresh)));
-    return written;
+    const { made, taken } = await this.#insert(tx, fresh);
+    // Another process wrote some of them since they were looked up: now they are known, and are upgraded.
+    return [...written, ...made, ...(taken.length === 0 ? [] : await this.put(tx, taken))];
   }
 
-  async #insert(tx: SqlExecutor, fresh: readonly Prepared[]): Promise<Written[]> {
-    if (fresh.length === 0) return [];
+  async #insert(
+    tx: SqlExecutor,
+    fresh: readonly Prepared[],
+  ): Promise<{ made: Written[]; taken: Prepared[] }> {
+    const made: Written[] = [];
+    const taken: Prepared[] = [];
+    if (fresh.length === 0) return { made, taken };
     const now = this.#now();
-    const made = await insertRows<{ record: number; id: Buffer }>(
+    const rows = await insertRows<{ record: number; id: Buffer }>(
       tx,
       'records',
       recordColumns,
       fresh.map((prepared) => recordRow(prepared, now)),
-      'RETURNING record, id',
+      'ON CONFLICT (id) DO NOTHING RETURNING record, id',
     );
-    const records = new Map(made.map((row) => [row.id.toString('latin1'), row.record]));
+    const records = new Map(rows.map((row) => [row.id.toString('latin1'), row.record]));
     const postings: number[][] = [];
     const signatures: SqlValue[][] = [];
-    const written: Written[] = [];
-    for (const { entry, terms } of fresh) {
+    for (const prepared of fresh) {
+      const { entry, terms } = prepared;
       const { id, kind, signature } = entry.header;
       const record = records.get(id.toString('latin1'));
-      if (record === undefined) throw new Error('an inserted record has no key');
+      if (record === undefined) {
+        taken.push(prepared);
+        continue;
+      }
       const pos = positionOf(kind, entry.mined, now);
       const tie = tieOf(id);
       for (const term of postedTerms(kind, terms)) postings.push([term, pos, tie, record]);
       postings.push([INGESTED_TERM, now, tie, record]);
       if (signature !== null) signatures.push([record, signature]);
-      written.push({ record, id, fresh: true });
+      made.push({ record, id, fresh: true });
     }
     await insertRows(tx, 'postings', postingColumns, inTreeOrder(postings));
     await insertRows(tx, 'signatures', ['record', 'signature'], signatures);
-    return written;
+    return { made, taken };
   }
 
   async #upgrade(

@@ -1,0 +1,113 @@
+/**
+ * Blocks and their transactions from nodes, read strictly. A transaction is believed only when its signature and id
+ * are right; what no node gives rightly is reported as missing and fetched later.
+ */
+import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts';
+import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
+import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
+import { FormatError } from '../../formats/format-error.ts';
+import type { NodePool } from '../chain/node-pool.ts';
+import { UpstreamError, upstreamFailed } from '../errors.ts';
+import type { NewBlock } from '../index/blocks.ts';
+import { MAX_BLOCK_INDEX, MAX_HEIGHT } from '../index/order.ts';
+import type { Header } from '../index/records.ts';
+import { headerOf } from './chain-header.ts';
+
+export interface FetchedBlock extends NewBlock {
+  /** Ids in block order. */
+  readonly txs: readonly string[];
+}
+
+/** The block at a height; undefined when the chain is not that long. */
+export async function fetchBlock(
+  nodes: NodePool,
+  height: number,
+  signal?: AbortSignal,
+): Promise<FetchedBlock | undefined> {
+  const answer = await nodes.get(`/block/height/${height}`, { signal });
+  if (answer.status !== 200) return undefined;
+  const block = parseBlock(answer.body);
+  if (block === undefined || block.height !== height) {
+    throw upstreamFailed(new Error(`${answer.url} gave no block for height ${height}`));
+  }
+  return block;
+}
+
+export function parseBlock(body: Buffer): FetchedBlock | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+  if (typeof json !== 'object' || json === null) return undefined;
+  const fields = new Map<string, unknown>(Object.entries(json));
+  const height = fields.get('height');
+  const timestamp = fields.get('timestamp');
+  const txs = fields.get('txs');
+  const id = hashBytes(fields.get('indep_hash'));
+  const previous = hashBytes(fields.get('previous_block'));
+  if (!isCount(height) || height > MAX_HEIGHT || !isCount(timestamp)) return undefined;
+  if (id === undefined || id.length === 0 || previous === undefined) return undefined;
+  if (!Array.isArray(txs) || txs.length > MAX_BLOCK_INDEX) return undefined;
+  const ids = txs.filter((one): one is string => typeof one === 'string' && isTxId(one));
+  if (ids.length !== txs.length || new Set(ids).size !== ids.length) return undefined;
+  return {
+    height,
+    id,
+    previous,
+    timestamp,
+    txCount: ids.length,
+    blockSize: decimal(fields.get('block_size')),
+    weaveSize: decimal(fields.get('weave_size')),
+    json: body,
+    txs: ids,
+  };
+}
+
+/** A transaction's header; undefined when no node has it, or none gives it rightly signed. */
+export async function fetchTransaction(
+  nodes: NodePool,
+  id: string,
+  path: 'tx' | 'unconfirmed_tx' = 'tx',
+  signal?: AbortSignal,
+): Promise<Header | undefined> {
+  try {
+    for await (const answer of nodes.each(`/${path}/${id}`, { signal })) {
+      if (answer.status !== 200) continue;
+      const header = await parseSigned(answer.body, id);
+      if (header !== undefined) return header;
+      answer.distrust();
+    }
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+  }
+  return undefined;
+}
+
+async function parseSigned(body: Buffer, id: string): Promise<Header | undefined> {
+  try {
+    const transaction = parseTransactionJson(JSON.parse(body.toString('utf8')));
+    if (transaction.id.toString('base64url') !== id) return undefined;
+    return (await verifyTransactionAsync(transaction)) ? headerOf(transaction) : undefined;
+  } catch (error) {
+    if (error instanceof FormatError || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** 48 bytes, 32 in the oldest blocks, none before the first block. */
+function hashBytes(value: unknown): Buffer | undefined {
+  const bytes = typeof value === 'string' ? tryDecodeBase64url(value) : undefined;
+  return bytes !== undefined && [0, 32, 48].includes(bytes.length) ? bytes : undefined;
+}
+
+/** Amounts of blocks are integers in the local chain and decimal strings elsewhere. */
+function decimal(value: unknown): string {
+  if (isCount(value)) return String(value);
+  return typeof value === 'string' && /^[0-9]{1,40}$/.test(value) ? value : '0';
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}

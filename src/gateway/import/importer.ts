@@ -1,0 +1,277 @@
+/**
+ * Follows the chain: imports the blocks that nodes agree on, takes back what a fork replaced, fills holes, and never
+ * stops for good. One process at a time imports into a database (see `Lease`); the others see what it wrote.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '../../kernel/log.ts';
+import type { NodePool } from '../chain/node-pool.ts';
+import { UpstreamError } from '../errors.ts';
+import { deleteBlocksAbove } from '../index/blocks.ts';
+import type { BlockSummary } from '../index/gateway-index.ts';
+import type { Header } from '../index/records.ts';
+import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import { type FetchedBlock, fetchBlock, fetchTransaction } from './fetch-block.ts';
+import { Lease } from './lease.ts';
+import type { ImportMetrics } from './metrics.ts';
+import { type BlockTransactions, type BlockWriterOptions, writeBlock } from './write-block.ts';
+
+export interface ImporterOptions extends BlockWriterOptions {
+  readonly index: SqlGatewayIndex;
+  readonly nodes: NodePool;
+  readonly log: Logger;
+  readonly metrics: ImportMetrics;
+  readonly startHeight: number;
+  readonly stopHeight: number | undefined;
+  readonly pollMs: number;
+  readonly maxForkDepth: number;
+  /** Bundles were queued. */
+  readonly queued: () => void;
+}
+
+/** Blocks fetched ahead of the one that is written. */
+const window = 32;
+const errorDelayMs = 1_000;
+const progressEveryMs = 10_000;
+
+export class Importer {
+  readonly #options: ImporterOptions;
+  readonly #lease: Lease;
+  readonly #stopping = new AbortController();
+  #loop: Promise<void> = Promise.resolve();
+  #trouble: string | undefined;
+  /** Blocks taken back since the last one was imported. */
+  #rewound = 0;
+  #loggedAt = 0;
+  #importedSince = 0;
+  #cleaned = false;
+
+  constructor(options: ImporterOptions) {
+    this.#options = options;
+    this.#lease = new Lease(options.index.sql, 'importer');
+  }
+
+  /** Why the import does not get on, where it does not. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  start(): void {
+    this.#loop = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the gateway is stopping'));
+    await this.#loop;
+    await this.#lease.release();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    const { log, metrics, pollMs } = this.#options;
+    while (!signal.aborted) {
+      let pause = pollMs;
+      try {
+        if (await this.#lease.hold()) {
+          metrics.running.set(1);
+          await this.#follow();
+        } else {
+          metrics.running.set(0);
+          this.#cleaned = false;
+          await this.#options.nodes.check();
+        }
+        if (!(this.#trouble?.startsWith('Fork') ?? false)) this.#trouble = undefined;
+      } catch (error) {
+        if (signal.aborted) break;
+        metrics.errors.inc();
+        this.#trouble = `Import failed: ${error instanceof Error ? error.message : String(error)}.`;
+        // An outage is told once by the nodes' health check; anything else is ours to explain.
+        if (!(error instanceof UpstreamError)) log.error({ err: error }, 'the importer failed, it goes on');
+        pause = Math.max(pause, errorDelayMs);
+      }
+      await sleep(pause, undefined, { signal }).catch(() => {});
+    }
+    this.#options.metrics.running.set(0);
+  }
+
+  /** One round: look where the chain is, take back, import what is new, fill what is missing. */
+  async #follow(): Promise<void> {
+    const { nodes, index, startHeight, stopHeight } = this.#options;
+    if (!this.#cleaned) await this.#finishInterrupted();
+    await nodes.check();
+    const head = nodes.head;
+    if (head === undefined) return;
+    const target = Math.min(head.height, stopHeight ?? Number.POSITIVE_INFINITY);
+    await index.refresh();
+    if (await this.#isForked(head)) await this.#takeBack(index.height);
+    let next = index.height < 0 ? startHeight : index.height + 1;
+    const ahead = new Map<number, Promise<Fetched>>();
+    while (next <= target && !this.#stopping.signal.aborted) {
+      if (!(await this.#lease.hold())) return;
+      for (let height = next; height <= Math.min(target, next + window - 1); height += 1) {
+        if (!ahead.has(height)) ahead.set(height, settle(this.#fetch(height)));
+      }
+      const fetched = await ahead.get(next);
+      ahead.delete(next);
+      if (fetched === undefined) return;
+      if ('error' in fetched) throw fetched.error;
+      if (fetched.value === undefined) return;
+      if (!(await this.#continues(fetched.value.block))) {
+        // What was fetched ahead may belong to the branch that lost.
+        ahead.clear();
+        if (!(await this.#takeBack(next - 1))) return;
+        next = index.height < 0 ? startHeight : index.height + 1;
+        continue;
+      }
+      await this.#write(fetched.value, true);
+      next += 1;
+    }
+    await this.#backfill();
+  }
+
+  /** After a crash there may be records of a block whose row was not written. */
+  async #finishInterrupted(): Promise<void> {
+    const { index } = this.#options;
+    await index.refresh();
+    while (await index.writer.unmine(index.sql, index.height));
+    while (await index.writer.reposition(index.sql));
+    this.#cleaned = true;
+  }
+
+  /** True when the chain's head is at or below ours and is not our block of that height. */
+  async #isForked(head: { height: number; id: string }): Promise<boolean> {
+    const { index } = this.#options;
+    if (head.height > index.height || index.height < 0) return false;
+    const ours = await index.blockAt(head.height);
+    return ours !== undefined && ours.id !== head.id;
+  }
+
+  async #continues(block: FetchedBlock): Promise<boolean> {
+    const below = await this.#options.index.blockAt(block.height - 1);
+    // Where nothing is imported there is nothing to compare with.
+    if (below === undefined) return this.#options.index.height < 0;
+    return below.id === block.previous.toString('base64url');
+  }
+
+  /** Takes the block at a height and all above out of the chain; false when that is more than we may. */
+  async #takeBack(height: number): Promise<boolean> {
+    const { index, maxForkDepth, log, metrics } = this.#options;
+    const blocks = index.height - height + 1;
+    if (this.#rewound + blocks > maxForkDepth) {
+      this.#trouble = `Fork deeper than ${maxForkDepth} blocks at height ${height}: raise GATEWAY_MAX_FORK_DEPTH to follow it.`;
+      log.error({ height, maxForkDepth }, 'a fork is deeper than the importer may follow');
+      return false;
+    }
+    this.#rewound += blocks;
+    metrics.forks.inc();
+    metrics.lastForkDepth.set(this.#rewound);
+    log.warn({ height, depth: this.#rewound }, 'fork: taking blocks back');
+    await index.sql.transaction((tx) => deleteBlocksAbove(tx, height - 1));
+    while (await index.writer.unmine(index.sql, height - 1));
+    await index.refresh();
+    return true;
+  }
+
+  async #fetch(height: number): Promise<BlockTransactions | undefined> {
+    const { nodes, metrics } = this.#options;
+    const { signal } = this.#stopping;
+    const block = await fetchBlock(nodes, height, signal);
+    if (block === undefined) return undefined;
+    const headers = new Map<string, Header>();
+    await Promise.all(
+      block.txs.map(async (id) => {
+        const header = await fetchTransaction(nodes, id, 'tx', signal);
+        if (header === undefined) metrics.missing.inc();
+        else headers.set(id, header);
+      }),
+    );
+    return { block, headers };
+  }
+
+  async #write(fetched: BlockTransactions, isHead: boolean): Promise<void> {
+    const { index, metrics, queued } = this.#options;
+    const anyQueued = await writeBlock(this.#options, fetched, { isHead });
+    const { height } = fetched.block;
+    if (isHead) {
+      this.#rewound = 0;
+      this.#trouble = undefined;
+      metrics.height.set(height);
+    }
+    metrics.blocks.inc();
+    metrics.transactions.inc(fetched.headers.size);
+    await index.refresh();
+    if (anyQueued) queued();
+    this.#progress(height);
+  }
+
+  #progress(height: number): void {
+    const { log, nodes } = this.#options;
+    this.#importedSince += 1;
+    const now = performance.now();
+    if (this.#loggedAt === 0) this.#loggedAt = now;
+    const elapsed = now - this.#loggedAt;
+    if (elapsed < progressEveryMs) return;
+    const perSecond = Math.round((this.#importedSince / elapsed) * 10_000) / 10;
+    log.info({ height, of: nodes.height, blocksPerSecond: perSecond }, 'importing blocks');
+    this.#loggedAt = now;
+    this.#importedSince = 0;
+  }
+
+  /** Fills one stretch of missing heights below what is imported, from its upper end down. */
+  async #backfill(): Promise<void> {
+    const { index, startHeight, log } = this.#options;
+    const hole = await highestHole(index, startHeight);
+    if (hole === undefined) return;
+    let above: BlockSummary | undefined = await index.blockAt(hole.to + 1);
+    const from = Math.max(hole.from, hole.to - window + 1);
+    const heights = Array.from({ length: hole.to - from + 1 }, (_, step) => hole.to - step);
+    const fetching = heights.map((height) => settle(this.#fetch(height)));
+    for (const one of fetching) {
+      const fetched = await one;
+      if ('error' in fetched) throw fetched.error;
+      if (fetched.value === undefined || this.#stopping.signal.aborted) return;
+      const { block } = fetched.value;
+      if (above !== undefined && above.previous !== block.id.toString('base64url')) {
+        log.error({ height: block.height }, 'a block from before does not fit the one above it');
+        this.#trouble = `Fork below height ${above.height}: the chain of the nodes is another one.`;
+        return;
+      }
+      await this.#write(fetched.value, false);
+      above = await index.blockAt(block.height);
+    }
+  }
+}
+
+type Fetched = { readonly value: BlockTransactions | undefined } | { readonly error: unknown };
+
+/** A failure waits for its turn, so that none goes unheard or unhandled. */
+function settle(fetching: Promise<BlockTransactions | undefined>): Promise<Fetched> {
+  return fetching.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+}
+
+/** The highest run of heights from `start` on that is not imported although a higher block is. */
+async function highestHole(
+  index: SqlGatewayIndex,
+  start: number,
+): Promise<{ from: number; to: number } | undefined> {
+  const counted = await index.sql.get<{ n: number; low: number | null; high: number | null }>(
+    'SELECT count(*) AS n, min(height) AS low, max(height) AS high FROM blocks WHERE height >= ?',
+    start,
+  );
+  if (counted === undefined || counted.low === null || counted.high === null) return undefined;
+  if (counted.low === start && counted.n === counted.high - counted.low + 1) return undefined;
+  const upper = await index.sql.get<{ height: number }>(
+    `SELECT b.height FROM blocks b WHERE b.height > ? AND NOT EXISTS
+       (SELECT 1 FROM blocks c WHERE c.height = b.height - 1) ORDER BY b.height DESC LIMIT 1`,
+    start,
+  );
+  if (upper === undefined) return undefined;
+  const lower = await index.sql.get<{ height: number | null }>(
+    'SELECT max(height) AS height FROM blocks WHERE height < ? AND height >= ?',
+    upper.height,
+    start,
+  );
+  return { from: lower?.height == null ? start : lower.height + 1, to: upper.height - 1 };
+}

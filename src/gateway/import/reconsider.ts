@@ -1,0 +1,143 @@
+/** Bundles that were read or skipped under other filters get another look, a few at a time. */
+import type { Logger } from '../../kernel/log.ts';
+import type { Predicate } from '../filters/match.ts';
+import type { Header } from '../index/records.ts';
+import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import { unpackRawTags } from '../index/tags.ts';
+import { isBundle, subjectOf } from '../unbundle/bundle-tags.ts';
+import { type BundleQueue, ranks } from '../unbundle/queue.ts';
+
+export interface ReconsiderOptions {
+  readonly index: SqlGatewayIndex;
+  readonly queue: BundleQueue;
+  readonly unbundles: Predicate;
+  readonly log: Logger;
+  readonly queued: () => void;
+}
+
+const perRound = 200;
+const pauseMs = 200;
+
+export class Reconsider {
+  readonly #options: ReconsiderOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: ReconsiderOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#next();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#round;
+  }
+
+  #next(): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.#round = this.#look().then(
+        (more) => {
+          if (more) this.#next();
+        },
+        (error: unknown) => {
+          this.#options.log.warn({ err: error }, 'bundles of other filters could not be looked at');
+          this.#next();
+        },
+      );
+    }, pauseMs);
+    this.#timer.unref();
+  }
+
+  async #look(): Promise<boolean> {
+    const { queue, queued } = this.#options;
+    const outdated = await queue.outdated(perRound);
+    let any = false;
+    for (const { id, depth } of outdated) {
+      if (this.#stopped) return false;
+      any =
+        (await this.one(id.toString('base64url'), depth === 0 ? ranks.chain : ranks.nested, depth)) || any;
+    }
+    if (any) queued();
+    return outdated.length === perRound;
+  }
+
+  /** Judges one known record by today's filter; answers whether it is queued now. */
+  async one(id: string, rank: number, depth?: number): Promise<boolean> {
+    const { index, queue, unbundles } = this.#options;
+    const found = await readHeader(index, id);
+    if (found === undefined || !isBundle(found.header.tags)) return false;
+    const { header, parent, root } = found;
+    return index.sql.transaction((tx) =>
+      queue.add(tx, {
+        id: header.id,
+        root: root ?? header.id,
+        depth: depth ?? (root === undefined ? 0 : 1),
+        rank,
+        matches: unbundles(subjectOf(header, parent?.toString('base64url'), root?.toString('base64url'))),
+        bypass: false,
+      }),
+    );
+  }
+}
+
+/** A stored record's header, as filters want it. */
+async function readHeader(
+  index: SqlGatewayIndex,
+  id: string,
+): Promise<{ header: Header; parent: Buffer | undefined; root: Buffer | undefined } | undefined> {
+  const row = await index.sql.get<{
+    id: Buffer;
+    kind: 0 | 1;
+    format: number;
+    signature_type: number;
+    target: Buffer | null;
+    anchor: Buffer | null;
+    quantity: string;
+    reward: string;
+    denomination: number;
+    data_size: number;
+    data_root: Buffer | null;
+    tags: Buffer;
+    address: Buffer;
+    key: Buffer | null;
+    signature: Buffer | null;
+    parent_id: Buffer | null;
+    root_id: Buffer | null;
+  }>(
+    `SELECT r.id, r.kind, r.format, r.signature_type, r.target, r.anchor, r.quantity, r.reward, r.denomination,
+       r.data_size, r.data_root, r.tags, o.hash AS address, o.value AS key, s.signature,
+       parent.id AS parent_id, root.id AS root_id
+     FROM records r JOIN terms o ON o.term = r.owner LEFT JOIN signatures s ON s.record = r.record
+       LEFT JOIN records parent ON parent.record = r.parent LEFT JOIN records root ON root.record = r.root
+     WHERE r.id = ?`,
+    Buffer.from(id, 'base64url'),
+  );
+  if (row === undefined) return undefined;
+  return {
+    header: {
+      id: row.id,
+      kind: row.kind,
+      ownerKey: row.key,
+      ownerAddress: row.address,
+      signature: row.signature,
+      signatureType: row.signature_type,
+      format: row.format,
+      target: row.target,
+      anchor: row.anchor,
+      quantity: row.quantity,
+      reward: row.reward,
+      denomination: row.denomination,
+      dataSize: row.data_size,
+      dataRoot: row.data_root,
+      tags: unpackRawTags(row.tags),
+    },
+    parent: row.parent_id ?? undefined,
+    root: row.root_id ?? undefined,
+  };
+}

@@ -1,0 +1,95 @@
+/** A fetched block into the index: records first, the block row last, so that a crash between leaves a tail to undo. */
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Predicate } from '../filters/match.ts';
+import { insertBlock } from '../index/blocks.ts';
+import type { Entry, Header, Mined } from '../index/records.ts';
+import { insertRows } from '../index/rows.ts';
+import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import { WRITE_BATCH } from '../index/writer.ts';
+import { isBundle, subjectOf } from '../unbundle/bundle-tags.ts';
+import { type BundleQueue, ranks } from '../unbundle/queue.ts';
+import type { FetchedBlock } from './fetch-block.ts';
+
+export interface BlockTransactions {
+  readonly block: FetchedBlock;
+  /** Headers by id; ids of the block that are not among them are missing. */
+  readonly headers: ReadonlyMap<string, Header>;
+}
+
+/** Depth below which no fork reaches. */
+export const STABLE_DEPTH = 18;
+
+export interface BlockWriterOptions {
+  readonly index: SqlGatewayIndex;
+  readonly queue: BundleQueue;
+  readonly unbundles: Predicate;
+}
+
+/** Answers whether bundles were queued. */
+export async function writeBlock(
+  { index, queue, unbundles }: BlockWriterOptions,
+  { block, headers }: BlockTransactions,
+  options: { readonly isHead: boolean },
+): Promise<boolean> {
+  const entries: Entry[] = [];
+  const missing: (readonly [Buffer, number, number, number, number])[] = [];
+  block.txs.forEach((id, blockIndex) => {
+    const mined = { height: block.height, blockIndex };
+    const header = headers.get(id);
+    if (header !== undefined) entries.push(entryOf(header, mined));
+    else missing.push([Buffer.from(id, 'base64url'), block.height, blockIndex, 0, 0]);
+  });
+  const prepared = await index.writer.prepare(entries);
+  let queued = false;
+  const write = async (tx: SqlExecutor, from: number) => {
+    const batch = prepared.slice(from, from + WRITE_BATCH);
+    await index.writer.put(tx, batch);
+    for (const { entry } of batch) queued = (await queueBundle(tx, queue, unbundles, entry.header)) || queued;
+  };
+  let from = 0;
+  for (; prepared.length - from > WRITE_BATCH; from += WRITE_BATCH) {
+    const start = from;
+    await index.sql.transaction((tx) => write(tx, start));
+  }
+  await index.sql.transaction(async (tx) => {
+    await write(tx, from);
+    await insertRows(
+      tx,
+      'missing_transactions',
+      ['id', 'height', 'block_index', 'attempts', 'next_try_at'],
+      missing,
+      'ON CONFLICT (id) DO NOTHING',
+    );
+    await insertBlock(tx, block);
+    if (options.isHead) {
+      await tx.run(
+        `INSERT INTO chain_state (name, value) VALUES ('stable_height', ?)
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE chain_state.value < excluded.value`,
+        block.height - STABLE_DEPTH - 1,
+      );
+    }
+  });
+  while (await index.writer.reposition(index.sql));
+  return queued;
+}
+
+export function entryOf(header: Header, mined: Mined | undefined): Entry {
+  return { header, mined, placed: undefined, bundle: undefined, hash: undefined, verified: false };
+}
+
+export async function queueBundle(
+  tx: SqlExecutor,
+  queue: BundleQueue,
+  unbundles: Predicate,
+  header: Header,
+): Promise<boolean> {
+  if (!isBundle(header.tags)) return false;
+  return queue.add(tx, {
+    id: header.id,
+    root: header.id,
+    depth: 0,
+    rank: ranks.chain,
+    matches: unbundles(subjectOf(header)),
+    bypass: false,
+  });
+}

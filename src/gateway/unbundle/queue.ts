@@ -1,0 +1,209 @@
+/**
+ * The durable queue of bundles: one row per bundle that was ever met, which is also the record of what happened
+ * to it (interface §2, "Bundle status"). A row that is being worked on is held until a time; when its holder dies,
+ * the time passes and someone else takes it.
+ */
+import { randomInt } from 'node:crypto';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { canonicalFilter, type Filter } from '../filters/filter.ts';
+
+export type BundleState = 'queued' | 'running' | 'unbundled' | 'skipped' | 'failed';
+
+/** Lower comes first. */
+export const ranks = { asked: 0, nested: 1, chain: 2 } as const;
+
+export interface NewBundle {
+  readonly id: Buffer;
+  readonly root: Buffer;
+  /** 0 for a chain transaction. */
+  readonly depth: number;
+  readonly rank: number;
+  /** Whether the unbundle filter lets it through; an operator's request always does. */
+  readonly matches: boolean;
+  readonly bypass: boolean;
+}
+
+export interface Claimed {
+  readonly id: Buffer;
+  readonly root: Buffer;
+  readonly depth: number;
+  readonly bypass: number;
+  readonly retry_attempt_count: number;
+}
+
+export interface Unbundled {
+  readonly itemCount: number;
+  readonly matchedCount: number;
+  readonly duplicatedCount: number;
+  readonly invalidCount: number;
+}
+
+/** How long a bundle is held without a sign of life. */
+export const holdSeconds = 60;
+/** After so many failures a bundle waits for an operator. */
+const maxRetries = 24;
+const firstDelaySeconds = 2;
+const longestDelaySeconds = 3_600;
+
+export class BundleQueue {
+  readonly #sql: Sql;
+  readonly #now: () => number;
+  #unbundleFilter = 0;
+  #indexFilter = 0;
+
+  constructor(sql: Sql, now: () => number = () => Math.floor(Date.now() / 1000)) {
+    this.#sql = sql;
+    this.#now = now;
+  }
+
+  /** Writes the filters down; rows refer to them by number. */
+  async useFilters(unbundle: Filter, index: Filter): Promise<void> {
+    this.#unbundleFilter = await this.#filterNumber(unbundle);
+    this.#indexFilter = await this.#filterNumber(index);
+  }
+
+  async #filterNumber(filter: Filter): Promise<number> {
+    const text = canonicalFilter(filter);
+    await this.#sql.run('INSERT INTO filters (text) VALUES (?) ON CONFLICT (text) DO NOTHING', text);
+    const row = await this.#sql.get<{ filter: number }>('SELECT filter FROM filters WHERE text = ?', text);
+    if (row === undefined) throw new Error('a filter was not stored');
+    return row.filter;
+  }
+
+  /**
+   * Puts a bundle in the queue, or notes that it is skipped. A bundle that was read already under the same filters
+   * stays as it is, unless an operator asks for it; answers whether it is queued now.
+   */
+  async add(tx: SqlExecutor, bundle: NewBundle): Promise<boolean> {
+    const now = this.#now();
+    const queued = bundle.matches || bundle.bypass;
+    const state: BundleState = queued ? 'queued' : 'skipped';
+    const changed = await tx.run(
+      `INSERT INTO bundles (id, root, depth, format, state, priority, bypass, next_try_at, unbundle_filter,
+         index_filter, first_queued_at, last_queued_at, first_skipped_at, last_skipped_at, import_attempt_count,
+         retry_attempt_count)
+       VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0)
+       ON CONFLICT (id) DO UPDATE SET
+         state = excluded.state, priority = excluded.priority, bypass = excluded.bypass,
+         next_try_at = excluded.next_try_at, holder = NULL,
+         previous_unbundle_filter = CASE WHEN bundles.unbundle_filter <> excluded.unbundle_filter
+           THEN bundles.unbundle_filter ELSE bundles.previous_unbundle_filter END,
+         previous_index_filter = CASE WHEN bundles.index_filter <> excluded.index_filter
+           THEN bundles.index_filter ELSE bundles.previous_index_filter END,
+         unbundle_filter = excluded.unbundle_filter, index_filter = excluded.index_filter,
+         first_queued_at = coalesce(bundles.first_queued_at, excluded.first_queued_at),
+         last_queued_at = coalesce(excluded.last_queued_at, bundles.last_queued_at),
+         first_skipped_at = coalesce(bundles.first_skipped_at, excluded.first_skipped_at),
+         last_skipped_at = coalesce(excluded.last_skipped_at, bundles.last_skipped_at),
+         last_fully_indexed_at = NULL,
+         import_attempt_count = bundles.import_attempt_count + 1
+       WHERE excluded.bypass = 1 OR bundles.unbundle_filter <> excluded.unbundle_filter
+         OR bundles.index_filter <> excluded.index_filter`,
+      bundle.id,
+      bundle.root,
+      bundle.depth,
+      state,
+      bundle.rank,
+      bundle.bypass ? 1 : 0,
+      now,
+      this.#unbundleFilter,
+      this.#indexFilter,
+      queued ? now : null,
+      queued ? now : null,
+      queued ? null : now,
+      queued ? null : now,
+    );
+    return queued && changed > 0;
+  }
+
+  /** Takes the next bundle that is due; undefined when there is none. */
+  async claim(holder: string): Promise<Claimed | undefined> {
+    const now = this.#now();
+    return this.#sql.transaction((tx) =>
+      tx.get<Claimed>(
+        `UPDATE bundles SET state = 'running', holder = ?, next_try_at = ?
+         WHERE state IN ('queued', 'running') AND next_try_at <= ? AND id = (
+           SELECT id FROM bundles WHERE state IN ('queued', 'running') AND next_try_at <= ?
+           ORDER BY priority, next_try_at LIMIT 1)
+         RETURNING id, root, depth, bypass, retry_attempt_count`,
+        holder,
+        now + holdSeconds,
+        now,
+        now,
+      ),
+    );
+  }
+
+  /** A sign of life; false when the bundle was taken away meanwhile. */
+  async hold(id: Buffer, holder: string): Promise<boolean> {
+    const held = await this.#sql.run(
+      "UPDATE bundles SET next_try_at = ? WHERE id = ? AND holder = ? AND state = 'running'",
+      this.#now() + holdSeconds,
+      id,
+      holder,
+    );
+    return held > 0;
+  }
+
+  /** All items that matched are written. */
+  async finish(id: Buffer, holder: string, result: Unbundled): Promise<void> {
+    const now = this.#now();
+    await this.#sql.run(
+      `UPDATE bundles SET state = 'unbundled', holder = NULL, bypass = 0, last_error = NULL,
+         data_item_count = ?, matched_count = ?, duplicated_count = ?, invalid_count = ?,
+         first_unbundled_at = coalesce(first_unbundled_at, ?), last_unbundled_at = ?,
+         first_fully_indexed_at = coalesce(first_fully_indexed_at, ?), last_fully_indexed_at = ?
+       WHERE id = ? AND holder = ?`,
+      result.itemCount,
+      result.matchedCount,
+      result.duplicatedCount,
+      result.invalidCount,
+      now,
+      now,
+      now,
+      now,
+      id,
+      holder,
+    );
+  }
+
+  /** The bundle could not be read: try later, or give it up when that makes no sense. */
+  async fail(claimed: Claimed, holder: string, error: string, mayRetry: boolean): Promise<void> {
+    const now = this.#now();
+    const retries = claimed.retry_attempt_count + 1;
+    const again = mayRetry && retries <= maxRetries;
+    const delay = Math.min(longestDelaySeconds, firstDelaySeconds * 2 ** Math.min(retries, 20));
+    await this.#sql.run(
+      `UPDATE bundles SET state = ?, holder = NULL, next_try_at = ?, last_error = ?, retry_attempt_count = ?,
+         first_retried_at = coalesce(first_retried_at, CAST(? AS BIGINT)),
+         last_retried_at = coalesce(CAST(? AS BIGINT), last_retried_at)
+       WHERE id = ? AND holder = ?`,
+      again ? 'queued' : 'failed',
+      now + delay + randomInt(Math.max(1, Math.floor(delay / 2))),
+      error.slice(0, 500),
+      retries,
+      now,
+      now,
+      claimed.id,
+      holder,
+    );
+  }
+
+  /** Bundles read or skipped under other filters than today's, for another look. */
+  async outdated(limit: number): Promise<{ id: Buffer; root: Buffer; depth: number }[]> {
+    return this.#sql.all(
+      `SELECT id, root, depth FROM bundles
+       WHERE state IN ('skipped', 'unbundled') AND (unbundle_filter <> ? OR index_filter <> ?) LIMIT ?`,
+      this.#unbundleFilter,
+      this.#indexFilter,
+      limit,
+    );
+  }
+
+  async waiting(): Promise<number> {
+    const row = await this.#sql.get<{ n: number }>(
+      "SELECT count(*) AS n FROM bundles WHERE state = 'queued'",
+    );
+    return row?.n ?? 0;
+  }
+}

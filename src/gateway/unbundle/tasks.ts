@@ -1,0 +1,62 @@
+/**
+ * What worker threads do for the unbundler: read, verify and hash a batch of items, and hand back their headers in
+ * columns. Bytes come in by transfer and results go out by transfer; nothing is copied between threads.
+ */
+import { hash } from 'node:crypto';
+import { parseItem } from '../../formats/ans104/item.ts';
+import { itemProblemCodes } from '../../formats/ans104/item-problem.ts';
+import { Transferred } from '../../kernel/pool/protocol.ts';
+import { verifyParsed } from '../../wallets/data-items/verify.ts';
+import { packTags } from '../index/tags.ts';
+import { type ItemBatch, lengthCells, type ReadBatch, rawTagsOf } from './item-columns.ts';
+
+export function readItems(batch: ItemBatch): Transferred<ReadBatch> {
+  const count = batch.sizes.length;
+  const verdicts = new Uint8Array(count);
+  const lengths = new Uint32Array(count * lengthCells);
+  const digests = new Uint8Array(count * 64);
+  const fields: Uint8Array[] = [];
+  const bytes = Buffer.from(batch.bytes);
+  for (let at = 0; at < count; at += 1) {
+    const start = batch.offsets[at] ?? 0;
+    const item = parseItem(bytes.subarray(start, start + (batch.sizes[at] ?? 0)), { lenient: true });
+    if (typeof item === 'string') {
+      verdicts[at] = itemProblemCodes.indexOf(item) + 1;
+      continue;
+    }
+    const { header } = item;
+    const stated = batch.ids.subarray(at * 32, at * 32 + 32);
+    const problem = !header.idBytes.equals(stated)
+      ? 'id-mismatch'
+      : verifyParsed(item, { lenient: true })
+        ? undefined
+        : 'signature';
+    if (problem !== undefined) {
+      verdicts[at] = itemProblemCodes.indexOf(problem) + 1;
+      continue;
+    }
+    const tags = packTags(rawTagsOf(header));
+    const parts = [header.signature, header.owner, header.target, header.anchor, tags];
+    fields.push(...parts);
+    lengths.set([header.signatureType, header.length, ...parts.map((part) => part.length)], at * lengthCells);
+    digests.set(hash('sha256', header.owner, 'buffer'), at * 64);
+    digests.set(hash('sha256', item.data, 'buffer'), at * 64 + 32);
+  }
+  const joined = join(fields);
+  return new Transferred({ verdicts, lengths, fields: joined, digests }, [
+    verdicts.buffer,
+    lengths.buffer,
+    joined.buffer,
+    digests.buffer,
+  ]);
+}
+
+function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}

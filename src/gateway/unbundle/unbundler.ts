@@ -1,0 +1,261 @@
+/**
+ * Works the bundle queue: opens a bundle's bytes, reads its items, writes those that the index filter lets through,
+ * and queues the bundles among them. Several gateways may work one queue.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '../../kernel/log.ts';
+import type { Pool } from '../../kernel/pool/pool.ts';
+import type { ByteSource } from '../chain/byte-source.ts';
+import type { Filter } from '../filters/filter.ts';
+import { compileFilter, type Predicate } from '../filters/match.ts';
+import type { Entry } from '../index/records.ts';
+import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import { minedOf } from '../index/writer.ts';
+import { isBundle, subjectOf } from './bundle-tags.ts';
+import { type BundleQueue, type Claimed, ranks, type Unbundled } from './queue.ts';
+import { BadBundle, type ReadItem, readBundle, type UnbundleTasks } from './read-bundle.ts';
+
+export interface UnbundlerOptions {
+  readonly index: SqlGatewayIndex;
+  readonly queue: BundleQueue;
+  /** Asked each time, since the content part may put a cache in front. */
+  readonly bytes: () => ByteSource;
+  readonly pool: Pool<UnbundleTasks>;
+  readonly log: Logger;
+  readonly filters: { readonly unbundle: Filter; readonly index: Filter };
+  readonly workers: number;
+  readonly maxDepth: number;
+  readonly events: UnbundlerEvents;
+  /** Makes the header of a transaction known that the index does not have; false when the chain has none. */
+  readonly fetchTransaction: (id: string) => Promise<boolean>;
+}
+
+export interface UnbundlerEvents {
+  readonly items: (indexed: number, bytes: number) => void;
+  readonly unbundled: (result: Unbundled) => void;
+  readonly failed: () => void;
+}
+
+/** The id has no bytes that anyone can give us at the moment. */
+class NoBytes extends Error {
+  override readonly name = 'NoBytes';
+}
+
+/** The row was given to another worker while we were at it. */
+class LostHold extends Error {
+  override readonly name = 'LostHold';
+}
+
+interface Place {
+  readonly root: number;
+  readonly rootId: Buffer;
+  readonly parent: number;
+  readonly parentId: Buffer;
+  /** Where the bundle's payload begins in the root's data. */
+  readonly parentOffset: number;
+  readonly size: number;
+}
+
+const idleMs = 1_000;
+const holdEveryMs = 10_000;
+
+export class Unbundler {
+  readonly #options: UnbundlerOptions;
+  readonly #unbundle: Predicate;
+  readonly #index: Predicate;
+  readonly #stopping = new AbortController();
+  readonly #loops: Promise<void>[] = [];
+  #wake: (() => void)[] = [];
+
+  constructor(options: UnbundlerOptions) {
+    this.#options = options;
+    this.#unbundle = compileFilter(options.filters.unbundle);
+    this.#index = compileFilter(options.filters.index);
+  }
+
+  /** Whether the unbundle filter lets a chain transaction through. */
+  get matches(): Predicate {
+    return this.#unbundle;
+  }
+
+  start(): void {
+    for (let worker = 0; worker < this.#options.workers; worker += 1) this.#loops.push(this.#work());
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the gateway is stopping'));
+    this.wake();
+    await Promise.all(this.#loops);
+  }
+
+  /** Something was queued: idle workers look at once. */
+  wake(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+
+  async #work(): Promise<void> {
+    const holder = randomUUID();
+    const { queue, log } = this.#options;
+    while (!this.#stopping.signal.aborted) {
+      try {
+        const claimed = await queue.claim(holder);
+        if (claimed === undefined) await this.#idle();
+        else await this.#take(claimed, holder);
+      } catch (error) {
+        if (this.#stopping.signal.aborted) return;
+        log.error({ err: error }, 'the bundle queue failed');
+        await this.#idle();
+      }
+    }
+  }
+
+  async #idle(): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, idleMs);
+      this.#wake.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  async #take(claimed: Claimed, holder: string): Promise<void> {
+    const { queue, log, events } = this.#options;
+    const id = claimed.id.toString('base64url');
+    const lost = new AbortController();
+    const signal = AbortSignal.any([this.#stopping.signal, lost.signal]);
+    const holding = setInterval(() => {
+      queue.hold(claimed.id, holder).then(
+        (held) => held || lost.abort(new LostHold()),
+        (error: unknown) => log.warn({ err: error, bundle: id }, 'a bundle could not be held'),
+      );
+    }, holdEveryMs);
+    try {
+      const started = performance.now();
+      const result = await this.#read(claimed, signal);
+      await queue.finish(claimed.id, holder, result);
+      events.unbundled(result);
+      log.info({ bundle: id, ...result, ms: Math.round(performance.now() - started) }, 'bundle indexed');
+    } catch (error) {
+      if (this.#stopping.signal.aborted || error instanceof LostHold) return;
+      events.failed();
+      const mayRetry = !(error instanceof BadBundle);
+      log.warn({ bundle: id, err: error, retries: claimed.retry_attempt_count, mayRetry }, 'bundle not read');
+      await queue.fail(claimed, holder, error instanceof Error ? error.message : String(error), mayRetry);
+    } finally {
+      clearInterval(holding);
+    }
+  }
+
+  async #read(claimed: Claimed, signal: AbortSignal): Promise<Unbundled> {
+    const { index, bytes, pool } = this.#options;
+    const id = claimed.id.toString('base64url');
+    const place = await this.#placeOf(claimed.id);
+    const opened = await bytes().stream(id, undefined, signal);
+    if (opened === undefined) throw new NoBytes('no source has the bytes');
+    let matchedCount = 0;
+    const summary = await readBundle(opened.stream, {
+      pool,
+      size: place.size,
+      items: async (items) => {
+        signal.throwIfAborted();
+        matchedCount += await this.#write(place, claimed.depth, items);
+      },
+    });
+    if (opened.proven) await index.noteVerified(id, summary.hash.toString('base64url'), true);
+    return {
+      itemCount: summary.itemCount,
+      matchedCount,
+      duplicatedCount: summary.duplicatedCount,
+      invalidCount: summary.invalidCount,
+    };
+  }
+
+  async #placeOf(id: Buffer): Promise<Place> {
+    const { index, fetchTransaction } = this.#options;
+    const find = () =>
+      index.sql.get<{
+        record: number;
+        kind: number;
+        data_size: number;
+        root: number | null;
+        root_id: Buffer | null;
+        parent_offset: number | null;
+        data_offset: number | null;
+      }>(
+        `SELECT r.record, r.kind, r.data_size, r.root, root.id AS root_id, r.parent_offset, r.data_offset
+         FROM records r LEFT JOIN records root ON root.record = r.root WHERE r.id = ?`,
+        id,
+      );
+    let row = await find();
+    if (row === undefined && (await fetchTransaction(id.toString('base64url')))) row = await find();
+    if (row === undefined) throw new NoBytes('the chain does not have it');
+    const base = { parent: row.record, parentId: id, size: row.data_size };
+    if (row.kind === 0) return { ...base, root: row.record, rootId: id, parentOffset: 0 };
+    if (row.root === null || row.root_id === null) throw new NoBytes('its own bundle was not read yet');
+    const parentOffset = (row.parent_offset ?? 0) + (row.data_offset ?? 0);
+    return { ...base, root: row.root, rootId: row.root_id, parentOffset };
+  }
+
+  /** Writes the items that the filter lets through, and queues the bundles among them; answers how many. */
+  async #write(place: Place, depth: number, items: readonly ReadItem[]): Promise<number> {
+    const { index, queue, maxDepth, events } = this.#options;
+    const parent = place.parentId.toString('base64url');
+    const root = place.rootId.toString('base64url');
+    const matched = items.filter((item) => this.#index(subjectOf(item.header, parent, root)));
+    if (matched.length === 0) return 0;
+    const prepared = await index.writer.prepare(matched.map((item) => entryOf(item, place)));
+    const nested = matched.filter((item) => depth < maxDepth && isBundle(item.header.tags));
+    const queued = await index.sql.transaction(async (tx) => {
+      // A fork may move the root while its items are written: they go where it is now.
+      const row = await tx.get<{ height: number | null; block_index: number | null }>(
+        `SELECT height, block_index FROM records WHERE record = ? ${tx.forUpdate}`,
+        place.root,
+      );
+      const mined = row === undefined ? undefined : minedOf(row);
+      await index.writer.put(
+        tx,
+        prepared.map((one) => ({ ...one, entry: { ...one.entry, mined } })),
+      );
+      let queued = false;
+      for (const { header } of nested) {
+        const matches = this.#unbundle(subjectOf(header, parent, root));
+        const added = await queue.add(tx, {
+          id: header.id,
+          root: place.rootId,
+          depth: depth + 1,
+          rank: ranks.nested,
+          matches,
+          bypass: false,
+        });
+        queued ||= added;
+      }
+      return queued;
+    });
+    if (queued) this.wake();
+    events.items(
+      matched.length,
+      matched.reduce((sum, item) => sum + item.header.dataSize, 0),
+    );
+    return matched.length;
+  }
+}
+
+function entryOf(item: ReadItem, place: Place): Entry {
+  return {
+    header: item.header,
+    mined: undefined,
+    placed: {
+      root: place.root,
+      parent: place.parent,
+      parentOffset: place.parentOffset,
+      itemOffset: item.itemOffset,
+      dataOffset: item.dataOffset,
+      itemSize: item.itemSize,
+    },
+    bundle: place.parentId,
+    hash: item.payloadHash,
+    verified: true,
+  };
+}
