@@ -36,6 +36,16 @@ const commands: readonly CommandEntry[] = [
     summary: 'Store a file as a chain transaction of its own, paid in AR',
     load: async () => (await import('./commands/post.ts')).post,
   },
+  {
+    name: 'ledger',
+    summary: 'Check that the credit ledger adds up, look at a wallet, give credits',
+    load: async () => (await import('./commands/ledger.ts')).ledger,
+  },
+  {
+    name: 'promo',
+    summary: 'Promo codes, and adjustments of the prices of payments and uploads',
+    load: async () => (await import('./commands/promo.ts')).promo,
+  },
 ];
 
 export async function main(args: string[]): Promise<void> {

@@ -12,7 +12,7 @@
 import type { AppliedAdjustment, Winc } from '../pricing/pricing.ts';
 import type { SqlExecutor } from '../storage/sql/sql.ts';
 
-export { MAX_WINC, parseAmount, type Winc, winc } from '../pricing/pricing.ts';
+export { MAX_WINC, parseAmount, WINC_PER_CREDIT, type Winc, winc } from '../pricing/pricing.ts';
 export * from './errors.ts';
 
 /** Kind of key behind an address; stored when the account is opened, never part of its identity. */

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { readProcessConfig } from '../../config/config.ts';
+import { type Credits, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
+import { createCredits } from '../../credits/ledger/index.ts';
+import { parseDecimal, scaled } from '../../pricing/decimal.ts';
+import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
+import { type Command, UsageError } from '../command.ts';
+import { openLedger } from '../ledger-database.ts';
+
+export const ledger: Command = {
+  usage: `turnpike ledger check                         prove that every balance is the sum of its entries
+turnpike ledger show <address>                balance, approvals and the newest entries of a wallet
+turnpike ledger credit <address> <credits>    give credits, for example 0.5
+
+  --message <text>  with credit: shown in the wallet's payment history
+  --id <id>         with credit: giving again with the same id gives nothing
+  --json            for machines`,
+  async run(args) {
+    const { values, positionals } = parseArgs({
+      args,
+      options: { json: { type: 'boolean' }, message: { type: 'string' }, id: { type: 'string' } },
+      allowPositionals: true,
+    });
+    const [action, subject, amount, ...rest] = positionals;
+    if (rest.length > 0) throw new UsageError('too many arguments');
+    const sql = await openLedger(readProcessConfig());
+    try {
+      const credits = createCredits({ sql });
+      switch (action) {
+        case 'check':
+          return await check(credits, values.json === true);
+        case 'show':
+          return await show(credits, wallet(subject), values.json === true);
+        case 'credit':
+          return await give(credits, wallet(subject), parseCredits(amount), values);
+        default:
+          throw new UsageError(`there is no "ledger ${action ?? ''}"`);
+      }
+    } finally {
+      await sql.close();
+    }
+  },
+};
+
+async function check(credits: Credits, json: boolean): Promise<number> {
+  const report = await credits.selfCheck();
+  if (json) {
+    console.log(exact(report));
+  } else {
+    const { accounts, entries, approvals, spendings, drift, problems } = report;
+    console.log(
+      `${accounts} accounts, ${entries} entries, ${approvals} approvals, ${spendings} spendings; drift ${drift} winc`,
+    );
+    for (const problem of problems) console.log(`  ${problem}`);
+    console.log(report.ok ? 'the ledger adds up' : 'the ledger does NOT add up');
+  }
+  return report.ok ? 0 : 1;
+}
+
+async function show(credits: Credits, { address }: WalletAddress, json: boolean): Promise<number> {
+  const balance = await credits.balance(address);
+  const { items } = await credits.entries(address, { limit: 20 });
+  if (json) {
+    console.log(exact({ address, balance: balance ?? null, entries: items }));
+    return 0;
+  }
+  if (balance === undefined) {
+    console.log(`${address} has never held credits`);
+    return 0;
+  }
+  console.log(`${address}  ${balance.winc} winc  (${inCredits(balance.winc)} credits)`);
+  for (const given of balance.givenApprovals) {
+    console.log(
+      `  may be spent by ${given.approvedAddress}: ${given.approvedWincAmount}, used ${given.usedWincAmount}`,
+    );
+  }
+  for (const received of balance.receivedApprovals) {
+    console.log(
+      `  may spend of ${received.payingAddress}: ${received.approvedWincAmount}, used ${received.usedWincAmount}`,
+    );
+  }
+  for (const { createdAt, amount, reason, changeId } of items) {
+    console.log(
+      `  ${new Date(createdAt).toISOString()}  ${amount.toString().padStart(24)}  ${reason} ${changeId}`,
+    );
+  }
+  return 0;
+}
+
+async function give(
+  credits: Credits,
+  { address, kind }: WalletAddress,
+  amount: Winc,
+  { id = randomUUID(), message }: { id?: string | undefined; message?: string | undefined },
+): Promise<number> {
+  const { applied, balance } = await credits.credit({
+    address,
+    addressType: kind,
+    amount,
+    reason: 'admin_credit',
+    id,
+    payment: {
+      type: 'fiat',
+      paymentAmount: '0',
+      currencyType: 'winc',
+      paymentProvider: 'admin',
+      receiptId: id,
+      giftMessage: message ?? null,
+    },
+  });
+  console.log(applied ? `gave ${amount} winc (id ${id})` : `was given before (id ${id})`);
+  console.log(`${address} now has ${balance} winc`);
+  return 0;
+}
+
+function wallet(text: string | undefined): WalletAddress {
+  const parsed = text === undefined ? undefined : parseAddress(text);
+  if (parsed === undefined) throw new UsageError(`not a wallet address: ${text ?? '(none)'}`);
+  return parsed;
+}
+
+function parseCredits(text: string | undefined): Winc {
+  const credits = parseDecimal(text ?? '');
+  const amount = credits === undefined ? 0n : scaled(WINC_PER_CREDIT, [credits], [], 'down');
+  if (amount < 1n) throw new UsageError('the amount is in credits, for example 1 or 0.5');
+  return winc(amount);
+}
+
+function inCredits(amount: bigint): string {
+  const size = amount < 0n ? -amount : amount;
+  const part = (size % WINC_PER_CREDIT).toString().padStart(12, '0').replace(/0+$/, '');
+  return `${amount < 0n ? '-' : ''}${size / WINC_PER_CREDIT}${part === '' ? '' : `.${part}`}`;
+}
+
+const exact = (value: unknown): string =>
+  JSON.stringify(
+    value,
+    (_name, member: unknown) => (typeof member === 'bigint' ? member.toString() : member),
+    2,
+  );

@@ -1,0 +1,31 @@
+/**
+ * The database `ledger`: credits, pricing, payment, uploads and names share it, so that what is bought and what
+ * it costs are stored in one transaction. Opened once per process, always with every room's migrations.
+ */
+import type { Config } from '../config/config.ts';
+import { creditsMigrations } from '../credits/migrations.ts';
+import { x402Migrations } from '../credits/x402/migrations.ts';
+import { paymentMigrations } from '../payment/migrations.ts';
+import { openDatabase, type StorageLog } from '../storage/sql/open.ts';
+import type { Migration, Sql } from '../storage/sql/sql.ts';
+import { uploadMigrations } from '../upload/migrations.ts';
+
+export const ledgerMigrations: readonly Migration[] = [
+  ...creditsMigrations,
+  ...paymentMigrations,
+  ...x402Migrations,
+  ...uploadMigrations,
+];
+
+export function openLedger(
+  config: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
+  log?: StorageLog,
+): Promise<Sql> {
+  return openDatabase({
+    databaseUrl: config.DATABASE_URL,
+    dataDir: config.DATA_DIR,
+    name: 'ledger',
+    migrations: ledgerMigrations,
+    ...(log && { log }),
+  });
+}
