@@ -139,11 +139,11 @@ export async function send(url: string, body: unknown): Promise<string> {
 }
 
 /** Asks again and again until the answer is there; fails loudly after ten seconds. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined | false>): Promise<T> {
+export async function until<T>(what: string, ask: () => Promise<T | undefined | null | false>): Promise<T> {
   const deadline = performance.now() + 10_000;
   for (;;) {
     const answer = await ask();
-    if (answer !== undefined && answer !== false) return answer;
+    if (answer !== undefined && answer !== null && answer !== false) return answer;
     if (performance.now() > deadline) throw new Error(`waited in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
