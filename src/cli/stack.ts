@@ -7,6 +7,7 @@ import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/surface.ts';
 import { localParts } from './stack/local-parts.ts';
 import type { Part, World } from './stack/part.ts';
+import { ServiceKeys } from './stack/service-keys.ts';
 import { surfaceParts } from './stack/surface-parts.ts';
 
 /** What `turnpike start <name>…` takes. */
@@ -27,12 +28,19 @@ export interface Stack {
 
 /** All surfaces, or only those named, with the local network they stand on. Nothing runs before `start`. */
 export function createStack(config: Config, log: Logger, only: readonly string[] = []): Stack {
-  const world: World = { config, log, urls: new Map(), arweaveNodeUrls: config.ARWEAVE_NODE_URLS };
+  const world: World = {
+    config,
+    log,
+    keys: new ServiceKeys(config, log),
+    urls: new Map(),
+    arweaveNodeUrls: config.ARWEAVE_NODE_URLS,
+  };
   const wanted = [...localParts, ...surfaceParts].filter(
     (part) => part.wanted(config) && (part.local || only.length === 0 || only.includes(part.name)),
   );
   return {
-    surfaces: wanted.map((part) => madeAtStart(part, world)),
+    // The database opens when first used and closes when everything that uses it has stopped.
+    surfaces: [closesLedger(world), ...wanted.map((part) => madeAtStart(part, world))],
     addresses: () => wanted.map(({ name, what }) => ({ name, what, url: world.urls.get(name) ?? '' })),
   };
 }
@@ -57,6 +65,19 @@ function madeAtStart(part: Part, world: World): Surface {
     },
     async stop() {
       await surface?.stop();
+    },
+  };
+}
+
+/** Started first, so stopped last. */
+function closesLedger(world: World): Surface {
+  return {
+    name: 'ledger',
+    url: '',
+    async start() {},
+    async drain() {},
+    async stop() {
+      await (await world.ledger)?.sql.close();
     },
   };
 }

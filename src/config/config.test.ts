@@ -50,6 +50,12 @@ describe('readConfig', () => {
   });
 });
 
+test('confirmations that are not set follow the network', () => {
+  assert.equal(readConfig({}).BUNDLE_CONFIRMATIONS, 1);
+  assert.equal(readConfig({ ARWEAVE_NODE_URLS: 'https://node.example' }).BUNDLE_CONFIRMATIONS, 18);
+  assert.equal(readConfig({ BUNDLE_CONFIRMATIONS: '5' }).BUNDLE_CONFIRMATIONS, 5);
+});
+
 describe('describeConfig', () => {
   test('shows what is set, but hides secrets', () => {
     const rows = describeConfig({ HOST: '0.0.0.0', DATABASE_URL: 'postgres://u:secret@h/d' });

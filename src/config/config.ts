@@ -37,7 +37,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       problems.push(`${name} ${(error as Error).message}, not ${shown}`);
     }
   }
-  const config = values as Config;
+  const config = withNetworkDefaults(values as Config);
   if (problems.length === 0) problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
@@ -46,6 +46,19 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 /** The process's own environment: the only place that touches it. */
 export function readProcessConfig(overrides: Readonly<Record<string, string>> = {}): Config {
   return readConfig({ ...process.env, ...overrides });
+}
+
+/**
+ * How deep a block must be before it counts depends on the network: public miners may reorganise, the local
+ * network mines only when something waits, so that eighteen blocks would never come.
+ */
+function withNetworkDefaults(config: Config): Config {
+  const depth = config.ARWEAVE_NODE_URLS.length === 0 ? 1 : 18;
+  return {
+    ...config,
+    ARWEAVE_MIN_CONFIRMATIONS: config.ARWEAVE_MIN_CONFIRMATIONS || depth,
+    BUNDLE_CONFIRMATIONS: config.BUNDLE_CONFIRMATIONS || depth,
+  };
 }
 
 /** Values that are fine alone and wrong together. */

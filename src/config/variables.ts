@@ -3,6 +3,7 @@ import { arweave } from './variables/arweave.ts';
 import { card } from './variables/card.ts';
 import { gateway } from './variables/gateway.ts';
 import { general, ports } from './variables/general.ts';
+import { keys } from './variables/keys.ts';
 import { names } from './variables/names.ts';
 import { payment } from './variables/payment.ts';
 import { pricing } from './variables/pricing.ts';
@@ -12,6 +13,7 @@ import { x402 } from './variables/x402.ts';
 export const groups = {
   General: general,
   Ports: ports,
+  Keys: keys,
   Arweave: arweave,
   Pricing: pricing,
   Payment: payment,
@@ -25,6 +27,7 @@ export const groups = {
 export const variables = {
   ...general,
   ...ports,
+  ...keys,
   ...arweave,
   ...pricing,
   ...payment,

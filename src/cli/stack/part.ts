@@ -5,11 +5,14 @@ import type { Surface } from '../../kernel/surface.ts';
 import type { LocalCardProvider } from '../../localnet/card/index.ts';
 import type { LocalSolana } from '../../localnet/solana/index.ts';
 import type { LocalFacilitator } from '../../localnet/x402/index.ts';
+import type { Ledger } from './ledger.ts';
+import type { ServiceKeys } from './service-keys.ts';
 
 /** What the parts started so far have made known to those that follow. */
 export interface World {
   readonly config: Config;
   readonly log: Logger;
+  readonly keys: ServiceKeys;
   /** Base addresses of the surfaces by name; each is known once it has started. */
   readonly urls: Map<string, string>;
   /** The configured nodes, or the local one. */
@@ -18,6 +21,8 @@ export interface World {
   localSolana?: LocalSolana;
   localCard?: LocalCardProvider;
   localFacilitator?: LocalFacilitator;
+  /** Opened by the first surface that deals in credits. */
+  ledger?: Promise<Ledger>;
 }
 
 export interface Part {

@@ -1,7 +1,12 @@
 /** The surfaces, in the order they start. */
 import { createGatewaySurface } from '../../gateway/index.ts';
+import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
+import { createX402TopUps } from '../../payment/x402/index.ts';
+import { openBlobStore } from '../../storage/blobs/open.ts';
+import { createUploadSurface } from '../../upload/index.ts';
 import { version } from '../version.ts';
-import type { Part } from './part.ts';
+import { type Ledger, openLedger } from './ledger.ts';
+import type { Part, World } from './part.ts';
 
 const gateway: Part = {
   name: 'gateway',
@@ -12,4 +17,66 @@ const gateway: Part = {
     createGatewaySurface(config, { log, nodeUrls: arweaveNodeUrls, release: version }),
 };
 
-export const surfaceParts: readonly Part[] = [gateway];
+const payment: Part = {
+  name: 'payment',
+  what: 'prices, top-ups, balances, sharing',
+  local: false,
+  wanted: () => true,
+  async create(world) {
+    const { config, log, keys } = world;
+    const { sql, credits, pricing, x402 } = await sharedLedger(world);
+    const auth = createAuthenticator({ jwtSecret: await keys.jwtSecret() });
+    return createPaymentSurface(config, {
+      log,
+      sql,
+      credits,
+      pricing,
+      auth,
+      gifts: createGifts({ sql, credits }),
+      chains: {
+        arweaveNodes: world.arweaveNodeUrls,
+        solanaRpcUrl: config.SOLANA_RPC_URL[0] ?? world.urls.get('solana'),
+        arweaveAddress: (await keys.arweave()).address,
+      },
+      version,
+      gateways: [gatewayUrl(world)],
+      doors: x402 === undefined ? [] : [createX402TopUps({ x402, credits, pricing, auth })],
+    });
+  },
+};
+
+const upload: Part = {
+  name: 'upload',
+  what: 'data items in, receipts out, bundles to the chain',
+  local: false,
+  wanted: () => true,
+  async create(world) {
+    const { config, log, keys } = world;
+    const { sql, credits, pricing, x402 } = await sharedLedger(world);
+    const publicUrl = gatewayUrl(world);
+    return createUploadSurface(config, {
+      log,
+      sql,
+      blobs: await openBlobStore({ blobStoreUrl: config.BLOB_STORE_URL, dataDir: config.DATA_DIR }),
+      credits,
+      pricing,
+      ...(x402 === undefined ? {} : { x402 }),
+      serviceKey: await keys.arweave(),
+      addresses: {},
+      arweaveNodeUrls: world.arweaveNodeUrls,
+      gateway: { publicUrl, admin: { url: publicUrl, key: await keys.adminKey() } },
+    });
+  },
+};
+
+export const surfaceParts: readonly Part[] = [gateway, payment, upload];
+
+function sharedLedger(world: World): Promise<Ledger> {
+  world.ledger ??= openLedger(world);
+  return world.ledger;
+}
+
+/** Where readers find what is stored here. */
+function gatewayUrl({ config, urls }: World): string {
+  return urls.get('gateway') ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
+}

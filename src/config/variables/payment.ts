@@ -33,9 +33,8 @@ export const payment = {
   }),
   BASE_RPC_URL: url({ meaning: 'JSON-RPC of Base', default: undefined }),
   ARWEAVE_MIN_CONFIRMATIONS: integer({
-    meaning: 'Confirmations after which a payment in AR is credited',
-    default: 18,
-    min: 1,
+    meaning: 'Confirmations after which a payment in AR is credited; 0 = 18, or 1 on the local network',
+    default: 0,
   }),
   ETHEREUM_MIN_CONFIRMATIONS: integer({
     meaning: 'Confirmations after which a payment on Ethereum is credited',

@@ -50,9 +50,8 @@ export const upload = {
     default: 30_000,
   }),
   BUNDLE_CONFIRMATIONS: integer({
-    meaning: 'Blocks on top of a bundle before it counts as permanent',
-    default: 18,
-    min: 1,
+    meaning: 'Confirmations after which a bundle counts as permanent; 0 = 18, or 1 on the local network',
+    default: 0,
   }),
   BUNDLE_CHUNK_CONCURRENCY: integer({
     meaning: 'Chunks that are posted at the same time',
