@@ -1,0 +1,193 @@
+/** `CardPayments` put together on a database, a provider and the handlers of the purposes. */
+import { randomUUID } from 'node:crypto';
+import type { Config } from '../../config/config.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Pricing } from '../../pricing/pricing.ts';
+import { winc } from '../../pricing/pricing.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import type {
+  CardObservation,
+  CardOrder,
+  CardPayments,
+  CardQuote,
+  CardSession,
+  PurposeHandler,
+} from './card.ts';
+import { storeEvent } from './inbox.ts';
+import { CardProvider, type ProviderConfig, quoteIdKey, sessionEnd, watchedEvents } from './provider.ts';
+import type { QuoteRow } from './quotes.ts';
+import { insertQuote, lockQuote, readQuote, updateQuote } from './quotes.ts';
+import type { SyncContext } from './sync.ts';
+import { failQuote } from './sync.ts';
+import { CardWorker } from './worker.ts';
+
+export type CardConfig = ProviderConfig &
+  Pick<
+    Config,
+    | 'TOP_UP_QUOTE_EXPIRATION_MS'
+    | 'TOP_UP_QUOTE_GRACE_MS'
+    | 'MAX_ALLOWED_CHARGE_BACKS'
+    | 'STRIPE_RECONCILE_INTERVAL_MS'
+  >;
+
+export interface CardDeps {
+  /** The `ledger` database, with `cardMigrations`. */
+  readonly sql: Sql;
+  readonly pricing: Pick<Pricing, 'promoUses'>;
+  readonly log: Logger;
+  observe?(observation: CardObservation): void;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+/** Webhooks come within seconds; a quote is asked about when none came for so long. */
+const firstQuestionMs = 60_000;
+const metadataLimits = { keys: 48, keyLength: 40, valueLength: 500 };
+
+export function createCardPayments(config: CardConfig, deps: CardDeps): CardPayments {
+  const { sql, log, now = Date.now } = deps;
+  const { promoUses } = deps.pricing;
+  const provider = new CardProvider(config);
+  const handlers = new Map<string, PurposeHandler>();
+  const observe = (observation: CardObservation) => {
+    tellLog(log, observation);
+    deps.observe?.(observation);
+  };
+  const sync: SyncContext = {
+    sql,
+    promoUses,
+    maxChargebacks: config.MAX_ALLOWED_CHARGE_BACKS,
+    now,
+    handlerOf(purpose) {
+      const handler = handlers.get(purpose);
+      if (handler === undefined) throw new Error(`nobody handles card payments for ${purpose}`);
+      return handler;
+    },
+  };
+  const worker = new CardWorker({
+    sql,
+    provider,
+    sync,
+    log,
+    now,
+    observe,
+    intervalMs: config.STRIPE_RECONCILE_INTERVAL_MS,
+  });
+
+  async function open(order: CardOrder): Promise<{ quote: CardQuote; session: CardSession }> {
+    sync.handlerOf(order.purpose);
+    const row = newQuote(order, config, now());
+    await sql.transaction(async (tx) => {
+      await insertQuote(tx, {
+        row,
+        adjustments: JSON.stringify([...order.adjustments, ...order.fees], writeBigint),
+        referer: order.referer ?? null,
+        dueAt: now() + firstQuestionMs,
+      });
+      await promoUses.holdIn(tx, {
+        quoteId: row.id,
+        address: row.address,
+        expiresAt: row.payableUntil,
+        adjustments: order.adjustments,
+      });
+    });
+    try {
+      const session = await makeSession(order, row);
+      const quoted: QuoteRow = { ...row, state: 'quoted', ...idsOf(order, session) };
+      await sql.transaction(async (tx) => {
+        const stored = await lockQuote(tx, row.id);
+        if (stored?.state === 'opening') await updateQuote(tx, quoted, now());
+      });
+      return { quote: quoted, session };
+    } catch (error) {
+      observe({ kind: 'session-error' });
+      // Should this fail too, the quote is given up later as abandoned.
+      await failQuote(sync, row.id, 'session_error').catch(() => {});
+      throw error;
+    }
+  }
+
+  function makeSession(order: CardOrder, row: QuoteRow): Promise<CardSession> {
+    const metadata = bounded({ [quoteIdKey]: row.id, purpose: row.purpose, ...order.metadata?.(row) });
+    return order.method === 'payment-intent'
+      ? provider.createIntent(row, metadata)
+      : provider.createSession(row, order.page, order.description, metadata);
+  }
+
+  return {
+    handle(purpose, handler) {
+      if (handlers.has(purpose)) throw new Error(`${purpose} has a handler already`);
+      handlers.set(purpose, handler);
+    },
+    open,
+    quote: (id) => readQuote(sql, id),
+    async receive(body, signature) {
+      const event = provider.readWebhook(body, signature);
+      const state = watchedEvents.includes(event.type) ? 'waiting' : 'ignored';
+      const isNew = await sql.transaction((tx) => storeEvent(tx, event, state, now()));
+      if (isNew && state === 'waiting') worker.wake();
+    },
+    start: () => worker.start(),
+    stop: () => worker.stop(),
+    settled: () => worker.settled(),
+  };
+}
+
+function newQuote(order: CardOrder, config: CardConfig, now: number): QuoteRow {
+  const expiresAt = now + config.TOP_UP_QUOTE_EXPIRATION_MS;
+  return {
+    id: randomUUID(),
+    purpose: order.purpose,
+    state: 'opening',
+    method: order.method,
+    sessionId: undefined,
+    intentId: undefined,
+    address: order.address,
+    addressType: order.addressType,
+    currency: order.currency,
+    paymentAmount: order.paymentAmount,
+    quotedPaymentAmount: order.quotedPaymentAmount,
+    winc: order.winc,
+    details: order.details ?? {},
+    expiresAt,
+    payableUntil: sessionEnd(expiresAt) + config.TOP_UP_QUOTE_GRACE_MS,
+    receiptId: undefined,
+    paidAmount: undefined,
+    takenBack: winc(0n),
+    reversals: 0,
+    failure: undefined,
+    refundDue: false,
+    attempts: 0,
+    createdAt: now,
+  };
+}
+
+const idsOf = (order: CardOrder, session: CardSession) =>
+  order.method === 'payment-intent' ? { intentId: session.id } : { sessionId: session.id };
+
+/** Within the provider's limits: what is too long is cut, what is too many is left out. */
+function bounded(metadata: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(metadata)
+      .slice(0, metadataLimits.keys)
+      .map(([key, value]) => [
+        key.slice(0, metadataLimits.keyLength),
+        value.slice(0, metadataLimits.valueLength),
+      ]),
+  );
+}
+
+const writeBigint = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
+
+function tellLog(log: Logger, observation: CardObservation): void {
+  if (observation.kind === 'session-error') return;
+  const { kind, quote } = observation;
+  const details = { quote: quote.id, purpose: quote.purpose, address: quote.address };
+  if (kind === 'suspicious') {
+    log.warn({ ...details, chargebacks: observation.chargebacks }, 'wallet with disputed payments');
+  } else if (kind === 'refused') {
+    log.warn({ ...details, reason: observation.reason }, 'card payment refused and given back');
+  } else {
+    log.info(details, `card payment ${kind}`);
+  }
+}

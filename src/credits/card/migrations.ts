@@ -1,0 +1,62 @@
+import type { Migration } from '../../storage/sql/sql.ts';
+
+/** In the `ledger` database, beside the balances that payments change. */
+export const cardMigrations: readonly Migration[] = [
+  {
+    id: 'card-001-quotes',
+    up: `
+      CREATE TABLE card_quotes (
+        id TEXT PRIMARY KEY,
+        purpose TEXT NOT NULL,
+        state TEXT NOT NULL,
+        method TEXT NOT NULL,
+        session_id TEXT,
+        intent_id TEXT,
+        address TEXT NOT NULL,
+        address_type TEXT NOT NULL,
+        currency TEXT NOT NULL,
+        amount BIGINT NOT NULL,
+        quoted_amount BIGINT NOT NULL,
+        winc AMOUNT NOT NULL,
+        adjustments TEXT NOT NULL,
+        referer TEXT,
+        details TEXT NOT NULL,
+        expires_at BIGINT NOT NULL,
+        payable_until BIGINT NOT NULL,
+        receipt_id TEXT,
+        paid_amount BIGINT,
+        taken_back AMOUNT NOT NULL,
+        reversals BIGINT NOT NULL,
+        failure TEXT,
+        refund_due BIGINT NOT NULL,
+        leased_until BIGINT NOT NULL,
+        due_at BIGINT NOT NULL,
+        attempts BIGINT NOT NULL,
+        created_at BIGINT NOT NULL,
+        changed_at BIGINT NOT NULL
+      );
+      CREATE UNIQUE INDEX card_quotes_by_intent ON card_quotes (intent_id);
+      CREATE UNIQUE INDEX card_quotes_by_session ON card_quotes (session_id);
+      CREATE UNIQUE INDEX card_quotes_by_receipt ON card_quotes (receipt_id);
+      CREATE INDEX card_quotes_open ON card_quotes (due_at) WHERE state IN ('opening', 'quoted') OR refund_due = 1;
+      CREATE INDEX card_quotes_charged_back ON card_quotes (address) WHERE state = 'charged_back';
+      CREATE TABLE card_events (
+        id TEXT PRIMARY KEY,
+        type TEXT NOT NULL,
+        quote_id TEXT,
+        intent_id TEXT,
+        session_id TEXT,
+        created BIGINT NOT NULL,
+        state TEXT NOT NULL,
+        attempts BIGINT NOT NULL,
+        due_at BIGINT NOT NULL,
+        received_at BIGINT NOT NULL
+      );
+      CREATE INDEX card_events_waiting ON card_events (due_at) WHERE state = 'waiting';
+      CREATE TABLE card_cursor (
+        name TEXT PRIMARY KEY,
+        value BIGINT NOT NULL
+      )
+    `,
+  },
+];

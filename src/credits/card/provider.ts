@@ -1,0 +1,326 @@
+/**
+ * The card provider's API through its own package, reduced to what is asked of it. Every call that creates
+ * something carries an idempotency key made of the quote's id, so that asking again creates nothing again.
+ */
+import Stripe from 'stripe';
+import type { Config } from '../../config/config.ts';
+import type { CardSession, CheckoutPage } from './card.ts';
+import { CardAmountRefused, CardProviderUnavailable, WebhookRefused } from './card.ts';
+import type { QuoteRow } from './quotes.ts';
+
+/** What became of a payment, as the provider tells it now. */
+export interface PaymentFacts {
+  /** `open`: may still be paid. `closed`: expired or cancelled, never paid. */
+  readonly status: 'closed' | 'open' | 'paid';
+  readonly intentId: string | undefined;
+  readonly sessionId: string | undefined;
+  /** Minor units received, currency, and when (unix milliseconds); set when paid. */
+  readonly received: { readonly amount: number; readonly currency: string; readonly at: number } | undefined;
+  readonly refunded: number;
+  /** Whether a dispute stands: open, or decided against us. */
+  readonly disputed: boolean;
+}
+
+/** A webhook, reduced to where to look. */
+export interface ProviderEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly created: number;
+  readonly quoteId: string | undefined;
+  readonly intentId: string | undefined;
+  readonly sessionId: string | undefined;
+}
+
+export type ProviderConfig = Pick<
+  Config,
+  'STRIPE_API_URL' | 'ENABLE_AUTO_STRIPE_TAX' | 'CHECKOUT_PRODUCT_NAME'
+> & {
+  readonly STRIPE_SECRET_KEY: string;
+  readonly STRIPE_WEBHOOK_SECRET: string;
+};
+
+/** The events that say something about a payment; others are taken in and ignored. */
+export const watchedEvents: readonly Stripe.EventListParams['type'][] & readonly string[] = [
+  'payment_intent.succeeded',
+  'payment_intent.payment_failed',
+  'payment_intent.canceled',
+  'checkout.session.completed',
+  'checkout.session.expired',
+  'checkout.session.async_payment_succeeded',
+  'checkout.session.async_payment_failed',
+  'charge.refunded',
+  'charge.dispute.created',
+  'charge.dispute.updated',
+  'charge.dispute.closed',
+  'charge.dispute.funds_reinstated',
+  'refund.failed',
+  'refund.updated',
+];
+
+/** Where a payment carries the id of its quote. */
+export const quoteIdKey = 'quoteId';
+
+const requestTimeoutMs = 10_000;
+const webhookToleranceSeconds = 300;
+/** Digital services, for the provider's tax calculation. */
+const taxCode = 'txcd_10000000';
+/** A hundred thousand events: more than a month of any shop that this serves. */
+const mostPages = 1_000;
+/** The provider refuses sessions that end within half an hour by its own clock. */
+const sessionSlackMs = 60_000;
+
+/** When a session made now for a quote ends. */
+export const sessionEnd = (expiresAt: number) => expiresAt + sessionSlackMs;
+
+export class CardProvider {
+  readonly #stripe: Stripe;
+  readonly #config: ProviderConfig;
+
+  constructor(config: ProviderConfig) {
+    this.#config = config;
+    this.#stripe = new Stripe(config.STRIPE_SECRET_KEY, {
+      ...addressOf(config.STRIPE_API_URL),
+      maxNetworkRetries: 1,
+      timeout: requestTimeoutMs,
+      telemetry: false,
+    });
+  }
+
+  async createIntent(quote: QuoteRow, metadata: Record<string, string>): Promise<CardSession> {
+    const intent = await this.#asked(
+      this.#stripe.paymentIntents.create(
+        {
+          amount: quote.paymentAmount,
+          currency: quote.currency,
+          allowed_payment_method_types: ['card'],
+          metadata,
+        },
+        { idempotencyKey: `${quote.id}-intent` },
+      ),
+    );
+    return { id: intent.id, client_secret: intent.client_secret, url: null };
+  }
+
+  async createSession(
+    quote: QuoteRow,
+    page: CheckoutPage,
+    description: string,
+    metadata: Record<string, string>,
+  ): Promise<CardSession> {
+    const session = await this.#asked(
+      this.#stripe.checkout.sessions.create(
+        {
+          mode: 'payment',
+          currency: quote.currency,
+          expires_at: Math.ceil(sessionEnd(quote.expiresAt) / 1000),
+          automatic_tax: { enabled: this.#config.ENABLE_AUTO_STRIPE_TAX },
+          allowed_payment_method_types: ['card'],
+          line_items: [
+            {
+              quantity: 1,
+              price_data: {
+                currency: quote.currency,
+                unit_amount: quote.paymentAmount,
+                product_data: {
+                  name: this.#config.CHECKOUT_PRODUCT_NAME,
+                  description,
+                  tax_code: taxCode,
+                  metadata,
+                },
+              },
+            },
+          ],
+          metadata,
+          payment_intent_data: { metadata },
+          ...pageParams(page),
+        },
+        { idempotencyKey: `${quote.id}-session` },
+      ),
+    );
+    return { id: session.id, client_secret: session.client_secret, url: session.url };
+  }
+
+  /** Reads the payment of a quote; the intent where it is known, else the session. */
+  async factsOf(quote: Pick<QuoteRow, 'intentId' | 'sessionId'>): Promise<PaymentFacts> {
+    if (quote.intentId !== undefined) return this.#factsOfIntent(quote.intentId, quote.sessionId);
+    if (quote.sessionId === undefined) throw new Error('a quote without session has no facts');
+    const session = await this.#asked(this.#stripe.checkout.sessions.retrieve(quote.sessionId));
+    const intentId = idOf(session.payment_intent);
+    if (intentId !== undefined && session.status !== 'expired') {
+      const facts = await this.#factsOfIntent(intentId, session.id);
+      if (facts.status !== 'closed') return facts;
+    }
+    return {
+      status: session.status === 'expired' ? 'closed' : 'open',
+      intentId,
+      sessionId: session.id,
+      received: undefined,
+      refunded: 0,
+      disputed: false,
+    };
+  }
+
+  /** The quote that a payment intent carries in its metadata; undefined for a payment that is not ours. */
+  async quoteIdOf(intentId: string): Promise<string | undefined> {
+    const intent = await this.#asked(this.#stripe.paymentIntents.retrieve(intentId));
+    return intent.metadata[quoteIdKey];
+  }
+
+  /** Gives everything back that is left to give. */
+  async refund(quote: Pick<QuoteRow, 'id'>, intentId: string): Promise<void> {
+    try {
+      await this.#stripe.refunds.create(
+        { payment_intent: intentId },
+        { idempotencyKey: `${quote.id}-refund` },
+      );
+    } catch (error) {
+      const code = error instanceof Stripe.errors.StripeError ? error.code : undefined;
+      if (code === 'charge_already_refunded' || code === 'charge_disputed') return;
+      throw unavailable(error);
+    }
+  }
+
+  /** Ends what may still be paid. A payment that came first stays: it is found when the quote is read again. */
+  async close(quote: Pick<QuoteRow, 'intentId' | 'method' | 'sessionId'>): Promise<void> {
+    try {
+      if (quote.method === 'checkout-session') {
+        if (quote.sessionId !== undefined) await this.#stripe.checkout.sessions.expire(quote.sessionId);
+      } else if (quote.intentId !== undefined) {
+        await this.#stripe.paymentIntents.cancel(quote.intentId, { cancellation_reason: 'abandoned' });
+      }
+    } catch (error) {
+      if (error instanceof Stripe.errors.StripeInvalidRequestError) return;
+      throw unavailable(error);
+    }
+  }
+
+  /** Checks that the provider signed the body, and when. */
+  readWebhook(body: Buffer, signature: string | undefined): ProviderEvent {
+    try {
+      const event = this.#stripe.webhooks.constructEvent(
+        body,
+        signature ?? '',
+        this.#config.STRIPE_WEBHOOK_SECRET,
+        webhookToleranceSeconds,
+      );
+      return reduced(event);
+    } catch (cause) {
+      throw new WebhookRefused('the webhook is not signed by the provider', { cause });
+    }
+  }
+
+  /** Watched events since a moment (unix seconds), page by page, the newest first. */
+  async *eventsSince(since: number): AsyncGenerator<readonly ProviderEvent[]> {
+    let after: string | undefined;
+    for (let pages = 0; pages < mostPages; pages += 1) {
+      const page = await this.#asked(
+        this.#stripe.events.list({
+          created: { gte: since },
+          types: [...watchedEvents],
+          limit: 100,
+          ...(after === undefined ? {} : { starting_after: after }),
+        }),
+      );
+      yield page.data.map(reduced);
+      after = page.data.at(-1)?.id;
+      if (!page.has_more || after === undefined) return;
+    }
+  }
+
+  async #factsOfIntent(intentId: string, sessionId: string | undefined): Promise<PaymentFacts> {
+    const intent = await this.#asked(
+      this.#stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }),
+    );
+    const charge = typeof intent.latest_charge === 'object' ? intent.latest_charge : null;
+    if (intent.status !== 'succeeded' || charge === null) {
+      const status = intent.status === 'canceled' ? 'closed' : 'open';
+      return { status, intentId, sessionId, received: undefined, refunded: 0, disputed: false };
+    }
+    return {
+      status: 'paid',
+      intentId,
+      sessionId,
+      received: { amount: intent.amount_received, currency: intent.currency, at: charge.created * 1000 },
+      refunded: charge.amount_refunded,
+      disputed: charge.disputed && (await this.#isDisputed(intentId)),
+    };
+  }
+
+  /** A charge stays marked as disputed when the dispute was won, so the disputes themselves are asked. */
+  async #isDisputed(intentId: string): Promise<boolean> {
+    const { data } = await this.#asked(this.#stripe.disputes.list({ payment_intent: intentId, limit: 100 }));
+    return data.some(({ status }) => !harmless.has(status));
+  }
+
+  async #asked<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+}
+
+/** Won, or only an inquiry: no money was taken. */
+const harmless: ReadonlySet<string> = new Set([
+  'won',
+  'prevented',
+  'warning_needs_response',
+  'warning_under_review',
+  'warning_closed',
+]);
+
+function addressOf(url: string | undefined) {
+  if (url === undefined) return {};
+  const { hostname, port, protocol } = new URL(url);
+  const scheme = protocol === 'http:' ? 'http' : 'https';
+  return {
+    host: hostname,
+    port: port === '' ? (scheme === 'http' ? 80 : 443) : port,
+    protocol: scheme,
+  } as const;
+}
+
+function pageParams(page: CheckoutPage) {
+  if (page.uiMode === 'hosted') {
+    return { ui_mode: 'hosted_page', success_url: page.successUrl, cancel_url: page.cancelUrl } as const;
+  }
+  if (page.returnUrl === undefined) {
+    return { ui_mode: 'embedded_page', redirect_on_completion: 'never' } as const;
+  }
+  return { ui_mode: 'embedded_page', return_url: page.returnUrl } as const;
+}
+
+function reduced(event: Stripe.Event): ProviderEvent {
+  const object: unknown = event.data.object;
+  const kind = textOf(object, 'object');
+  const id = textOf(object, 'id');
+  const metadata =
+    typeof object === 'object' && object !== null && 'metadata' in object ? object.metadata : null;
+  return {
+    id: event.id,
+    type: event.type,
+    created: event.created,
+    quoteId: textOf(metadata, quoteIdKey),
+    intentId: kind === 'payment_intent' ? id : textOf(object, 'payment_intent'),
+    sessionId: kind === 'checkout.session' ? id : undefined,
+  };
+}
+
+function textOf(value: unknown, key: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const member: unknown = Reflect.get(value, key);
+  return typeof member === 'string' && member.length <= 255 ? member : undefined;
+}
+
+function idOf(reference: string | { readonly id: string } | null): string | undefined {
+  return typeof reference === 'string' ? reference : reference?.id;
+}
+
+function unavailable(error: unknown): unknown {
+  if (!(error instanceof Stripe.errors.StripeError)) return error;
+  if (error.code === 'amount_too_small' || error.code === 'amount_too_large') {
+    return new CardAmountRefused(error.message);
+  }
+  return new CardProviderUnavailable(`the card provider did not do it: ${error.type}`, { cause: error });
+}

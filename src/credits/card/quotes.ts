@@ -1,0 +1,219 @@
+/** Quotes as they are kept. One row from the first question to the last dispute; its state says where it is. */
+import { parseCurrency } from '../../pricing/currencies.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Winc } from '../credits.ts';
+import { winc } from '../credits.ts';
+import type { CardMethod, CardQuote, QuoteState } from './card.ts';
+
+export interface QuoteRow extends CardQuote {
+  readonly sessionId: string | undefined;
+  readonly intentId: string | undefined;
+  /** Until then a payment is taken; what comes later goes back. */
+  readonly payableUntil: number;
+  readonly paidAmount: number | undefined;
+  /** How much of the winc the payer has taken back so far. */
+  readonly takenBack: Winc;
+  /** How many reversals there were, so that each has a number of its own. */
+  readonly reversals: number;
+  readonly refundDue: boolean;
+  readonly attempts: number;
+}
+
+interface StoredQuote {
+  id: string;
+  purpose: string;
+  state: string;
+  method: string;
+  session_id: string | null;
+  intent_id: string | null;
+  address: string;
+  address_type: string;
+  currency: string;
+  amount: number;
+  quoted_amount: number;
+  winc: string;
+  details: string;
+  expires_at: number;
+  payable_until: number;
+  receipt_id: string | null;
+  paid_amount: number | null;
+  taken_back: string;
+  reversals: number;
+  failure: string | null;
+  refund_due: number;
+  attempts: number;
+  created_at: number;
+}
+
+const columns = `id, purpose, state, method, session_id, intent_id, address, address_type, currency, amount,
+  quoted_amount, winc, details, expires_at, payable_until, receipt_id, paid_amount, taken_back, reversals,
+  failure, refund_due, attempts, created_at`;
+
+const states: readonly QuoteState[] = ['opening', 'quoted', 'paid', 'charged_back', 'refunded', 'failed'];
+
+function fromStored(row: StoredQuote): QuoteRow {
+  const state = states.find((known) => known === row.state);
+  const currency = parseCurrency(row.currency);
+  if (state === undefined || currency === undefined) throw new Error(`card quote ${row.id} cannot be read`);
+  const details: CardQuote['details'] = JSON.parse(row.details);
+  const method: CardMethod = row.method === 'payment-intent' ? 'payment-intent' : 'checkout-session';
+  return {
+    id: row.id,
+    purpose: row.purpose,
+    state,
+    method,
+    sessionId: row.session_id ?? undefined,
+    intentId: row.intent_id ?? undefined,
+    address: row.address,
+    addressType: row.address_type,
+    currency,
+    paymentAmount: row.amount,
+    quotedPaymentAmount: row.quoted_amount,
+    winc: winc(BigInt(row.winc)),
+    details,
+    expiresAt: row.expires_at,
+    payableUntil: row.payable_until,
+    receiptId: row.receipt_id ?? undefined,
+    paidAmount: row.paid_amount ?? undefined,
+    takenBack: winc(BigInt(row.taken_back)),
+    reversals: row.reversals,
+    failure: row.failure ?? undefined,
+    refundDue: row.refund_due === 1,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+  };
+}
+
+export async function readQuote(executor: SqlExecutor, id: string): Promise<QuoteRow | undefined> {
+  const row = await executor.get<StoredQuote>(`SELECT ${columns} FROM card_quotes WHERE id = ?`, id);
+  return row === undefined ? undefined : fromStored(row);
+}
+
+/** For a transaction that will change it. */
+export async function lockQuote(tx: SqlExecutor, id: string): Promise<QuoteRow | undefined> {
+  const row = await tx.get<StoredQuote>(
+    `SELECT ${columns} FROM card_quotes WHERE id = ? ${tx.forUpdate}`,
+    id,
+  );
+  return row === undefined ? undefined : fromStored(row);
+}
+
+export async function quoteIdBy(
+  executor: SqlExecutor,
+  column: 'intent_id' | 'session_id',
+  value: string,
+): Promise<string | undefined> {
+  const row = await executor.get<{ id: string }>(`SELECT id FROM card_quotes WHERE ${column} = ?`, value);
+  return row?.id;
+}
+
+export interface NewQuote {
+  readonly row: QuoteRow;
+  readonly adjustments: string;
+  readonly referer: string | null;
+  /** When to ask the provider for the first time, should no webhook come. */
+  readonly dueAt: number;
+}
+
+export async function insertQuote(
+  tx: SqlExecutor,
+  { row, adjustments, referer, dueAt }: NewQuote,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO card_quotes (${columns}, adjustments, referer, leased_until, due_at, changed_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+    row.id,
+    row.purpose,
+    row.state,
+    row.method,
+    row.sessionId ?? null,
+    row.intentId ?? null,
+    row.address,
+    row.addressType,
+    row.currency,
+    row.paymentAmount,
+    row.quotedPaymentAmount,
+    row.winc.toString(),
+    JSON.stringify(row.details),
+    row.expiresAt,
+    row.payableUntil,
+    row.receiptId ?? null,
+    row.paidAmount ?? null,
+    row.takenBack.toString(),
+    row.reversals,
+    row.failure ?? null,
+    row.refundDue ? 1 : 0,
+    row.attempts,
+    row.createdAt,
+    adjustments,
+    referer,
+    dueAt,
+    row.createdAt,
+  );
+}
+
+/** Writes what may change after a quote was made. */
+export async function updateQuote(tx: SqlExecutor, row: QuoteRow, now: number): Promise<void> {
+  await tx.run(
+    `UPDATE card_quotes SET state = ?, session_id = ?, intent_id = ?, receipt_id = ?, paid_amount = ?,
+       taken_back = ?, reversals = ?, failure = ?, refund_due = ?, changed_at = ? WHERE id = ?`,
+    row.state,
+    row.sessionId ?? null,
+    row.intentId ?? null,
+    row.receiptId ?? null,
+    row.paidAmount ?? null,
+    row.takenBack.toString(),
+    row.reversals,
+    row.failure ?? null,
+    row.refundDue ? 1 : 0,
+    now,
+    row.id,
+  );
+}
+
+/** Quotes that wait for a payment or a refund and are due to be looked at. */
+export async function dueQuotes(executor: SqlExecutor, now: number, limit: number): Promise<string[]> {
+  const rows = await executor.all<{ id: string }>(
+    `SELECT id FROM card_quotes WHERE (state IN ('opening', 'quoted') OR refund_due = 1) AND due_at <= ?
+     ORDER BY due_at LIMIT ?`,
+    now,
+    limit,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Everything open is due now: what happened while nobody listened is asked for. */
+export async function wakeOpenQuotes(tx: SqlExecutor, now: number): Promise<void> {
+  await tx.run(
+    "UPDATE card_quotes SET due_at = ? WHERE (state IN ('opening', 'quoted') OR refund_due = 1) AND due_at > ?",
+    now,
+    now,
+  );
+}
+
+export async function postponeQuote(tx: SqlExecutor, id: string, dueAt: number): Promise<void> {
+  await tx.run('UPDATE card_quotes SET due_at = ?, attempts = attempts + 1 WHERE id = ?', dueAt, id);
+}
+
+/** Takes a quote to work on, so that nobody brings it to an older state meanwhile; false when another has it. */
+export async function leaseQuote(tx: SqlExecutor, id: string, now: number, until: number): Promise<boolean> {
+  const changed = await tx.run(
+    'UPDATE card_quotes SET leased_until = ? WHERE id = ? AND leased_until <= ?',
+    until,
+    id,
+    now,
+  );
+  return changed === 1;
+}
+
+export async function releaseQuote(tx: SqlExecutor, id: string): Promise<void> {
+  await tx.run('UPDATE card_quotes SET leased_until = 0 WHERE id = ?', id);
+}
+
+export async function chargebacksOf(executor: SqlExecutor, address: string): Promise<number> {
+  const row = await executor.get<{ n: number }>(
+    "SELECT COUNT(*) AS n FROM card_quotes WHERE address = ? AND state = 'charged_back'",
+    address,
+  );
+  return Number(row?.n ?? 0);
+}

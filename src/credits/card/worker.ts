@@ -1,0 +1,301 @@
+/**
+ * The background of card payments: deals with webhooks, asks about quotes that are open, makes refunds that are
+ * owed, and reads the provider's list of events for what never arrived. Nothing here is lost by a crash: all of it
+ * starts from rows.
+ */
+import type { Logger } from '../../kernel/log.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import type { CardObservation } from './card.ts';
+import { CardProviderUnavailable } from './card.ts';
+import type { InboxEvent } from './inbox.ts';
+import {
+  dueEvents,
+  endEvents,
+  nextEventAt,
+  postponeEvents,
+  readCursor,
+  storeEvent,
+  writeCursor,
+} from './inbox.ts';
+import type { CardProvider } from './provider.ts';
+import type { QuoteRow } from './quotes.ts';
+import {
+  dueQuotes,
+  leaseQuote,
+  lockQuote,
+  postponeQuote,
+  quoteIdBy,
+  readQuote,
+  releaseQuote,
+  updateQuote,
+  wakeOpenQuotes,
+} from './quotes.ts';
+import type { SyncContext } from './sync.ts';
+import { failQuote, syncQuote } from './sync.ts';
+
+const eventsAtOnce = 100;
+const quotesAtOnce = 50;
+const leaseMs = 60_000;
+const busyMs = 200;
+const longestWaitMs = 10 * 60_000;
+/** About a day and a half of trying. */
+const mostAttempts = 200;
+/** A quote whose session was never made, because the process died while asking. */
+const abandonedAfterMs = 5 * 60_000;
+/** Events are listed by the second of their making and may appear a little late. */
+const cursorOverlapSeconds = 300;
+const firstCursorSeconds = 24 * 3600;
+
+export interface WorkerOptions {
+  readonly sql: Sql;
+  readonly provider: CardProvider;
+  readonly sync: SyncContext;
+  readonly log: Logger;
+  readonly intervalMs: number;
+  readonly now: () => number;
+  observe(observation: CardObservation): void;
+}
+
+export class CardWorker {
+  readonly #options: WorkerOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #inboxTimer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #reconciling: Promise<void> | undefined;
+  #again = false;
+  #stopped = true;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { sql, now, intervalMs } = this.#options;
+    this.#stopped = false;
+    await sql.transaction((tx) => wakeOpenQuotes(tx, now()));
+    this.wake();
+    const reconcile = () => {
+      this.#reconciling = this.#reconcile()
+        .catch((error: unknown) => this.#report(error, 'card payments could not be reconciled'))
+        .finally(() => {
+          this.#reconciling = undefined;
+          if (this.#stopped) return;
+          this.#timer = setTimeout(reconcile, intervalMs);
+          this.#timer.unref();
+        });
+    };
+    reconcile();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#inboxTimer);
+    await Promise.all([this.#running, this.#reconciling]);
+  }
+
+  /** Resolves when the inbox has been gone through. */
+  async settled(): Promise<void> {
+    while (this.#running !== undefined || this.#reconciling !== undefined) {
+      await Promise.all([this.#running, this.#reconciling]);
+    }
+  }
+
+  /** Something came in. */
+  wake(): void {
+    if (this.#stopped) return;
+    if (this.#running !== undefined) {
+      this.#again = true;
+      return;
+    }
+    clearTimeout(this.#inboxTimer);
+    this.#running = this.#workInbox()
+      .catch((error: unknown) => {
+        this.#report(error, 'card webhooks could not be dealt with');
+        this.#wakeIn(5_000);
+      })
+      .finally(() => {
+        this.#running = undefined;
+        if (!this.#again) return;
+        this.#again = false;
+        this.wake();
+      });
+  }
+
+  async #workInbox(): Promise<void> {
+    const { sql, now } = this.#options;
+    for (;;) {
+      const due = await dueEvents(sql, now(), eventsAtOnce);
+      if (due.length === 0 || this.#stopped) break;
+      const byQuote = new Map<string, InboxEvent[]>();
+      for (const event of due) {
+        const quoteId = await this.#quoteOf(event);
+        if (quoteId === 'unknown yet') continue;
+        if (quoteId === undefined) await sql.transaction((tx) => endEvents(tx, [event], 'ignored'));
+        else byQuote.set(quoteId, [...(byQuote.get(quoteId) ?? []), event]);
+      }
+      for (const [quoteId, events] of byQuote) {
+        if (this.#stopped) return;
+        await this.#deal(quoteId, events);
+      }
+    }
+    const next = await nextEventAt(sql);
+    if (next !== undefined) this.#wakeIn(Math.max(next - now(), 1));
+  }
+
+  #wakeIn(milliseconds: number): void {
+    if (this.#stopped) return;
+    clearTimeout(this.#inboxTimer);
+    this.#inboxTimer = setTimeout(() => this.wake(), Math.min(milliseconds, longestWaitMs));
+    this.#inboxTimer.unref();
+  }
+
+  /** Which quote an event speaks of; asks the provider when only it can know. */
+  async #quoteOf(event: InboxEvent): Promise<string | 'unknown yet' | undefined> {
+    const { sql, provider } = this.#options;
+    if (event.quoteId !== undefined) {
+      return (await readQuote(sql, event.quoteId)) === undefined ? undefined : event.quoteId;
+    }
+    const known =
+      (event.intentId === undefined ? undefined : await quoteIdBy(sql, 'intent_id', event.intentId)) ??
+      (event.sessionId === undefined ? undefined : await quoteIdBy(sql, 'session_id', event.sessionId));
+    if (known !== undefined || event.intentId === undefined) return known;
+    try {
+      const quoteId = await provider.quoteIdOf(event.intentId);
+      return quoteId === undefined || (await readQuote(sql, quoteId)) === undefined ? undefined : quoteId;
+    } catch (error) {
+      await this.#postpone([event], error);
+      return 'unknown yet';
+    }
+  }
+
+  async #deal(quoteId: string, events: readonly InboxEvent[]): Promise<void> {
+    const { sql, now } = this.#options;
+    try {
+      const intentId = events.find((event) => event.intentId !== undefined)?.intentId;
+      if (await this.#withLease(quoteId, () => this.#bringUpToDate(quoteId, intentId))) {
+        await sql.transaction((tx) => endEvents(tx, events, 'done'));
+      } else {
+        await sql.transaction((tx) => postponeEvents(tx, events, () => now() + busyMs));
+      }
+    } catch (error) {
+      await this.#postpone(events, error);
+    }
+  }
+
+  async #postpone(events: readonly InboxEvent[], error: unknown): Promise<void> {
+    const { sql, now } = this.#options;
+    this.#report(error, 'card webhook put off');
+    await sql.transaction(async (tx) => {
+      const hopeless = events.filter(({ attempts }) => attempts >= mostAttempts);
+      await postponeEvents(tx, events, ({ attempts }) => now() + backOff(attempts));
+      await endEvents(tx, hopeless, 'ignored');
+    });
+  }
+
+  /** False when another has the quote. */
+  async #withLease(quoteId: string, work: () => Promise<void>): Promise<boolean> {
+    const { sql, now } = this.#options;
+    const leased = await sql.transaction((tx) => leaseQuote(tx, quoteId, now(), now() + leaseMs));
+    if (!leased) return false;
+    try {
+      await work();
+    } finally {
+      await sql.transaction((tx) => releaseQuote(tx, quoteId));
+    }
+    return true;
+  }
+
+  async #bringUpToDate(quoteId: string, intentId: string | undefined): Promise<void> {
+    const { sql, provider, sync, now } = this.#options;
+    const quote = await readQuote(sql, quoteId);
+    if (quote === undefined) return;
+    const known: QuoteRow = { ...quote, intentId: quote.intentId ?? intentId };
+    if (known.intentId === undefined && known.sessionId === undefined) {
+      if (now() - quote.createdAt > abandonedAfterMs) this.#tell(await failQuote(sync, quoteId, 'abandoned'));
+      return;
+    }
+    let facts = await provider.factsOf(known);
+    if (facts.status === 'open' && now() > quote.payableUntil) {
+      await provider.close({ ...known, intentId: facts.intentId ?? known.intentId });
+      facts = await provider.factsOf(known);
+      if (facts.status === 'open') facts = { ...facts, status: 'closed' };
+    }
+    this.#tell(await syncQuote(sync, quoteId, facts));
+    await this.#refundIfOwed(quoteId);
+  }
+
+  /** The refund is remembered as owed until the provider has taken it. */
+  async #refundIfOwed(quoteId: string): Promise<void> {
+    const { sql, provider, now } = this.#options;
+    const quote = await readQuote(sql, quoteId);
+    if (quote?.refundDue !== true || quote.intentId === undefined) return;
+    await provider.refund(quote, quote.intentId).catch((error: unknown) => {
+      this.#options.log.error({ err: error, quote: quoteId }, 'a card payment could not be given back yet');
+      throw error;
+    });
+    await sql.transaction(async (tx) => {
+      const row = await lockQuote(tx, quoteId);
+      if (row !== undefined) await updateQuote(tx, { ...row, refundDue: false }, now());
+    });
+    this.#tell([{ kind: 'refunded', quote }]);
+  }
+
+  async #reconcile(): Promise<void> {
+    await this.#askAboutQuotes();
+    await this.#readMissedEvents();
+  }
+
+  async #askAboutQuotes(): Promise<void> {
+    const { sql, now } = this.#options;
+    for (const id of await dueQuotes(sql, now(), quotesAtOnce)) {
+      if (this.#stopped) return;
+      try {
+        await this.#withLease(id, () => this.#bringUpToDate(id, undefined));
+      } catch (error) {
+        if (!(error instanceof CardProviderUnavailable)) throw error;
+        this.#report(error, 'card quote put off');
+      }
+      await sql.transaction(async (tx) => {
+        const quote = await lockQuote(tx, id);
+        if (quote === undefined) return;
+        const next = now() + backOff(quote.attempts + 6);
+        const end = quote.payableUntil + 1_000;
+        await postponeQuote(tx, id, now() < end ? Math.min(next, end) : next);
+      });
+    }
+  }
+
+  async #readMissedEvents(): Promise<void> {
+    const { sql, provider, now } = this.#options;
+    const seconds = Math.floor(now() / 1000);
+    const since = (await readCursor(sql)) ?? seconds - firstCursorSeconds;
+    try {
+      for await (const events of provider.eventsSince(since - cursorOverlapSeconds)) {
+        await sql.transaction(async (tx) => {
+          for (const event of events) await storeEvent(tx, event, 'waiting', now());
+        });
+        if (this.#stopped) return;
+      }
+    } catch (error) {
+      if (!(error instanceof CardProviderUnavailable)) throw error;
+      this.#report(error, 'card events could not be listed');
+      return;
+    }
+    await sql.transaction((tx) => writeCursor(tx, seconds));
+    this.wake();
+  }
+
+  #tell(observations: readonly CardObservation[]): void {
+    for (const observation of observations) this.#options.observe(observation);
+  }
+
+  #report(error: unknown, what: string): void {
+    const { log } = this.#options;
+    if (error instanceof CardProviderUnavailable) log.warn({ err: error }, what);
+    else log.error({ err: error }, what);
+  }
+}
+
+/** One second at first, then twice as long each time. */
+const backOff = (attempts: number) => Math.min(1_000 * 2 ** Math.min(attempts, 20), longestWaitMs);
