@@ -96,6 +96,8 @@ export interface Reversal {
   /** Unique: the same reversal is never made twice. */
   readonly id: string;
   readonly amount: Winc;
+  /** What is left of the payment's winc afterwards. */
+  readonly remaining: Winc;
   readonly reason: 'chargeback' | 'card_refund';
 }
 

@@ -189,12 +189,13 @@ async function reverse(
   const wasDisputed = row.state === 'charged_back';
   const reason: Reversal['reason'] = facts.disputed || wasDisputed ? 'chargeback' : 'card_refund';
   const id = `${receiptId}:${reversals}`;
+  const remaining = winc(row.winc - target);
   if (target > row.takenBack) {
-    await handler.takenBackIn(tx, changed, { id, amount: winc(target - row.takenBack), reason });
+    await handler.takenBackIn(tx, changed, { id, amount: winc(target - row.takenBack), remaining, reason });
     return [{ kind: 'taken-back', quote: changed, reason }, ...(await suspicion(tx, context, changed))];
   }
   if (target < row.takenBack) {
-    await handler.givenBackIn(tx, changed, { id, amount: winc(row.takenBack - target), reason });
+    await handler.givenBackIn(tx, changed, { id, amount: winc(row.takenBack - target), remaining, reason });
     return [{ kind: 'given-back', quote: changed }];
   }
   return [];

@@ -1,0 +1,74 @@
+/**
+ * Topping up by card: `GET /top-up/…` and the provider's webhooks. The life of a card payment is in
+ * `credits/card`, which other surfaces share; what is bought here is credits.
+ */
+import type { CardObservation, CardPayments } from '../../credits/card/card.ts';
+import type { Credits } from '../../credits/credits.ts';
+import type { App } from '../../kernel/http/app.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { Pricing } from '../../pricing/pricing.ts';
+import type { CardTopUps, Gifts } from '../doors.ts';
+import { cardsDisabled } from './errors.ts';
+import { stripeWebhookRoute } from './stripe-webhook-route.ts';
+import { topUpHandler, topUpPurpose } from './top-up-handler.ts';
+import { topUpRoute } from './top-up-route.ts';
+
+export interface CardTopUpDeps {
+  readonly cards: CardPayments;
+  readonly credits: Credits;
+  readonly pricing: Pick<Pricing, 'limits' | 'quoteFiat'>;
+  readonly gifts: Gifts;
+  readonly appUrl: string | undefined;
+}
+
+export function createCardTopUps(deps: CardTopUpDeps): CardTopUps {
+  const { cards } = deps;
+  cards.handle(topUpPurpose, topUpHandler(deps.credits, deps.gifts));
+  return {
+    name: 'card',
+    register(scope) {
+      topUpRoute(scope, deps);
+      stripeWebhookRoute(scope, cards);
+    },
+    start: () => cards.start(),
+    stop: () => cards.stop(),
+  };
+}
+
+/** For a service without a card provider: the route is there and says so. */
+export function createNoCardTopUps(): CardTopUps {
+  return {
+    name: 'card',
+    register(scope: App) {
+      scope.get('/top-up/:method/:address/:currency/:amount', { schema: { hide: true } }, () => {
+        throw cardsDisabled();
+      });
+    },
+    start: async () => {},
+    stop: async () => {},
+  };
+}
+
+/** Counts what happens to card payments, under the names published payment services use. */
+export function cardMetrics(metrics: Metrics): (observation: CardObservation) => void {
+  const succeeded = metrics.counter('payment_intent_succeeded', 'Card payments that were credited');
+  const credited = metrics.counter('card_top_ups', 'Winc bought by card');
+  const refunded = metrics.counter('payment_intent_refunded', 'Card payments given back');
+  const takenBack = metrics.counter('payment_intent_chargeback', 'Card payments disputed or refunded', [
+    'reason',
+  ]);
+  const sessionErrors = metrics.counter(
+    'stripe_session_creation_error',
+    'Sessions the provider did not make',
+  );
+  const suspicious = metrics.counter('suspicious_wallet_activity', 'Wallets with too many disputes');
+  return (observation) => {
+    if (observation.kind === 'paid') {
+      succeeded.inc();
+      credited.inc(Number(observation.quote.winc));
+    } else if (observation.kind === 'refunded') refunded.inc();
+    else if (observation.kind === 'taken-back') takenBack.inc({ reason: observation.reason });
+    else if (observation.kind === 'session-error') sessionErrors.inc();
+    else if (observation.kind === 'suspicious') suspicious.inc();
+  };
+}

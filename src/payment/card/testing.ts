@@ -1,0 +1,215 @@
+/** The card door on a server of its own, with a real ledger, real prices and the local provider behind it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type Stripe from 'stripe';
+import { readConfig } from '../../config/config.ts';
+import type { CardObservation, CardPayments } from '../../credits/card/card.ts';
+import { createCardPayments } from '../../credits/card/index.ts';
+import { cardMigrations } from '../../credits/card/migrations.ts';
+import type { Credits } from '../../credits/credits.ts';
+import { createCredits } from '../../credits/ledger/index.ts';
+import { creditsMigrations } from '../../credits/migrations.ts';
+import { createHttpServer, type HttpServer } from '../../kernel/http/server.ts';
+import { createLogger } from '../../kernel/log.ts';
+import { Metrics } from '../../kernel/metrics.ts';
+import type { FaultSettings } from '../../localnet/card/faults.ts';
+import { type ProviderForTest, startProvider } from '../../localnet/card/testing.ts';
+import { configuredFees } from '../../pricing/configured.ts';
+import type { Pricing } from '../../pricing/pricing.ts';
+import { staticRates } from '../../pricing/rates/static.ts';
+import { createPricing } from '../../pricing/service.ts';
+import { openDatabase } from '../../storage/sql/open.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { createGifts, type RedeemableGifts } from '../gifts/gifts.ts';
+import { paymentMigrations } from '../migrations.ts';
+import { answerFailures } from '../route-failures.ts';
+import { createCardTopUps } from './index.ts';
+
+export const wallet = `${'w'.repeat(42)}A`;
+const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+export const ledgerMigrations = [...creditsMigrations, ...paymentMigrations, ...cardMigrations];
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: TopUpAnswer;
+}
+
+export interface TopUpAnswer {
+  readonly topUpQuote: Record<string, string | number>;
+  readonly paymentSession: {
+    readonly id: string;
+    readonly client_secret: string | null;
+    readonly url: string | null;
+  };
+  readonly adjustments: readonly Record<string, string>[];
+  readonly fees: readonly Record<string, string>[];
+}
+
+export interface CardBench {
+  readonly provider: ProviderForTest['provider'];
+  readonly stripe: Stripe;
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly pricing: Pricing;
+  readonly gifts: RedeemableGifts;
+  readonly observations: CardObservation[];
+  /** Moves the clock of the service and of the provider. */
+  readonly clock: { offsetMs: number };
+  readonly outside: { ratesDown: boolean };
+  url: string;
+  cards: CardPayments;
+  topUp(path: string, headers?: Record<string, string>): Promise<Answer>;
+  /** A payment intent for the wallet, ready to be confirmed. */
+  intent(amount?: number): Promise<{ quoteId: string; intentId: string }>;
+  confirm(intentId: string, method?: string): Promise<void>;
+  balance(address?: string): Promise<bigint>;
+  faults(settings: Partial<FaultSettings>): Promise<void>;
+  /** Waits until it holds; fails when it never does. */
+  until(holds: () => Promise<boolean>): Promise<void>;
+  /** Stops the service as a crash would, without telling the provider, and starts it again elsewhere. */
+  restart(): Promise<void>;
+  stopService(): Promise<void>;
+}
+
+export interface BenchOptions {
+  readonly sql?: Sql;
+  /** Where the service believes the provider to be. */
+  readonly providerUrl?: string;
+  readonly reconcileMs?: number;
+}
+
+export async function openCardBench(t: TestContext, options: BenchOptions = {}): Promise<CardBench> {
+  const clock = { offsetMs: 0 };
+  const now = () => Date.now() + clock.offsetMs;
+  const outside = { ratesDown: false };
+  let stopService = async (): Promise<void> => {};
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-card-door-'));
+  const sql =
+    options.sql ??
+    (await openDatabase({
+      databaseUrl: undefined,
+      dataDir: folder,
+      name: 'ledger',
+      migrations: ledgerMigrations,
+    }));
+  t.after(async () => {
+    await stopService();
+    if (options.sql === undefined) await sql.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const { provider, stripe } = await startProvider(t, { now });
+  const config = readConfig({
+    STRIPE_API_URL: options.providerUrl ?? provider.url,
+    STRIPE_RECONCILE_INTERVAL_MS: String(options.reconcileMs ?? 3_600_000),
+  });
+  const credits = createCredits({ sql, now });
+  const gifts = createGifts({ sql, credits, now });
+  const rates = staticRates(config.STATIC_RATES);
+  const pricing = createPricing({
+    sql,
+    hasPaid: credits.hasPaid,
+    rates: { fetch: () => (outside.ratesDown ? Promise.reject(new Error('down')) : rates.fetch()) },
+    network: { fetch: async () => 12_345_678_901_234n },
+    ratesFreshMs: 0,
+    ratesUsableMs: 0,
+    networkFreshMs: 900_000,
+    networkUsableMs: 3_600_000,
+    catalogueFreshMs: 0,
+    usdPerItem: config.USD_PRICE_PER_DATA_ITEM,
+    fees: configuredFees(config.PAYMENT_FEE_NAME, config.PAYMENT_FEE_MULTIPLIER, config.KYVE_FEE_MULTIPLIER),
+    tokensWithoutFees: config.TOKENS_WITHOUT_FEES,
+    now,
+  });
+  const observations: CardObservation[] = [];
+
+  async function startService(): Promise<{ server: HttpServer; cards: CardPayments }> {
+    const cards = createCardPayments(
+      {
+        ...config,
+        STRIPE_SECRET_KEY: provider.secretKey,
+        STRIPE_WEBHOOK_SECRET: provider.webhookSecret,
+      },
+      { sql, pricing, log, now, observe: (observation) => observations.push(observation) },
+    );
+    const door = createCardTopUps({ cards, credits, pricing, gifts, appUrl: 'https://app.example/done' });
+    const server = createHttpServer({
+      name: 'payment',
+      title: 'Payment',
+      host: '127.0.0.1',
+      port: 0,
+      portVariable: 'PAYMENT_PORT',
+      log,
+      metrics: new Metrics(),
+    });
+    server.mount(
+      (scope) => {
+        answerFailures(scope);
+        door.register(scope);
+      },
+      ['/v1'],
+    );
+    await server.listen();
+    await door.start();
+    await provider.deliverTo(`${server.url}/v1/stripe-webhook`);
+    stopService = async () => {
+      await server.close();
+      await door.stop();
+    };
+    return { server, cards };
+  }
+
+  const first = await startService();
+  const bench: CardBench = {
+    provider,
+    stripe,
+    sql,
+    credits,
+    pricing,
+    gifts,
+    observations,
+    clock,
+    outside,
+    url: first.server.url,
+    cards: first.cards,
+    async topUp(path, headers = {}) {
+      const answer = await fetch(`${bench.url}/v1/top-up/${path}`, { headers });
+      const text = await answer.text();
+      return { status: answer.status, headers: answer.headers, text, body: JSON.parse(text) };
+    },
+    async intent(amount = 1_000) {
+      const { body, status, text } = await bench.topUp(`payment-intent/${wallet}/usd/${amount}`);
+      if (status !== 200) throw new Error(text);
+      return { quoteId: String(body.topUpQuote.topUpQuoteId), intentId: body.paymentSession.id };
+    },
+    async confirm(intentId, method = 'pm_card_visa') {
+      await stripe.paymentIntents.confirm(intentId, { payment_method: method });
+    },
+    balance: async (address = wallet) => (await credits.balance(address))?.winc ?? 0n,
+    async faults(settings) {
+      await fetch(`${provider.url}/test/webhooks`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${provider.secretKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify(settings),
+      });
+    },
+    async until(holds) {
+      for (let tries = 0; tries < 1_000; tries += 1) {
+        if (await holds()) return;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      throw new Error('it never came true');
+    },
+    async restart() {
+      await stopService();
+      const again = await startService();
+      bench.url = again.server.url;
+      bench.cards = again.cards;
+    },
+    stopService: () => stopService(),
+  };
+  return bench;
+}
