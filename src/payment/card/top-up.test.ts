@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openCardBench, wallet } from '../../../test/support/card-bench.ts';
 import { addRow } from '../../pricing/catalogue/rows.ts';
-import { openCardBench, wallet } from './testing.ts';
 
 const quotes = async (bench: Awaited<ReturnType<typeof openCardBench>>) =>
   bench.sql.all<{ id: string; state: string; failure: string | null }>(

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { it, test } from 'node:test';
+import { type CardBench, ledgerMigrations, openCardBench, wallet } from '../../../test/support/card-bench.ts';
 import { shareTakenBack } from '../../credits/card/sync.ts';
 import { winc } from '../../credits/credits.ts';
 import { signatureHeader } from '../../localnet/card/deliveries.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import { type CardBench, ledgerMigrations, openCardBench, wallet } from './testing.ts';
 
 const full = 1_225_600_000_000n;
 
