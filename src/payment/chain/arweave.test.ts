@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { startLocalArweave, TestWallet } from '../../../test/support/local-arweave.ts';
+import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
+import { arweaveReader } from './arweave.ts';
+
+const service = `${'s'.repeat(42)}A`;
+const destination = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
+
+describe('reading payments from Arweave nodes', () => {
+  it('follows a transfer from the mempool to enough confirmations', async () => {
+    await using node = await startLocalArweave();
+    const { client } = node;
+    const reader = arweaveReader({ nodes: [client.url], minConfirmations: 3 });
+    const payer = new TestWallet();
+    await client.text(`/mint/${payer.address}/10000000000000`);
+    const transaction = await payer.transaction(client, {
+      target: service,
+      quantity: 5_000_000_000_000n,
+      tags: [{ name: 'Turbo-Credit-Destination-Address', value: destination }],
+    });
+    const { id } = transactionToJson(transaction, 'with data');
+    assert.equal(reader.parseId(id), id);
+    assert.deepEqual(await reader.read(id), { state: 'not-found' });
+    assert.equal((await client.postTx(transaction)).status, 200);
+
+    const transfer = { sender: payer.address, recipient: service, quantity: 5_000_000_000_000n, destination };
+    assert.deepEqual(await reader.read(id), { state: 'pending', transfer });
+    await client.text('/mine/1');
+    const blockHeight = await client.height();
+    assert.deepEqual(await reader.read(id), { state: 'pending', transfer: { ...transfer, blockHeight } });
+    await client.text('/mine/2');
+    assert.deepEqual(await reader.read(id), { state: 'confirmed', transfer: { ...transfer, blockHeight } });
+  });
+
+  it('asks the next node when one fails, and says absence only when a node said so', async () => {
+    await using node = await startLocalArweave();
+    const unknown = `${'u'.repeat(42)}A`;
+    const dead = 'http://127.0.0.1:9';
+    const some = arweaveReader({ nodes: [dead, node.client.url], minConfirmations: 1 });
+    assert.deepEqual(await some.read(unknown), { state: 'not-found' });
+    const none = arweaveReader({ nodes: [dead], minConfirmations: 1 });
+    await assert.rejects(none.read(unknown), /no Arweave node could be asked/);
+  });
+
+  it('takes only ids that can be one', () => {
+    const reader = arweaveReader({ nodes: [], minConfirmations: 1 });
+    for (const wrong of ['', 'short', `${'u'.repeat(42)}/`, 'u'.repeat(44)]) {
+      assert.equal(reader.parseId(wrong), undefined);
+    }
+  });
+});
