@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { openPostgres } from './postgres/open.ts';
 import type { Migration, Sql } from './sql.ts';
-import type { GroupCommitLimits } from './sqlite/group-commit.ts';
+import type { SqliteOptions } from './sqlite/database.ts';
 import { openSqlite } from './sqlite/open.ts';
 
 /** What storage tells the operator; a pino logger is one. */
@@ -32,7 +32,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Sql> {
 export async function openSqliteFile(
   path: string,
   migrations: readonly Migration[],
-  limits?: Partial<GroupCommitLimits>,
+  options?: SqliteOptions,
 ): Promise<Sql> {
-  return openSqlite(path, migrations, limits);
+  return openSqlite(path, migrations, options);
 }

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../sql.ts';
 import { assertExact } from '../values.ts';
-import { isConnectionFailure, isRetryable, translated } from './errors.ts';
-import { numbered, prepare } from './placeholders.ts';
+import { isRetryable, translated } from './errors.ts';
+import { prepare } from './placeholders.ts';
 
 const maxAttempts = 10;
 const rowsPerFetch = 256;
@@ -39,23 +39,22 @@ export class PostgresDatabase implements Sql {
 
   async *stream<T>(text: string, ...values: SqlValue[]): AsyncGenerator<T> {
     const client = await this.#client();
-    let failure: unknown = new DatabaseUnavailable('the stream was not read to its end');
+    let usable = false;
     try {
-      await client.query('BEGIN READ ONLY');
-      await client.query(`DECLARE rows NO SCROLL CURSOR FOR ${numbered(text)}`, values);
+      await query(client, 'BEGIN READ ONLY', []);
+      await query(client, `DECLARE rows NO SCROLL CURSOR FOR ${text}`, values);
       for (;;) {
-        const { rows } = await client.query(`FETCH ${rowsPerFetch} FROM rows`);
-        yield* rows as T[];
+        const { rows } = await query<T>(client, `FETCH ${rowsPerFetch} FROM rows`, []);
+        yield* rows;
         if (rows.length < rowsPerFetch) break;
       }
-      await client.query('COMMIT');
-      failure = undefined;
-    } catch (error) {
-      failure = translated(error);
-      throw failure;
     } finally {
-      // A stream left early ends its transaction with its connection, which needs no answer to wait for.
-      client.release(failure !== undefined);
+      // Also when the reader leaves early or a statement failed; a lost connection is not used again.
+      usable = await query(client, 'ROLLBACK', []).then(
+        () => true,
+        () => false,
+      );
+      client.release(!usable);
     }
   }
 
@@ -71,15 +70,14 @@ export class PostgresDatabase implements Sql {
 
   async #connected<T>(use: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#client();
-    let broken = false;
+    let lost = false;
     try {
       return await use(client);
     } catch (error) {
-      const known = translated(error);
-      broken = isConnectionFailure(known);
-      throw known;
+      lost = error instanceof DatabaseUnavailable;
+      throw error;
     } finally {
-      client.release(broken);
+      client.release(lost);
     }
   }
 
@@ -100,7 +98,11 @@ async function query<T>(
 ): Promise<QueryResult & { rows: T[] }> {
   for (const value of values) assertExact(value);
   const { text, name } = prepare(statement);
-  return client.query({ text, values, ...(name !== undefined && { name }) });
+  try {
+    return await client.query({ text, values, ...(name !== undefined && { name }) });
+  } catch (error) {
+    throw translated(error);
+  }
 }
 
 async function retried<T>(step: () => Promise<T>): Promise<T> {
@@ -115,7 +117,7 @@ async function retried<T>(step: () => Promise<T>): Promise<T> {
 }
 
 async function inTransaction<T>(client: PoolClient, work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
-  await client.query('BEGIN');
+  await query(client, 'BEGIN', []);
   const tx = new PostgresTransaction(client);
   let value: T;
   try {
@@ -123,12 +125,14 @@ async function inTransaction<T>(client: PoolClient, work: (tx: SqlExecutor) => P
     if (tx.failure !== undefined) throw tx.failure;
   } catch (error) {
     tx.end();
-    await client.query('ROLLBACK');
+    await query(client, 'ROLLBACK', []);
     // A work that wrapped a failed statement's error must not hide that it may be tried again.
     throw isRetryable(tx.failure) ? tx.failure : error;
   }
   tx.end();
-  await client.query('COMMIT');
+  const { command } = await query(client, 'COMMIT', []);
+  // PostgreSQL answers ROLLBACK where a statement failed that the work did not await.
+  if (command !== 'COMMIT') throw tx.failure ?? new Error('a statement of the transaction failed');
   return value;
 }
 
@@ -167,8 +171,8 @@ class PostgresTransaction implements SqlExecutor {
     try {
       return await query<T>(this.#client, text, values);
     } catch (error) {
-      this.failure = translated(error);
-      throw this.failure;
+      this.failure = error;
+      throw error;
     }
   }
 }

@@ -15,11 +15,7 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code !== undefined && retryable.has(error.code);
 }
 
-/** A connection after such an error is not fit for another use. */
-export function isConnectionFailure(error: unknown): boolean {
-  return error instanceof DatabaseUnavailable;
-}
-
+/** Of an error that the client library threw; a work's own errors do not come here. */
 export function translated(error: unknown): unknown {
   if (error instanceof DatabaseError) {
     const code = error.code ?? '';
@@ -33,10 +29,9 @@ export function translated(error: unknown): unknown {
   return error;
 }
 
-/** System errors carry a code such as ECONNREFUSED; the client's own have only their words. */
+/** System errors carry a code such as ECONNREFUSED; those of the client library have only their words. */
 function isNetworkFailure(error: Error): boolean {
-  if ('code' in error && typeof error.code === 'string' && /^(?:E[A-Z]+|CERT_|ERR_TLS)/.test(error.code)) {
-    return !error.code.startsWith('ERR_INVALID');
-  }
-  return /connection|timeout|terminat|closed|pool|read ETIMEDOUT/i.test(error.message);
+  if ('code' in error && typeof error.code === 'string')
+    return /^(?:E[A-Z0-9]+|CERT_\w+|ERR_TLS\w*)$/.test(error.code);
+  return /connection|timeout|not queryable|calling end on the pool/i.test(error.message);
 }

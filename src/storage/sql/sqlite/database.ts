@@ -7,15 +7,23 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../sql.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { SqliteConnection } from './connection.ts';
 import { defaultLimits, GroupCommit, type GroupCommitLimits } from './group-commit.ts';
 import { isQuery } from './statement.ts';
-import { WalSync } from './wal-sync.ts';
+import { type Datasync, WalSync } from './wal-sync.ts';
 
 const readBusyTimeoutMs = 2_000;
 const maxStreams = 32;
 /** A stream lets the event loop turn after so many rows. */
 const rowsPerTurn = 256;
+
+export interface SqliteOptions {
+  readonly limits?: Partial<GroupCommitLimits>;
+  /** The log is copied into the database whenever it has grown by so many pages. */
+  readonly checkpointFrames?: number;
+  readonly datasync?: Datasync;
+}
 
 export class SqliteDatabase implements Sql {
   readonly engine = 'sqlite';
@@ -25,16 +33,20 @@ export class SqliteDatabase implements Sql {
   readonly #reader: SqliteConnection;
   readonly #sync: WalSync;
   readonly #commits: GroupCommit;
+  readonly #checkpoints: Checkpoints;
   readonly #streams = new Set<SqliteConnection>();
   #closing: Promise<void> | undefined;
 
   /** Takes over `writer`, which has migrated the file. */
-  constructor(path: string, writer: SqliteConnection, limits: Partial<GroupCommitLimits> = {}) {
+  constructor(path: string, writer: SqliteConnection, options: SqliteOptions = {}) {
+    const { limits, checkpointFrames = 4_000, datasync } = options;
     this.#path = path;
     this.#writer = writer;
     this.#reader = new SqliteConnection(path, { readOnly: true, busyTimeoutMs: readBusyTimeoutMs });
-    this.#sync = new WalSync(path);
+    this.#sync = new WalSync(path, datasync);
     this.#commits = new GroupCommit(writer, this.#sync, { ...defaultLimits, ...limits });
+    this.#checkpoints = new Checkpoints(path, writer, this.#commits, checkpointFrames);
+    this.#commits.afterCommit = () => this.#checkpoints.batchCommitted();
   }
 
   async all<T>(text: string, ...values: SqlValue[]): Promise<T[]> {
@@ -91,6 +103,7 @@ export class SqliteDatabase implements Sql {
 
   async #close(): Promise<void> {
     await this.#commits.close();
+    await this.#checkpoints.close();
     for (const stream of this.#streams) stream.close();
     this.#streams.clear();
     this.#reader.close();

@@ -6,9 +6,9 @@
  * is durable, while the next batch already runs.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseUnavailable, type SqlExecutor, type SqlValue } from '../sql.ts';
+import { DatabaseUnavailable, type SqlExecutor } from '../sql.ts';
 import { isBusy, type SqliteConnection } from './connection.ts';
-import { isQuery } from './statement.ts';
+import { SqliteTransaction } from './transaction.ts';
 import type { WalSync } from './wal-sync.ts';
 
 export interface GroupCommitLimits {
@@ -44,11 +44,15 @@ export class GroupCommit {
   readonly #sync: WalSync;
   readonly #limits: GroupCommitLimits;
   readonly #answering = new Set<Promise<void>>();
+  /** Called after each COMMIT of ours that wrote. */
+  afterCommit: () => void = () => {};
   #queue: Job[] = [];
   #head = 0;
   #running: Promise<void> | undefined;
   #closed = false;
   #othersVersion: number | undefined;
+  #performing: { job: Job; settle(outcome: Outcome): void; overdue: boolean } | undefined;
+  #held: Promise<unknown> | undefined;
 
   constructor(connection: SqliteConnection, sync: WalSync, limits: GroupCommitLimits) {
     this.#connection = connection;
@@ -76,10 +80,19 @@ export class GroupCommit {
     await Promise.all(this.#answering);
   }
 
+  /** Starts no further batch until `until` has settled. */
+  hold(until: Promise<unknown>): void {
+    this.#held = until.then(
+      () => {},
+      () => {},
+    );
+  }
+
   async #drain(): Promise<void> {
     while (this.#head < this.#queue.length) {
       // Everything that this turn of the event loop asks for joins the batch.
       await nextTurn();
+      await this.#held;
       await this.#batch(() => this.#queue[this.#head++]);
       if (this.#head >= this.#queue.length || this.#head > 4_096) {
         this.#queue = this.#queue.slice(this.#head);
@@ -99,6 +112,7 @@ export class GroupCommit {
       this.#answer(outcomes);
       return;
     }
+    const watch = setInterval(() => this.#watch(), this.#limits.foreignWaitMs);
     const stopAt = performance.now() + this.#limits.batchMs;
     let wrote = false;
     let open = true;
@@ -111,6 +125,8 @@ export class GroupCommit {
       if ('error' in outcome) open = tx.undo();
       else wrote = tx.keep() || wrote;
     }
+    clearInterval(watch);
+    this.#performing = undefined;
     if (!open && wrote) {
       // The engine gave up on the whole transaction (disk full, I/O error): so do all that shared it.
       const cause = outcomes.at(-1);
@@ -138,7 +154,10 @@ export class GroupCommit {
       }
       return false;
     }
-    if (wrote) this.#sync.committed();
+    if (wrote) {
+      this.#sync.committed();
+      this.afterCommit();
+    }
     return true;
   }
 
@@ -162,27 +181,29 @@ export class GroupCommit {
     }
   }
 
-  /** A work whose statements are its own finishes within this turn; one that awaits more is cut off. */
   #perform(job: Job, tx: SqliteTransaction): Promise<Outcome> {
     return new Promise((settle) => {
-      const { foreignWaitMs } = this.#limits;
-      const cutOff = setTimeout(() => {
-        settle({
-          job,
-          error: new Error(
-            `a transaction awaited something other than its own statements for ${foreignWaitMs} ms`,
-          ),
-        });
-      }, foreignWaitMs);
-      const finish = (outcome: Outcome): void => {
-        clearTimeout(cutOff);
-        settle(outcome);
-      };
+      this.#performing = { job, settle, overdue: false };
       invoke(job.work, tx).then(
-        (value) => finish(tx.failure === undefined ? { job, value } : { job, error: tx.failure }),
-        (error: unknown) => finish({ job, error }),
+        (value) => settle(tx.failure === undefined ? { job, value } : { job, error: tx.failure }),
+        (error: unknown) => settle({ job, error }),
       );
     });
+  }
+
+  /**
+   * A work whose statements are all it awaits ends before any timer runs. One that two timers find at work
+   * awaits something else, while all others wait for it: it is cut off.
+   */
+  #watch(): void {
+    const performing = this.#performing;
+    if (performing === undefined) return;
+    if (performing.overdue) {
+      const waited = `${this.#limits.foreignWaitMs} ms`;
+      const error = new Error(`a transaction awaited something other than its own statements for ${waited}`);
+      performing.settle({ job: performing.job, error });
+    }
+    performing.overdue = true;
   }
 
   /** Tells every caller how it went, once all that it may have seen is durable. */
@@ -200,72 +221,6 @@ export class GroupCommit {
     );
     this.#answering.add(answered);
     void answered.then(() => this.#answering.delete(answered));
-  }
-}
-
-/** What a work sees of the writer's connection, until the work ends. */
-class SqliteTransaction implements SqlExecutor {
-  readonly engine = 'sqlite';
-  readonly forUpdate = '';
-  readonly #connection: SqliteConnection;
-  /** Others wrote before in the same batch, so that undoing needs a savepoint. */
-  readonly #shared: boolean;
-  #open = true;
-  #wrote = false;
-  failure: unknown;
-
-  constructor(connection: SqliteConnection, shared: boolean) {
-    this.#connection = connection;
-    this.#shared = shared;
-  }
-
-  async all<T>(text: string, ...values: SqlValue[]): Promise<T[]> {
-    return this.#step(text, () => this.#connection.all<T>(text, values));
-  }
-
-  async get<T>(text: string, ...values: SqlValue[]): Promise<T | undefined> {
-    return this.#step(text, () => this.#connection.get<T>(text, values));
-  }
-
-  async run(text: string, ...values: SqlValue[]): Promise<number> {
-    return this.#step(text, () => this.#connection.run(text, values));
-  }
-
-  /** Ends the work and keeps what it wrote; answers whether it wrote. */
-  keep(): boolean {
-    this.#open = false;
-    if (this.#wrote && this.#shared) this.#connection.run('RELEASE work', []);
-    return this.#wrote;
-  }
-
-  /** Ends the work and undoes what it wrote; false when that ended the batch's transaction. */
-  undo(): boolean {
-    this.#open = false;
-    if (!this.#connection.inTransaction) return false;
-    if (!this.#wrote) return true;
-    if (this.#shared) {
-      this.#connection.run('ROLLBACK TO work', []);
-      this.#connection.run('RELEASE work', []);
-      return true;
-    }
-    this.#connection.run('ROLLBACK', []);
-    return false;
-  }
-
-  /** A failed statement fails its transaction, as in PostgreSQL, also when the work would carry on. */
-  #step<T>(text: string, step: () => T): T {
-    if (!this.#open) throw new Error('a statement came after the end of its transaction');
-    if (this.failure !== undefined) throw this.failure;
-    try {
-      if (!this.#wrote && !isQuery(text)) {
-        if (this.#shared) this.#connection.run('SAVEPOINT work', []);
-        this.#wrote = true;
-      }
-      return step();
-    } catch (error) {
-      this.failure = error;
-      throw error;
-    }
   }
 }
 

@@ -11,8 +11,7 @@ import {
 } from '../migrations.ts';
 import type { Migration } from '../sql.ts';
 import { SqliteConnection } from './connection.ts';
-import { SqliteDatabase } from './database.ts';
-import type { GroupCommitLimits } from './group-commit.ts';
+import { SqliteDatabase, type SqliteOptions } from './database.ts';
 import { syncFolder } from './wal-sync.ts';
 
 /** Others may be migrating or recovering the same file: an opening process waits for them. */
@@ -21,7 +20,7 @@ const openBusyTimeoutMs = 20_000;
 export function openSqlite(
   path: string,
   migrations: readonly Migration[],
-  limits?: Partial<GroupCommitLimits>,
+  options?: SqliteOptions,
 ): SqliteDatabase {
   const folder = dirname(path);
   try {
@@ -36,7 +35,7 @@ export function openSqlite(
     migrate(path, writer, migrations);
     syncFolder(folder);
     writer.execute('PRAGMA busy_timeout = 0');
-    return new SqliteDatabase(path, writer, limits);
+    return new SqliteDatabase(path, writer, options);
   } catch (error) {
     writer.close();
     throw error;

@@ -28,6 +28,8 @@ import { close, closeSync, fdatasync, fstatSync, fsyncSync, openSync } from 'nod
 import { dirname } from 'node:path';
 import { DatabaseUnavailable } from '../sql.ts';
 
+export type Datasync = (descriptor: number, done: (error: Error | null) => void) => void;
+
 interface Waiter {
   readonly commit: number;
   resolve(): void;
@@ -36,6 +38,7 @@ interface Waiter {
 
 export class WalSync {
   readonly #path: string;
+  readonly #datasync: Datasync;
   #descriptor: number | undefined;
   #committed = 0;
   #durable = 0;
@@ -43,8 +46,10 @@ export class WalSync {
   #failure: DatabaseUnavailable | undefined;
   #waiters: Waiter[] = [];
 
-  constructor(databasePath: string) {
+  /** `datasync` is fdatasync; tests watch it, hold it up or let it fail. */
+  constructor(databasePath: string, datasync: Datasync = fdatasync) {
     this.#path = `${databasePath}-wal`;
+    this.#datasync = datasync;
   }
 
   /** Called after each COMMIT that may have written, by us or by another process. */
@@ -76,7 +81,7 @@ export class WalSync {
     const covered = this.#committed;
     this.#syncing = true;
     try {
-      fdatasync(this.#openLog(), (error) => this.#synced(covered, error));
+      this.#datasync(this.#openLog(), (error) => this.#synced(covered, error));
     } catch (error) {
       this.#synced(covered, error instanceof Error ? error : new Error(String(error)));
     }

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, fdatasync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { DatabaseUnavailable } from '../sql.ts';
+import type { SqliteDatabase, SqliteOptions } from './database.ts';
+import { openSqlite } from './open.ts';
+
+const migrations = [{ id: 'test-001', up: 'CREATE TABLE rows (n BIGINT PRIMARY KEY, text TEXT);' }];
+
+describe('SQLite', () => {
+  let folder: string;
+  let path: string;
+  const opened: SqliteDatabase[] = [];
+  const open = (options?: SqliteOptions): SqliteDatabase => {
+    const sql = openSqlite(path, migrations, options);
+    opened.push(sql);
+    return sql;
+  };
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'turnpike-sqlite-'));
+    path = join(folder, 'test.db');
+  });
+  afterEach(async () => {
+    for (const sql of opened.splice(0)) await sql.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const insert = (sql: SqliteDatabase, n: number): Promise<number> =>
+    sql.run('INSERT INTO rows (n) VALUES (?)', n);
+  const numbers = async (sql: SqliteDatabase): Promise<number[]> =>
+    (await sql.all<{ n: number }>('SELECT n FROM rows ORDER BY n')).map((row) => row.n);
+
+  it('shares one sync among transactions that wait at the same time', async () => {
+    let syncs = 0;
+    const sql = open({
+      datasync(descriptor, done) {
+        syncs += 1;
+        fdatasync(descriptor, done);
+      },
+    });
+    await Promise.all(Array.from({ length: 100 }, (_, n) => insert(sql, n)));
+    assert.ok(syncs <= 2, `${syncs} syncs`);
+    await numbers(sql);
+    assert.ok(syncs <= 2, 'a read syncs nothing');
+  });
+
+  it('answers neither a transaction nor a read of its rows before they are on disk', async () => {
+    const held: (() => void)[] = [];
+    const sql = open({ datasync: (_descriptor, done) => held.push(() => done(null)) });
+    const answers: string[] = [];
+    const wrote = insert(sql, 1).then(() => answers.push('write'));
+    while (held.length === 0) await new Promise(setImmediate);
+    const read = numbers(sql).then((rows) => answers.push(`read ${rows}`));
+    const streamed = (async () => {
+      for await (const row of sql.stream<{ n: number }>('SELECT n FROM rows'))
+        answers.push(`stream ${row.n}`);
+    })();
+    const refused = insert(sql, 1).catch(() => answers.push('refused'));
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    assert.deepEqual(answers, []);
+    for (const release of held.splice(0)) release();
+    await Promise.all([wrote, read, streamed, refused]);
+    assert.deepEqual(answers.sort(), ['read 1', 'refused', 'stream 1', 'write']);
+  });
+
+  it('refuses all work after a failed sync', async () => {
+    const sql = open({ datasync: (_descriptor, done) => setImmediate(done, new Error('EIO')) });
+    await assert.rejects(insert(sql, 1), DatabaseUnavailable);
+    await assert.rejects(insert(sql, 2), DatabaseUnavailable);
+    await assert.rejects(numbers(sql), DatabaseUnavailable);
+  });
+
+  it('cuts off a transaction that awaits something foreign, and only that one', async () => {
+    const sql = open({ limits: { foreignWaitMs: 20 } });
+    const stuck = sql.transaction(async (tx) => {
+      await tx.run('INSERT INTO rows (n) VALUES (1)');
+      await new Promise(() => {});
+    });
+    const nested = sql.transaction(async (tx) => {
+      await tx.run('INSERT INTO rows (n) VALUES (2)');
+      await insert(sql, 3);
+    });
+    const fine = insert(sql, 4);
+    await assert.rejects(stuck, /other than its own statements/);
+    await assert.rejects(nested, /other than its own statements/);
+    assert.equal(await fine, 1);
+    assert.deepEqual(await numbers(sql), [3, 4]);
+  });
+
+  it('undoes the first of a batch alone, and one in its middle', async () => {
+    const sql = open();
+    const work = (n: number, fail: boolean): Promise<unknown> =>
+      sql.transaction(async (tx) => {
+        await tx.run('INSERT INTO rows (n) VALUES (?)', n);
+        if (fail) throw new Error('no');
+      });
+    const outcomes = await Promise.allSettled([work(1, true), work(2, false), work(3, true), work(4, false)]);
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome.status),
+      ['rejected', 'fulfilled', 'rejected', 'fulfilled'],
+    );
+    assert.deepEqual(await numbers(sql), [2, 4]);
+  });
+
+  it('refuses more waiting transactions than it may hold', async () => {
+    const sql = open({ limits: { maxQueued: 10 } });
+    const outcomes = await Promise.allSettled(Array.from({ length: 15 }, (_, n) => insert(sql, n)));
+    assert.equal(outcomes.filter((outcome) => outcome.status === 'rejected').length, 5);
+    assert.equal((await numbers(sql)).length, 10);
+  });
+
+  it('says that it is unavailable while another process keeps the write lock', async () => {
+    const sql = open({ limits: { lockMs: 30 } });
+    const other = new DatabaseSync(path);
+    other.exec('BEGIN IMMEDIATE');
+    await assert.rejects(insert(sql, 1), DatabaseUnavailable);
+    assert.deepEqual(await numbers(sql), [], 'reads go on');
+    other.exec('ROLLBACK');
+    other.close();
+    assert.equal(await insert(sql, 2), 1);
+    assert.deepEqual(await numbers(sql), [2]);
+  });
+
+  it('waits for its turn to write among several processes', async () => {
+    const shared = join(folder, 'shared.db');
+    const writer = join(import.meta.dirname, 'crash-writer.ts');
+    const codes = await Promise.all(
+      Array.from(
+        { length: 3 },
+        () =>
+          new Promise((resolve) => {
+            spawn(process.execPath, [writer, shared, '30'], { stdio: ['ignore', 'ignore', 'inherit'] }).on(
+              'close',
+              resolve,
+            );
+          }),
+      ),
+    );
+    assert.deepEqual(codes, [0, 0, 0]);
+    const database = new DatabaseSync(shared);
+    assert.deepEqual(
+      { ...database.prepare('SELECT count(*) AS n, count(DISTINCT process) AS p FROM rows').get() },
+      { n: 3 * 16 * 30 * 2, p: 3 },
+    );
+    database.close();
+  });
+
+  it('keeps the log short beside a busy writer, and empties it at the end', async () => {
+    const sql = open({ checkpointFrames: 100 });
+    const filler = 'x'.repeat(3_000);
+    let count = 0;
+    let pages = 0;
+    // Each round fills 100 pages; the log stays at a fraction of them, or this would never end.
+    while (pages < 1_000 || statSync(`${path}-wal`).size > (pages * 4_096) / 2) {
+      await Promise.all(
+        Array.from({ length: 100 }, () => sql.run('INSERT INTO rows VALUES (?, ?)', count++, filler)),
+      );
+      pages += 100;
+      assert.ok(pages < 50_000, 'the log only grows');
+    }
+    await sql.close();
+    assert.ok(!existsSync(`${path}-wal`));
+    assert.equal((await numbers(open())).length, count);
+  });
+
+  it('gives a stream one moment in time, and reads the present beside it', async () => {
+    const sql = open();
+    await sql.transaction(async (tx) => {
+      for (let n = 0; n < 1_000; n += 1) await tx.run('INSERT INTO rows (n) VALUES (?)', n);
+    });
+    const seen: number[] = [];
+    for await (const { n } of sql.stream<{ n: number }>('SELECT n FROM rows ORDER BY n')) {
+      if (n === 10) {
+        await sql.run('DELETE FROM rows WHERE n > 500');
+        assert.equal((await numbers(sql)).length, 501);
+      }
+      seen.push(n);
+    }
+    assert.equal(seen.length, 1_000);
+  });
+
+  it('streams nothing but queries', async () => {
+    const sql = open();
+    await assert.rejects(async () => {
+      for await (const _ of sql.stream('DELETE FROM rows RETURNING n')) assert.fail();
+    }, /only a query/);
+  });
+});
