@@ -43,8 +43,10 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: idleTransactionTimeoutMs,
   });
-  // An idle connection that fails is replaced by the pool; without a listener it would end the process.
+  // Without a listener a connection that fails would end the process. An idle one is replaced by the pool;
+  // of one in use, the statement under way or the next one is rejected too.
   pool.on('error', (error) => log?.warn({ err: error, schema }, 'a PostgreSQL connection failed'));
+  pool.on('connect', (client) => client.on('error', () => {}));
   return new PostgresDatabase(pool);
 }
 

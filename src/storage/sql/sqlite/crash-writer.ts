@@ -2,7 +2,6 @@
  * A process for the crash tests: writes with 16 writers at once, two rows to a transaction, and says on
  * standard output which transactions were acknowledged. With a count it ends after so many; else never.
  */
-import { writeSync } from 'node:fs';
 import { openSqlite } from './open.ts';
 
 const [path = '', count = 'Infinity'] = process.argv.slice(2);
@@ -20,7 +19,7 @@ await Promise.all(
         await tx.run(insert, process.pid, writer, turn, 1);
         await tx.run(insert, process.pid, writer, turn, 2);
       });
-      writeSync(1, `${process.pid} ${writer} ${turn}\n`);
+      process.stdout.write(`${process.pid} ${writer} ${turn}\n`);
     }
   }),
 );

@@ -52,7 +52,7 @@ describe('SQLite', () => {
     const sql = open({ datasync: (_descriptor, done) => held.push(() => done(null)) });
     const answers: string[] = [];
     const wrote = insert(sql, 1).then(() => answers.push('write'));
-    while (held.length === 0) await new Promise(setImmediate);
+    for (let turn = 0; held.length === 0 && turn < 10_000; turn += 1) await new Promise(setImmediate);
     const read = numbers(sql).then((rows) => answers.push(`read ${rows}`));
     const streamed = (async () => {
       for await (const row of sql.stream<{ n: number }>('SELECT n FROM rows'))

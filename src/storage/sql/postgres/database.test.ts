@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:net';
+import { after, afterEach, before, describe, it } from 'node:test';
+import pg from 'pg';
+import { DatabaseUnavailable, type SqlExecutor } from '../sql.ts';
+import type { PostgresDatabase } from './database.ts';
+import { openPostgres, type PostgresOptions } from './open.ts';
+
+const url = process.env.TEST_DATABASE_URL;
+const migrations = [
+  { id: 'test-001', up: 'CREATE TABLE rows (n BIGINT PRIMARY KEY, value BIGINT NOT NULL DEFAULT 0);' },
+];
+
+it('says that a PostgreSQL which nobody serves is unavailable', async () => {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const address = server.address();
+  assert.ok(address !== null && typeof address === 'object');
+  await new Promise((done) => server.close(done));
+  const opening = openPostgres({ url: `postgres://u@127.0.0.1:${address.port}/d`, schema: 's', migrations });
+  await assert.rejects(opening, DatabaseUnavailable);
+});
+
+describe('PostgreSQL', {
+  skip: url === undefined && 'SKIPPED: needs TEST_DATABASE_URL; `npm run test:servers` runs it',
+}, () => {
+  const schema = `test_${randomBytes(6).toString('hex')}`;
+  let administrator: pg.Client;
+  const opened: PostgresDatabase[] = [];
+  const open = async (options: Partial<PostgresOptions> = {}): Promise<PostgresDatabase> => {
+    const sql = await openPostgres({ url: url ?? '', schema, migrations, ...options });
+    opened.push(sql);
+    return sql;
+  };
+  before(async () => {
+    administrator = new pg.Client({ connectionString: url });
+    await administrator.connect();
+  });
+  afterEach(async () => {
+    for (const sql of opened.splice(0)) await sql.close();
+    await administrator.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+  });
+  after(() => administrator.end());
+
+  it('runs the victim of a deadlock again', async () => {
+    const sql = await open();
+    await sql.run('INSERT INTO rows (n) VALUES (1), (2)');
+    let runs = 0;
+    const both = barrier(2);
+    const addTo = (first: number, second: number) => async (tx: SqlExecutor) => {
+      runs += 1;
+      await tx.run('UPDATE rows SET value = value + 1 WHERE n = ?', first);
+      if (runs <= 2) await both();
+      await tx.run('UPDATE rows SET value = value + 1 WHERE n = ?', second);
+    };
+    await Promise.all([sql.transaction(addTo(1, 2)), sql.transaction(addTo(2, 1))]);
+    assert.equal(runs, 3);
+    assert.deepEqual(await sql.all('SELECT n, value FROM rows ORDER BY n'), [
+      { n: 1, value: 2 },
+      { n: 2, value: 2 },
+    ]);
+  });
+
+  it('leaves errors of the work itself as they are', async () => {
+    const sql = await open();
+    class Refused extends Error {}
+    const refused = sql.transaction(async (tx) => {
+      await tx.run('INSERT INTO rows (n) VALUES (1)');
+      throw new Refused('connection timeout of some other service');
+    });
+    await assert.rejects(refused, Refused);
+    assert.deepEqual(await sql.all('SELECT n FROM rows'), []);
+  });
+
+  it('fails a transaction whose failed statement nobody awaited', async () => {
+    const sql = await open();
+    const careless = sql.transaction(async (tx) => {
+      await tx.run('INSERT INTO rows (n) VALUES (1)');
+      tx.run('INSERT INTO rows (n) VALUES (1)').catch(() => {});
+    });
+    await assert.rejects(careless);
+    assert.deepEqual(await sql.all('SELECT n FROM rows'), []);
+  });
+
+  it('says that it is unavailable when its connections are cut, and recovers', async () => {
+    const warnings: string[] = [];
+    const sql = await open({ log: { warn: (_details, message) => warnings.push(message) } });
+    const cut = sql.transaction(async (tx) => {
+      await tx.run('INSERT INTO rows (n) VALUES (1)');
+      await administrator.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
+        [`turnpike ${schema}`],
+      );
+      await tx.run('INSERT INTO rows (n) VALUES (2)');
+    });
+    await assert.rejects(cut, DatabaseUnavailable);
+    assert.deepEqual(await sql.all('SELECT n FROM rows'), []);
+    assert.equal(await sql.run('INSERT INTO rows (n) VALUES (3)'), 1);
+  });
+
+  it('cancels a statement that takes too long', async () => {
+    const sql = await open({ statementTimeoutMs: 50 });
+    await assert.rejects(sql.get('SELECT pg_sleep(10)'), DatabaseUnavailable);
+    assert.deepEqual(await sql.get('SELECT 1 AS one'), { one: 1 });
+  });
+
+  it('gives the connection of a stream back, however the stream ends', async () => {
+    const sql = await open({ maxConnections: 1 });
+    const statement = 'SELECT n FROM generate_series(1, ?) AS n';
+    for (let round = 0; round < 3; round += 1) {
+      for await (const row of sql.stream<{ n: number }>(statement, 1_000)) if (row.n === 300) break;
+      await assert.rejects(async () => {
+        for await (const row of sql.stream<{ n: number }>(
+          'SELECT 10 / (5 - n) AS n FROM generate_series(1, 10) AS n',
+        )) {
+          assert.ok(row.n <= 10);
+        }
+      }, /division by zero/);
+    }
+    assert.deepEqual(await sql.get('SELECT 1 AS one'), { one: 1 });
+  });
+
+  it('reads comparisons and counts as numbers, like SQLite', async () => {
+    const sql = await open();
+    assert.deepEqual(await sql.get('SELECT 1 = 1 AS yes, 1 = 2 AS no, count(*) AS n FROM rows'), {
+      yes: 1,
+      no: 0,
+      n: 0,
+    });
+  });
+});
+
+/** Resolves for all when `parties` have arrived. */
+function barrier(parties: number): () => Promise<void> {
+  let arrived = 0;
+  let release: () => void = () => {};
+  const open = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return () => {
+    arrived += 1;
+    if (arrived === parties) release();
+    return open;
+  };
+}
