@@ -3,6 +3,7 @@
  * it costs are stored in one transaction. Opened once per process, always with every room's migrations.
  */
 import type { Config } from '../config/config.ts';
+import { cardMigrations } from '../credits/card/migrations.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
 import { x402Migrations } from '../credits/x402/migrations.ts';
 import { paymentMigrations } from '../payment/migrations.ts';
@@ -13,11 +14,12 @@ import { uploadMigrations } from '../upload/migrations.ts';
 export const ledgerMigrations: readonly Migration[] = [
   ...creditsMigrations,
   ...paymentMigrations,
+  ...cardMigrations,
   ...x402Migrations,
   ...uploadMigrations,
 ];
 
-export function openLedger(
+export function openLedgerDatabase(
   config: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
   log?: StorageLog,
 ): Promise<Sql> {

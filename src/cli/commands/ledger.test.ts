@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it, mock } from 'node:test';
 import { createCredits } from '../../credits/ledger/index.ts';
 import { UsageError } from '../command.ts';
-import { openLedger } from '../ledger-database.ts';
+import { openLedgerDatabase } from '../ledger-database.ts';
 import { ledger } from './ledger.ts';
 import { promo } from './promo.ts';
 
@@ -44,7 +44,7 @@ describe('turnpike ledger', () => {
     assert.match((await turnpike('ledger', 'show', wallet)).out, /500000000000 winc {2}\(0\.5 credits\)/);
     assert.equal((await turnpike('ledger', 'check')).code, 0);
 
-    const sql = await openLedger({ DATABASE_URL: undefined, DATA_DIR: folder });
+    const sql = await openLedgerDatabase({ DATABASE_URL: undefined, DATA_DIR: folder });
     try {
       assert.equal((await createCredits({ sql }).balance(wallet))?.winc, 500_000_000_000n);
       await sql.run("UPDATE credits_accounts SET balance = '7'");

@@ -6,7 +6,7 @@ import { createCredits } from '../../credits/ledger/index.ts';
 import { parseDecimal, scaled } from '../../pricing/decimal.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
 import { type Command, UsageError } from '../command.ts';
-import { openLedger } from '../ledger-database.ts';
+import { openLedgerDatabase } from '../ledger-database.ts';
 
 export const ledger: Command = {
   usage: `turnpike ledger check                         prove that every balance is the sum of its entries
@@ -24,7 +24,7 @@ turnpike ledger credit <address> <credits>    give credits, for example 0.5
     });
     const [action, subject, amount, ...rest] = positionals;
     if (rest.length > 0) throw new UsageError('too many arguments');
-    const sql = await openLedger(readProcessConfig());
+    const sql = await openLedgerDatabase(readProcessConfig());
     try {
       const credits = createCredits({ sql });
       switch (action) {

@@ -11,7 +11,7 @@ import {
 } from '../../pricing/catalogue/rows.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { type Command, UsageError } from '../command.ts';
-import { openLedger } from '../ledger-database.ts';
+import { openLedgerDatabase } from '../ledger-database.ts';
 
 const options = {
   json: { type: 'boolean' },
@@ -53,7 +53,7 @@ turnpike promo end <code | id>           from now on it no longer applies
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
     const [action, subject, ...rest] = positionals;
     if (rest.length > 0) throw new UsageError('too many arguments');
-    const sql = await openLedger(readProcessConfig());
+    const sql = await openLedgerDatabase(readProcessConfig());
     try {
       return await perform(sql, action, subject, values);
     } catch (error) {

@@ -4,16 +4,12 @@
  */
 import type { Credits } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
-import { creditsMigrations } from '../../credits/migrations.ts';
 import { createX402Payments } from '../../credits/x402/index.ts';
-import { x402Migrations } from '../../credits/x402/migrations.ts';
 import type { X402Payments } from '../../credits/x402/x402.ts';
-import { paymentMigrations } from '../../payment/index.ts';
 import { pricingFromConfig } from '../../pricing/configured.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
-import { openDatabase } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { uploadMigrations } from '../../upload/index.ts';
+import { openLedgerDatabase } from '../ledger-database.ts';
 import type { World } from './part.ts';
 
 export interface Ledger {
@@ -24,22 +20,9 @@ export interface Ledger {
   readonly x402: X402Payments | undefined;
 }
 
-export const ledgerMigrations = [
-  ...creditsMigrations,
-  ...x402Migrations,
-  ...paymentMigrations,
-  ...uploadMigrations,
-];
-
 export async function openLedger(world: World): Promise<Ledger> {
   const { config, log } = world;
-  const sql = await openDatabase({
-    databaseUrl: config.DATABASE_URL,
-    dataDir: config.DATA_DIR,
-    name: 'ledger',
-    migrations: ledgerMigrations,
-    log,
-  });
+  const sql = await openLedgerDatabase(config, log);
   const credits = createCredits({ sql });
   const pricing = pricingFromConfig(config, {
     sql,
