@@ -20,9 +20,8 @@
  * 2. After an item is taken in, its header is posted to `POST {gateway}/ar-io/admin/queue-data-item` with
  *    `Authorization: Bearer <admin key>`, up to 50 to a call: a JSON array of {id, owner (public key,
  *    base64url), owner_address, signature, signature_type (number), target, anchor, content_type, data_size
- *    (payload bytes), tags [{name, value} base64url], uploaded_at (ms), bundlr_signature}. `bundlr_signature`
- *    is RSA-PSS (salt 0) over deepHash([id]) by the key in the header `x-bundlr-public-key` (its modulus,
- *    base64url). Repeated until the gateway answers 2xx; the same header may arrive twice.
+ *    (payload bytes), tags [{name, value} base64url], uploaded_at (ms)}. Repeated until the gateway answers 2xx;
+ *    the same header may arrive twice.
  */
 import type { Credits } from '../credits/credits.ts';
 import type { X402Payments } from '../credits/x402/x402.ts';

@@ -4,8 +4,10 @@ import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import type { Surface } from '../kernel/surface.ts';
 import { normalizeAddress } from '../wallets/address.ts';
+import { Bundler } from './bundler/bundler.ts';
 import { ChainHead } from './chain/head.ts';
 import { ArweaveNodes } from './chain/node-client.ts';
+import { Announcer } from './gateway/announcer.ts';
 import type { UploadDeps } from './index.ts';
 import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
@@ -24,9 +26,11 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
   const nodes = new ArweaveNodes(deps.arweaveNodeUrls);
   const head = new ChainHead(nodes, log, now);
   const gatewayHost = new URL(gateway.publicUrl).host;
+  const announcer =
+    gateway.admin === undefined ? undefined : new Announcer({ sql, log, now, gateway: gateway.admin });
   const receipts = new Receipts(serviceKey, () => ({
     dataCaches: [gatewayHost],
-    fastFinalityIndexes: gateway.admin === undefined ? [] : [gatewayHost],
+    fastFinalityIndexes: announcer?.healthy === true ? [gatewayHost] : [],
   }));
   const freeTier = new FreeTier(config);
   const intake = new Intake({
@@ -37,7 +41,21 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     now,
     blocked: new Set(config.BLOCK_LISTED_ADDRESSES.map((address) => normalizeAddress(address) ?? address)),
     maxItemBytes: config.MAX_DATA_ITEM_SIZE,
-    announces: gateway.admin !== undefined,
+    announce: announcer === undefined ? undefined : () => announcer.wake(),
+  });
+  const bundler = new Bundler({
+    ...deps,
+    nodes,
+    now,
+    limits: {
+      maxItems: config.BUNDLE_MAX_ITEMS,
+      targetBytes: config.BUNDLE_TARGET_BYTES,
+      maxWaitMs: config.BUNDLE_MAX_WAIT_MS,
+    },
+    confirmations: config.BUNDLE_CONFIRMATIONS,
+    chunkConcurrency: config.BUNDLE_CHUNK_CONCURRENCY,
+    retentionMs: config.UPLOAD_RETENTION_SECS * 1_000,
+    pollMs: config.BUNDLE_POLL_MS,
   });
 
   const server: HttpServer = createHttpServer({
@@ -90,10 +108,14 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     async start() {
       await head.start();
       await server.listen();
+      bundler.start();
+      announcer?.start();
     },
     drain: (timeoutMs) => server.drain(timeoutMs),
     async stop() {
       await server.close();
+      await bundler.stop();
+      await announcer?.stop();
       head.stop();
       await nodes.close();
     },

@@ -49,11 +49,13 @@ export interface TestAnswer {
   at(path: string): unknown;
 }
 
+/** A folder that is given is kept. */
 export async function startTestUpload(
   environment: Record<string, string> = {},
   deps: Partial<UploadDeps> = {},
+  given?: string,
 ): Promise<TestUpload> {
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-upload-'));
+  const folder = given ?? mkdtempSync(join(tmpdir(), 'turnpike-upload-'));
   const config = readConfig({ UPLOAD_PORT: '0', DATA_DIR: folder, ...environment });
   const sql = await openDatabase({
     databaseUrl: undefined,
@@ -126,7 +128,7 @@ export async function startTestUpload(
       await sql.close();
       await blobs.close();
       await new Promise((done) => node.close(done));
-      rmSync(folder, { recursive: true, force: true });
+      if (given === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
 }

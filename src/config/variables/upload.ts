@@ -53,6 +53,11 @@ export const upload = {
     meaning: 'Confirmations after which a bundle counts as permanent; 0 = 18, or 1 on the local network',
     default: 0,
   }),
+  BUNDLE_POLL_MS: integer({
+    meaning: 'How often the bundler looks for work and asks the chain how its bundles fare',
+    default: 2_000,
+    min: 10,
+  }),
   BUNDLE_CHUNK_CONCURRENCY: integer({
     meaning: 'Chunks that are posted at the same time',
     default: 8,

@@ -38,8 +38,8 @@ export interface IntakeDeps {
   readonly freeTier: FreeTier;
   readonly blocked: ReadonlySet<string>;
   readonly maxItemBytes: number;
-  /** Whether there is a gateway to tell about items. */
-  readonly announces: boolean;
+  /** Called when there is an item to tell the gateway about; absent where there is no gateway to tell. */
+  readonly announce: (() => void) | undefined;
   readonly now: () => number;
 }
 
@@ -165,8 +165,10 @@ export class Intake {
       const [payment, answer] = await this.#paymentFor(payers, admitted, size);
       const item = { ...this.#newItem(admitted, size, payload, height), answer };
       const stored = await storeItem(this.#deps, item, payment, admitted.order);
-      if (stored !== undefined)
+      if (stored !== undefined) {
+        this.#deps.announce?.();
         return { receipt: await receipts.sign({ ...item, ...stored }), duplicate: false };
+      }
     } catch (error) {
       // Another upload of the same bytes may use the blobs: only their rows can tell, and the sweeper asks them.
       await noteUnused(sql, payload.segments, now()).catch(() => {});
@@ -243,7 +245,7 @@ export class Intake {
       answer: {},
       segments: payload.segments,
       head: payload.inline.length === 0 ? header.bytes : Buffer.concat([header.bytes, payload.inline]),
-      announceAt: this.#deps.announces ? now : undefined,
+      announceAt: this.#deps.announce === undefined ? undefined : now,
     };
   }
 }

@@ -1,0 +1,270 @@
+/**
+ * Brings items to the chain. A bundle moves one step at a time, each step stored when it is done, so that work goes
+ * on where a crash left it:
+ *
+ *   planned → prepared (transaction signed) → posted → seeded (chunks given) → permanent
+ *
+ * A bundle that the chain forgets is posted again while its anchor lives; one that can no longer be mined is
+ * dropped and its items are planned again. One process at a time does this.
+ */
+import type { Credits } from '../../credits/credits.ts';
+import type { DataTree } from '../../formats/arweave/data-root.ts';
+import { parseTransactionJson, transactionToJson } from '../../formats/arweave/transaction-json.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
+import { type ArweaveNodes, NodeRefused } from '../chain/node-client.ts';
+import { LostItem } from './bundle-bytes.ts';
+import type { BundleRow } from './bundle-rows.ts';
+import { judgeBundle } from './confirm.ts';
+import { dropBundle, dropLostItem, makePermanent } from './endings.ts';
+import { Lease } from './lease.ts';
+import { deleteUnusedBlobs, letItemsGo } from './let-go.ts';
+import { type PlanLimits, planBundle } from './plan.ts';
+import { dataTreeOfBundle, prepareBundle, WalletShort } from './prepare.ts';
+import { seedBundle } from './seed.ts';
+
+export interface BundlerDeps {
+  readonly sql: Sql;
+  readonly blobs: BlobStore;
+  readonly credits: Credits;
+  readonly nodes: ArweaveNodes;
+  readonly serviceKey: ArweaveKey;
+  readonly log: Logger;
+  readonly now: () => number;
+  readonly limits: PlanLimits;
+  readonly confirmations: number;
+  readonly chunkConcurrency: number;
+  readonly retentionMs: number;
+  readonly pollMs: number;
+}
+
+const maxBackoffMs = 5 * 60 * 1_000;
+const renewMs = 3_000;
+const tidyMs = 60_000;
+/** Trees kept between a bundle's preparation and its seeding; one that is not there is made again. */
+const keptTrees = 8;
+/** Seedings of a mined bundle whose chunks cannot be read, before its items are planned anew. */
+const maxSeedings = 20;
+
+export class Bundler {
+  readonly #deps: BundlerDeps;
+  readonly #lease: Lease;
+  readonly #stopping = new AbortController();
+  readonly #trees = new Map<string, DataTree>();
+  #running: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
+  #tidyAt = 0;
+
+  constructor(deps: BundlerDeps) {
+    this.#deps = deps;
+    this.#lease = new Lease(deps.sql, 'bundler', deps.now);
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#wake?.();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const renewal = setInterval(() => void this.#lease.take().catch(() => {}), renewMs).unref();
+    try {
+      while (!this.#stopping.signal.aborted) {
+        await this.turn().catch((error: unknown) => {
+          this.#deps.log.error({ err: error }, 'the bundler failed a turn');
+        });
+        await this.#pause();
+      }
+    } finally {
+      clearInterval(renewal);
+      await this.#lease.release().catch(() => {});
+    }
+  }
+
+  #pause(): Promise<void> {
+    if (this.#stopping.signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#deps.pollMs).unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** Does everything that is due now; answers whether this process holds the lease. */
+  async turn(): Promise<boolean> {
+    const { sql, limits, now } = this.#deps;
+    if (!(await this.#lease.take())) return false;
+    while (!this.#stopping.signal.aborted && (await planBundle(sql, limits, now())) !== undefined);
+    await this.#advanceDue();
+    if (now() >= this.#tidyAt) {
+      this.#tidyAt = now() + tidyMs;
+      await this.tidy();
+    }
+    return true;
+  }
+
+  async tidy(): Promise<void> {
+    const { sql, blobs, retentionMs, now } = this.#deps;
+    while (!this.#stopping.signal.aborted && (await letItemsGo(sql, retentionMs, now())) > 0);
+    while (!this.#stopping.signal.aborted && (await deleteUnusedBlobs(sql, blobs, now())) > 0);
+  }
+
+  async #advanceDue(): Promise<void> {
+    const { sql, now } = this.#deps;
+    const due = await sql.all<BundleRow>(
+      `SELECT * FROM upload_bundles WHERE state <> 'permanent' AND state <> 'dropped' AND due_at <= ?
+       ORDER BY due_at LIMIT 100`,
+      now(),
+    );
+    for (const bundle of due) {
+      if (this.#stopping.signal.aborted) return;
+      await this.#advance(bundle);
+    }
+  }
+
+  /** Takes a bundle through all the steps that can be done at once. */
+  async #advance(bundle: BundleRow): Promise<void> {
+    const { sql, log, now, credits } = this.#deps;
+    try {
+      for (let current: BundleRow | undefined = bundle; current !== undefined; ) {
+        current = (await this.#step(current)) ? await this.#reread(bundle.plan) : undefined;
+      }
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      if (error instanceof LostItem) {
+        log.error({ err: error, plan: bundle.plan }, 'an item was lost; its credits return');
+        await dropLostItem(sql, credits, bundle.plan, error.id, now());
+        return;
+      }
+      const level = error instanceof WalletShort ? 'error' : 'warn';
+      log[level]({ err: error, plan: bundle.plan, state: bundle.state }, 'a bundle has to wait');
+      const backoff = Math.min(maxBackoffMs, this.#deps.pollMs * 2 ** Math.min(bundle.attempts, 20));
+      await this.#due(bundle.plan, backoff, bundle.attempts + 1);
+    }
+  }
+
+  #reread(plan: string): Promise<BundleRow | undefined> {
+    return this.#deps.sql.get<BundleRow>('SELECT * FROM upload_bundles WHERE plan = ?', plan);
+  }
+
+  /** One step; true when the next can follow at once. */
+  async #step(bundle: BundleRow): Promise<boolean> {
+    switch (bundle.state) {
+      case 'planned':
+        this.#keep(bundle.plan, await prepareBundle(this.#deps, bundle));
+        return true;
+      case 'prepared':
+        return this.#post(bundle);
+      case 'posted':
+        return this.#seed(bundle);
+      case 'seeded':
+        return this.#confirm(bundle);
+      default:
+        return false;
+    }
+  }
+
+  async #post(bundle: BundleRow): Promise<boolean> {
+    const { nodes, log, now, sql, credits } = this.#deps;
+    const transaction = transactionToJson(parseTransactionJson(JSON.parse(bundle.tx ?? '')), 'header');
+    try {
+      await nodes.postTransaction(transaction);
+    } catch (error) {
+      const known = (await nodes.txStatus(transaction.id)).state !== 'unknown';
+      if (!known) {
+        if (!(error instanceof NodeRefused)) throw error;
+        // What a node refuses it will refuse again: a new anchor, price and signature may pass.
+        log.warn({ err: error, plan: bundle.plan, tx: transaction.id }, 'the bundle was refused');
+        await dropBundle(sql, credits, bundle.plan, now());
+        return false;
+      }
+    }
+    await this.#mark(bundle, 'posted', 'posted_at = ?', now());
+    return true;
+  }
+
+  async #seed(bundle: BundleRow): Promise<boolean> {
+    const { plan } = bundle;
+    const tree = this.#trees.get(plan) ?? (await dataTreeOfBundle(this.#deps, plan));
+    this.#keep(plan, tree);
+    await seedBundle(this.#deps, plan, tree, this.#stopping.signal);
+    await this.#mark(bundle, 'seeded', 'seedings = seedings + 1, seeded_at = ?', this.#deps.now());
+    return true;
+  }
+
+  async #confirm(bundle: BundleRow): Promise<boolean> {
+    const { nodes, confirmations, sql, credits, log, now } = this.#deps;
+    const verdict = await judgeBundle(nodes, bundle, confirmations);
+    switch (verdict.kind) {
+      case 'permanent':
+        await makePermanent(sql, bundle.plan, verdict.blockHeight, now());
+        this.#trees.delete(bundle.plan);
+        log.info({ plan: bundle.plan, tx: bundle.tx_id, items: bundle.item_count }, 'a bundle is permanent');
+        return false;
+      case 'dropped':
+        log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'a bundle was dropped by the chain');
+        this.#trees.delete(bundle.plan);
+        await dropBundle(sql, credits, bundle.plan, now());
+        return false;
+      case 'forgotten':
+        log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'no node knows a bundle: posting it again');
+        await this.#mark(bundle, 'prepared', 'changed_at = ?', now());
+        await this.#due(bundle.plan, this.#deps.pollMs, 0);
+        return false;
+      case 'unreadable':
+        if (bundle.seedings > maxSeedings) throw new Error(`bundle ${bundle.plan} cannot be read back`);
+        log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'chunks of a bundle cannot be read: seeding again');
+        await this.#mark(bundle, 'posted', 'changed_at = ?', now());
+        await this.#due(bundle.plan, this.#deps.pollMs * 2 ** Math.min(bundle.seedings, 8), 0);
+        return false;
+      case 'waiting':
+        await this.#due(bundle.plan, this.#waitFor(bundle), 0);
+        return false;
+    }
+  }
+
+  /** The longer a bundle has waited, the less often the chain is asked. */
+  #waitFor(bundle: BundleRow): number {
+    const { pollMs, now } = this.#deps;
+    return Math.max(pollMs, Math.min(60_000, (now() - (bundle.posted_at ?? 0)) / 10));
+  }
+
+  #mark(bundle: BundleRow, state: BundleRow['state'], assignment: string, value: number): Promise<number> {
+    return this.#deps.sql.transaction((tx) =>
+      tx.run(
+        `UPDATE upload_bundles SET state = ?, ${assignment} WHERE plan = ? AND state = ?`,
+        state,
+        value,
+        bundle.plan,
+        bundle.state,
+      ),
+    );
+  }
+
+  async #due(plan: string, delayMs: number, attempts: number): Promise<void> {
+    const { sql, now } = this.#deps;
+    await sql.run(
+      'UPDATE upload_bundles SET due_at = ?, attempts = ? WHERE plan = ?',
+      Math.ceil(now() + delayMs),
+      attempts,
+      plan,
+    );
+  }
+
+  #keep(plan: string, tree: DataTree): void {
+    this.#trees.delete(plan);
+    this.#trees.set(plan, tree);
+    for (const oldest of this.#trees.keys()) {
+      if (this.#trees.size <= keptTrees) break;
+      this.#trees.delete(oldest);
+    }
+  }
+}

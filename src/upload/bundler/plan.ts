@@ -1,0 +1,67 @@
+/**
+ * Which waiting items go into the next bundle: the oldest first, as many as fit. A bundle is closed when it is full
+ * or when its oldest item has waited long enough; an item larger than a bundle should be has one to itself.
+ */
+import { randomUUID } from 'node:crypto';
+import { bundleCountBytes, bundleEntryBytes } from '../../formats/ans104/bundle-header.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+
+export interface PlanLimits {
+  readonly maxItems: number;
+  readonly targetBytes: number;
+  readonly maxWaitMs: number;
+}
+
+/** The oldest waiting items with their place and running total. Values: items to look at. */
+const waiting = `
+  SELECT id, size, received_at,
+    ROW_NUMBER() OVER (ORDER BY received_at, id) AS place,
+    CAST(SUM(size) OVER (ORDER BY received_at, id) AS BIGINT) AS total
+  FROM (SELECT id, size, received_at FROM upload_items WHERE state = 'new'
+        ORDER BY received_at, id LIMIT ?) AS oldest`;
+
+/** Closes a bundle if there is one to close; answers its plan. */
+export function planBundle(sql: Sql, limits: PlanLimits, now: number): Promise<string | undefined> {
+  return sql.transaction(async (tx) => {
+    if (!(await isDue(tx, limits, now))) return undefined;
+    const plan = randomUUID();
+    await tx.run(
+      `WITH waiting AS (${waiting}),
+       taken AS (SELECT id, size, place, total, COUNT(*) OVER () AS items FROM waiting
+                 WHERE place <= ? AND (place = 1 OR total <= ?))
+       UPDATE upload_items SET state = 'planned', bundle = ?, position = taken.place - 1,
+         bundle_offset = ${bundleCountBytes} + ${bundleEntryBytes} * taken.items + taken.total - taken.size
+       FROM taken WHERE upload_items.id = taken.id`,
+      limits.maxItems,
+      limits.maxItems,
+      limits.targetBytes,
+      plan,
+    );
+    const sums = await tx.get<{ items: number; bytes: number }>(
+      'SELECT COUNT(*) AS items, CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes FROM upload_items WHERE bundle = ?',
+      plan,
+    );
+    if (sums === undefined || sums.items === 0) return undefined;
+    await tx.run(
+      `INSERT INTO upload_bundles (plan, state, item_count, size, seedings, attempts, due_at, created_at, changed_at)
+       VALUES (?, 'planned', ?, ?, 0, 0, ?, ?, ?)`,
+      plan,
+      sums.items,
+      bundleCountBytes + bundleEntryBytes * sums.items + sums.bytes,
+      now,
+      now,
+      now,
+    );
+    return plan;
+  });
+}
+
+async function isDue(tx: SqlExecutor, limits: PlanLimits, now: number): Promise<boolean> {
+  const found = await tx.get<{ items: number; oldest: number | null; bytes: number | null }>(
+    `SELECT COUNT(*) AS items, MIN(received_at) AS oldest, MAX(total) AS bytes FROM (${waiting}) AS waiting`,
+    limits.maxItems + 1,
+  );
+  if (found === undefined || found.oldest === null) return false;
+  const isFull = found.items >= limits.maxItems || (found.bytes ?? 0) >= limits.targetBytes;
+  return isFull || now - found.oldest >= limits.maxWaitMs;
+}

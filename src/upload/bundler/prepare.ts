@@ -1,0 +1,67 @@
+/**
+ * Makes the chain transaction of a planned bundle: one pass over its bytes for the data root and the proofs of all
+ * chunks, a price and an anchor from the network, a signature. It is stored before anybody is told of it.
+ */
+import { bundleTags } from '../../formats/ans104/bundle-header.ts';
+import { DataRootBuilder, type DataTree } from '../../formats/arweave/data-root.ts';
+import { newTransaction } from '../../formats/arweave/transaction.ts';
+import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
+import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
+import { bundleBytes } from './bundle-bytes.ts';
+import type { BundleRow } from './bundle-rows.ts';
+import type { BundlerDeps } from './bundler.ts';
+
+/** The bundler's wallet cannot pay for the bundle: an operator must fill it. */
+export class WalletShort extends Error {
+  override readonly name = 'WalletShort';
+}
+
+const appTags = [
+  { name: 'App-Name', value: 'Turnpike' },
+  { name: 'Bundler-App-Name', value: 'Turnpike' },
+];
+
+export async function dataTreeOfBundle(deps: BundlerDeps, plan: string): Promise<DataTree> {
+  const builder = new DataRootBuilder();
+  for await (const bytes of bundleBytes(deps.sql, deps.blobs, plan)) builder.update(bytes);
+  return builder.finish();
+}
+
+/** Answers the tree, so that the chunks need not be hashed again. */
+export async function prepareBundle(deps: BundlerDeps, bundle: BundleRow): Promise<DataTree> {
+  const { nodes, serviceKey, sql, now } = deps;
+  const tree = await dataTreeOfBundle(deps, bundle.plan);
+  if (tree.size !== bundle.size)
+    throw new Error(`bundle ${bundle.plan} has ${tree.size} bytes, not ${bundle.size}`);
+  const height = await nodes.height();
+  const [reward, anchor, balance] = await Promise.all([
+    nodes.price(tree.size),
+    nodes.anchor(),
+    nodes.balance(serviceKey.address),
+  ]);
+  if (balance < reward) {
+    throw new WalletShort(
+      `${serviceKey.address} has ${balance} winston, bundle ${bundle.plan} costs ${reward}`,
+    );
+  }
+  const unsigned = newTransaction({
+    lastTx: anchor,
+    reward,
+    dataSize: tree.size,
+    dataRoot: tree.root,
+    tags: [...bundleTags, ...appTags],
+  });
+  const json = transactionToJson(await signTransactionAsync(unsigned, serviceKey.privateKey), 'header');
+  await sql.transaction((tx) =>
+    tx.run(
+      `UPDATE upload_bundles SET state = 'prepared', tx_id = ?, tx = ?, anchor_height = ?, changed_at = ?
+       WHERE plan = ? AND state = 'planned'`,
+      json.id,
+      JSON.stringify(json),
+      height,
+      now(),
+      bundle.plan,
+    ),
+  );
+  return tree;
+}

@@ -1,0 +1,64 @@
+/** Gives the network the chunks of a posted bundle, each with its proof, a few at a time. */
+import { ChunkStream } from '../../formats/arweave/chunk-stream.ts';
+import { clientSplit } from '../../formats/arweave/chunks.ts';
+import type { DataTree } from '../../formats/arweave/data-root.ts';
+import { encodeBase64url } from '../../formats/base64url.ts';
+import { NodeRefused, NodeUnavailable } from '../chain/node-client.ts';
+import { bundleBytes } from './bundle-bytes.ts';
+import type { BundlerDeps } from './bundler.ts';
+
+/** Words of a node that may say otherwise later: it has not heard of the transaction yet, or has no room now. */
+const passing = new Set(['data_root_not_found', 'exceeds_disk_pool_size_limit', 'disk_full', 'timeout']);
+const tries = 4;
+const pauseMs = 500;
+
+export async function seedBundle(
+  deps: BundlerDeps,
+  plan: string,
+  tree: DataTree,
+  signal: AbortSignal,
+): Promise<void> {
+  const posting = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  let index = 0;
+  const begin = (chunk: Uint8Array): void => {
+    const { offset, dataPath } = tree.proof(index++);
+    const upload = {
+      dataRoot: encodeBase64url(tree.root),
+      dataSize: tree.size,
+      dataPath,
+      offset,
+      chunk: Buffer.from(chunk),
+    };
+    const posted = postChunk(deps, upload)
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => posting.delete(posted));
+    posting.add(posted);
+  };
+  const chunks = new ChunkStream(clientSplit.style, begin);
+  for await (const bytes of bundleBytes(deps.sql, deps.blobs, plan)) {
+    signal.throwIfAborted();
+    if (failures.length > 0) break;
+    chunks.update(bytes);
+    while (posting.size >= deps.chunkConcurrency) await Promise.race(posting);
+  }
+  if (failures.length === 0) chunks.finish();
+  await Promise.all(posting);
+  if (failures.length > 0) throw failures[0];
+}
+
+async function postChunk(
+  deps: BundlerDeps,
+  upload: Parameters<BundlerDeps['nodes']['postChunk']>[0],
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await deps.nodes.postChunk(upload);
+    } catch (error) {
+      const mayPass =
+        error instanceof NodeUnavailable || (error instanceof NodeRefused && passing.has(error.code));
+      if (!mayPass || attempt === tries) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs * attempt));
+    }
+  }
+}

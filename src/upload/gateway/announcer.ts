@@ -1,0 +1,118 @@
+/**
+ * Tells the gateway which items were taken in, so that they can be found before their bundle is mined. What has to
+ * be told is stored with the item; it is sent in batches, and again until the gateway has heard it. An upload never
+ * waits for it.
+ */
+import { Agent, request } from 'undici';
+import type { Logger } from '../../kernel/log.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { type AnnouncedRow, announcementOf } from './item-announcement.ts';
+
+const batch = 50;
+const timeoutMs = 10_000;
+/** Items that come in one after the other share a call. */
+const gatherMs = 20;
+/** How often what another process or an earlier run left is looked for. */
+const sweepMs = 5_000;
+const maxBackoffMs = 60_000;
+
+export interface AnnouncerOptions {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly now: () => number;
+  readonly gateway: { readonly url: string; readonly key: string };
+}
+
+export class Announcer {
+  readonly #options: AnnouncerOptions;
+  readonly #agent = new Agent({ connections: 4, connect: { timeout: 5_000 } });
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = 0;
+  #sending: Promise<void> | undefined;
+  #failures = 0;
+  #stopped = false;
+
+  constructor(options: AnnouncerOptions) {
+    this.#options = options;
+  }
+
+  /** False while the gateway does not listen: receipts then do not promise that it knows the item. */
+  get healthy(): boolean {
+    return this.#failures === 0;
+  }
+
+  start(): void {
+    this.#schedule(0);
+  }
+
+  /** There is something new to tell. */
+  wake(): void {
+    if (this.#failures === 0) this.#schedule(gatherMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#sending;
+    await this.#agent.destroy();
+  }
+
+  #schedule(delayMs: number): void {
+    const at = performance.now() + delayMs;
+    if (this.#stopped || (this.#timer !== undefined && this.#timerAt <= at)) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#sending ??= this.#send().finally(() => {
+        this.#sending = undefined;
+      });
+    }, delayMs).unref();
+  }
+
+  async #send(): Promise<void> {
+    try {
+      while (!this.#stopped && (await this.#sendBatch()) === batch);
+      this.#failures = 0;
+      this.#schedule(sweepMs);
+    } catch (error) {
+      this.#failures++;
+      const delay = Math.min(maxBackoffMs, 500 * 2 ** this.#failures);
+      this.#options.log.warn({ err: error, delay }, 'the gateway was not told about new items');
+      this.#schedule(delay);
+    }
+  }
+
+  async #sendBatch(): Promise<number> {
+    const { sql, now } = this.#options;
+    const rows = await sql.all<AnnouncedRow>(
+      `SELECT i.id, i.size, i.payload_start, i.content_type, i.received_at, h.bytes
+       FROM upload_items i JOIN upload_heads h ON h.id = i.id
+       WHERE i.announce_at IS NOT NULL AND i.announce_at <= ? ORDER BY i.announce_at LIMIT ?`,
+      now(),
+      batch,
+    );
+    if (rows.length === 0) return 0;
+    await this.#post(JSON.stringify(rows.map(announcementOf)));
+    await sql.transaction(async (tx) => {
+      for (const { id } of rows) await tx.run('UPDATE upload_items SET announce_at = NULL WHERE id = ?', id);
+    });
+    return rows.length;
+  }
+
+  async #post(body: string): Promise<void> {
+    const { url, key } = this.#options.gateway;
+    const answer = await request(`${url}/ar-io/admin/queue-data-item`, {
+      method: 'POST',
+      dispatcher: this.#agent,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body,
+    });
+    await answer.body.dump();
+    if (answer.statusCode < 200 || answer.statusCode > 299) {
+      throw new Error(`the gateway answered ${answer.statusCode}`);
+    }
+  }
+}

@@ -1,0 +1,118 @@
+/** `kill -9` at any moment: nothing acknowledged is lost, nothing is charged twice, everything reaches the chain. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
+import { winc } from '../../src/credits/credits.ts';
+import { createCredits } from '../../src/credits/ledger/index.ts';
+import { creditsMigrations } from '../../src/credits/migrations.ts';
+import { openDatabase } from '../../src/storage/sql/open.ts';
+import { uploadMigrations } from '../../src/upload/index.ts';
+import { startTestUpload } from '../../src/upload/testing.ts';
+import { itemOwner } from '../../src/wallets/data-items/owner.ts';
+import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
+import { ed25519TestKey, testArweaveKey } from '../../src/wallets/testing/keys.ts';
+import { startLocalArweave } from '../support/local-arweave.ts';
+import { Random } from '../support/random.ts';
+
+const signer = solanaSigner(ed25519TestKey('crash'));
+const { address } = itemOwner(4, signer.owner).wallet;
+const random = new Random(4242);
+const given = 10n ** 12n;
+const kills = 6;
+
+function openLedger(folder: string) {
+  const migrations = [...creditsMigrations, ...uploadMigrations];
+  return openDatabase({ databaseUrl: undefined, dataDir: folder, name: 'ledger', migrations });
+}
+
+async function startChild(folder: string, nodeUrl: string): Promise<{ child: ChildProcess; url: string }> {
+  const script = resolve(import.meta.dirname, '../support/upload-process.ts');
+  const child = spawn(process.execPath, [script, folder, nodeUrl], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const url = await new Promise<string>((done, failed) => {
+    child.stdout?.once('data', (text: Buffer) => done(text.toString().trim()));
+    child.once('exit', () => failed(new Error('the upload surface did not start')));
+  });
+  return { child, url };
+}
+
+test('a surface that is killed again and again loses nothing and charges nothing twice', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-crash-'));
+  const node = await startLocalArweave({ blockIntervalMs: 20, confirmBlocks: 4 });
+  await node.client.text(`/mint/${testArweaveKey.address}/1000000000000000`);
+  const ledger = await openLedger(folder);
+  await createCredits({ sql: ledger }).credit({
+    address,
+    addressType: 'solana',
+    amount: winc(given),
+    reason: 'payment',
+    id: 'start',
+  });
+  await ledger.close();
+
+  const acknowledged = new Map<string, { item: Buffer; winc: bigint; signature: string }>();
+  for (let round = 0; round < kills; round++) {
+    const { child, url } = await startChild(folder, node.client.url);
+    let alive = true;
+    const client = async () => {
+      while (alive) {
+        const size = random.below(4) === 0 ? 20_000 + random.below(200_000) : random.below(3_000);
+        const item = await signItem({ data: random.bytes(size) }, signer);
+        try {
+          const answer = await request(`${url}/v1/tx`, { method: 'POST', body: item });
+          const body = JSON.parse(await answer.body.text());
+          assert.equal(answer.statusCode, 200);
+          acknowledged.set(body.id, { item, winc: BigInt(body.winc), signature: body.signature });
+        } catch (error) {
+          if (error instanceof assert.AssertionError) throw error;
+          return;
+        }
+      }
+    };
+    const clients = [client(), client()];
+    await sleep(50 + random.below(250));
+    child.kill('SIGKILL');
+    await new Promise((done) => child.once('exit', done));
+    alive = false;
+    await Promise.all(clients);
+  }
+  assert.ok(acknowledged.size > kills, `${acknowledged.size} items were acknowledged`);
+
+  const upload = await startTestUpload(
+    { BUNDLE_MAX_WAIT_MS: '0', BUNDLE_POLL_MS: '15', BUNDLE_CONFIRMATIONS: '2' },
+    { arweaveNodeUrls: [node.client.url], now: Date.now },
+    folder,
+  );
+  try {
+    for (let left = -1; left !== 0; await sleep(100)) {
+      const rows = await upload.sql.get<{ n: number }>(
+        `SELECT COUNT(*) AS n FROM upload_items WHERE state <> 'permanent'`,
+      );
+      left = rows?.n ?? 0;
+    }
+    for (const [id, { item, signature }] of acknowledged) {
+      const answer = await upload.get(`/v1/data-item/${id}`);
+      assert.ok(answer.bytes.equals(item), `${id} is there byte for byte`);
+      const again = await upload.post('/v1/tx', item);
+      assert.equal(again.status, 202);
+      assert.equal(again.body.signature, signature, 'the receipt is the same one');
+      const status = (await upload.get(`/v1/tx/${id}/status`)).body;
+      assert.equal(status.status, 'FINALIZED');
+    }
+    const items = await upload.sql.all<{ id: string; winc: string }>('SELECT id, winc FROM upload_items');
+    const charged = items.reduce((sum, item) => sum + BigInt(item.winc), 0n);
+    assert.equal(await upload.balance(address), given - charged, 'each stored item was charged once');
+    assert.ok(items.length >= acknowledged.size);
+    const spendings = await upload.sql.get<{ n: number }>('SELECT COUNT(*) AS n FROM credits_spendings');
+    assert.equal(spendings?.n, items.length);
+    assert.deepEqual((await upload.credits.selfCheck()).problems, []);
+  } finally {
+    await upload.close();
+    await node.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
