@@ -2,12 +2,11 @@
  * Chunks from nodes, believed only with a proof. A node that gives a false one is asked last from then on,
  * and the next is tried.
  */
-import { hash } from 'node:crypto';
 import { verifyPath } from '../../formats/arweave/proof.ts';
-import { tryDecodeBase64url } from '../../formats/base64url.ts';
 import { upstreamFailed } from '../errors.ts';
 import type { NodePool } from './node-pool.ts';
 import type { ChunkRequest, Chunks, NodeAnswer, ProvenChunk } from './nodes.ts';
+import { parseObject, parseRawChunk, type RawChunk } from './raw-chunk.ts';
 
 /** A chunk of 256 KiB in base64url with its two paths. */
 const maxChunkAnswer = 1024 * 1024;
@@ -37,6 +36,26 @@ export class NodeChunks implements Chunks {
     return undefined;
   }
 
+  /** Any chunk by weave offset, for those who check it themselves; undefined when no node has one. */
+  async rawChunk(
+    weaveOffset: number,
+    signal?: AbortSignal,
+  ): Promise<(RawChunk & { readonly url: string }) | undefined> {
+    let lied = false;
+    for await (const answer of this.#nodes.each(`/chunk/${weaveOffset}`, {
+      signal,
+      maxBytes: maxChunkAnswer,
+    })) {
+      if (answer.status !== 200) continue;
+      const raw = parseRawChunk(answer.body);
+      if (raw !== undefined) return { ...raw, url: answer.url };
+      lied = true;
+      answer.distrust();
+    }
+    if (lied) throw upstreamFailed(new Error(`the chunk at ${weaveOffset} contradicts its own path`));
+    return undefined;
+  }
+
   async endOffset(
     id: string,
     signal?: AbortSignal,
@@ -52,23 +71,15 @@ export class NodeChunks implements Chunks {
 /** The chunk, when its bytes hash to a leaf that leads to the data root at the wanted offset. */
 function prove(answer: NodeAnswer, request: ChunkRequest): ProvenChunk | undefined {
   const { dataRoot, dataSize, offset } = request;
-  const fields = parseChunk(answer.body);
-  if (fields === undefined || dataRoot.length !== 32) return undefined;
-  const { chunk, dataPath, txPath } = fields;
+  const raw = parseRawChunk(answer.body);
+  if (raw === undefined || dataRoot.length !== 32) return undefined;
+  const { bytes, dataPath, txPath } = raw;
   const leaf =
     verifyPath(dataRoot, offset, dataSize, dataPath, 'rebase') ??
     verifyPath(dataRoot, offset, dataSize, dataPath, 'basic');
-  if (leaf === undefined || chunk.length !== leaf.end - leaf.start) return undefined;
-  if (!leaf.data.equals(hash('sha256', chunk, 'buffer'))) return undefined;
-  return { bytes: chunk, start: leaf.start, dataPath, txPath, url: answer.url };
-}
-
-function parseChunk(body: Buffer): { chunk: Buffer; dataPath: Buffer; txPath: Buffer } | undefined {
-  const json = parseObject(body);
-  const chunk = binary(json?.chunk);
-  const dataPath = binary(json?.data_path);
-  if (chunk === undefined || dataPath === undefined) return undefined;
-  return { chunk, dataPath, txPath: binary(json?.tx_path) ?? Buffer.alloc(0) };
+  // The bytes hash to the path's leaf already; here the leaf is led up to the root at the wanted offset.
+  if (leaf === undefined || bytes.length !== leaf.end - leaf.start) return undefined;
+  return { bytes, start: leaf.start, dataPath, txPath, url: answer.url };
 }
 
 function parseOffset(body: Buffer): { endOffset: number; size: number } | undefined {
@@ -76,19 +87,6 @@ function parseOffset(body: Buffer): { endOffset: number; size: number } | undefi
   const endOffset = count(json?.offset);
   const size = count(json?.size);
   return endOffset === undefined || size === undefined || size > endOffset ? undefined : { endOffset, size };
-}
-
-function parseObject(body: Buffer): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const json: unknown = JSON.parse(body.toString('latin1'));
-    return typeof json === 'object' && json !== null ? { ...json } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function binary(value: unknown): Buffer | undefined {
-  return typeof value === 'string' ? tryDecodeBase64url(value) : undefined;
 }
 
 function count(value: unknown): number | undefined {

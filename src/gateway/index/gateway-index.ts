@@ -114,6 +114,8 @@ export interface GatewayIndex {
   locate(id: Id): Promise<Located | undefined>;
   proof(id: Id): Promise<Proof | undefined>;
   chainTransaction(id: Id): Promise<ChainTransaction | undefined>;
+  /** Transactions with that data root (base64url), newest first; the same data may have been posted several times. */
+  transactionsWithDataRoot(dataRoot: string): Promise<Id[]>;
   /** The block that holds the transaction, or the root transaction of the item; undefined while pending. */
   statusInBlock(id: Id): Promise<StatusInBlock | undefined>;
 

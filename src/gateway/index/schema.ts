@@ -75,6 +75,7 @@ CREATE TABLE records (
   verified BIGINT NOT NULL
 );
 CREATE INDEX records_root ON records (root) WHERE root IS NOT NULL;
+CREATE INDEX records_data_root ON records (data_root) WHERE data_root IS NOT NULL;
 CREATE INDEX records_unverified ON records (record) WHERE verified = 0 AND kind = 0 AND data_size > 0;
 CREATE TABLE signatures (
   record BIGINT PRIMARY KEY,

@@ -177,6 +177,17 @@ export class SqlGatewayIndex implements GatewayIndex {
     };
   }
 
+  async transactionsWithDataRoot(dataRoot: string): Promise<Id[]> {
+    const bytes = Buffer.from(dataRoot, 'base64url');
+    // Never a join key: transactions without data have none.
+    if (bytes.length !== 32) return [];
+    const rows = await this.sql.all<{ id: Buffer }>(
+      'SELECT id FROM records WHERE data_root = ? ORDER BY record DESC LIMIT 100',
+      bytes,
+    );
+    return rows.map((row) => base64url(row.id));
+  }
+
   async statusInBlock(id: Id): Promise<StatusInBlock | undefined> {
     const row = await this.sql.get<{ height: number; id: Buffer }>(
       'SELECT b.height, b.id FROM records r JOIN blocks b ON b.height = r.height WHERE r.id = ?',

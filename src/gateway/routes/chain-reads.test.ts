@@ -6,6 +6,7 @@ import {
   send,
   startLocalStack,
   text,
+  until,
 } from '../../../test/support/local-gateway.ts';
 
 let stack: LocalStack;
@@ -102,6 +103,48 @@ test('what is wrong or absent is said in the words of a node', async () => {
   assert.deepEqual([posted.status, posted.body], [400, 'Invalid JSON.']);
   const large = await read('/chunk', { method: 'POST', body: 'x'.repeat(800_000) });
   assert.deepEqual([large.status, large.body], [413, 'Payload too large']);
+});
+
+test('chunks come with their proofs, or as bytes with where they belong', async () => {
+  const data = Buffer.alloc(300_000, 'chunk');
+  const { transaction, post } = await makeTransaction(stack.node.url, data);
+  await post(stack.gateway.url);
+  await text(`${stack.node.url}/mine`);
+  const id = transaction.id.toString('base64url');
+  const { offset, size } = JSON.parse((await read(`/tx/${id}/offset`)).body);
+  const start = Number(offset) - Number(size) + 1;
+  const chunk = JSON.parse((await read(`/chunk/${start}`)).body);
+  assert.deepEqual(Buffer.from(chunk.chunk, 'base64url'), data.subarray(0, 262_144));
+  assert.equal(chunk.packing, 'unpacked');
+  await until('the transaction is indexed', async () => {
+    const { body } = await read('/height');
+    return Number(body) >= JSON.parse((await read(`/tx/${id}/status`)).body).block_height;
+  });
+  const answer = await fetch(`${stack.gateway.url}/chunk/${start + 270_000}/data`);
+  assert.deepEqual(Buffer.from(await answer.arrayBuffer()), data.subarray(262_144));
+  const header = (name: string) => answer.headers.get(name);
+  assert.equal(header('x-arweave-chunk-data-root'), transaction.dataRoot.toString('base64url'));
+  assert.equal(header('x-arweave-chunk-relative-start-offset'), '262144');
+  assert.equal(header('x-arweave-chunk-start-offset'), String(start + 262_144));
+  assert.equal(header('x-arweave-chunk-read-offset'), String(270_000 - 262_144));
+  assert.equal(header('x-arweave-chunk-tx-id'), id);
+  assert.equal(header('x-arweave-chunk-tx-start-offset'), String(start));
+
+  assert.deepEqual(
+    [(await read('/chunk/x')).body, (await read('/chunk/x')).status],
+    ['{"error":"invalid_offset"}', 400],
+  );
+  assert.equal((await read('/chunk/-1')).body, '{"error":"offset_out_of_bounds"}');
+  assert.deepEqual(
+    [(await read('/chunk/999999999')).status, (await read('/chunk/999999999')).body],
+    [404, ''],
+  );
+  await send(`${stack.node.url}/faults`, { wrongChunks: true, path: '/chunk/' });
+  try {
+    assert.equal((await read(`/chunk/${start}`)).status, 502);
+  } finally {
+    await fetch(`${stack.node.url}/faults`, { method: 'DELETE' });
+  }
 });
 
 test('an outage of the nodes is never told as absence', async () => {

@@ -1,6 +1,7 @@
 /** The chain reads of interface §4.4 and the node routes that published clients call besides. */
 import type { CreatePart } from '../context.ts';
 import { blockRoutes } from './blocks.ts';
+import { chunkRoutes } from './chunk.ts';
 import { nodeInfoRoutes } from './node-info.ts';
 import { postRoutes } from './post.ts';
 import { transactionRoutes } from './transactions.ts';
@@ -12,5 +13,6 @@ export const createChainReads: CreatePart = (context) => ({
     blockRoutes(app, context);
     transactionRoutes(app, context);
     postRoutes(app, context);
+    chunkRoutes(app, context);
   },
 });

@@ -1,0 +1,83 @@
+/** `/chunk/{offset}` as a node answers it, and `/chunk/{offset}/data` with the bytes and where they belong. */
+import { hash } from 'node:crypto';
+import { encodeBase64url } from '../../formats/base64url.ts';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { RawChunk } from '../chain/raw-chunk.ts';
+import type { GatewayContext } from '../context.ts';
+import { nodeError } from '../errors.ts';
+import { sendJsonText } from '../text-errors.ts';
+import { addGet, cacheFor, cacheForever, param, parseDigits } from './answers.ts';
+
+interface Owner {
+  readonly id: string;
+  readonly size: number;
+  /** Weave offset of the first byte of its data. */
+  readonly start: number;
+  readonly stable: boolean;
+}
+
+export function chunkRoutes(app: App, { index, chunks }: GatewayContext): void {
+  async function chunkOf(request: Request) {
+    const text = param(request, 'offset');
+    if (/^-[0-9]+$/.test(text)) throw nodeError(400, { error: 'offset_out_of_bounds' });
+    if (!/^[0-9]{1,78}$/.test(text)) throw nodeError(400, { error: 'invalid_offset' });
+    const offset = parseDigits(text);
+    const chunk = offset === undefined || offset === 0 ? undefined : await chunks.rawChunk(offset);
+    if (offset === undefined || chunk === undefined) throw nodeError(404, '');
+    return { offset, chunk, owner: await ownerOf(chunk, offset) };
+  }
+
+  /** The transaction whose data covers the offset, where the index has one with that data root. */
+  async function ownerOf(chunk: RawChunk, offset: number): Promise<Owner | undefined> {
+    for (const id of await index.transactionsWithDataRoot(encodeBase64url(chunk.dataRoot))) {
+      const located = await index.locate(id);
+      if (located?.height === undefined) continue;
+      const end = located.rootEndOffset ?? (await chunks.endOffset(id))?.endOffset;
+      if (end === undefined) continue;
+      const start = end - located.size + 1;
+      if (offset >= start && offset <= end) return { id, size: located.size, start, stable: located.stable };
+    }
+    return undefined;
+  }
+
+  const cached = (reply: Reply, owner: Owner | undefined) =>
+    owner?.stable === true ? cacheForever(reply) : cacheFor(reply, 30);
+
+  addGet(app, '/chunk/:offset', 'The chunk at a weave offset, with its proofs', async (request, reply) => {
+    const { chunk, owner } = await chunkOf(request);
+    const json = {
+      chunk: encodeBase64url(chunk.bytes),
+      data_path: encodeBase64url(chunk.dataPath),
+      tx_path: encodeBase64url(chunk.txPath),
+      packing: 'unpacked',
+    };
+    return sendJsonText(cached(reply, owner), JSON.stringify(json));
+  });
+
+  addGet(app, '/chunk/:offset/data', 'The bytes of the chunk at a weave offset', async (request, reply) => {
+    const { offset, chunk, owner } = await chunkOf(request);
+    const digest = hash('sha256', chunk.bytes, 'buffer');
+    reply.headers({
+      'content-type': 'application/octet-stream',
+      etag: `"${encodeBase64url(digest)}"`,
+      'content-digest': `sha-256=:${digest.toString('base64')}:`,
+      'x-arweave-chunk-data-path': encodeBase64url(chunk.dataPath),
+      'x-arweave-chunk-data-root': encodeBase64url(chunk.dataRoot),
+      'x-arweave-chunk-relative-start-offset': String(chunk.relativeStart),
+      'x-arweave-chunk-tx-path': encodeBase64url(chunk.txPath),
+      'x-ar-io-chunk-source-type': 'arweave-network',
+      'x-ar-io-chunk-host': new URL(chunk.url).host,
+    });
+    if (owner !== undefined) {
+      const start = owner.start + chunk.relativeStart;
+      reply.headers({
+        'x-arweave-chunk-start-offset': String(start),
+        'x-arweave-chunk-read-offset': String(offset - start),
+        'x-arweave-chunk-tx-id': owner.id,
+        'x-arweave-chunk-tx-data-size': String(owner.size),
+        'x-arweave-chunk-tx-start-offset': String(owner.start),
+      });
+    }
+    return cached(reply, owner).send(chunk.bytes);
+  });
+}
