@@ -3,6 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import { dataTreeOf } from '../../src/formats/arweave/data-root.ts';
 import { newTransaction, type Transaction } from '../../src/formats/arweave/transaction.ts';
@@ -33,12 +34,15 @@ export interface LocalStack {
 export interface LocalStackOptions {
   readonly overrides?: Record<string, string>;
   readonly parts?: readonly CreatePart[];
+  /** A PostgreSQL server; the stack gets a database of its own there. */
+  readonly postgres?: string;
   /** In place of the local node only. */
   readonly nodeUrls?: (local: string) => readonly string[];
 }
 
 export async function startLocalStack(options: LocalStackOptions = {}): Promise<LocalStack> {
   const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-gateway-'));
+  const database = options.postgres === undefined ? undefined : await createDatabase(options.postgres);
   const configOf = (overrides: Record<string, string> = {}): Config =>
     readConfig({
       DATA_DIR: dataDir,
@@ -48,6 +52,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       GATEWAY_POLL_INTERVAL_MS: '20',
       MEMPOOL_POLLING_INTERVAL_MS: '100',
       WORKER_THREADS: '2',
+      ...(database !== undefined && { DATABASE_URL: database.url }),
       ...options.overrides,
       ...overrides,
     });
@@ -76,10 +81,36 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
     async stop() {
       await gateway.stop();
       await node.stop();
+      await database?.drop();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }
+
+async function createDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `gateway_${randomBytes(6).toString('hex')}`;
+  const run = async (statement: string) => {
+    const client = new pg.Client({ connectionString: server });
+    await client.connect();
+    try {
+      await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  };
+  await run(`CREATE DATABASE ${name}`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => run(`DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
+/** The engines to run a stack on: SQLite, and PostgreSQL where TEST_DATABASE_URL names one. */
+export const engines: readonly { readonly name: string; readonly options: LocalStackOptions }[] = [
+  { name: 'SQLite', options: {} },
+  ...(process.env.TEST_DATABASE_URL === undefined
+    ? []
+    : [{ name: 'PostgreSQL', options: { postgres: process.env.TEST_DATABASE_URL } }]),
+];
 
 /** Signs a transaction with the test wallet, which has money on the local node. */
 export async function makeTransaction(

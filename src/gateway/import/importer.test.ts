@@ -1,8 +1,9 @@
 /** The importer against the real local node: forks, outages, restarts, holes, pending transactions. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { afterEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import {
+  engines,
   type LocalStack,
   type LocalStackOptions,
   makeTransaction,
@@ -13,12 +14,13 @@ import {
 } from '../../../test/support/local-gateway.ts';
 
 let stack: LocalStack | undefined;
+let onEngine: LocalStackOptions = {};
 afterEach(async () => {
   await stack?.stop();
   stack = undefined;
 });
 async function start(options?: LocalStackOptions): Promise<LocalStack> {
-  stack = await startLocalStack(options);
+  stack = await startLocalStack({ ...onEngine, ...options });
   return stack;
 }
 
@@ -57,136 +59,141 @@ const post = async (running: LocalStack, data = randomBytes(20)) => {
   return transaction.id.toString('base64url');
 };
 
-describe('the importer', () => {
-  it('imports every block from the first on, and every transaction with its block', async () => {
-    const running = await start();
-    const ids: string[] = [];
-    for (let round = 0; round < 3; round += 1) {
-      ids.push(await post(running));
+for (const engine of engines)
+  describe(`the importer on ${engine.name}`, () => {
+    beforeEach(() => {
+      onEngine = engine.options;
+    });
+
+    it('imports every block from the first on, and every transaction with its block', async () => {
+      const running = await start();
+      const ids: string[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        ids.push(await post(running));
+        await text(`${running.node.url}/mine`);
+      }
+      const imported = await caughtUp(running);
+      assert.deepEqual(
+        imported.map(({ height }) => height),
+        Array.from({ length: (await nodeHeight(running)) + 1 }, (_, height) => height),
+      );
+      const shown = await query(running, ', tags: [{ name: "Test", values: ["yes"] }]');
+      assert.deepEqual(
+        shown.map(({ id }) => id),
+        ids,
+      );
+      for (const { block } of shown) {
+        assert.equal(imported[block?.height ?? -1]?.id, block?.id);
+      }
+    });
+
+    it('shows pending transactions, and upgrades them when they are mined', async () => {
+      const running = await start();
+      const id = await post(running);
+      await until('the pending one is seen', async () =>
+        (await query(running)).some((one) => one.id === id && one.block === null),
+      );
       await text(`${running.node.url}/mine`);
-    }
-    const imported = await caughtUp(running);
-    assert.deepEqual(
-      imported.map(({ height }) => height),
-      Array.from({ length: (await nodeHeight(running)) + 1 }, (_, height) => height),
-    );
-    const shown = await query(running, ', tags: [{ name: "Test", values: ["yes"] }]');
-    assert.deepEqual(
-      shown.map(({ id }) => id),
-      ids,
-    );
-    for (const { block } of shown) {
-      assert.equal(imported[block?.height ?? -1]?.id, block?.id);
-    }
-  });
+      await until('it is mined', async () => {
+        const shown = (await query(running)).filter((one) => one.id === id);
+        assert.equal(shown.length, 1);
+        return shown[0]?.block !== null;
+      });
+    });
 
-  it('shows pending transactions, and upgrades them when they are mined', async () => {
-    const running = await start();
-    const id = await post(running);
-    await until('the pending one is seen', async () =>
-      (await query(running)).some((one) => one.id === id && one.block === null),
-    );
-    await text(`${running.node.url}/mine`);
-    await until('it is mined', async () => {
-      const shown = (await query(running)).filter((one) => one.id === id);
-      assert.equal(shown.length, 1);
-      return shown[0]?.block !== null;
+    it('follows a fork of depth 18 and its transactions back into the new branch', async () => {
+      const running = await start();
+      await text(`${running.node.url}/mine/5`);
+      const kept = await post(running);
+      await text(`${running.node.url}/mine`);
+      const moved = await post(running);
+      await text(`${running.node.url}/mine/18`);
+      const before = await caughtUp(running);
+      const heightBefore = (await query(running)).find(({ id }) => id === moved)?.block?.height;
+      await send(`${running.node.url}/fork`, { depth: 18 });
+      const after = await caughtUp(running);
+      assert.equal(after.length, before.length + 1);
+      assert.deepEqual(after.slice(0, -19), before.slice(0, -18));
+      assert.notDeepEqual(after.at(-19), before.at(-18));
+      await until(
+        'the transaction waits again',
+        async () => (await query(running)).find(({ id }) => id === moved)?.block === null,
+      );
+      await text(`${running.node.url}/mine`);
+      const mined = await until('it is mined again', async () =>
+        (await query(running)).find(({ id, block }) => id === moved && block !== null),
+      );
+      assert.notEqual(mined.block?.height, heightBefore);
+      assert.notEqual((await query(running)).find(({ id }) => id === kept)?.block, null);
+      const metrics = await text(`${running.gateway.url}/gw/__gateway_metrics`);
+      assert.match(metrics, /^last_fork_depth 18$/m);
+    });
+
+    it('does not follow a deeper fork by itself, says so, and does when told', async () => {
+      const running = await start({ overrides: { GATEWAY_MAX_FORK_DEPTH: '3' } });
+      await text(`${running.node.url}/mine/10`);
+      const before = await caughtUp(running);
+      await send(`${running.node.url}/fork`, { depth: 6 });
+      const reasons = await until('it is unhealthy', async () => {
+        const health = JSON.parse(await text(`${running.gateway.url}/gw/healthcheck`));
+        return health.status === 'unhealthy' && health.reasons;
+      });
+      assert.match(reasons.join(), /Fork deeper than 3 blocks/);
+      assert.equal((await fetch(`${running.gateway.url}/gw/healthcheck?strict=true`)).status, 503);
+      assert.deepEqual((await blocks(running)).slice(0, 5), before.slice(0, 5));
+      await running.restartGateway({ GATEWAY_MAX_FORK_DEPTH: '18' });
+      await caughtUp(running);
+    });
+
+    it('survives an outage and goes on where it was', async () => {
+      const running = await start();
+      await text(`${running.node.url}/mine/3`);
+      await caughtUp(running);
+      await send(`${running.node.url}/faults`, { status: 500 });
+      await until(
+        'it notices',
+        async () => JSON.parse(await text(`${running.gateway.url}/gw/healthcheck`)).status === 'unhealthy',
+      );
+      assert.match(await text(`${running.gateway.url}/height`), /^[0-9]+$/);
+      assert.match(await text(`${running.gateway.url}/block/height/2`), /"height":2/);
+      await fetch(`${running.node.url}/faults`, { method: 'DELETE' });
+      await text(`${running.node.url}/mine/3`);
+      await caughtUp(running);
+      await until(
+        'it is well again',
+        async () => JSON.parse(await text(`${running.gateway.url}/gw/healthcheck`)).status === 'ok',
+      );
+    });
+
+    it('restarts where it stopped, and fills what lies before when it is told to begin earlier', async () => {
+      const running = await start({ overrides: { START_HEIGHT: '6' } });
+      const early = await post(running);
+      await text(`${running.node.url}/mine/9`);
+      const before = await caughtUp(running);
+      assert.equal(before[0]?.height, 6);
+      await text(`${running.node.url}/mine/2`);
+      await running.restartGateway();
+      await caughtUp(running);
+      await running.restartGateway({ START_HEIGHT: '0' });
+      await until(
+        'the beginning is there',
+        async () => (await blocks(running)).length === (await nodeHeight(running)) + 1,
+      );
+      assert.equal((await query(running)).find(({ id }) => id === early)?.block?.height, 1);
+    });
+
+    it('keeps a block whose transaction cannot be had, and adds the transaction later', async () => {
+      const running = await start();
+      await text(`${running.node.url}/mine/2`);
+      await caughtUp(running);
+      const id = await post(running);
+      await send(`${running.node.url}/faults`, { status: 404, path: `/tx/${id}` });
+      await text(`${running.node.url}/mine`);
+      const imported = await caughtUp(running);
+      await fetch(`${running.node.url}/faults`, { method: 'DELETE' });
+      const shown = await until('the transaction came after', async () =>
+        (await query(running)).find((one) => one.id === id && one.block !== null),
+      );
+      assert.equal(shown.block?.id, imported.at(-1)?.id);
     });
   });
-
-  it('follows a fork of depth 18 and its transactions back into the new branch', async () => {
-    const running = await start();
-    await text(`${running.node.url}/mine/5`);
-    const kept = await post(running);
-    await text(`${running.node.url}/mine`);
-    const moved = await post(running);
-    await text(`${running.node.url}/mine/18`);
-    const before = await caughtUp(running);
-    const heightBefore = (await query(running)).find(({ id }) => id === moved)?.block?.height;
-    await send(`${running.node.url}/fork`, { depth: 18 });
-    const after = await caughtUp(running);
-    assert.equal(after.length, before.length + 1);
-    assert.deepEqual(after.slice(0, -19), before.slice(0, -18));
-    assert.notDeepEqual(after.at(-19), before.at(-18));
-    await until(
-      'the transaction waits again',
-      async () => (await query(running)).find(({ id }) => id === moved)?.block === null,
-    );
-    await text(`${running.node.url}/mine`);
-    const mined = await until('it is mined again', async () =>
-      (await query(running)).find(({ id, block }) => id === moved && block !== null),
-    );
-    assert.notEqual(mined.block?.height, heightBefore);
-    assert.notEqual((await query(running)).find(({ id }) => id === kept)?.block, null);
-    const metrics = await text(`${running.gateway.url}/gw/__gateway_metrics`);
-    assert.match(metrics, /^last_fork_depth 18$/m);
-  });
-
-  it('does not follow a deeper fork by itself, says so, and does when told', async () => {
-    const running = await start({ overrides: { GATEWAY_MAX_FORK_DEPTH: '3' } });
-    await text(`${running.node.url}/mine/10`);
-    const before = await caughtUp(running);
-    await send(`${running.node.url}/fork`, { depth: 6 });
-    const reasons = await until('it is unhealthy', async () => {
-      const health = JSON.parse(await text(`${running.gateway.url}/gw/healthcheck`));
-      return health.status === 'unhealthy' && health.reasons;
-    });
-    assert.match(reasons.join(), /Fork deeper than 3 blocks/);
-    assert.equal((await fetch(`${running.gateway.url}/gw/healthcheck?strict=true`)).status, 503);
-    assert.deepEqual((await blocks(running)).slice(0, 5), before.slice(0, 5));
-    await running.restartGateway({ GATEWAY_MAX_FORK_DEPTH: '18' });
-    await caughtUp(running);
-  });
-
-  it('survives an outage and goes on where it was', async () => {
-    const running = await start();
-    await text(`${running.node.url}/mine/3`);
-    await caughtUp(running);
-    await send(`${running.node.url}/faults`, { status: 500 });
-    await until(
-      'it notices',
-      async () => JSON.parse(await text(`${running.gateway.url}/gw/healthcheck`)).status === 'unhealthy',
-    );
-    assert.match(await text(`${running.gateway.url}/height`), /^[0-9]+$/);
-    assert.match(await text(`${running.gateway.url}/block/height/2`), /"height":2/);
-    await fetch(`${running.node.url}/faults`, { method: 'DELETE' });
-    await text(`${running.node.url}/mine/3`);
-    await caughtUp(running);
-    await until(
-      'it is well again',
-      async () => JSON.parse(await text(`${running.gateway.url}/gw/healthcheck`)).status === 'ok',
-    );
-  });
-
-  it('restarts where it stopped, and fills what lies before when it is told to begin earlier', async () => {
-    const running = await start({ overrides: { START_HEIGHT: '6' } });
-    const early = await post(running);
-    await text(`${running.node.url}/mine/9`);
-    const before = await caughtUp(running);
-    assert.equal(before[0]?.height, 6);
-    await text(`${running.node.url}/mine/2`);
-    await running.restartGateway();
-    await caughtUp(running);
-    await running.restartGateway({ START_HEIGHT: '0' });
-    await until(
-      'the beginning is there',
-      async () => (await blocks(running)).length === (await nodeHeight(running)) + 1,
-    );
-    assert.equal((await query(running)).find(({ id }) => id === early)?.block?.height, 1);
-  });
-
-  it('keeps a block whose transaction cannot be had, and adds the transaction later', async () => {
-    const running = await start();
-    await text(`${running.node.url}/mine/2`);
-    await caughtUp(running);
-    const id = await post(running);
-    await send(`${running.node.url}/faults`, { status: 404, path: `/tx/${id}` });
-    await text(`${running.node.url}/mine`);
-    const imported = await caughtUp(running);
-    await fetch(`${running.node.url}/faults`, { method: 'DELETE' });
-    const shown = await until('the transaction came after', async () =>
-      (await query(running)).find((one) => one.id === id && one.block !== null),
-    );
-    assert.equal(shown.block?.id, imported.at(-1)?.id);
-  });
-});
