@@ -1,7 +1,9 @@
 /** Opens a database of the program: a SQLite file of its own, or a schema of the shared PostgreSQL. */
 import { join } from 'node:path';
+import { StartupError } from '../../kernel/errors.ts';
+import { isRefusal } from './postgres/errors.ts';
 import { openPostgres } from './postgres/open.ts';
-import type { Migration, Sql } from './sql.ts';
+import { DatabaseUnavailable, type Migration, type Sql } from './sql.ts';
 import type { SqliteOptions } from './sqlite/database.ts';
 import { openSqlite } from './sqlite/open.ts';
 
@@ -11,7 +13,7 @@ export interface StorageLog {
 }
 
 export interface DatabaseOptions {
-  /** `postgres://…`; undefined for SQLite. */
+  /** `postgres://…`, with `?pool_size=` for other than 8 connections; undefined for SQLite. */
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
   /** Names the file (`<dataDir>/<name>.db`) or the PostgreSQL schema. */
@@ -21,11 +23,19 @@ export interface DatabaseOptions {
   readonly log?: StorageLog;
 }
 
+/** Throws a `StartupError` when there is no such database to open: a person has to see to it. */
 export async function openDatabase(options: DatabaseOptions): Promise<Sql> {
   const { databaseUrl, dataDir, name, migrations, log } = options;
   if (!/^[a-z][a-z0-9_-]{0,47}$/.test(name)) throw new Error(`"${name}" cannot name a database`);
   if (databaseUrl === undefined) return openSqliteFile(join(dataDir, `${name}.db`), migrations);
-  return openPostgres({ url: databaseUrl, schema: name, migrations, ...(log && { log }) });
+  try {
+    return await openPostgres({ url: databaseUrl, schema: name, migrations, ...(log && { log }) });
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable || isRefusal(error)) {
+      throw new StartupError(`DATABASE_URL: ${error.message}`, { cause: error });
+    }
+    throw error;
+  }
 }
 
 /** A SQLite file whatever the configuration says: for the local network, which is never shared. */
@@ -34,5 +44,10 @@ export async function openSqliteFile(
   migrations: readonly Migration[],
   options?: SqliteOptions,
 ): Promise<Sql> {
-  return openSqlite(path, migrations, options);
+  try {
+    return openSqlite(path, migrations, options);
+  } catch (error) {
+    if (!(error instanceof DatabaseUnavailable)) throw error;
+    throw new StartupError(`cannot open ${path}: ${error.message}`, { cause: error });
+  }
 }

@@ -3,8 +3,12 @@
  *
  * Statements are written once, with `?` placeholders and the common subset of both dialects
  * (`ON CONFLICT … DO UPDATE`, `RETURNING`, CTEs). Amounts beyond 64 bits are decimal text in SQLite and
- * numeric(40,0) in PostgreSQL and always arrive as strings; 64-bit integer columns arrive as numbers, and
- * one that does not fit a safe integer is an error, not a rounded value. Binary columns arrive as Buffer.
+ * numeric(40,0) in PostgreSQL and always arrive as strings: compare and add them as bigint, never in SQL.
+ * 64-bit integer columns arrive as numbers, and one that does not fit a safe integer is an error, not a
+ * rounded value (PostgreSQL's sum() of them is numeric: cast it to bigint). Truth values arrive as 0 and 1,
+ * binary columns as Buffer.
+ *
+ * Open one with `openDatabase` (`open.ts`), test with `forEachEngine` (`testing.ts`).
  */
 
 export type SqlValue = string | number | bigint | Uint8Array | null;
@@ -26,12 +30,18 @@ export interface Sql extends SqlExecutor {
    * Runs `work` in one transaction. It is durable when the promise resolves: on SQLite, transactions that
    * wait at the same time share one commit and one sync; a `work` that throws is rolled back alone.
    *
-   * `work` may await nothing but its own executor, and may be run again (PostgreSQL retries serialization
-   * failures and deadlocks), so it has no effect outside the database.
+   * `work` may await nothing but its own executor (on SQLite everybody waits for it, and one that waits too
+   * long is cut off), and may be run again (PostgreSQL retries serialization failures and deadlocks), so it
+   * has no effect outside the database. A statement that fails fails the transaction, even when the work
+   * catches the error: write `ON CONFLICT` where a conflict is no failure.
+   *
+   * SQLite runs transactions one after the other. PostgreSQL runs them side by side at READ COMMITTED: end a
+   * SELECT on whose rows a later change depends with `forUpdate`.
    */
   transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T>;
-  /** Rows one at a time, without holding them all in memory. */
+  /** The rows of a query one at a time, all of one moment, without holding them all in memory. */
   stream<T = Row>(statement: string, ...values: SqlValue[]): AsyncIterable<T>;
+  /** Answers what was accepted, then lets go of the database. Later calls throw `DatabaseUnavailable`. */
   close(): Promise<void>;
 }
 

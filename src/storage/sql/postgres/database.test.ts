@@ -106,7 +106,7 @@ describe('PostgreSQL', {
   });
 
   it('gives the connection of a stream back, however the stream ends', async () => {
-    const sql = await open({ maxConnections: 1 });
+    const sql = await open({ url: `${url}?pool_size=1` });
     const statement = 'SELECT n FROM generate_series(1, ?) AS n';
     for (let round = 0; round < 3; round += 1) {
       for await (const row of sql.stream<{ n: number }>(statement, 1_000)) if (row.n === 300) break;

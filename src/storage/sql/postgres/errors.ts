@@ -15,6 +15,11 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code !== undefined && retryable.has(error.code);
 }
 
+/** The server is there but lets us not in, or has no such database. */
+export function isRefusal(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && /^(?:28|3D)/.test(error.code ?? '');
+}
+
 /** Of an error that the client library threw; a work's own errors do not come here. */
 export function translated(error: unknown): unknown {
   if (error instanceof DatabaseError) {

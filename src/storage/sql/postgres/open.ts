@@ -1,6 +1,7 @@
 /** Opens one schema of a PostgreSQL: makes it, brings it up to date, keeps a pool of connections to it. */
 import { createHash } from 'node:crypto';
 import pg, { type Client } from 'pg';
+import { StartupError } from '../../../kernel/errors.ts';
 import {
   type AppliedMigration,
   checksum,
@@ -19,15 +20,17 @@ export interface PostgresOptions {
   readonly schema: string;
   readonly migrations: readonly Migration[];
   readonly log?: StorageLog;
-  readonly maxConnections?: number;
   readonly statementTimeoutMs?: number;
 }
 
+/** Of each schema in each process; PostgreSQL allows 100 connections unless told otherwise. */
+const defaultPoolSize = 8;
 const connectTimeoutMs = 10_000;
 const idleTransactionTimeoutMs = 60_000;
 
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
-  const { url, schema, migrations, log, maxConnections = 10, statementTimeoutMs = 30_000 } = options;
+  const { schema, migrations, log, statementTimeoutMs = 30_000 } = options;
+  const { url, poolSize } = withPoolSize(options.url);
   const connection = {
     connectionString: url,
     application_name: `turnpike ${schema}`,
@@ -39,7 +42,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
   await migrate(new pg.Client(connection), schema, migrations);
   const pool = new pg.Pool({
     ...connection,
-    max: maxConnections,
+    max: poolSize,
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: idleTransactionTimeoutMs,
   });
@@ -48,6 +51,16 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
   pool.on('error', (error) => log?.warn({ err: error, schema }, 'a PostgreSQL connection failed'));
   pool.on('connect', (client) => client.on('error', () => {}));
   return new PostgresDatabase(pool);
+}
+
+/** Takes our own parameter out of the address; the rest is the client library's. */
+function withPoolSize(text: string): { url: string; poolSize: number } {
+  const url = new URL(text);
+  const given = url.searchParams.get('pool_size');
+  url.searchParams.delete('pool_size');
+  if (given === null) return { url: text, poolSize: defaultPoolSize };
+  if (!/^[1-9][0-9]{0,2}$/.test(given)) throw new StartupError('DATABASE_URL: pool_size is 1 to 999');
+  return { url: url.toString(), poolSize: Number(given) };
 }
 
 /** Openers of one schema take turns: each finds what the one before it has done. */

@@ -44,7 +44,7 @@ export class Checkpoints {
   batchCommitted(): void {
     this.#batches += 1;
     if (!this.#enabled || this.#running !== undefined || this.#batches % batchesBetweenLooks !== 0) return;
-    const frames = this.#writer.get<{ log: number }>('PRAGMA wal_checkpoint(NOOP)', [])?.log ?? 0;
+    const frames = this.#frames();
     if (frames < this.#due) {
       // The log was restarted by another process.
       if (frames < this.#framesBetween) this.#due = this.#framesBetween;
@@ -54,6 +54,15 @@ export class Checkpoints {
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
     });
+  }
+
+  /** A look that fails, for example because another process recovers the log, is a look later. */
+  #frames(): number {
+    try {
+      return this.#writer.get<{ log: number }>('PRAGMA wal_checkpoint(NOOP)', [])?.log ?? 0;
+    } catch {
+      return 0;
+    }
   }
 
   /** The thread's connection must be gone before the last one closes, which then empties the log. */

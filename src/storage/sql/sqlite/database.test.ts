@@ -105,6 +105,22 @@ describe('SQLite', () => {
     assert.deepEqual(await numbers(sql), [2, 4]);
   });
 
+  it('answers a transaction that is asked for at any moment of another', async () => {
+    const sql = open();
+    const asked: Promise<number>[] = [];
+    const askAfter = async (ticks: number): Promise<void> => {
+      for (let tick = 0; tick < ticks; tick += 1) await undefined;
+      asked.push(insert(sql, ticks));
+    };
+    for (let ticks = 1; ticks <= 40; ticks += 1) {
+      await sql.transaction(async () => {
+        void askAfter(ticks);
+      });
+    }
+    assert.equal((await Promise.all(asked)).length, 40);
+    assert.equal((await numbers(sql)).length, 40);
+  });
+
   it('refuses more waiting transactions than it may hold', async () => {
     const sql = open({ limits: { maxQueued: 10 } });
     const outcomes = await Promise.allSettled(Array.from({ length: 15 }, (_, n) => insert(sql, n)));

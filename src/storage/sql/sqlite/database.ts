@@ -50,7 +50,7 @@ export class SqliteDatabase implements Sql {
   }
 
   async all<T>(text: string, ...values: SqlValue[]): Promise<T[]> {
-    if (!isQuery(text)) return this.#commits.submit((tx) => tx.all<T>(text, ...values));
+    if (!isQuery(text)) return this.#commits.submit((tx) => tx.all<T>(text, ...values), true);
     this.#assertOpen();
     const rows = this.#reader.all<T>(text, values);
     if (this.#sync.pending) await this.#sync.flushed();
@@ -58,7 +58,7 @@ export class SqliteDatabase implements Sql {
   }
 
   async get<T>(text: string, ...values: SqlValue[]): Promise<T | undefined> {
-    if (!isQuery(text)) return this.#commits.submit((tx) => tx.get<T>(text, ...values));
+    if (!isQuery(text)) return this.#commits.submit((tx) => tx.get<T>(text, ...values), true);
     this.#assertOpen();
     const row = this.#reader.get<T>(text, values);
     if (this.#sync.pending) await this.#sync.flushed();
@@ -66,7 +66,7 @@ export class SqliteDatabase implements Sql {
   }
 
   async run(text: string, ...values: SqlValue[]): Promise<number> {
-    return this.#commits.submit((tx) => tx.run(text, ...values));
+    return this.#commits.submit((tx) => tx.run(text, ...values), true);
   }
 
   async transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T> {

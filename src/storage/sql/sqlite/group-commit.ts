@@ -32,6 +32,8 @@ export const defaultLimits: GroupCommitLimits = {
 };
 
 interface Job {
+  /** One statement and nothing else. */
+  readonly single: boolean;
   readonly work: (tx: SqlExecutor) => unknown;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
@@ -44,7 +46,7 @@ export class GroupCommit {
   readonly #sync: WalSync;
   readonly #limits: GroupCommitLimits;
   readonly #answering = new Set<Promise<void>>();
-  /** Called after each COMMIT of ours that wrote. */
+  /** Called after each COMMIT of ours that wrote; must not throw. */
   afterCommit: () => void = () => {};
   #queue: Job[] = [];
   #head = 0;
@@ -60,14 +62,15 @@ export class GroupCommit {
     this.#limits = limits;
   }
 
-  submit<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
+  /** `single` promises that the work is one statement, which needs no savepoint. */
+  submit<T>(work: (tx: SqlExecutor) => Promise<T>, single = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) {
         reject(new DatabaseUnavailable('the database is closed'));
       } else if (this.#queue.length - this.#head >= this.#limits.maxQueued) {
         reject(new DatabaseUnavailable('too many transactions are waiting'));
       } else {
-        this.#queue.push({ work, resolve, reject });
+        this.#queue.push({ single, work, resolve, reject });
         this.#running ??= this.#drain();
       }
     });
@@ -93,8 +96,8 @@ export class GroupCommit {
       // Everything that this turn of the event loop asks for joins the batch.
       await nextTurn();
       await this.#held;
-      await this.#batch(() => this.#queue[this.#head++]);
-      if (this.#head >= this.#queue.length || this.#head > 4_096) {
+      await this.#batch(() => (this.#head < this.#queue.length ? this.#queue[this.#head++] : undefined));
+      if (this.#head === this.#queue.length || this.#head > 4_096) {
         this.#queue = this.#queue.slice(this.#head);
         this.#head = 0;
       }
@@ -113,45 +116,45 @@ export class GroupCommit {
       return;
     }
     const watch = setInterval(() => this.#watch(), this.#limits.foreignWaitMs);
-    const stopAt = performance.now() + this.#limits.batchMs;
-    let wrote = false;
-    let open = true;
-    while (open && outcomes.length < this.#limits.maxBatch && performance.now() < stopAt) {
-      const job = next();
-      if (job === undefined) break;
-      const tx = new SqliteTransaction(this.#connection, wrote);
-      const outcome = await this.#perform(job, tx);
-      outcomes.push(outcome);
-      if ('error' in outcome) open = tx.undo();
-      else wrote = tx.keep() || wrote;
-    }
-    clearInterval(watch);
-    this.#performing = undefined;
-    if (!open && wrote) {
-      // The engine gave up on the whole transaction (disk full, I/O error): so do all that shared it.
-      const cause = outcomes.at(-1);
-      const error = new DatabaseUnavailable('the transaction was rolled back', {
-        cause: cause !== undefined && 'error' in cause ? cause.error : undefined,
-      });
+    try {
+      if (await this.#runAndCommit(next, outcomes)) this.#answer(outcomes);
+      else for (const { job } of outcomes) await this.#batch(once(job));
+    } catch (error) {
+      this.#rollBack();
       this.#answer(outcomes.map(({ job }) => ({ job, error })));
-      return;
+    } finally {
+      clearInterval(watch);
+      this.#performing = undefined;
     }
-    if (open && !(await this.#commit(outcomes, wrote))) return;
-    this.#answer(outcomes);
   }
 
-  /** False when the commit failed and the jobs were answered, or run again, by other means. */
-  async #commit(outcomes: readonly Outcome[], wrote: boolean): Promise<boolean> {
+  /** Throws what fails them all; false when each must run once more, alone, because their commit failed. */
+  async #runAndCommit(next: () => Job | undefined, outcomes: Outcome[]): Promise<boolean> {
+    const stopAt = performance.now() + this.#limits.batchMs;
+    let wrote = false;
+    while (outcomes.length < this.#limits.maxBatch && performance.now() < stopAt) {
+      const job = next();
+      if (job === undefined) break;
+      const tx = new SqliteTransaction(
+        this.#connection,
+        wrote ? (job.single ? 'none' : 'savepoint') : 'rollback',
+      );
+      const outcome = await this.#perform(job, tx);
+      outcomes.push(outcome);
+      if (!('error' in outcome)) {
+        wrote = tx.keep() || wrote;
+      } else if (!tx.undo()) {
+        if (!wrote) return true;
+        // The engine gave up on the whole transaction (disk full, I/O error): so do all that shared it.
+        throw new DatabaseUnavailable('the transaction was rolled back', { cause: outcome.error });
+      }
+    }
     try {
       this.#connection.run('COMMIT', []);
     } catch (error) {
-      if (this.#connection.inTransaction) this.#connection.run('ROLLBACK', []);
-      if (outcomes.length > 1 && !(error instanceof DatabaseUnavailable)) {
-        // A constraint deferred to COMMIT: only the job that broke it may fail, so each commits alone.
-        for (const { job } of outcomes) await this.#batch(once(job));
-      } else {
-        this.#answer(outcomes.map(({ job }) => ({ job, error })));
-      }
+      // A constraint deferred to COMMIT: only the job that broke it may fail.
+      if (outcomes.length === 1 || error instanceof DatabaseUnavailable) throw error;
+      this.#rollBack();
       return false;
     }
     if (wrote) {
@@ -159,6 +162,13 @@ export class GroupCommit {
       this.afterCommit();
     }
     return true;
+  }
+
+  /** Should even this fail, the next BEGIN does too, and says so to those who wait for it. */
+  #rollBack(): void {
+    try {
+      if (this.#connection.inTransaction) this.#connection.run('ROLLBACK', []);
+    } catch {}
   }
 
   /** Takes the write lock, waiting for other processes without blocking the thread. */

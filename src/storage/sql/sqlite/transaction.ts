@@ -2,20 +2,25 @@ import type { SqlExecutor, SqlValue } from '../sql.ts';
 import type { SqliteConnection } from './connection.ts';
 import { isQuery } from './statement.ts';
 
+/**
+ * How a work that fails is undone: with the whole transaction, when nobody wrote before it; back to a
+ * savepoint, when others did; or not at all, when it is one statement, which SQLite undoes by itself.
+ */
+export type Undo = 'rollback' | 'savepoint' | 'none';
+
 /** What a work sees of the writer's connection, until the work ends. */
 export class SqliteTransaction implements SqlExecutor {
   readonly engine = 'sqlite';
   readonly forUpdate = '';
   readonly #connection: SqliteConnection;
-  /** Others wrote before in the same batch, so that undoing needs a savepoint. */
-  readonly #shared: boolean;
+  readonly #undo: Undo;
   #open = true;
   #wrote = false;
   failure: unknown;
 
-  constructor(connection: SqliteConnection, shared: boolean) {
+  constructor(connection: SqliteConnection, undo: Undo) {
     this.#connection = connection;
-    this.#shared = shared;
+    this.#undo = undo;
   }
 
   async all<T>(text: string, ...values: SqlValue[]): Promise<T[]> {
@@ -33,7 +38,7 @@ export class SqliteTransaction implements SqlExecutor {
   /** Ends the work and keeps what it wrote; answers whether it wrote. */
   keep(): boolean {
     this.#open = false;
-    if (this.#wrote && this.#shared) this.#connection.run('RELEASE work', []);
+    if (this.#wrote && this.#undo === 'savepoint') this.#connection.run('RELEASE work', []);
     return this.#wrote;
   }
 
@@ -41,14 +46,14 @@ export class SqliteTransaction implements SqlExecutor {
   undo(): boolean {
     this.#open = false;
     if (!this.#connection.inTransaction) return false;
-    if (!this.#wrote) return true;
-    if (this.#shared) {
-      this.#connection.run('ROLLBACK TO work', []);
-      this.#connection.run('RELEASE work', []);
-      return true;
+    if (!this.#wrote || this.#undo === 'none') return true;
+    if (this.#undo === 'rollback') {
+      this.#connection.run('ROLLBACK', []);
+      return false;
     }
-    this.#connection.run('ROLLBACK', []);
-    return false;
+    this.#connection.run('ROLLBACK TO work', []);
+    this.#connection.run('RELEASE work', []);
+    return true;
   }
 
   /** A failed statement fails its transaction, as in PostgreSQL, also when the work would carry on. */
@@ -57,7 +62,7 @@ export class SqliteTransaction implements SqlExecutor {
     if (this.failure !== undefined) throw this.failure;
     try {
       if (!this.#wrote && !isQuery(text)) {
-        if (this.#shared) this.#connection.run('SAVEPOINT work', []);
+        if (this.#undo === 'savepoint') this.#connection.run('SAVEPOINT work', []);
         this.#wrote = true;
       }
       return step();
