@@ -43,7 +43,7 @@ export async function preparePostgres(): Promise<PostgresServer> {
     '-l',
     join(folder, 'log'),
     '-o',
-    `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1`,
+    `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`,
     'start',
   ]);
   return {

@@ -95,9 +95,13 @@ describe('a crash', () => {
 /** The transactions that a process had acknowledged when it was killed, some time after so many. */
 function writeUntilKilled(path: string, killAfter: number): Promise<string[]> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'crash-writer.ts'), path], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [join(import.meta.dirname, '../../../../test/support/sqlite-writer.ts'), path],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     let output = '';
     let lines = 0;
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

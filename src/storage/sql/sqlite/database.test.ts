@@ -142,7 +142,7 @@ describe('SQLite', () => {
 
   it('waits for its turn to write among several processes', async () => {
     const shared = join(folder, 'shared.db');
-    const writer = join(import.meta.dirname, 'crash-writer.ts');
+    const writer = join(import.meta.dirname, '../../../../test/support/sqlite-writer.ts');
     const codes = await Promise.all(
       Array.from(
         { length: 3 },

@@ -109,7 +109,7 @@ export class WalSync {
       if (fstatSync(this.#descriptor).nlink > 0) return this.#descriptor;
       close(this.#descriptor);
     }
-    this.#descriptor = openSync(this.#path, 'r');
+    this.#descriptor = openSync(this.#path, 'r+');
     syncFolder(dirname(this.#path));
     return this.#descriptor;
   }

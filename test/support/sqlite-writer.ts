@@ -2,7 +2,7 @@
  * A process for the crash tests: writes with 16 writers at once, two rows to a transaction, and says on
  * standard output which transactions were acknowledged. With a count it ends after so many; else never.
  */
-import { openSqlite } from './open.ts';
+import { openSqlite } from '../../src/storage/sql/sqlite/open.ts';
 
 const [path = '', count = 'Infinity'] = process.argv.slice(2);
 const sql = openSqlite(
