@@ -41,7 +41,8 @@ export interface BundlerDeps {
 }
 
 const maxBackoffMs = 5 * 60 * 1_000;
-const renewMs = 3_000;
+/** A process that died is followed by another after this long at most. */
+const maxLeaseMs = 9_000;
 const tidyMs = 60_000;
 /** Trees kept between a bundle's preparation and its seeding; one that is not there is made again. */
 const keptTrees = 8;
@@ -50,6 +51,7 @@ const maxSeedings = 20;
 
 export class Bundler {
   readonly #deps: BundlerDeps;
+  readonly #leaseMs: number;
   readonly #lease: Lease;
   readonly #stopping = new AbortController();
   readonly #trees = new Map<string, DataTree>();
@@ -59,7 +61,8 @@ export class Bundler {
 
   constructor(deps: BundlerDeps) {
     this.#deps = deps;
-    this.#lease = new Lease(deps.sql, 'bundler', deps.now);
+    this.#leaseMs = Math.min(maxLeaseMs, 20 * deps.pollMs);
+    this.#lease = new Lease(deps.sql, 'bundler', this.#leaseMs, deps.now);
   }
 
   start(): void {
@@ -73,7 +76,7 @@ export class Bundler {
   }
 
   async #run(): Promise<void> {
-    const renewal = setInterval(() => void this.#lease.take().catch(() => {}), renewMs).unref();
+    const renewal = setInterval(() => void this.#lease.take().catch(() => {}), this.#leaseMs / 3).unref();
     try {
       while (!this.#stopping.signal.aborted) {
         await this.turn().catch((error: unknown) => {

@@ -2,17 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Sql } from '../../storage/sql/sql.ts';
 
-const leaseMs = 9_000;
-
 export class Lease {
   readonly #sql: Sql;
   readonly #name: string;
+  readonly #leaseMs: number;
   readonly #now: () => number;
   readonly #holder = randomUUID();
 
-  constructor(sql: Sql, name: string, now: () => number) {
+  constructor(sql: Sql, name: string, leaseMs: number, now: () => number) {
     this.#sql = sql;
     this.#name = name;
+    this.#leaseMs = leaseMs;
     this.#now = now;
   }
 
@@ -26,7 +26,7 @@ export class Lease {
          WHERE upload_leases.until < ? OR upload_leases.holder = excluded.holder`,
         this.#name,
         this.#holder,
-        now + leaseMs,
+        now + this.#leaseMs,
         now,
       ),
     );
