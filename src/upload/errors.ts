@@ -27,6 +27,17 @@ export const uploadErrors = {
     new HttpError(400, `Unable to create delegated payment approval : ${reason}`),
   revokeFailed: () => new HttpError(400, 'Unable to revoke delegated payment approval !'),
 
+  invalidChunkSize: (min: number, max: number) =>
+    new HttpError(400, { error: 'Invalid chunk size', min, max }),
+  unknownSession: (id: string) => new HttpError(404, `Multi-part upload with ID ${id} not found!`),
+  chunkLength: () => new HttpError(400, 'Content-Length header is required a must be a positive integer.'),
+  invalidChunk: (why: string) => new HttpError(400, `Invalid chunk. ${why}`),
+  incompleteUpload: (why: string) => new HttpError(400, `Invalid Data Item! ${why}`),
+  sessionClosed: () => new HttpError(400, 'This multi-part upload is being finalized or is over'),
+  sessionBusy: () => new HttpError(503, 'This multi-part upload is being finalized', { retryAfter: 2 }),
+  tooManySessions: () =>
+    new HttpError(429, 'Too many open multi-part uploads from this network address', { retryAfter: 60 }),
+
   invalidId: () => new HttpError(400, 'Invalid id'),
   unknownItem: () => new HttpError(404, "TX doesn't exist"),
   badRange: (size: number) =>

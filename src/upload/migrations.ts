@@ -78,4 +78,36 @@ export const uploadMigrations: readonly Migration[] = [
       );
     `,
   },
+  {
+    id: 'upload-002-multipart',
+    up: `
+      CREATE TABLE upload_sessions (
+        id TEXT PRIMARY KEY,
+        token TEXT NOT NULL,
+        chunk_size BIGINT,
+        total_bytes BIGINT,
+        state TEXT NOT NULL,
+        paid_by TEXT NOT NULL,
+        client_address TEXT NOT NULL,
+        payment TEXT,
+        payment_id TEXT UNIQUE,
+        item_id TEXT,
+        failure TEXT,
+        claimed_until BIGINT NOT NULL,
+        created_at BIGINT NOT NULL,
+        changed_at BIGINT NOT NULL,
+        expires_at BIGINT NOT NULL
+      );
+      CREATE INDEX upload_sessions_open ON upload_sessions (client_address) WHERE state = 'open';
+      CREATE INDEX upload_sessions_finalizing ON upload_sessions (claimed_until) WHERE state = 'finalizing';
+      CREATE INDEX upload_sessions_expiry ON upload_sessions (expires_at);
+      CREATE TABLE upload_parts (
+        session TEXT NOT NULL,
+        start BIGINT NOT NULL,
+        size BIGINT NOT NULL,
+        digest TEXT NOT NULL,
+        PRIMARY KEY (session, start)
+      );
+    `,
+  },
 ];

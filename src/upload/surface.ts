@@ -12,6 +12,8 @@ import type { UploadDeps } from './index.ts';
 import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
 import { Receipts } from './intake/receipts.ts';
+import { Finalizer } from './multipart/finalizer.ts';
+import { chunksRoutes } from './routes/chunks.ts';
 import { dataItemRoutes } from './routes/data-item.ts';
 import { infoRoutes } from './routes/info.ts';
 import { operatorRoutes } from './routes/operator.ts';
@@ -43,6 +45,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     maxItemBytes: config.MAX_DATA_ITEM_SIZE,
     announce: announcer === undefined ? undefined : () => announcer.wake(),
   });
+  const finalizer = new Finalizer({ sql, blobs, intake, log, now, keepMs: 2 * config.BUNDLE_POLL_MS });
   const bundler = new Bundler({
     ...deps,
     nodes,
@@ -93,6 +96,16 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
         x402: deps.x402 !== undefined,
       });
       txRoutes(app, { intake, trustedProxies: config.TRUSTED_PROXY_COUNT });
+      chunksRoutes(app, {
+        sql,
+        blobs,
+        finalizer,
+        now,
+        maxItemBytes: config.MAX_DATA_ITEM_SIZE,
+        trustedProxies: config.TRUSTED_PROXY_COUNT,
+        maxOpenPerAddress: config.MULTIPART_MAX_OPEN_PER_IP,
+        lifeMs: config.MULTIPART_EXPIRY_SECS * 1_000,
+      });
       txStatusRoutes(app, sql);
       dataItemRoutes(app, sql, blobs);
       operatorRoutes(app, metrics);
@@ -109,12 +122,14 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       await head.start();
       await server.listen();
       bundler.start();
+      finalizer.start();
       announcer?.start();
     },
     drain: (timeoutMs) => server.drain(timeoutMs),
     async stop() {
       await server.close();
       await bundler.stop();
+      await finalizer.stop();
       await announcer?.stop();
       head.stop();
       await nodes.close();

@@ -50,6 +50,8 @@ export interface Payers {
   readonly clientAddress: string;
   /** A payment that came with the request. */
   readonly prepaid?: Prepaid;
+  /** An account that was paid into for this upload, charged in place of the signer's. */
+  readonly charged?: { readonly account: WalletAddress; readonly answer: Readonly<Record<string, unknown>> };
 }
 
 export interface IntakeRequest extends Payers {
@@ -143,8 +145,8 @@ export class Intake {
   ): Promise<void> {
     const { freeTier, pricing, credits } = this.#deps;
     if (payers.prepaid !== undefined || freeTier.covers(size, signer.address)) return;
-    const { winc: amount } = await pricing.quoteBytes(size, signer.address);
-    const { address, kind: signerType } = signer;
+    const { address, kind: signerType } = payers.charged?.account ?? signer;
+    const { winc: amount } = await pricing.quoteBytes(size, address);
     const request = {
       id,
       reason: 'upload',
@@ -200,7 +202,7 @@ export class Intake {
   }
 
   async #paymentFor(
-    { prepaid, paidBy, clientAddress }: Payers,
+    { prepaid, charged, paidBy, clientAddress }: Payers,
     { id, signer, header }: Admitted,
     size: number,
   ): Promise<[Payment, SettledPayment['answer']]> {
@@ -212,6 +214,11 @@ export class Intake {
         { kind: 'prepaid', spend: { signer: account.address, signerType: account.kind, amount } },
         answer,
       ];
+    }
+    if (charged !== undefined) {
+      const { address, kind } = charged.account;
+      const { winc: amount } = await pricing.quoteBytes(size, address);
+      return [{ kind: 'prepaid', spend: { signer: address, signerType: kind, amount } }, charged.answer];
     }
     if (freeTier.covers(size, signer.address)) return [{ kind: 'free', clientAddress }, {}];
     // Aptos keys (types 5 and 6) have no wallet here that could hold credits.
