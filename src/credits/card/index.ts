@@ -158,6 +158,7 @@ function newQuote(order: CardOrder, config: CardConfig, now: number): QuoteRow {
     failure: undefined,
     refundDue: false,
     attempts: 0,
+    appliedTicket: 0,
     createdAt: now,
   };
 }

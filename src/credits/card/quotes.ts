@@ -17,6 +17,8 @@ export interface QuoteRow extends CardQuote {
   readonly reversals: number;
   readonly refundDue: boolean;
   readonly attempts: number;
+  /** The ticket of the question whose answer the row shows (see `takeTicket`). */
+  readonly appliedTicket: number;
 }
 
 interface StoredQuote {
@@ -42,12 +44,13 @@ interface StoredQuote {
   failure: string | null;
   refund_due: number;
   attempts: number;
+  applied_ticket: number;
   created_at: number;
 }
 
 const columns = `id, purpose, state, method, session_id, intent_id, address, address_type, currency, amount,
   quoted_amount, winc, details, expires_at, payable_until, receipt_id, paid_amount, taken_back, reversals,
-  failure, refund_due, attempts, created_at`;
+  failure, refund_due, attempts, applied_ticket, created_at`;
 
 const states: readonly QuoteState[] = ['opening', 'quoted', 'paid', 'charged_back', 'refunded', 'failed'];
 
@@ -80,6 +83,7 @@ function fromStored(row: StoredQuote): QuoteRow {
     failure: row.failure ?? undefined,
     refundDue: row.refund_due === 1,
     attempts: row.attempts,
+    appliedTicket: row.applied_ticket,
     createdAt: row.created_at,
   };
 }
@@ -120,8 +124,8 @@ export async function insertQuote(
   { row, adjustments, referer, dueAt }: NewQuote,
 ): Promise<void> {
   await tx.run(
-    `INSERT INTO card_quotes (${columns}, adjustments, referer, leased_until, due_at, changed_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+    `INSERT INTO card_quotes (${columns}, adjustments, referer, tickets, due_at, changed_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
     row.id,
     row.purpose,
     row.state,
@@ -144,6 +148,7 @@ export async function insertQuote(
     row.failure ?? null,
     row.refundDue ? 1 : 0,
     row.attempts,
+    row.appliedTicket,
     row.createdAt,
     adjustments,
     referer,
@@ -156,7 +161,8 @@ export async function insertQuote(
 export async function updateQuote(tx: SqlExecutor, row: QuoteRow, now: number): Promise<void> {
   await tx.run(
     `UPDATE card_quotes SET state = ?, session_id = ?, intent_id = ?, receipt_id = ?, paid_amount = ?,
-       taken_back = ?, reversals = ?, failure = ?, refund_due = ?, changed_at = ? WHERE id = ?`,
+       taken_back = ?, reversals = ?, failure = ?, refund_due = ?, applied_ticket = ?,
+       changed_at = ? WHERE id = ?`,
     row.state,
     row.sessionId ?? null,
     row.intentId ?? null,
@@ -166,6 +172,7 @@ export async function updateQuote(tx: SqlExecutor, row: QuoteRow, now: number): 
     row.reversals,
     row.failure ?? null,
     row.refundDue ? 1 : 0,
+    row.appliedTicket,
     now,
     row.id,
   );
@@ -195,19 +202,16 @@ export async function postponeQuote(tx: SqlExecutor, id: string, dueAt: number):
   await tx.run('UPDATE card_quotes SET due_at = ?, attempts = attempts + 1 WHERE id = ?', dueAt, id);
 }
 
-/** Takes a quote to work on, so that nobody brings it to an older state meanwhile; false when another has it. */
-export async function leaseQuote(tx: SqlExecutor, id: string, now: number, until: number): Promise<boolean> {
-  const changed = await tx.run(
-    'UPDATE card_quotes SET leased_until = ? WHERE id = ? AND leased_until <= ?',
-    until,
+/**
+ * Numbers the questions about a quote in the order they are asked. An answer is applied only when no later
+ * question has been answered before: two workers may ask at once, and neither brings back what is past.
+ */
+export async function takeTicket(tx: SqlExecutor, id: string): Promise<number | undefined> {
+  const row = await tx.get<{ tickets: number }>(
+    'UPDATE card_quotes SET tickets = tickets + 1 WHERE id = ? RETURNING tickets',
     id,
-    now,
   );
-  return changed === 1;
-}
-
-export async function releaseQuote(tx: SqlExecutor, id: string): Promise<void> {
-  await tx.run('UPDATE card_quotes SET leased_until = 0 WHERE id = ?', id);
+  return row?.tickets;
 }
 
 export async function chargebacksOf(executor: SqlExecutor, address: string): Promise<number> {

@@ -28,14 +28,15 @@ export async function syncQuote(
   context: SyncContext,
   id: string,
   facts: PaymentFacts,
+  ticket: number,
 ): Promise<CardObservation[]> {
   try {
-    return await context.sql.transaction((tx) => step(tx, context, id, facts));
+    return await context.sql.transaction((tx) => step(tx, context, id, facts, ticket));
   } catch (error) {
     // The delivery was undone with its transaction; what is left is to remember why and to give the money back.
     if (error instanceof PurchaseRefused || error instanceof PromoCodeRefused) {
       const reason = error instanceof PromoCodeRefused ? 'promo_code' : error.message;
-      return context.sql.transaction((tx) => refuse(tx, context, id, facts, reason));
+      return context.sql.transaction((tx) => refuse(tx, context, id, facts, ticket, reason));
     }
     throw error;
   }
@@ -59,33 +60,31 @@ async function step(
   context: SyncContext,
   id: string,
   facts: PaymentFacts,
+  ticket: number,
 ): Promise<CardObservation[]> {
   const stored = await lockQuote(tx, id);
-  if (stored === undefined) return [];
-  const row: QuoteRow = {
-    ...stored,
-    intentId: facts.intentId ?? stored.intentId,
-    sessionId: stored.sessionId ?? facts.sessionId,
-  };
+  if (stored === undefined || stored.appliedTicket > ticket) return [];
+  const row = informed(stored, facts, ticket);
   if (row.state === 'opening' || row.state === 'quoted') {
     if (facts.status === 'closed') return fail(tx, context, row, 'expired', false);
-    if (facts.status === 'open') return link(tx, context, row, stored);
+    if (facts.status === 'open') return remember(tx, context, row);
     return paid(tx, context, row, facts);
   }
-  if (row.state === 'failed') return paidAfterAll(tx, context, row, stored, facts);
+  if (row.state === 'failed') return paidAfterAll(tx, context, row, facts);
   return reverse(tx, context, row, facts);
 }
 
-/** Remembers an intent or session that was not known yet. */
-async function link(
-  tx: SqlExecutor,
-  context: SyncContext,
-  row: QuoteRow,
-  stored: QuoteRow,
-): Promise<CardObservation[]> {
-  if (row.intentId !== stored.intentId || row.sessionId !== stored.sessionId) {
-    await updateQuote(tx, row, context.now());
-  }
+/** The row with what the provider says its payment is called. */
+const informed = (stored: QuoteRow, facts: PaymentFacts, ticket: number): QuoteRow => ({
+  ...stored,
+  intentId: facts.intentId ?? stored.intentId,
+  sessionId: stored.sessionId ?? facts.sessionId,
+  appliedTicket: ticket,
+});
+
+/** Nothing has happened; that it was asked is kept, so that an older answer is not believed after it. */
+async function remember(tx: SqlExecutor, context: SyncContext, row: QuoteRow): Promise<CardObservation[]> {
+  await updateQuote(tx, row, context.now());
   return [];
 }
 
@@ -141,16 +140,13 @@ async function refuse(
   context: SyncContext,
   id: string,
   facts: PaymentFacts,
+  ticket: number,
   reason: string,
 ): Promise<CardObservation[]> {
   const row = await lockQuote(tx, id);
-  if (row === undefined || (row.state !== 'quoted' && row.state !== 'opening')) return [];
-  const linked: QuoteRow = {
-    ...row,
-    intentId: facts.intentId ?? row.intentId,
-    sessionId: row.sessionId ?? facts.sessionId,
-  };
-  return fail(tx, context, linked, reason, owesRefund(facts));
+  if (row === undefined || row.appliedTicket > ticket) return [];
+  if (row.state !== 'quoted' && row.state !== 'opening') return [];
+  return fail(tx, context, informed(row, facts, ticket), reason, owesRefund(facts));
 }
 
 /** A quote that was given up was paid all the same: the money goes back. */
@@ -158,12 +154,10 @@ async function paidAfterAll(
   tx: SqlExecutor,
   context: SyncContext,
   row: QuoteRow,
-  stored: QuoteRow,
   facts: PaymentFacts,
 ): Promise<CardObservation[]> {
-  if (facts.status !== 'paid') return link(tx, context, row, stored);
-  const refundDue = owesRefund(facts);
-  if (refundDue === row.refundDue) return link(tx, context, row, stored);
+  const refundDue = facts.status === 'paid' && owesRefund(facts);
+  if (refundDue === row.refundDue) return remember(tx, context, row);
   const changed: QuoteRow = { ...row, refundDue };
   await updateQuote(tx, changed, context.now());
   return refundDue ? [{ kind: 'refused', quote: changed, reason: row.failure ?? 'expired' }] : [];
@@ -177,10 +171,12 @@ async function reverse(
   facts: PaymentFacts,
 ): Promise<CardObservation[]> {
   const { receiptId, paidAmount } = row;
-  if (facts.status !== 'paid' || receiptId === undefined || paidAmount === undefined) return [];
+  if (facts.status !== 'paid' || receiptId === undefined || paidAmount === undefined) {
+    return remember(tx, context, row);
+  }
   const target = shareTakenBack(row.winc, paidAmount, facts);
   const state = facts.disputed ? 'charged_back' : facts.refunded >= paidAmount ? 'refunded' : 'paid';
-  if (target === row.takenBack && state === row.state) return [];
+  if (target === row.takenBack && state === row.state) return remember(tx, context, row);
   const reversals = row.reversals + 1;
   const changed: QuoteRow & PaidQuote = { ...row, receiptId, state, takenBack: target, reversals };
   await updateQuote(tx, changed, context.now());

@@ -21,12 +21,11 @@ import type { CardProvider } from './provider.ts';
 import type { QuoteRow } from './quotes.ts';
 import {
   dueQuotes,
-  leaseQuote,
   lockQuote,
   postponeQuote,
   quoteIdBy,
   readQuote,
-  releaseQuote,
+  takeTicket,
   updateQuote,
   wakeOpenQuotes,
 } from './quotes.ts';
@@ -35,8 +34,6 @@ import { failQuote, syncQuote } from './sync.ts';
 
 const eventsAtOnce = 100;
 const quotesAtOnce = 50;
-const leaseMs = 60_000;
-const busyMs = 200;
 const longestWaitMs = 10 * 60_000;
 /** About a day and a half of trying. */
 const mostAttempts = 200;
@@ -170,14 +167,11 @@ export class CardWorker {
   }
 
   async #deal(quoteId: string, events: readonly InboxEvent[]): Promise<void> {
-    const { sql, now } = this.#options;
+    const { sql } = this.#options;
     try {
       const intentId = events.find((event) => event.intentId !== undefined)?.intentId;
-      if (await this.#withLease(quoteId, () => this.#bringUpToDate(quoteId, intentId))) {
-        await sql.transaction((tx) => endEvents(tx, events, 'done'));
-      } else {
-        await sql.transaction((tx) => postponeEvents(tx, events, () => now() + busyMs));
-      }
+      await this.#bringUpToDate(quoteId, intentId);
+      await sql.transaction((tx) => endEvents(tx, events, 'done'));
     } catch (error) {
       await this.#postpone(events, error);
     }
@@ -193,23 +187,11 @@ export class CardWorker {
     });
   }
 
-  /** False when another has the quote. */
-  async #withLease(quoteId: string, work: () => Promise<void>): Promise<boolean> {
-    const { sql, now } = this.#options;
-    const leased = await sql.transaction((tx) => leaseQuote(tx, quoteId, now(), now() + leaseMs));
-    if (!leased) return false;
-    try {
-      await work();
-    } finally {
-      await sql.transaction((tx) => releaseQuote(tx, quoteId));
-    }
-    return true;
-  }
-
   async #bringUpToDate(quoteId: string, intentId: string | undefined): Promise<void> {
     const { sql, provider, sync, now } = this.#options;
+    const ticket = await sql.transaction((tx) => takeTicket(tx, quoteId));
     const quote = await readQuote(sql, quoteId);
-    if (quote === undefined) return;
+    if (quote === undefined || ticket === undefined) return;
     const known: QuoteRow = { ...quote, intentId: quote.intentId ?? intentId };
     if (known.intentId === undefined && known.sessionId === undefined) {
       if (now() - quote.createdAt > abandonedAfterMs) this.#tell(await failQuote(sync, quoteId, 'abandoned'));
@@ -221,7 +203,7 @@ export class CardWorker {
       facts = await provider.factsOf(known);
       if (facts.status === 'open') facts = { ...facts, status: 'closed' };
     }
-    this.#tell(await syncQuote(sync, quoteId, facts));
+    this.#tell(await syncQuote(sync, quoteId, facts, ticket));
     await this.#refundIfOwed(quoteId);
   }
 
@@ -251,7 +233,7 @@ export class CardWorker {
     for (const id of await dueQuotes(sql, now(), quotesAtOnce)) {
       if (this.#stopped) return;
       try {
-        await this.#withLease(id, () => this.#bringUpToDate(id, undefined));
+        await this.#bringUpToDate(id, undefined);
       } catch (error) {
         if (!(error instanceof CardProviderUnavailable)) throw error;
         this.#report(error, 'card quote put off');

@@ -81,7 +81,6 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
     payTo,
     log: deps.log,
     now,
-    settleTimeoutMs: config.X402_SETTLE_TIMEOUT_MS,
     onSettlement: deps.onSettlement ?? (() => {}),
   });
 

@@ -149,6 +149,15 @@ export async function leasePayment(
   return changed === 1 ? readPaymentRow(tx, id) : undefined;
 }
 
+/** Whoever works on it goes on doing so; not on one that was put back or has ended. */
+export async function renewLease(tx: SqlExecutor, id: string, until: number): Promise<void> {
+  await tx.run(
+    "UPDATE x402_payments SET leased_until = ? WHERE id = ? AND state = 'open' AND leased_until > 0",
+    until,
+    id,
+  );
+}
+
 /** Puts it back, to be looked at again later. */
 export async function releasePayment(tx: SqlExecutor, id: string, now: number, dueAt: number): Promise<void> {
   await tx.run(

@@ -22,6 +22,7 @@ import {
   leasePayment,
   readPaymentRow,
   releasePayment,
+  renewLease,
 } from './payment-rows.ts';
 import type { SignedPayment, X402Receipt } from './x402.ts';
 import { X402InProgress, X402SettlementFailed } from './x402.ts';
@@ -29,6 +30,8 @@ import { X402InProgress, X402SettlementFailed } from './x402.ts';
 const recoveryIntervalMs = 10_000;
 const recoveredAtOnce = 20;
 const longestWaitMs = 10 * 60_000;
+/** A payment is held for so long, and held again while it is worked on: a crash frees it soon. */
+const leaseMs = 10_000;
 /** Longer than an authorisation may still land after its time, given slow blocks. */
 const lateSeconds = 120n;
 
@@ -40,7 +43,6 @@ export interface SettlementsOptions {
   readonly payTo: string;
   readonly log: Logger;
   readonly now: () => number;
-  readonly settleTimeoutMs: number;
   onSettlement(network: string, result: 'credited' | 'failed' | 'unclear' | 'unknown'): void;
 }
 
@@ -96,15 +98,29 @@ export class Settlements {
         if (error instanceof UniqueViolation) throw new X402InProgress(row.id);
         throw error;
       });
-    if (before === undefined) return this.#carryOut({ ...row, attempts: 1 });
+    if (before === undefined) return this.#holding(row.id, () => this.#carryOut({ ...row, attempts: 1 }));
     if (before.state !== 'open') return this.#finished(before);
     const leased = await sql.transaction((tx) => leasePayment(tx, row.id, now(), leasedUntil));
     if (leased === undefined) throw new X402InProgress(row.id);
-    return this.#resume(leased);
+    return this.#holding(row.id, () => this.#resume(leased));
   }
 
   #leaseEnd(): number {
-    return this.#options.now() + this.#options.settleTimeoutMs + 30_000;
+    return this.#options.now() + leaseMs;
+  }
+
+  async #holding(id: string, work: () => Promise<X402Receipt>): Promise<X402Receipt> {
+    const { sql, log } = this.#options;
+    const renewal = setInterval(() => {
+      sql
+        .transaction((tx) => renewLease(tx, id, this.#leaseEnd()))
+        .catch((error: unknown) => log.warn({ err: error, payment: id }, 'x402 payment could not be held'));
+    }, leaseMs / 3);
+    try {
+      return await work();
+    } finally {
+      clearInterval(renewal);
+    }
   }
 
   /** What the first asking led to. */
@@ -257,7 +273,7 @@ export class Settlements {
       if (this.#running.has(id)) continue;
       const leased = await sql.transaction((tx) => leasePayment(tx, id, now(), this.#leaseEnd()));
       if (leased === undefined) continue;
-      const resumed = this.#resume(leased).finally(() => this.#running.delete(id));
+      const resumed = this.#holding(id, () => this.#resume(leased)).finally(() => this.#running.delete(id));
       this.#running.set(id, resumed);
       await resumed.catch((error: unknown) =>
         log.debug({ err: error, payment: id }, 'x402 payment still open'),

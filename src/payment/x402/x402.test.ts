@@ -1,103 +1,20 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Credits, winc } from '../../credits/credits.ts';
-import { createCredits } from '../../credits/ledger/index.ts';
-import { creditsMigrations } from '../../credits/migrations.ts';
-import { createX402Payments } from '../../credits/x402/index.ts';
-import { x402Migrations } from '../../credits/x402/migrations.ts';
+import { openX402Bench, type X402Bench } from '../../../test/support/x402-bench.ts';
 import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
-import { createHttpServer } from '../../kernel/http/server.ts';
-import { createLogger } from '../../kernel/log.ts';
-import { Metrics } from '../../kernel/metrics.ts';
 import { type FacilitatorForTest, signPayment, startFacilitator } from '../../localnet/x402/testing.ts';
-import { OracleUnavailable } from '../../pricing/pricing.ts';
-import { openSqliteFile } from '../../storage/sql/open.ts';
-import { createAuthenticator } from '../auth/request-wallet.ts';
-import { answerFailures } from '../route-failures.ts';
-import { createX402TopUps } from './index.ts';
 import { parseWanted } from './quantity.ts';
 
-const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const payer = examplePayment.payer;
 
-interface Door {
-  readonly url: string;
-  readonly credits: Credits;
+interface Door extends X402Bench {
   readonly facilitator: FacilitatorForTest;
-  readonly oracle: { down: boolean };
-  get(query: string, headers?: Record<string, string>): Promise<Response>;
 }
 
 async function openDoor(t: TestContext): Promise<Door> {
   const facilitator = await startFacilitator(t);
-  const folder = await mkdtemp(join(tmpdir(), 'turnpike-door-'));
-  const sql = await openSqliteFile(join(folder, 'ledger.db'), [...creditsMigrations, ...x402Migrations]);
-  const credits = createCredits({ sql });
-  const oracle = { down: false };
-  const pricing = {
-    usdcFor: async (amount: bigint) => {
-      if (oracle.down) throw new OracleUnavailable('rates', 7);
-      return amount / 1_000_000n;
-    },
-    wincForUsdc: async (amount: bigint) => winc(amount * 1_000_000n),
-    quoteBytes: async (bytes: number) => ({
-      winc: winc(BigInt(bytes) * 10n + 500n),
-      networkWinc: winc(BigInt(bytes) * 10n),
-      surchargeWinc: winc(500n),
-      adjustments: [],
-    }),
-  };
-  const x402 = createX402Payments(
-    {
-      X402_FACILITATOR_URL: facilitator.facilitator.url,
-      X402_FACILITATOR_TOKEN: undefined,
-      X402_PAYMENT_ADDRESS: facilitator.payTo,
-      X402_NETWORKS: ['base-sepolia'],
-      X402_RPC_URLS: facilitator.facilitator.rpcUrls,
-      X402_PAYMENT_TIMEOUT_MS: 300_000,
-      X402_MINIMUM_PAYMENT_USDC: 1_000,
-      X402_PRICE_TOLERANCE: 0.05,
-      X402_SETTLEMENT_BUFFER_SECONDS: 6,
-      X402_VERIFY_TIMEOUT_MS: 5_000,
-      X402_SETTLE_TIMEOUT_MS: 5_000,
-    },
-    { sql, credits, pricing, log },
-  );
-  const door = createX402TopUps({ x402, credits, pricing, auth: createAuthenticator({ jwtSecret: 'test' }) });
-  const server = createHttpServer({
-    name: 'payment',
-    title: 'Payment',
-    host: '127.0.0.1',
-    port: 0,
-    portVariable: 'PAYMENT_PORT',
-    log,
-    metrics: new Metrics(),
-  });
-  server.mount(
-    (scope) => {
-      answerFailures(scope);
-      door.register(scope);
-    },
-    ['/v1'],
-  );
-  await server.listen();
-  await door.start();
-  t.after(async () => {
-    await door.stop();
-    await server.close();
-    await sql.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-  return {
-    url: server.url,
-    credits,
-    facilitator,
-    oracle,
-    get: (query, headers = {}) => fetch(`${server.url}/v1/x402/top-up?${query}`, { headers }),
-  };
+  const { url, payTo, rpcUrls } = facilitator.facilitator;
+  return { ...(await openX402Bench(t, { facilitatorUrl: url, payTo, rpcUrls })), facilitator };
 }
 
 const json = async (answer: Response): Promise<Record<string, unknown>> => {

@@ -1,0 +1,114 @@
+/**
+ * The card and x402 doors in a process of their own, to be killed. Told in one JSON argument where everything is;
+ * prints its address when it answers.
+ */
+import { readConfig } from '../../src/config/config.ts';
+import { createCardPayments } from '../../src/credits/card/index.ts';
+import { cardMigrations } from '../../src/credits/card/migrations.ts';
+import { createCredits } from '../../src/credits/ledger/index.ts';
+import { creditsMigrations } from '../../src/credits/migrations.ts';
+import { createX402Payments } from '../../src/credits/x402/index.ts';
+import { x402Migrations } from '../../src/credits/x402/migrations.ts';
+import { createHttpServer } from '../../src/kernel/http/server.ts';
+import { createLogger } from '../../src/kernel/log.ts';
+import { Metrics } from '../../src/kernel/metrics.ts';
+import { createAuthenticator } from '../../src/payment/auth/request-wallet.ts';
+import { createCardTopUps } from '../../src/payment/card/index.ts';
+import { createGifts } from '../../src/payment/gifts/gifts.ts';
+import { paymentMigrations } from '../../src/payment/migrations.ts';
+import { answerFailures } from '../../src/payment/route-failures.ts';
+import { createX402TopUps } from '../../src/payment/x402/index.ts';
+import { configuredFees } from '../../src/pricing/configured.ts';
+import { staticRates } from '../../src/pricing/rates/static.ts';
+import { createPricing } from '../../src/pricing/service.ts';
+import { openDatabase } from '../../src/storage/sql/open.ts';
+
+export interface PaymentProcessOptions {
+  readonly dataDir: string;
+  readonly card: { readonly url: string; readonly secretKey: string; readonly webhookSecret: string };
+  readonly x402: {
+    readonly url: string;
+    readonly payTo: string;
+    readonly rpcUrls: Readonly<Record<string, string>>;
+  };
+}
+
+export const ledgerMigrations = [
+  ...creditsMigrations,
+  ...paymentMigrations,
+  ...cardMigrations,
+  ...x402Migrations,
+];
+
+if (process.argv[1] === import.meta.filename) {
+  const options: PaymentProcessOptions = JSON.parse(process.argv[2] ?? '');
+  const config = readConfig({
+    STRIPE_API_URL: options.card.url,
+    STRIPE_RECONCILE_INTERVAL_MS: '1000',
+  });
+  const log = createLogger({ name: 'payment', level: 'error', format: 'json' });
+  const sql = await openDatabase({
+    databaseUrl: undefined,
+    dataDir: options.dataDir,
+    name: 'ledger',
+    migrations: ledgerMigrations,
+  });
+  const credits = createCredits({ sql });
+  const pricing = createPricing({
+    sql,
+    hasPaid: credits.hasPaid,
+    rates: staticRates(config.STATIC_RATES),
+    network: { fetch: async () => 12_345_678_901_234n },
+    ratesFreshMs: 60_000,
+    ratesUsableMs: 60_000,
+    networkFreshMs: 60_000,
+    networkUsableMs: 60_000,
+    catalogueFreshMs: 5_000,
+    usdPerItem: config.USD_PRICE_PER_DATA_ITEM,
+    fees: configuredFees(config.PAYMENT_FEE_NAME, config.PAYMENT_FEE_MULTIPLIER, config.KYVE_FEE_MULTIPLIER),
+    tokensWithoutFees: config.TOKENS_WITHOUT_FEES,
+  });
+  const cards = createCardPayments(
+    {
+      ...config,
+      STRIPE_SECRET_KEY: options.card.secretKey,
+      STRIPE_WEBHOOK_SECRET: options.card.webhookSecret,
+    },
+    { sql, pricing, log },
+  );
+  const x402 = createX402Payments(
+    {
+      ...config,
+      X402_FACILITATOR_URL: options.x402.url,
+      X402_PAYMENT_ADDRESS: options.x402.payTo,
+      X402_RPC_URLS: options.x402.rpcUrls,
+      X402_SETTLE_TIMEOUT_MS: 1_000,
+    },
+    { sql, credits, pricing, log },
+  );
+  const gifts = createGifts({ sql, credits });
+  const auth = createAuthenticator({ jwtSecret: 'test' });
+  const doors = [
+    createCardTopUps({ cards, credits, pricing, gifts, appUrl: undefined }),
+    createX402TopUps({ x402, credits, pricing, auth }),
+  ];
+  const server = createHttpServer({
+    name: 'payment',
+    title: 'Payment',
+    host: '127.0.0.1',
+    port: 0,
+    portVariable: 'PAYMENT_PORT',
+    log,
+    metrics: new Metrics(),
+  });
+  server.mount(
+    (scope) => {
+      answerFailures(scope);
+      for (const door of doors) door.register(scope);
+    },
+    ['/v1'],
+  );
+  await server.listen();
+  for (const door of doors) await door.start();
+  console.log(JSON.stringify({ url: server.url }));
+}

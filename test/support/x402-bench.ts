@@ -1,0 +1,109 @@
+/** The x402 door on a server of its own, with a real ledger and a facilitator behind it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type Credits, winc } from '../../src/credits/credits.ts';
+import { createCredits } from '../../src/credits/ledger/index.ts';
+import { creditsMigrations } from '../../src/credits/migrations.ts';
+import { createX402Payments } from '../../src/credits/x402/index.ts';
+import { x402Migrations } from '../../src/credits/x402/migrations.ts';
+import type { X402Payments } from '../../src/credits/x402/x402.ts';
+import { createHttpServer } from '../../src/kernel/http/server.ts';
+import { createLogger } from '../../src/kernel/log.ts';
+import { Metrics } from '../../src/kernel/metrics.ts';
+import { createAuthenticator } from '../../src/payment/auth/request-wallet.ts';
+import { answerFailures } from '../../src/payment/route-failures.ts';
+import { createX402TopUps } from '../../src/payment/x402/index.ts';
+import { OracleUnavailable } from '../../src/pricing/pricing.ts';
+import { openSqliteFile } from '../../src/storage/sql/open.ts';
+import type { Sql } from '../../src/storage/sql/sql.ts';
+
+export interface X402Bench {
+  readonly url: string;
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly x402: X402Payments;
+  readonly oracle: { down: boolean };
+  get(query: string, headers?: Record<string, string>): Promise<Response>;
+}
+
+/** What the door is told of the outside world. */
+export interface X402World {
+  readonly facilitatorUrl: string;
+  readonly payTo: string;
+  readonly rpcUrls: Readonly<Record<string, string>>;
+  /** Moves the clock. */
+  readonly now?: () => number;
+}
+
+/** One dollar buys one credit, and ten winc a byte. */
+export async function openX402Bench(t: TestContext, world: X402World): Promise<X402Bench> {
+  const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-x402-door-'));
+  const sql = await openSqliteFile(join(folder, 'ledger.db'), [...creditsMigrations, ...x402Migrations]);
+  const credits = createCredits({ sql });
+  const oracle = { down: false };
+  const pricing = {
+    usdcFor: async (amount: bigint) => {
+      if (oracle.down) throw new OracleUnavailable('rates', 7);
+      return (amount + 999_999n) / 1_000_000n;
+    },
+    wincForUsdc: async (amount: bigint) => winc(amount * 1_000_000n),
+    quoteBytes: async (bytes: number) => ({
+      winc: winc(BigInt(bytes) * 10n + 500n),
+      networkWinc: winc(BigInt(bytes) * 10n),
+      surchargeWinc: winc(500n),
+      adjustments: [],
+    }),
+  };
+  const x402 = createX402Payments(
+    {
+      X402_FACILITATOR_URL: world.facilitatorUrl,
+      X402_FACILITATOR_TOKEN: undefined,
+      X402_PAYMENT_ADDRESS: world.payTo,
+      X402_NETWORKS: ['base-sepolia'],
+      X402_RPC_URLS: world.rpcUrls,
+      X402_PAYMENT_TIMEOUT_MS: 300_000,
+      X402_MINIMUM_PAYMENT_USDC: 1_000,
+      X402_PRICE_TOLERANCE: 0.05,
+      X402_SETTLEMENT_BUFFER_SECONDS: 6,
+      X402_VERIFY_TIMEOUT_MS: 10_000,
+      X402_SETTLE_TIMEOUT_MS: 20_000,
+    },
+    { sql, credits, pricing, log, ...(world.now === undefined ? {} : { now: world.now }) },
+  );
+  const door = createX402TopUps({ x402, credits, pricing, auth: createAuthenticator({ jwtSecret: 'test' }) });
+  const server = createHttpServer({
+    name: 'payment',
+    title: 'Payment',
+    host: '127.0.0.1',
+    port: 0,
+    portVariable: 'PAYMENT_PORT',
+    log,
+    metrics: new Metrics(),
+  });
+  server.mount(
+    (scope) => {
+      answerFailures(scope);
+      door.register(scope);
+    },
+    ['/v1'],
+  );
+  await server.listen();
+  await door.start();
+  t.after(async () => {
+    await door.stop();
+    await server.close();
+    await sql.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    url: server.url,
+    sql,
+    credits,
+    x402,
+    oracle,
+    get: (query, headers = {}) => fetch(`${server.url}/v1/x402/top-up?${query}`, { headers }),
+  };
+}
