@@ -1,6 +1,6 @@
 /**
- * `http_request_duration_seconds{route,method,status}` at the price of a few additions per request: a route's
- * series are found once and kept beside the route, counts live in a typed array, and labels are only spelled
+ * `http_request_duration_seconds{route,method,status}` at the price of a few additions per request: a
+ * route's series are kept beside the route, counts live in a typed array, and labels are only spelled
  * out when somebody scrapes.
  */
 import { Histogram } from 'prom-client';
@@ -26,21 +26,23 @@ class Series {
 /** What the HTTP server keeps beside each route. */
 export class RouteTimings {
   readonly route: string;
-  readonly method: string;
-  readonly byStatus: Map<number, Series> = new Map();
+  readonly byMethod: Map<string, Map<number, Series>> = new Map();
 
-  constructor(route: string, method: string) {
+  constructor(route: string) {
     this.route = route;
-    this.method = method;
   }
 
-  observe(status: number, seconds: number): void {
-    let series = this.byStatus.get(status);
-    if (series === undefined) {
-      series = new Series();
-      this.byStatus.set(status, series);
-    }
+  observe(method: string, status: number, seconds: number): void {
+    const series = this.byMethod.get(method)?.get(status) ?? this.#add(method, status);
     series.observe(seconds);
+  }
+
+  #add(method: string, status: number): Series {
+    const byStatus = this.byMethod.get(method) ?? new Map<number, Series>();
+    this.byMethod.set(method, byStatus);
+    const series = new Series();
+    byStatus.set(status, series);
+    return series;
   }
 }
 
@@ -57,33 +59,33 @@ export class RequestHistogram extends Histogram<Label> {
     });
   }
 
-  route(route: string, method: string): RouteTimings {
-    const key = `${method} ${route}`;
-    let timings = this.#routes.get(key);
-    if (timings === undefined) {
-      timings = new RouteTimings(route, method);
-      this.#routes.set(key, timings);
-    }
+  route(route: string): RouteTimings {
+    const timings = this.#routes.get(route) ?? new RouteTimings(route);
+    this.#routes.set(route, timings);
     return timings;
   }
 
   /** What prom-client asks for at each scrape, both for text and (through `get`) for JSON. */
   async getForPromString() {
-    const values = [...this.#routes.values()].flatMap(({ route, method, byStatus }) =>
-      [...byStatus].flatMap(([status, series]) => {
-        const labels = { route, method, status };
-        let total = 0;
-        const buckets = [...bounds, '+Inf'].map((le, bucket) => {
-          total += series.counts[bucket] ?? 0;
-          return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: total };
-        });
-        return [
-          ...buckets,
-          { metricName: `${name}_sum`, labels, value: series.sum },
-          { metricName: `${name}_count`, labels, value: total },
-        ];
-      }),
+    const values = [...this.#routes.values()].flatMap(({ route, byMethod }) =>
+      [...byMethod].flatMap(([method, byStatus]) =>
+        [...byStatus].flatMap(([status, series]) => exposition({ route, method, status }, series)),
+      ),
     );
     return { name, help, type: 'histogram', values, aggregator: 'sum' };
   }
+}
+
+/** One series as Prometheus wants it: buckets that include the smaller ones, then sum and count. */
+function exposition(labels: Record<Label, string | number>, series: Series) {
+  let total = 0;
+  const buckets = [...bounds, '+Inf'].map((le, bucket) => {
+    total += series.counts[bucket] ?? 0;
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: total };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: series.sum },
+    { metricName: `${name}_count`, labels, value: total },
+  ];
 }

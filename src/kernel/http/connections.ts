@@ -28,29 +28,23 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 
 export class Connections {
   readonly server: Server;
-  readonly #inFlight = new Set<ServerResponse>();
+  /** Answers that are not out yet; kept by whoever watches the requests. */
+  readonly #inFlight: InFlight;
   #draining = false;
-  #idle: (() => void) | undefined;
 
-  constructor(handler: Handler, limits: ConnectionLimits, errorBody: ErrorBody) {
+  constructor(handler: Handler, limits: ConnectionLimits, errorBody: ErrorBody, inFlight: InFlight) {
     const headersTimeout = limits.headersTimeoutMs ?? 15_000;
-    const requestTimeout = limits.requestTimeoutMs ?? 120_000;
-    const connections = this;
-    function ended(this: ServerResponse): void {
-      connections.#ended(this);
-    }
+    this.#inFlight = inFlight;
     this.server = createServer(
       {
         headersTimeout,
-        requestTimeout,
+        requestTimeout: limits.requestTimeoutMs ?? 120_000,
         keepAliveTimeout: limits.keepAliveTimeoutMs ?? 72_000,
         maxHeaderSize: limits.maxHeaderSize ?? 16 * 1024,
         connectionsCheckingInterval: Math.min(5_000, Math.max(50, headersTimeout / 4)),
         noDelay: true,
       },
       (request, response) => {
-        this.#inFlight.add(response);
-        response.on('close', ended);
         if (this.#draining) response.shouldKeepAlive = false;
         handler(request, response);
       },
@@ -59,14 +53,6 @@ export class Connections {
     this.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
       refuse(error, socket, errorBody);
     });
-  }
-
-  get inFlight(): number {
-    return this.#inFlight.size;
-  }
-
-  get draining(): boolean {
-    return this.#draining;
   }
 
   listen(host: string, port: number): Promise<void> {
@@ -81,33 +67,45 @@ export class Connections {
 
   /** Takes no new connection, lets what is in flight finish for at most `timeoutMs`, then cuts what is left. */
   async drain(timeoutMs: number): Promise<void> {
-    if (!this.#draining) {
-      this.#draining = true;
-      if (this.server.listening) this.server.close();
-      for (const response of this.#inFlight) response.shouldKeepAlive = false;
-    }
+    this.#draining = true;
+    if (this.server.listening) this.server.close();
+    for (const response of this.#inFlight.responses) response.shouldKeepAlive = false;
+    // A head that was out before the drain has promised to keep its connection; it is idle once answered.
+    this.#inFlight.onEnd = () => setImmediate(() => this.server.closeIdleConnections());
     this.server.closeIdleConnections();
-    if (this.#inFlight.size > 0) {
-      let timer: NodeJS.Timeout | undefined;
-      await Promise.race([
-        new Promise<void>((resolve) => {
-          this.#idle = resolve;
-        }),
-        new Promise<void>((resolve) => {
-          timer = setTimeout(resolve, timeoutMs);
-        }),
-      ]);
-      clearTimeout(timer);
-    }
+    await Promise.race([this.#inFlight.none(), after(timeoutMs)]);
     this.server.closeAllConnections();
   }
+}
 
-  #ended(response: ServerResponse): void {
-    this.#inFlight.delete(response);
-    if (!this.#draining) return;
-    // The head may have promised to keep the connection before the drain began.
-    setImmediate(() => this.server.closeIdleConnections());
-    if (this.#inFlight.size === 0) this.#idle?.();
+/** Resolves after the time, without keeping the process alive for it. */
+function after(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds).unref();
+  });
+}
+
+/** The answers that are not out yet. */
+export class InFlight {
+  readonly responses: Set<ServerResponse> = new Set();
+  onEnd: (() => void) | undefined;
+  #whenNone: (() => void) | undefined;
+
+  add(response: ServerResponse): void {
+    this.responses.add(response);
+  }
+
+  delete(response: ServerResponse): void {
+    this.responses.delete(response);
+    this.onEnd?.();
+    if (this.responses.size === 0) this.#whenNone?.();
+  }
+
+  none(): Promise<void> {
+    if (this.responses.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#whenNone = resolve;
+    });
   }
 }
 

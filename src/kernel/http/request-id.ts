@@ -14,6 +14,6 @@ export function createRequestIds(): (request: IncomingMessage) => string {
     const given = request.headers['x-request-id'];
     if (typeof given === 'string' && sane.test(given)) return given;
     count += 1;
-    return `${prefix}.${count.toString(36)}`;
+    return `${prefix}-${count}`;
   };
 }

@@ -1,6 +1,6 @@
 /**
  * The path on which stored bytes leave: positional reads from an open file into pooled buffers, straight to the
- * socket. No stream object, no fresh memory per request (both cost more than the framework does).
+ * socket. No stream object and no fresh memory per request; both cost more than the framework does.
  *
  * Up to 1 MiB is one read and one write. Beyond that, 256 KiB pieces from two buffers in turn: one is read while
  * the other is on its way out, and a slow client stops the reading. An answer is whole or its connection is cut:
@@ -13,16 +13,17 @@ import { BufferPool } from './buffer-pool.ts';
 
 const pieceSize = 256 * 1024;
 const wholeLimit = 1024 * 1024;
-/** A client that takes nothing for this long has left or means harm. */
-const stallTimeoutMs = 60_000;
 
-const pieces = new BufferPool(pieceSize, 256);
-const small = new BufferPool(16 * 1024, 256);
-const whole = new BufferPool(wholeLimit, 32);
+const pools = [
+  new BufferPool(16 * 1024, 256),
+  new BufferPool(pieceSize, 128),
+  new BufferPool(wholeLimit, 16),
+];
+const pieces = poolFor(pieceSize);
 
-/** The client went away before the answer was out: nothing to log, nothing to answer. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone';
+export interface SendOptions {
+  /** A client that takes no byte for this long is cut off. */
+  readonly stallTimeoutMs?: number;
 }
 
 /**
@@ -32,63 +33,83 @@ export class ClientGone extends Error {
 export function takeOver(reply: Reply, status: number, headers: OutgoingHttpHeaders): ServerResponse {
   reply.hijack();
   const all: Record<string, OutgoingHttpHeader> = {};
-  for (const [name, value] of [...Object.entries(reply.getHeaders()), ...Object.entries(headers)]) {
-    if (value !== undefined) all[name] = value;
+  for (const set of [reply.getHeaders(), headers]) {
+    for (const [name, value] of Object.entries(set)) {
+      if (value !== undefined) all[name] = value;
+    }
   }
   reply.raw.writeHead(status, all);
   return reply.raw;
 }
 
-/** Sends a body that is in memory. Resolves when it is handed to the system, throws `ClientGone` if it cannot be. */
-export function sendBuffer(raw: ServerResponse, bytes: Uint8Array): Promise<void> {
-  return endWith(raw, bytes);
+/** Ends the answer with a body that is in memory. Says how many bytes went out: all, or none if the client left. */
+export async function sendBuffer(
+  raw: ServerResponse,
+  bytes: Uint8Array,
+  options: SendOptions = {},
+): Promise<number> {
+  raw.setTimeout(options.stallTimeoutMs ?? 60_000);
+  return (await send(raw, bytes, true)) ? bytes.length : 0;
 }
 
-/** Sends the bytes `start` (inclusive) to `end` (exclusive) of an open file and ends the answer. */
-export async function sendFile(raw: ServerResponse, fd: number, start: number, end: number): Promise<void> {
-  const length = end - start;
+/**
+ * Ends the answer with the bytes `start` (inclusive) to `end` (exclusive) of an open file. Says how many bytes
+ * went out; fewer than asked for only when the client left. A file that fails or ends early cuts the connection
+ * and throws.
+ */
+export async function sendFile(
+  raw: ServerResponse,
+  fd: number,
+  start: number,
+  end: number,
+  options: SendOptions = {},
+): Promise<number> {
+  raw.setTimeout(options.stallTimeoutMs ?? 60_000);
   try {
-    if (length <= 0) await endWith(raw, emptyBytes);
-    else if (length <= wholeLimit) await sendWhole(raw, fd, start, length);
-    else await sendPieces(raw, fd, start, end);
+    return await (end - start <= wholeLimit
+      ? sendWhole(raw, fd, start, end)
+      : sendPieces(raw, fd, start, end));
   } catch (error) {
     raw.destroy();
     throw error;
   }
 }
 
-const emptyBytes = new Uint8Array(0);
-
-async function sendWhole(raw: ServerResponse, fd: number, start: number, length: number): Promise<void> {
-  const pool = length <= small.size ? small : length <= pieces.size ? pieces : whole;
+async function sendWhole(raw: ServerResponse, fd: number, start: number, end: number): Promise<number> {
+  const length = Math.max(0, end - start);
+  const pool = poolFor(length);
   const buffer = pool.take();
   try {
     await readExactly(fd, buffer, length, start);
-    await endWith(raw, buffer.subarray(0, length));
+    return (await send(raw, buffer.subarray(0, length), true)) ? length : 0;
   } finally {
     pool.give(buffer);
   }
 }
 
-async function sendPieces(raw: ServerResponse, fd: number, start: number, end: number): Promise<void> {
-  const reading = [pieces.take(), pieces.take()] as const;
+async function sendPieces(raw: ServerResponse, fd: number, start: number, end: number): Promise<number> {
+  let filling = pieces.take();
+  let leaving = pieces.take();
+  let sent: Promise<boolean> = Promise.resolve(true);
   try {
-    let sent: Promise<void> = Promise.resolve();
-    let turn: 0 | 1 = 0;
     for (let position = start; position < end; position += pieceSize) {
       const length = Math.min(pieceSize, end - position);
-      const buffer = reading[turn];
-      turn = turn === 0 ? 1 : 0;
-      await readExactly(fd, buffer, length, position);
-      await sent;
-      const piece = buffer.subarray(0, length);
-      sent = position + length === end ? endWith(raw, piece) : writePiece(raw, piece);
-      sent.catch(() => {});
+      await readExactly(fd, filling, length, position);
+      if (!(await sent)) return Math.max(0, position - pieceSize - start);
+      [filling, leaving] = [leaving, filling];
+      sent = send(raw, leaving.subarray(0, length), position + length === end);
     }
-    await sent;
+    return (await sent) ? end - start : Math.floor((end - start - 1) / pieceSize) * pieceSize;
   } finally {
-    for (const buffer of reading) pieces.give(buffer);
+    pieces.give(filling);
+    pieces.give(leaving);
   }
+}
+
+/** The pool of the smallest buffers that hold so many bytes. */
+function poolFor(length: number): BufferPool {
+  for (const pool of pools) if (length <= pool.size) return pool;
+  throw new RangeError(`no pooled buffer holds ${length} bytes`);
 }
 
 function readExactly(fd: number, buffer: Buffer, length: number, position: number): Promise<void> {
@@ -96,42 +117,34 @@ function readExactly(fd: number, buffer: Buffer, length: number, position: numbe
     let done = 0;
     const next = (): void => {
       read(fd, buffer, done, length - done, position + done, (error, count) => {
-        if (error !== null) return reject(error);
-        if (count === 0) return reject(new Error(`the file ends ${length - done} bytes early`));
-        done += count;
-        if (done < length) next();
-        else resolve();
+        if (error !== null) reject(error);
+        else if (count === 0) reject(new Error(`the file ends ${length - done} bytes early`));
+        else {
+          done += count;
+          if (done < length) next();
+          else resolve();
+        }
       });
     };
-    next();
+    if (length === 0) resolve();
+    else next();
   });
 }
 
-/** Resolves when the piece has left our memory, so its buffer may be used again. */
-function writePiece(raw: ServerResponse, piece: Uint8Array): Promise<void> {
-  return settle(raw, (done) => raw.write(piece, done));
-}
-
-function endWith(raw: ServerResponse, piece: Uint8Array): Promise<void> {
-  return settle(raw, (done) => raw.end(piece, () => done()));
-}
-
-function settle(raw: ServerResponse, send: (done: (error?: Error | null) => void) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (raw.destroyed || raw.socket?.destroyed === true) return reject(new ClientGone('the client is gone'));
-    const timer = setTimeout(() => gone('the client stopped reading'), stallTimeoutMs);
-    const onClose = (): void => gone('the client went away');
-    const gone = (message: string): void => {
-      clearTimeout(timer);
+/**
+ * True when the bytes have left our memory, so that their buffer may be used again; false when the client is gone.
+ * A client that stops reading is cut off by the socket's own time-out, which knows of progress within a write.
+ */
+function send(raw: ServerResponse, bytes: Uint8Array, last: boolean): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (raw.destroyed || raw.socket?.destroyed === true) return resolve(false);
+    const onClose = (): void => resolve(raw.writableFinished);
+    const onSent = (error?: Error | null): void => {
       raw.off('close', onClose);
-      reject(new ClientGone(message));
+      resolve(!(error instanceof Error));
     };
     raw.on('close', onClose);
-    send((error) => {
-      clearTimeout(timer);
-      raw.off('close', onClose);
-      if (error instanceof Error) reject(new ClientGone(error.message));
-      else resolve();
-    });
+    if (last) raw.end(bytes, onSent);
+    else raw.write(bytes, onSent);
   });
 }

@@ -5,19 +5,19 @@
  * Route files get the `app` (or are given to `mount`) and add routes with typebox schemas. Query and path
  * parameters are texts as they came: nothing is coerced, so `1e3` or ` 1` never turns into a number by accident.
  */
+import '../fast-ticks.ts';
 import { fastify, LogController } from 'fastify';
 import { StartupError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { RouteTimings } from '../request-histogram.ts';
 import type { App, Request, Routes } from './app.ts';
 import { mount } from './app.ts';
-import { type ConnectionLimits, Connections } from './connections.ts';
+import { type ConnectionLimits, Connections, InFlight } from './connections.ts';
 import { type CorsOptions, createCors } from './cors.ts';
 import { createErrorMapper, type ErrorBody, sendJson } from './error-mapper.ts';
 import { addOpenApi } from './openapi.ts';
 import { createRequestIds } from './request-id.ts';
-import { RequestLog } from './request-log.ts';
+import { watchRequests } from './request-watch.ts';
 
 export type { App, Reply, Request, Routes } from './app.ts';
 export { mount } from './app.ts';
@@ -59,23 +59,16 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-declare module 'node:http' {
-  interface ServerResponse {
-    /** Set for the metrics of the answer. */
-    turnpikeRoute?: RouteTimings;
-  }
-}
-
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const errorBody: ErrorBody = options.errorBody ?? ((_status, message) => message);
   const cors = createCors(options.cors ?? {});
   const mapError = createErrorMapper(errorBody);
-  const { requests } = options.metrics;
+  const inFlight = new InFlight();
   let connections: Connections | undefined;
 
   const app: App = fastify({
     serverFactory: (handler) => {
-      connections = new Connections(handler, options, errorBody);
+      connections = new Connections(handler, options, errorBody, inFlight);
       return connections.server;
     },
     logger: false,
@@ -99,28 +92,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     sendJson(reply, options.notFound === undefined ? errorBody(404, 'Not Found') : options.notFound(request));
   });
 
-  const timings = new Map<object, RouteTimings>();
+  watchRequests(app, inFlight, options.log, options.metrics.requests);
   app.addHook('onRequest', (request, reply, done) => {
-    const log = new RequestLog(options.log, request.id);
-    request.log = log;
-    reply.log = log;
     reply
       .header('access-control-allow-origin', '*')
       .header('access-control-expose-headers', cors.exposed)
       .header('x-request-id', request.id);
-    const config = request.routeOptions.config;
-    let route = timings.get(config);
-    if (route === undefined) {
-      route = requests.route(request.routeOptions.url ?? 'unknown', request.method);
-      timings.set(config, route);
-    }
-    reply.raw.turnpikeRoute = route;
-    if (cors.preflight(request, reply)) return;
-    done();
-  });
-  app.addHook('onResponse', (_request, reply, done) => {
-    reply.raw.turnpikeRoute?.observe(reply.statusCode, reply.elapsedTime / 1000);
-    done();
+    if (!cors.preflight(request, reply)) done();
   });
   if (options.docs !== false) addOpenApi(app, options);
 

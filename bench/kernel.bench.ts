@@ -1,0 +1,64 @@
+/** What the kernel costs above bare node:http, and what its byte path gains over a file stream. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Bench, Measurement } from './bench.ts';
+import { compareServers } from './load.ts';
+
+const script = join(import.meta.dirname, 'kernel.server.ts');
+
+export const benches: Bench[] = [
+  {
+    name: 'kernel/json',
+    async run() {
+      const { candidate, ratio } = await compareServers({
+        candidate: { script, args: ['kernel-json'] },
+        yardstick: { script, args: ['bare-json'] },
+        load: { path: '/', connections: 32, seconds: 2 },
+      });
+      return [
+        {
+          name: 'tiny JSON route with request id, log, metrics',
+          value: candidate.requestsPerCpuSecond,
+          unit: 'req/cpu-s',
+          yardstick: 'bare node:http',
+          ratio,
+          bar: 0.75,
+        },
+      ];
+    },
+  },
+  blob('256 KiB', 256 * 1024, 1.5, 32),
+  blob('4 MiB', 4 * 1024 * 1024, 1.2, 8),
+];
+
+function blob(name: string, size: number, bar: number, connections: number): Bench {
+  return {
+    name: `kernel/blob-${name.replace(' ', '')}`,
+    async run(): Promise<Measurement[]> {
+      const folder = await mkdtemp(join(tmpdir(), 'turnpike-bench-'));
+      try {
+        const file = join(folder, 'blob');
+        await writeFile(file, Buffer.alloc(size, 'turnpike'));
+        const { candidate, ratio } = await compareServers({
+          candidate: { script, args: ['kernel-file', file] },
+          yardstick: { script, args: ['stream-file', file] },
+          load: { path: '/', connections, seconds: 2 },
+        });
+        return [
+          {
+            name: `${name} from disk`,
+            value: candidate.requestsPerCpuSecond,
+            unit: 'req/cpu-s',
+            yardstick: 'createReadStream().pipe(res)',
+            ratio,
+            bar,
+            note: `${Math.round(candidate.megabytesPerSecond)} MB/s`,
+          },
+        ];
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * What happens to every request beside being answered: it gets its logger, is known to be in
+ * flight, and when its answer is out, or its
+ * client gone, it is counted under its route. Each step is here because it was measured: one listener, no
+ * `onResponse` hook (two listeners and their removal), no `request.routeOptions` (an object of twelve fields).
+ */
+import type { Logger } from '../log.ts';
+import type { RequestHistogram, RouteTimings } from '../request-histogram.ts';
+import type { App } from './app.ts';
+import type { InFlight } from './connections.ts';
+import { RequestLog } from './request-log.ts';
+
+/** A client that went away before its answer was out, as nginx counts it. */
+const clientClosedRequest = 499;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The figures of this request's route; null while the route is unknown. */
+    timings: RouteTimings | null;
+  }
+}
+
+/** Called before any other hook is added, so that those have the request's logger. */
+export function watchRequests(app: App, inFlight: InFlight, log: Logger, histogram: RequestHistogram): void {
+  const unknown = histogram.route('unknown');
+  app.decorateRequest('timings', null);
+
+  app.addHook('onRoute', (route) => {
+    const timings = histogram.route(route.url);
+    const begin: NonNullable<typeof route.onRequest> = (request, _reply, done) => {
+      request.timings = timings;
+      done();
+    };
+    route.onRequest = route.onRequest === undefined ? begin : [begin, route.onRequest].flat();
+  });
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const requestLog = new RequestLog(log, request.id);
+    request.log = requestLog;
+    reply.log = requestLog;
+    const start = performance.now();
+    const { raw } = reply;
+    inFlight.add(raw);
+    raw.on('close', () => {
+      inFlight.delete(raw);
+      const milliseconds = performance.now() - start;
+      const status = raw.writableFinished ? raw.statusCode : clientClosedRequest;
+      (request.timings ?? unknown).observe(request.method, status, milliseconds / 1000);
+      if (log.isLevelEnabled('debug')) {
+        requestLog.debug({ method: request.method, url: request.url, status, milliseconds }, 'answered');
+      }
+    });
+    done();
+  });
+}
