@@ -97,8 +97,10 @@ async function sendItem(
     if (pieces.length === 1 && only?.head === false) {
       const reader = await openBlob(blobs, only.digest);
       try {
-        if (reader.fd !== undefined)
-          return await sendFile(raw, reader.fd, only.start, only.start + only.size);
+        if (reader.fd !== undefined) {
+          await sendFile(raw, reader.fd, only.start, only.start + only.size);
+          return;
+        }
       } finally {
         await reader.close();
       }
