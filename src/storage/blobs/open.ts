@@ -1,6 +1,7 @@
 /** Opens the blob store that the configuration names: files in the data folder, or a bucket. */
 import { join } from 'node:path';
-import type { BlobStore } from './blobs.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import { type BlobStore, BlobStoreUnavailable } from './blobs.ts';
 import { type BlobCache, type BlobCacheOptions, createBlobCache } from './cache/cache.ts';
 import { DiskBlobStore } from './disk/store.ts';
 import { S3BlobStore } from './s3/store.ts';
@@ -11,10 +12,18 @@ export interface BlobStoreOptions {
   readonly dataDir: string;
 }
 
+/** Throws a `StartupError` when the store cannot be used: a person has to see to it. */
 export async function openBlobStore(options: BlobStoreOptions): Promise<BlobStore> {
   const { blobStoreUrl, dataDir } = options;
-  if (blobStoreUrl !== undefined) return S3BlobStore.open(blobStoreUrl);
-  return DiskBlobStore.open({ folder: join(dataDir, 'blobs') });
+  const folder = join(dataDir, 'blobs');
+  try {
+    if (blobStoreUrl !== undefined) return await S3BlobStore.open(blobStoreUrl);
+    return await DiskBlobStore.open({ folder });
+  } catch (error) {
+    if (!(error instanceof BlobStoreUnavailable)) throw error;
+    const what = blobStoreUrl === undefined ? `cannot keep blobs in ${folder}` : 'BLOB_STORE_URL';
+    throw new StartupError(`${what}: ${error.message}`, { cause: error });
+  }
 }
 
 /** A bounded cache of its own in `folder`, whatever the configured store is. */

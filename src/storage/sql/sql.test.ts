@@ -65,6 +65,14 @@ forEachEngine((engine, open) => {
     assert.deepEqual(await names(sql), ['beyond']);
   });
 
+  it('refuses a statement with too few or too many values, and changes nothing', async () => {
+    const sql = await open(migrations);
+    await assert.rejects(sql.run(insert, 'few'), TypeError);
+    await assert.rejects(sql.run(insert, 'many', null, null, null, null), TypeError);
+    await assert.rejects(sql.all('SELECT name FROM things WHERE name = ?'), TypeError);
+    assert.deepEqual(await names(sql), []);
+  });
+
   it('answers rows of INSERT … RETURNING with growing keys', async () => {
     const sql = await open(migrations);
     const statement = "INSERT INTO things (name) VALUES (? || '?') RETURNING id, name";

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../sql.ts';
-import { assertExact } from '../values.ts';
+import { assertStorable } from '../values.ts';
 import { isRetryable, translated } from './errors.ts';
-import { prepare } from './placeholders.ts';
+import { prepare } from './prepared.ts';
 
 const maxAttempts = 10;
 const rowsPerFetch = 256;
@@ -96,8 +96,8 @@ async function query<T>(
   statement: string,
   values: SqlValue[],
 ): Promise<QueryResult & { rows: T[] }> {
-  for (const value of values) assertExact(value);
-  const { text, name } = prepare(statement);
+  const { text, name, placeholders } = prepare(statement);
+  assertStorable(values, placeholders);
   try {
     return await client.query({ text, values, ...(name !== undefined && { name }) });
   } catch (error) {

@@ -6,10 +6,10 @@ const uniqueViolation = '23505';
 /** Rolled back for others' sake: the same work may well succeed now. */
 const retryable = new Set(['40001', '40P01']);
 /**
- * Classes 08 connection, 53 resources, 57 operator intervention (shutdown, cancelled by time-out), 58 system;
+ * Classes 08 connection (but not a protocol violation, which is a bug), 53 resources, 57 operator intervention (shutdown, cancelled by time-out), 58 system;
  * a read-only server is a standby; 25P03 is our own time-out for a transaction that idles.
  */
-const unavailable = /^(?:08|53|57|58)|^25006$|^25P03$/;
+const unavailable = /^(?:08(?!P01)|53|57|58)|^25006$|^25P03$/;
 
 export function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code !== undefined && retryable.has(error.code);

@@ -62,8 +62,12 @@ export class SqliteConnection {
   }
 
   /** Rows as they are asked for. The connection sees one snapshot until the iteration ends. */
-  iterate<T>(text: string, values: readonly SqlValue[]): Generator<T> {
-    return attempt(() => new SqliteStatement(this.#database.prepare(text)).iterate<T>(values));
+  *iterate<T>(text: string, values: readonly SqlValue[]): Generator<T> {
+    try {
+      yield* new SqliteStatement(this.#database.prepare(text), text).iterate<T>(values);
+    } catch (error) {
+      throw translated(error);
+    }
   }
 
   /** Statements without values or rows, several at once. */
@@ -79,7 +83,7 @@ export class SqliteConnection {
   #prepared(text: string): SqliteStatement {
     const kept = this.#statements.get(text);
     if (kept !== undefined) return kept;
-    const made = new SqliteStatement(this.#database.prepare(text));
+    const made = new SqliteStatement(this.#database.prepare(text), text);
     this.#statements.set(text, made);
     return made;
   }

@@ -71,6 +71,18 @@ describe('SQLite', () => {
     await assert.rejects(insert(sql, 1), DatabaseUnavailable);
     await assert.rejects(insert(sql, 2), DatabaseUnavailable);
     await assert.rejects(numbers(sql), DatabaseUnavailable);
+    const other = new DatabaseSync(path);
+    assert.deepEqual(other.prepare('SELECT n FROM rows WHERE n = 2').all(), []);
+    other.close();
+  });
+
+  it('ends a stream when it is closed', async () => {
+    const sql = open();
+    await insert(sql, 1);
+    await insert(sql, 2);
+    await assert.rejects(async () => {
+      for await (const _ of sql.stream('SELECT n FROM rows')) await sql.close();
+    }, DatabaseUnavailable);
   });
 
   it('cuts off a transaction that awaits something foreign, and only that one', async () => {

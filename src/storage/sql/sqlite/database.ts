@@ -86,10 +86,8 @@ export class SqliteDatabase implements Sql {
         if (this.#sync.pending) await this.#sync.flushed();
         yield row;
         count += 1;
-        if (count % rowsPerTurn === 0) {
-          await nextTurn();
-          this.#assertOpen();
-        }
+        if (count % rowsPerTurn === 0) await nextTurn();
+        this.#assertOpen();
       }
     } finally {
       if (this.#streams.delete(connection)) connection.close();

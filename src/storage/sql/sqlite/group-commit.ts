@@ -173,6 +173,7 @@ export class GroupCommit {
 
   /** Takes the write lock, waiting for other processes without blocking the thread. */
   async #begin(): Promise<void> {
+    this.#sync.assertSound();
     const giveUpAt = performance.now() + this.#limits.lockMs;
     for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
       try {

@@ -1,35 +1,43 @@
 /** One prepared SQLite statement: values bound and rows built the same way on every connection. */
 import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
+import { countPlaceholders } from '../placeholders.ts';
 import type { SqlValue } from '../sql.ts';
-import { assertExact } from '../values.ts';
+import { assertStorable } from '../values.ts';
 
 export class SqliteStatement {
   readonly #statement: StatementSync;
   readonly #names: readonly string[];
+  readonly #placeholders: number;
 
-  constructor(statement: StatementSync) {
+  constructor(statement: StatementSync, text: string) {
     statement.setReturnArrays(true);
     this.#statement = statement;
+    this.#placeholders = countPlaceholders(text);
     this.#names = statement.columns().map((column) => column.name);
   }
 
   all<T>(values: readonly SqlValue[]): T[] {
-    const rows: unknown[] = this.#statement.all(...values.map(bindable));
+    const rows: unknown[] = this.#statement.all(...this.#bind(values));
     for (let index = 0; index < rows.length; index += 1) rows[index] = this.#row(rows[index]);
     return rows as T[];
   }
 
   get<T>(values: readonly SqlValue[]): T | undefined {
-    const cells: unknown = this.#statement.get(...values.map(bindable));
+    const cells: unknown = this.#statement.get(...this.#bind(values));
     return cells === undefined ? undefined : (this.#row(cells) as T);
   }
 
   run(values: readonly SqlValue[]): number {
-    return Number(this.#statement.run(...values.map(bindable)).changes);
+    return Number(this.#statement.run(...this.#bind(values)).changes);
   }
 
   *iterate<T>(values: readonly SqlValue[]): Generator<T> {
-    for (const cells of this.#statement.iterate(...values.map(bindable))) yield this.#row(cells) as T;
+    for (const cells of this.#statement.iterate(...this.#bind(values))) yield this.#row(cells) as T;
+  }
+
+  #bind(values: readonly SqlValue[]): SQLInputValue[] {
+    assertStorable(values, this.#placeholders);
+    return values.map(bindable);
   }
 
   /** Rows are built from arrays: ordinary objects of one shape, unlike the engine's prototype-less ones. */
@@ -51,11 +59,7 @@ export class SqliteStatement {
  * in as 64-bit integers. A bigint is an amount: it goes in as decimal text, of any length.
  */
 function bindable(value: SqlValue): SQLInputValue {
-  if (typeof value === 'number') {
-    if (Number.isSafeInteger(value)) return BigInt(value);
-    assertExact(value);
-    return value;
-  }
+  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
   return typeof value === 'bigint' ? value.toString() : value;
 }
 

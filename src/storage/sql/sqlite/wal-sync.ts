@@ -62,6 +62,11 @@ export class WalSync {
     return this.#durable < this.#committed || this.#failure !== undefined;
   }
 
+  /** Throws when a sync has failed before. */
+  assertSound(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
   /** Resolves when every commit so far is on disk. Syncs run one at a time and cover all that came before. */
   flushed(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { numbered, prepare } from './placeholders.ts';
+import { countPlaceholders, numbered } from './placeholders.ts';
+import { prepare } from './postgres/prepared.ts';
 
 describe('placeholders', () => {
   it('are numbered in order', () => {
@@ -12,6 +13,7 @@ describe('placeholders', () => {
       numbered(`SELECT '?', 'it''s ?', "a?""?" -- ?\n, ? /* ? */ WHERE a = ?`),
       `SELECT '?', 'it''s ?', "a?""?" -- ?\n, $1 /* ? */ WHERE a = $2`,
     );
+    assert.equal(countPlaceholders(`SELECT '?', ? -- ?\n, ?`), 2);
   });
 
   it('give the same statement the same name, within what a connection may keep', () => {
