@@ -15,8 +15,9 @@ import type { Block } from './block.ts';
 import { readHead } from './blocks.ts';
 import { addToCounter } from './counters.ts';
 import { type Rollback, rollBack } from './fork.ts';
+import { HeaderCache } from './header-cache.ts';
 import { mineBlock } from './mine.ts';
-import { readMinedIn } from './transactions.ts';
+import { readMinedIn, type StoredTransaction } from './transactions.ts';
 import { readWallet, writeWallet } from './wallets.ts';
 
 export interface LocalNodeOptions {
@@ -32,6 +33,7 @@ export interface LocalNodeOptions {
 
 export class LocalNode {
   readonly sql: Sql;
+  readonly #headers = new HeaderCache();
   readonly #options: LocalNodeOptions;
   /** Ids that are being looked at. */
   readonly #inFlight = new Set<string>();
@@ -82,6 +84,11 @@ export class LocalNode {
     return this.#refused.get(id);
   }
 
+  /** A transaction, mined or pending. */
+  transaction(id: string): Promise<StoredTransaction | undefined> {
+    return this.#headers.read(this.sql, id);
+  }
+
   /** POST /tx. */
   async post(json: unknown): Promise<'accepted' | 'processed'> {
     const id = idOf(json);
@@ -120,6 +127,7 @@ export class LocalNode {
         for (let made = 0; made < blocks; made += 1) await mineBlock(tx, { now, takePending: false });
         return { rollback, head: await readHead(tx) };
       });
+      this.#headers.forget();
       if (result.head !== undefined) this.#head = result.head;
       await this.#recount();
       this.#schedule();

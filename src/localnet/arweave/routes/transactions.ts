@@ -9,7 +9,6 @@ import {
   pendingIds,
   readDataPlace,
   readMinedIn,
-  readTransaction,
   readWeavePlace,
 } from '../chain/transactions.ts';
 import { badRequest, invalidAddress, invalidHash, NodeError, notFound, unknownRequest } from '../errors.ts';
@@ -30,14 +29,14 @@ export function transactionRoutes(app: App, node: LocalNode): void {
 
   addGet(app, '/tx/:id', 'A transaction that was mined', async (request, reply) => {
     const id = requireId(param(request, 'id'), invalidHash);
-    const transaction = await readTransaction(node.sql, id);
+    const transaction = await node.transaction(id);
     if (transaction === undefined) throw absent(id);
     return transaction.height === null ? pending(reply) : sendJsonText(reply, transaction.header);
   });
 
   addGet(app, '/unconfirmed_tx/:id', 'A transaction, mined or pending', async (request, reply) => {
     const id = requireId(param(request, 'id'), invalidHash);
-    const transaction = await readTransaction(node.sql, id);
+    const transaction = await node.transaction(id);
     if (transaction === undefined) throw absent(id);
     return sendJsonText(reply, transaction.header);
   });
@@ -65,7 +64,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
   addGet(app, '/tx/:id/:field', 'One field, or the data as base64url or as it is', async (request, reply) => {
     const id = requireId(param(request, 'id'), invalidHash);
     const field = param(request, 'field');
-    const transaction = await readTransaction(node.sql, id);
+    const transaction = await node.transaction(id);
     if (transaction === undefined) throw absent(id);
     if (transaction.height === null) return pending(reply);
     const header = parseHeader(transaction.header);
@@ -78,7 +77,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
     const match = /^([A-Za-z0-9_-]{43})(?:\.[A-Za-z0-9]{1,16})?$/.exec(param(request, 'id'));
     if (match === null) throw unknownRequest();
     const id = requireId(match[1] ?? '', invalidHash);
-    const transaction = await readTransaction(node.sql, id);
+    const transaction = await node.transaction(id);
     if (transaction === undefined) throw absent(id);
     if (transaction.height === null) return pending(reply);
     return sendData(reply, parseHeader(transaction.header), await dataOf(id));
