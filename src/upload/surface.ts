@@ -21,6 +21,13 @@ import { priceRoutes } from './routes/price.ts';
 import { nameReasons } from './routes/reason-phrase.ts';
 import { txRoutes } from './routes/tx.ts';
 import { txStatusRoutes } from './routes/tx-status.ts';
+import {
+  payableUploads,
+  payForSession,
+  type X402UploadDeps,
+  x402UploadRoutes,
+} from './routes/x402-upload.ts';
+import { UploadPayments } from './x402/upload-payment.ts';
 
 export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
   const { sql, blobs, log, serviceKey, gateway, now = Date.now } = deps;
@@ -61,6 +68,19 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     pollMs: config.BUNDLE_POLL_MS,
   });
 
+  const paid: X402UploadDeps | undefined =
+    deps.x402 === undefined
+      ? undefined
+      : {
+          sql,
+          blobs,
+          intake,
+          serviceKey,
+          payments: new UploadPayments(deps.x402, deps.pricing),
+          maxItemBytes: config.MAX_DATA_ITEM_SIZE,
+          trustedProxies: config.TRUSTED_PROXY_COUNT,
+        };
+
   const server: HttpServer = createHttpServer({
     name: 'upload',
     title: 'Upload service',
@@ -95,7 +115,12 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
         maxDataItemBytes: config.MAX_DATA_ITEM_SIZE,
         x402: deps.x402 !== undefined,
       });
-      txRoutes(app, { intake, trustedProxies: config.TRUSTED_PROXY_COUNT });
+      txRoutes(app, {
+        intake,
+        trustedProxies: config.TRUSTED_PROXY_COUNT,
+        ...(paid === undefined ? {} : { payable: payableUploads(paid) }),
+      });
+      if (paid !== undefined) x402UploadRoutes(app, paid);
       chunksRoutes(app, {
         sql,
         blobs,
@@ -105,6 +130,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
         trustedProxies: config.TRUSTED_PROXY_COUNT,
         maxOpenPerAddress: config.MULTIPART_MAX_OPEN_PER_IP,
         lifeMs: config.MULTIPART_EXPIRY_SECS * 1_000,
+        ...(paid === undefined ? {} : { payForSession: payForSession(paid) }),
       });
       txStatusRoutes(app, sql);
       dataItemRoutes(app, sql, blobs);

@@ -9,6 +9,7 @@ import { type Config, readConfig } from '../config/config.ts';
 import { type Credits, winc } from '../credits/credits.ts';
 import { createCredits } from '../credits/ledger/index.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
+import { x402Migrations } from '../credits/x402/migrations.ts';
 import { createLogger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/surface.ts';
 import type { Pricing } from '../pricing/pricing.ts';
@@ -52,7 +53,7 @@ export interface TestAnswer {
 /** A folder that is given is kept. */
 export async function startTestUpload(
   environment: Record<string, string> = {},
-  deps: Partial<UploadDeps> = {},
+  deps: Partial<UploadDeps> | ((ledger: Pick<UploadDeps, 'sql' | 'credits'>) => Partial<UploadDeps>) = {},
   given?: string,
 ): Promise<TestUpload> {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'turnpike-upload-'));
@@ -61,7 +62,7 @@ export async function startTestUpload(
     databaseUrl: undefined,
     dataDir: folder,
     name: 'ledger',
-    migrations: [...creditsMigrations, ...uploadMigrations],
+    migrations: [...creditsMigrations, ...x402Migrations, ...uploadMigrations],
   });
   const blobs = await openBlobStore({ blobStoreUrl: undefined, dataDir: folder });
   const credits = createCredits({ sql });
@@ -78,7 +79,7 @@ export async function startTestUpload(
     arweaveNodeUrls: [`http://127.0.0.1:${portOf(node)}`],
     gateway: { publicUrl: 'http://gateway.test' },
     now: () => state.clock,
-    ...deps,
+    ...(typeof deps === 'function' ? deps({ sql, credits }) : deps),
   });
   await surface.start();
   return {

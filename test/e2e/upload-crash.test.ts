@@ -10,6 +10,7 @@ import { request } from 'undici';
 import { winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/index.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
+import { x402Migrations } from '../../src/credits/x402/migrations.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import { uploadMigrations } from '../../src/upload/index.ts';
 import { startTestUpload } from '../../src/upload/testing.ts';
@@ -26,7 +27,7 @@ const given = 10n ** 12n;
 const kills = 6;
 
 function openLedger(folder: string) {
-  const migrations = [...creditsMigrations, ...uploadMigrations];
+  const migrations = [...creditsMigrations, ...x402Migrations, ...uploadMigrations];
   return openDatabase({ databaseUrl: undefined, dataDir: folder, name: 'ledger', migrations });
 }
 

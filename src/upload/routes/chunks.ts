@@ -33,7 +33,11 @@ export interface ChunksDeps extends PutPartDeps {
   readonly maxOpenPerAddress: number;
   readonly lifeMs: number;
   /** Takes the payment of a session that declares its size; throws the 402 that asks for it. */
-  readonly payForSession?: (request: Request, totalBytes: number) => Promise<Partial<NewSession>>;
+  readonly payForSession?: (
+    request: Request,
+    totalBytes: number,
+    address: string | undefined,
+  ) => Promise<Partial<NewSession>>;
 }
 
 const token = Type.String({ pattern: '^[a-z0-9-]{1,32}$' });
@@ -74,12 +78,12 @@ function createRoute(app: App, deps: ChunksDeps): void {
       config: { invalid: 'Invalid token' },
     },
     async (request, reply) => {
-      const { chunkSize: declared, totalBytes } = request.query;
+      const { chunkSize: declared, totalBytes, address } = request.query;
       const chunkSize = declared === undefined ? undefined : parseSize(declared);
       if (Number.isNaN(chunkSize) || (chunkSize !== undefined && (chunkSize < min || chunkSize > max))) {
         throw uploadErrors.invalidChunkSize(min, max);
       }
-      const paid = await payment(request, deps, totalBytes);
+      const paid = await payment(request, deps, totalBytes, address);
       const session = {
         token: request.params.token,
         chunkSize,
@@ -97,12 +101,13 @@ async function payment(
   request: Request,
   deps: ChunksDeps,
   totalBytes: string | undefined,
+  address: string | undefined,
 ): Promise<Partial<NewSession>> {
   if (totalBytes === undefined) return {};
   const bytes = parseSize(totalBytes);
   if (Number.isNaN(bytes) || bytes < 1) throw uploadErrors.invalidByteCount();
   if (bytes > deps.maxItemBytes) throw uploadErrors.tooLarge(deps.maxItemBytes);
-  return (await deps.payForSession?.(request, bytes)) ?? {};
+  return (await deps.payForSession?.(request, bytes, address)) ?? {};
 }
 
 function readRoutes(app: App, deps: ChunksDeps): void {

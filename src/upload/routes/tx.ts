@@ -1,7 +1,7 @@
 /** `POST /tx` and `POST /tx/:token`: one signed data item in the body, a signed receipt in the answer. */
 import { Type } from 'typebox';
 import { HttpError } from '../../kernel/errors.ts';
-import { type App, mount, type Request } from '../../kernel/http/server.ts';
+import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
 import type { Accepted, Intake } from '../intake/intake.ts';
 import { checkContentType, contentLength, takeRawBodies, uploadBody } from './request-body.ts';
 import { clientAddress, readPaidBy } from './request-payers.ts';
@@ -15,9 +15,9 @@ export interface TxRouteDeps {
 /** Uploads that carry their own payment (x402). */
 export interface PayableUploads {
   carriesPayment(request: Request): boolean;
-  receive(request: Request, token: string | undefined): Promise<Accepted>;
+  receive(request: Request, reply: Reply, token: string | undefined): Promise<Accepted>;
   /** The 402 that says how an upload of so many bytes can be paid with the request. */
-  challenge(request: Request, bytes: number): Promise<HttpError>;
+  challenge(request: Request, bytes: number): Promise<Error>;
 }
 
 export function txRoutes(app: App, deps: TxRouteDeps): void {
@@ -29,7 +29,7 @@ export function txRoutes(app: App, deps: TxRouteDeps): void {
         'The body is the raw item. Answers a signed receipt: 200 when it was taken in, 202 when it was here before.',
     };
     scope.post('/tx', { schema }, async (request, reply) => {
-      const accepted = await receive(request, deps, undefined);
+      const accepted = await receive(request, reply, deps, undefined);
       return reply.code(accepted.duplicate ? 202 : 200).send(accepted.receipt);
     });
     scope.post(
@@ -39,17 +39,22 @@ export function txRoutes(app: App, deps: TxRouteDeps): void {
         config: { invalid: 'Invalid token' },
       },
       async (request, reply) => {
-        const accepted = await receive(request, deps, request.params.token);
+        const accepted = await receive(request, reply, deps, request.params.token);
         return reply.code(accepted.duplicate ? 202 : 200).send(accepted.receipt);
       },
     );
   });
 }
 
-async function receive(request: Request, deps: TxRouteDeps, token: string | undefined): Promise<Accepted> {
+async function receive(
+  request: Request,
+  reply: Reply,
+  deps: TxRouteDeps,
+  token: string | undefined,
+): Promise<Accepted> {
   const { intake, payable, trustedProxies } = deps;
   checkContentType(request);
-  if (payable?.carriesPayment(request) === true) return payable.receive(request, token);
+  if (payable?.carriesPayment(request) === true) return payable.receive(request, reply, token);
   const stated = contentLength(request);
   try {
     return await intake.receive({

@@ -1,0 +1,146 @@
+/**
+ * Uploads that pay for themselves with x402: `POST /x402/upload/signed` takes a signed data item,
+ * `POST /x402/upload/unsigned` raw data that the service signs; both also under `/x402/data-item/…`, as older
+ * clients call them. Without a payment they answer how to make one.
+ */
+import { DeepHashBlob } from '../../formats/deep-hash.ts';
+import { settlementHeaders } from '../../formats/x402/facilitator.ts';
+import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
+import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { parseAddress } from '../../wallets/address.ts';
+import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
+import { uploadErrors } from '../errors.ts';
+import { explain } from '../intake/explain.ts';
+import type { Accepted, Intake } from '../intake/intake.ts';
+import { PayloadSink } from '../intake/payload-sink.ts';
+import { findItem } from '../items/item-rows.ts';
+import type { NewSession } from '../multipart/sessions.ts';
+import { makeUnsignedItem, readUserTags, unsignedItemBytes } from '../x402/unsigned-item.ts';
+import type { UploadPayment, UploadPayments } from '../x402/upload-payment.ts';
+import { checkContentType, contentLength, takeRawBodies, uploadBody } from './request-body.ts';
+import { clientAddress } from './request-payers.ts';
+import type { PayableUploads } from './tx.ts';
+
+export interface X402UploadDeps {
+  readonly sql: Sql;
+  readonly blobs: BlobStore;
+  readonly intake: Intake;
+  readonly payments: UploadPayments;
+  readonly serviceKey: ArweaveKey;
+  readonly maxItemBytes: number;
+  readonly trustedProxies: number;
+}
+
+export function x402UploadRoutes(app: App, deps: X402UploadDeps): void {
+  mount(app, (scope) => {
+    takeRawBodies(scope);
+    for (const path of ['/x402/upload', '/x402/data-item']) {
+      scope.post(
+        `${path}/signed`,
+        { schema: { summary: 'Upload a signed data item and pay for it with x402' } },
+        async (request, reply) => {
+          checkContentType(request);
+          return sendAccepted(reply, await receiveSigned(request, reply, deps, undefined));
+        },
+      );
+      scope.post(
+        `${path}/unsigned`,
+        { schema: { summary: 'Upload raw data, signed by the service, and pay for it with x402' } },
+        async (request, reply) => sendAccepted(reply, await receiveUnsigned(request, reply, deps)),
+      );
+    }
+  });
+}
+
+/** The same for `POST /tx`, whose 402 then says how to pay with the request. */
+export function payableUploads(deps: X402UploadDeps): PayableUploads {
+  return {
+    carriesPayment: (request) => deps.payments.carriedBy(request.headers),
+    receive: (request, reply, token) => receiveSigned(request, reply, deps, token),
+    challenge: async (request, bytes) => deps.payments.challenge(await deps.payments.quote(request, bytes)),
+  };
+}
+
+/** The payment of an upload in parts, which is taken before the first part. */
+export function payForSession(deps: X402UploadDeps) {
+  return async (
+    request: Request,
+    totalBytes: number,
+    address: string | undefined,
+  ): Promise<Partial<NewSession>> => {
+    const payment = await deps.payments.read(request, totalBytes);
+    const wallet = address === undefined ? undefined : parseAddress(address);
+    const { id, account, answer } = await payment.settle(`multipart ${totalBytes}`, wallet);
+    return { totalBytes, payment: { id, account, answer } };
+  };
+}
+
+/** Prices and debits go by bytes, so a payment needs to know how many there will be. */
+function statedLength(request: Request, maxItemBytes: number): number {
+  const bytes = contentLength(request);
+  if (bytes === undefined) throw uploadErrors.lengthRequired();
+  if (bytes > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
+  return bytes;
+}
+
+async function receiveSigned(
+  request: Request,
+  reply: Reply,
+  deps: X402UploadDeps,
+  token: string | undefined,
+): Promise<Accepted> {
+  const bytes = statedLength(request, deps.maxItemBytes);
+  const payment = await deps.payments.read(request, bytes).catch((error: unknown) => {
+    throw explain(error);
+  });
+  const accepted = await deps.intake.receive({
+    body: uploadBody(request),
+    contentLength: bytes,
+    paidBy: [],
+    clientAddress: clientAddress(request, deps.trustedProxies),
+    token,
+    prepaid: payment,
+  });
+  nameSettlement(reply, payment);
+  return accepted;
+}
+
+async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadDeps): Promise<Accepted> {
+  const dataBytes = statedLength(request, deps.maxItemBytes);
+  const tags = readUserTags(request.headers['x-data-item-tags'], request.headers['content-type']);
+  const size = unsignedItemBytes(dataBytes, tags);
+  const payment = await deps.payments.read(request, size).catch((error: unknown) => {
+    throw explain(error);
+  });
+  const sink = new PayloadSink(deps.blobs);
+  try {
+    const hash = new DeepHashBlob();
+    for await (const piece of uploadBody(request)) {
+      hash.update(piece);
+      await sink.write(piece);
+    }
+    if (hash.length !== dataBytes) throw uploadErrors.sizeMismatch();
+    const admitted = await makeUnsignedItem(deps.serviceKey, tags, payment.payer, hash.digest());
+    const stored = await findItem(deps.sql, admitted.id);
+    if (stored !== undefined) {
+      await sink.abort();
+      return await deps.intake.repeat(stored);
+    }
+    const payers = { paidBy: [], clientAddress: '', prepaid: payment };
+    const accepted = await deps.intake.accept(payers, admitted, size, await sink.commit());
+    nameSettlement(reply, payment);
+    return accepted;
+  } catch (error) {
+    await sink.abort();
+    throw explain(error);
+  }
+}
+
+function nameSettlement(reply: Reply, payment: UploadPayment): void {
+  if (payment.receipt !== undefined) reply.headers(settlementHeaders(payment.receipt.settlement));
+}
+
+function sendAccepted(reply: Reply, accepted: Accepted): Reply {
+  return reply.code(accepted.duplicate ? 202 : 200).send(accepted.receipt);
+}

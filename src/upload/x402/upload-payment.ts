@@ -1,0 +1,121 @@
+/**
+ * A payment that came with an upload. It is checked before the body is read and taken when the item is known to be
+ * good: the payer is credited, and the item is charged to that account in the transaction that stores it. Whatever
+ * goes wrong in between, what was paid is there as credits, and the same payment again buys the same item.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Winc } from '../../credits/credits.ts';
+import { winc } from '../../credits/credits.ts';
+import type { SignedPayment, X402Payments, X402Quote, X402Receipt } from '../../credits/x402/x402.ts';
+import type { Request } from '../../kernel/http/server.ts';
+import type { Pricing } from '../../pricing/pricing.ts';
+import type { WalletAddress } from '../../wallets/address.ts';
+import type { Prepaid } from '../intake/intake.ts';
+import { paymentAnswer, paymentRequired } from './answers.ts';
+
+/** Long uploads need longer between the signature of a payment and its settlement. */
+const timeouts: readonly (readonly [bytes: number, seconds: number])[] = [
+  [100 * 1024 * 1024, 3_600],
+  [10 * 1024 * 1024, 1_800],
+  [0, 300],
+];
+
+export class UploadPayments {
+  readonly #x402: X402Payments;
+  readonly #pricing: Pick<Pricing, 'quoteBytes'>;
+
+  constructor(x402: X402Payments, pricing: Pick<Pricing, 'quoteBytes'>) {
+    this.#x402 = x402;
+    this.#pricing = pricing;
+  }
+
+  /** Whether a request carries a payment, in either version of the protocol. */
+  carriedBy(headers: IncomingHttpHeaders): boolean {
+    return headers['x-payment'] !== undefined || headers['payment-signature'] !== undefined;
+  }
+
+  async quote(request: Request, bytes: number): Promise<X402Quote> {
+    const price = await this.#pricing.quoteBytes(bytes);
+    return this.#x402.offer({
+      // Nothing can be bought for nothing.
+      winc: price.winc > 0n ? price.winc : winc(1n),
+      resource: `${request.protocol}://${request.host}${request.url}`,
+      description: `Upload of ${bytes} bytes`,
+      mimeType: 'application/json',
+      timeoutSeconds: timeouts.find(([size]) => bytes >= size)?.[1] ?? 300,
+    });
+  }
+
+  /** The payment of a request for so many bytes, checked by the facilitator; throws the 402 when there is none. */
+  async read(request: Request, bytes: number): Promise<UploadPayment> {
+    const x402 = this.#x402;
+    const quote = await this.quote(request, bytes);
+    try {
+      const payment = await x402.read(request.headers, quote);
+      if (payment === undefined) throw paymentRequired(x402, quote);
+      await x402.verify(payment);
+      return new UploadPayment(x402, quote, payment, bytes);
+    } catch (error) {
+      throw paymentAnswer(error, x402, quote);
+    }
+  }
+
+  challenge(quote: X402Quote): Error {
+    return paymentRequired(this.#x402, quote);
+  }
+}
+
+export class UploadPayment implements Prepaid {
+  readonly #x402: X402Payments;
+  readonly #quote: X402Quote;
+  readonly #payment: SignedPayment;
+  readonly bytes: number;
+  /** Known once the payment was taken. */
+  receipt: X402Receipt | undefined;
+
+  constructor(x402: X402Payments, quote: X402Quote, payment: SignedPayment, bytes: number) {
+    this.#x402 = x402;
+    this.#quote = quote;
+    this.#payment = payment;
+    this.bytes = bytes;
+  }
+
+  get payer(): string {
+    return this.#payment.payer;
+  }
+
+  /** Takes the payment for an item, or for an upload in parts; credits go to the payer or to `wallet`. */
+  async settle(reference: string, wallet?: WalletAddress) {
+    const credited = wallet ?? { kind: 'ethereum' as const, address: this.#payment.payer };
+    try {
+      const receipt = await this.#x402.settle(this.#payment, {
+        purpose: 'upload',
+        reference,
+        wallet: { address: credited.address, addressType: credited.kind },
+      });
+      this.receipt = receipt;
+      return { account: credited, winc: this.#charge(receipt), answer: describe(receipt), id: receipt.id };
+    } catch (error) {
+      throw paymentAnswer(error, this.#x402, this.#quote);
+    }
+  }
+
+  /** What was quoted; less only when the rate moved within what the protocol tolerates. */
+  #charge(receipt: X402Receipt): Winc {
+    return receipt.creditedWinc < this.#quote.winc ? receipt.creditedWinc : this.#quote.winc;
+  }
+}
+
+function describe(receipt: X402Receipt): Record<string, unknown> {
+  const { transaction, network } = receipt.settlement;
+  return {
+    payer: receipt.payer,
+    x402Payment: {
+      paymentId: receipt.id,
+      txHash: transaction,
+      transactionHash: transaction,
+      network,
+      mode: 'payg',
+    },
+  };
+}

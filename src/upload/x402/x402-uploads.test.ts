@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { winc } from '../../credits/credits.ts';
+import { createX402Payments } from '../../credits/x402/index.ts';
+import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
+import { createLogger } from '../../kernel/log.ts';
+import { type FacilitatorForTest, signPayment, startFacilitator } from '../../localnet/x402/testing.ts';
+import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
+import { verifyItem } from '../../wallets/data-items/verify.ts';
+import { ed25519TestKey, testArweaveKey } from '../../wallets/testing/keys.ts';
+import { startTestUpload, type TestUpload } from '../testing.ts';
+
+const { payer } = examplePayment;
+const random = seededRandom(71);
+const signer = solanaSigner(ed25519TestKey('x402'));
+
+interface World {
+  readonly upload: TestUpload;
+  readonly facilitator: FacilitatorForTest;
+  /** A payment header worth so many atomic dollars. */
+  pay(value: bigint): Record<string, string>;
+}
+
+/** One atomic dollar buys one winc, and a byte costs three. */
+async function open(t: TestContext): Promise<World> {
+  const facilitator = await startFacilitator(t);
+  const { url, payTo, rpcUrls } = facilitator.facilitator;
+  const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+  const upload = await startTestUpload({}, ({ sql, credits }) => ({
+    x402: createX402Payments(
+      {
+        X402_FACILITATOR_URL: url,
+        X402_FACILITATOR_TOKEN: undefined,
+        X402_PAYMENT_ADDRESS: payTo,
+        X402_NETWORKS: ['base-sepolia'],
+        X402_RPC_URLS: rpcUrls,
+        X402_PAYMENT_TIMEOUT_MS: 300_000,
+        X402_MINIMUM_PAYMENT_USDC: 10,
+        X402_PRICE_TOLERANCE: 0.05,
+        X402_SETTLEMENT_BUFFER_SECONDS: 6,
+        X402_VERIFY_TIMEOUT_MS: 10_000,
+        X402_SETTLE_TIMEOUT_MS: 20_000,
+      },
+      {
+        sql,
+        credits,
+        log,
+        pricing: { usdcFor: async (amount) => amount, wincForUsdc: async (amount) => winc(amount) },
+      },
+    ),
+  }));
+  t.after(() => upload.close());
+  await facilitator.mint(payer, 1_000_000_000n);
+  const pay = (value: bigint) => ({
+    'x-payment': encodeHeader(signPayment({ payTo, value }).paymentPayload),
+  });
+  return { upload, facilitator, pay };
+}
+
+const makeItem = (bytes: number) => signItem({ data: random.bytes(bytes) }, signer);
+const cost = (bytes: number) => BigInt(bytes) * 3n;
+
+for (const path of ['/v1/x402/upload/signed', '/v1/x402/data-item/signed', '/v1/tx/solana']) {
+  test(`${path} says how to pay, takes the payment, and answers a receipt`, async (t) => {
+    const { upload, pay, facilitator } = await open(t);
+    const item = await makeItem(20_000);
+    const asked = await upload.post(path, item);
+    assert.equal(asked.status, 402);
+    assert.equal(asked.body.x402Version, 1);
+    assert.equal(asked.body.maxAmountRequired, String(cost(item.length)));
+    assert.equal(asked.at('accepts.0.resource'), `${upload.url}${path}`);
+    assert.equal((await upload.counts()).upload_items, 0);
+
+    const paid = await upload.post(path, item, pay(cost(item.length)));
+    assert.equal(paid.status, 200, paid.bytes.toString());
+    assert.equal(paid.body.winc, '0', 'no credits were charged');
+    assert.equal(paid.body.payer, payer);
+    assert.equal(paid.at('x402Payment.network'), 'base-sepolia');
+    assert.match(String(paid.at('x402Payment.txHash')), /^0x[0-9a-f]{64}$/);
+    assert.ok(paid.headers['x-payment-response'] !== undefined);
+    assert.equal(await upload.balance(payer), 0n);
+    assert.equal(await facilitator.balance(payer), String(1_000_000_000n - cost(item.length)));
+    assert.ok((await upload.get(`/v1/data-item/${paid.body.id}`)).bytes.equals(item));
+    assert.equal((await upload.credits.selfCheck()).ok, true);
+  });
+}
+
+test('the same payment again answers the same and takes nothing', async (t) => {
+  const { upload, pay, facilitator } = await open(t);
+  const item = await makeItem(500);
+  const headers = pay(cost(item.length));
+  const first = await upload.post('/v1/x402/upload/signed', item, headers);
+  const again = await upload.post('/v1/x402/upload/signed', item, headers);
+  assert.equal(first.status, 200);
+  assert.equal(again.status, 202);
+  assert.deepEqual(again.body, first.body);
+  const other = await makeItem(500);
+  assert.equal(
+    (await upload.post('/v1/x402/upload/signed', other, headers)).status,
+    402,
+    'nor buys another item',
+  );
+  assert.equal((await upload.counts()).upload_items, 1);
+  assert.equal(await facilitator.balance(payer), String(1_000_000_000n - cost(item.length)));
+});
+
+test('an item that is refused is not paid for', async (t) => {
+  const { upload, pay, facilitator } = await open(t);
+  const item = await makeItem(500);
+  item[item.length - 1]! ^= 1;
+  const answer = await upload.post('/v1/x402/upload/signed', item, pay(cost(item.length)));
+  assert.equal(answer.status, 400);
+  assert.equal(await facilitator.balance(payer), '1000000000');
+  assert.equal((await upload.counts()).upload_items, 0);
+});
+
+test('payments that are too small, malformed or forged are refused', async (t) => {
+  const { upload, pay, facilitator } = await open(t);
+  const item = await makeItem(5_000);
+  assert.equal((await upload.post('/v1/x402/upload/signed', item, pay(100n))).status, 402);
+  assert.equal((await upload.post('/v1/x402/upload/signed', item, { 'x-payment': 'nonsense' })).status, 403);
+  const forged = signPayment({
+    payTo: facilitator.payTo,
+    value: cost(item.length),
+    tamper: { to: '0x0000000000000000000000000000000000000001' },
+  });
+  const headers = { 'x-payment': encodeHeader(forged.paymentPayload) };
+  const status = (await upload.post('/v1/x402/upload/signed', item, headers)).status;
+  assert.ok(status === 402 || status === 403);
+  assert.equal((await upload.counts()).upload_items, 0);
+});
+
+test('a body without a length is refused before anything is paid', async (t) => {
+  const { upload, pay } = await open(t);
+  const item = await makeItem(500);
+  for (const headers of [{}, pay(cost(item.length))]) {
+    const answer = await fetch(`${upload.url}/v1/x402/upload/signed`, {
+      method: 'POST',
+      headers,
+      body: new ReadableStream({
+        start(controller) {
+          controller.enqueue(item);
+          controller.close();
+        },
+      }),
+      duplex: 'half',
+    } as RequestInit & { duplex: 'half' });
+    assert.equal(answer.status, 411);
+  }
+  assert.equal((await upload.counts()).upload_items, 0);
+});
+
+test('raw data becomes an item that the service signs', async (t) => {
+  const { upload, pay } = await open(t);
+  for (const bytes of [100, 50_000]) {
+    const data = random.bytes(bytes);
+    const tags = [
+      { name: 'Content-Type', value: 'image/png' },
+      { name: 'x-approve-payment', value: payer },
+      { name: 'Payer-Address', value: 'somebody else' },
+      { name: 'App', value: 'é' },
+    ];
+    const described = { 'x-data-item-tags': JSON.stringify(tags).replace('é', '\\u00e9') };
+    const asked = await upload.post('/v1/x402/upload/unsigned', data, described);
+    assert.equal(asked.status, 402);
+    const price = BigInt(String(asked.body.maxAmountRequired));
+    const headers = { ...described, ...pay(price) };
+    const paid = await upload.post('/v1/x402/upload/unsigned', data, headers);
+    assert.equal(paid.status, 200, paid.bytes.toString());
+    assert.equal(paid.body.owner, testArweaveKey.address);
+    assert.equal(paid.body.payer, payer);
+    const raw = (await upload.get(`/v1/data-item/${paid.body.id}`)).bytes;
+    assert.equal(price, cost(raw.length), 'the price was that of the item as it is');
+    const item = verifyItem(raw);
+    assert.ok(typeof item !== 'string', String(item));
+    assert.ok(item.data.equals(data));
+    assert.deepEqual(item.header.tags, [
+      { name: 'Content-Type', value: 'image/png' },
+      { name: 'App', value: 'é' },
+      { name: 'Bundler', value: 'Turnpike' },
+      { name: 'Payer-Address', value: payer },
+    ]);
+    const again = await upload.post('/v1/x402/upload/unsigned', data, headers);
+    assert.equal(again.status, 202);
+    assert.equal(again.body.id, paid.body.id);
+  }
+  assert.equal(await upload.balance(payer), 0n);
+});
+
+test('tags of raw data that are no tags are refused', async (t) => {
+  const { upload } = await open(t);
+  for (const header of [
+    '{',
+    '{}',
+    '[1]',
+    '[{"name":"a"}]',
+    JSON.stringify([{ name: 'a', value: 'b'.repeat(4_000) }]),
+  ]) {
+    const answer = await upload.post('/v1/x402/upload/unsigned', Buffer.from('x'), {
+      'x-data-item-tags': header,
+    });
+    assert.equal(answer.status, 400, header.slice(0, 40));
+    assert.match(String(answer.body), /^Invalid x-data-item-tags header/);
+  }
+});
+
+test('an upload in parts can be paid when it begins, once, and what is left over stays as credits', async (t) => {
+  const { upload, pay, facilitator } = await open(t);
+  const item = await makeItem(30_000);
+  const declared = item.length + 1_000;
+  const path = `/v1/chunks/base-usdc/-1/-1?chunkSize=5242880&totalBytes=${declared}&address=${payer}&signatureType=3`;
+  assert.equal((await upload.get(path)).status, 402);
+  const headers = pay(cost(declared));
+  const begun = await upload.get(path, headers);
+  assert.equal(begun.status, 200);
+  assert.equal(begun.body.chunkSize, 5_242_880);
+  assert.equal(
+    (await upload.get(path, headers)).body.id,
+    begun.body.id,
+    'the same payment begins the same upload',
+  );
+  assert.equal(await facilitator.balance(payer), String(1_000_000_000n - cost(declared)));
+  const id = String(begun.body.id);
+  const tooMuch = await upload.post(`/v1/chunks/base-usdc/${id}/0`, random.bytes(declared + 1));
+  assert.match(String(tooMuch.body), /were paid for/);
+  assert.equal((await upload.post(`/v1/chunks/base-usdc/${id}/0`, item)).status, 200);
+  const done = await upload.post(`/v1/chunks/base-usdc/${id}/-1`, Buffer.alloc(0));
+  assert.equal(done.status, 200, done.bytes.toString());
+  assert.equal(done.body.payer, payer);
+  assert.equal(await upload.balance(payer), cost(1_000));
+  assert.ok((await upload.get(`/v1/data-item/${done.body.id}`)).bytes.equals(item));
+});
