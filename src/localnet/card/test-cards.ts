@@ -38,12 +38,12 @@ const declined = (declineCode: string, message = 'Your card was declined.') =>
 const refusing = (suffix: string) => [`pm_card_visa_${suffix}`, `pm_card_${suffix}`];
 
 export const testCards: readonly TestCard[] = [
-  card('4242424242424242', 'visa', 'Succeeds', succeed, ['pm_card_visa']),
-  card('4000056655665556', 'visa', 'Succeeds (debit)', succeed, ['pm_card_visa_debit']),
-  card('5555555555554444', 'mastercard', 'Succeeds', succeed, ['pm_card_mastercard']),
-  card('378282246310005', 'amex', 'Succeeds', succeed, ['pm_card_amex']),
-  card('6011111111111117', 'discover', 'Succeeds', succeed, ['pm_card_discover']),
-  card('3566002020360505', 'jcb', 'Succeeds', succeed, ['pm_card_jcb']),
+  card('4242424242424242', 'visa', 'Visa, succeeds', succeed, ['pm_card_visa']),
+  card('4000056655665556', 'visa', 'Visa debit, succeeds', succeed, ['pm_card_visa_debit']),
+  card('5555555555554444', 'mastercard', 'Mastercard, succeeds', succeed, ['pm_card_mastercard']),
+  card('378282246310005', 'amex', 'American Express, succeeds', succeed, ['pm_card_amex']),
+  card('6011111111111117', 'discover', 'Discover, succeeds', succeed, ['pm_card_discover']),
+  card('3566002020360505', 'jcb', 'JCB, succeeds', succeed, ['pm_card_jcb']),
   card('4000000000000002', 'visa', 'Declined', declined('generic_decline'), refusing('chargeDeclined')),
   card(
     '4000000000009995',
@@ -90,14 +90,14 @@ export const testCards: readonly TestCard[] = [
   card(
     '4000000000000259',
     'visa',
-    'Succeeds, then disputed as fraud',
+    'Succeeds, is disputed as fraud',
     { kind: 'dispute', reason: 'fraudulent' },
     ['pm_card_createDispute'],
   ),
   card(
     '4000000000002685',
     'visa',
-    'Succeeds, then disputed as not received',
+    'Succeeds, is disputed as not received',
     { kind: 'dispute', reason: 'product_not_received' },
     ['pm_card_createDisputeProductNotReceived'],
   ),

@@ -85,7 +85,7 @@ export function checkoutPage(view: CheckoutView): string {
       <summary>Test cards</summary>
       <table><tbody>${testCards.map(
         (card) => html`<tr>
-        <td>${card.number.replace(/(.{4})(?=.)/g, '$1 ')}</td>
+        <td>${grouped(card.number)}</td>
         <td>${card.label}</td>
         <td><button type="button" class="use" data-number="${card.number}" aria-label="Use ${card.brand} ending in ${card.number.slice(-4)}: ${card.label}">Use</button></td>
       </tr>`,
@@ -97,6 +97,12 @@ export function checkoutPage(view: CheckoutView): string {
     true,
   );
 }
+
+/** As it is printed on the card: groups of four, American Express 4-6-5. */
+const grouped = (number: string) =>
+  number.length === 15
+    ? number.replace(/^(.{4})(.{6})(.{5})$/, '$1 $2 $3')
+    : number.replace(/(.{4})(?=.)/g, '$1 ');
 
 function itemRow(item: LineItem, currency: string): Markup {
   return html`<li><div><p>${item.description}${item.quantity > 1 ? ` × ${item.quantity}` : ''}</p>

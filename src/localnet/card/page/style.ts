@@ -44,7 +44,8 @@ input:focus-visible, button:focus-visible, a:focus-visible, summary:focus-visibl
 input[aria-invalid="true"] { border-color: var(--bad); }
 .wrong { margin: .3rem 0 0; font-size: .85rem; color: var(--bad); }
 .alert { margin: 0 0 1.25rem; padding: .75rem 1rem; border-radius: .45rem; color: var(--bad);
-  background: var(--bad-ground); font-weight: 500; }
+  background: var(--bad-ground); border-left: 3px solid var(--bad); font-weight: 500; }
+.alert:focus { outline: none; }
 .submit { width: 100%; margin-top: .5rem; font: inherit; font-weight: 600; color: var(--accent-ink);
   background: var(--accent); border: 0; border-radius: .45rem; padding: .75rem 1rem; cursor: pointer; }
 .submit:hover { filter: brightness(1.07); }
@@ -55,10 +56,12 @@ summary { cursor: pointer; font-size: .875rem; font-weight: 500; }
 table { width: 100%; border-collapse: collapse; margin-top: .6rem; font-size: .825rem; }
 td { padding: .3rem 0; border-top: 1px solid var(--line); vertical-align: baseline; }
 td:first-child { padding-right: .75rem; white-space: nowrap; font-family: ui-monospace, Menlo, Consolas, monospace; font-size: .8rem; }
-.use { font: inherit; color: var(--accent); background: none; border: 0; padding: 0; cursor: pointer; text-decoration: underline; }
+.use { display: none; font: inherit; color: var(--accent); background: none; border: 0; padding: 0; cursor: pointer; text-decoration: underline; }
+.scripted .use { display: inline; }
 .message { min-height: 100vh; display: grid; place-items: center; padding: 2rem; text-align: center; }
 .message div { max-width: 26rem; }
 .message h1 { font-size: 1.5rem; margin: 0 0 .5rem; }
+.message a { color: var(--accent); font-weight: 600; }
 .message p { color: var(--soft); margin: 0 0 1.5rem; }
 .embedded .checkout { display: block; min-height: 0; }
 .embedded .order, .embedded .pay { padding: 1.5rem; display: block; }
