@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { mountSmallDisk } from '../../../../test/support/small-disk.ts';
 import { BlobStoreUnavailable } from '../blobs.ts';
 import { describeBlobStore, readAll, seededBytes, sha256 } from '../testing.ts';
 import { files } from './files.ts';
@@ -118,7 +119,7 @@ describe('the disk store', () => {
   });
 
   it('survives a disk that is really full', async (t) => {
-    const small = smallDisk();
+    const small = mountSmallDisk();
     if (small === undefined) return t.skip('needs root to mount a small disk');
     const tight = await DiskBlobStore.open({ folder: small.folder });
     try {
@@ -144,21 +145,3 @@ describe('the disk store', () => {
     assert.equal(digest, 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 });
-
-/** Two MiB of memory mounted as a disk, where the tests may do that. */
-function smallDisk(): { folder: string; remove(): void } | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-small-disk-'));
-  mkdirSync(folder, { recursive: true });
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status !== 0) {
-    rmSync(folder, { recursive: true });
-    return undefined;
-  }
-  return {
-    folder,
-    remove() {
-      spawnSync('umount', [folder]);
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}

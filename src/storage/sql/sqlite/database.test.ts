@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, fdatasync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, fdatasync, mkdtempSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { mountSmallDisk } from '../../../../test/support/small-disk.ts';
 import { DatabaseUnavailable } from '../sql.ts';
 import type { SqliteDatabase, SqliteOptions } from './database.ts';
 import { openSqlite } from './open.ts';
@@ -74,6 +75,36 @@ describe('SQLite', () => {
     const other = new DatabaseSync(path);
     assert.deepEqual(other.prepare('SELECT n FROM rows WHERE n = 2').all(), []);
     other.close();
+  });
+
+  it('survives a full disk: refuses what does not fit, keeps the rest, and works on', async (t) => {
+    const small = mountSmallDisk();
+    if (small === undefined) return t.skip('needs root to mount a small disk');
+    path = join(small.folder, 'test.db');
+    const ballast = join(small.folder, 'ballast');
+    try {
+      const sql = open();
+      await insert(sql, 1);
+      writeFileSync(ballast, Buffer.alloc(1_000_000));
+      const filler = 'x'.repeat(200_000);
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 10 }, (_, index) =>
+          sql.transaction((tx) => tx.run('INSERT INTO rows VALUES (?, ?)', 10 + index, filler)),
+        ),
+      );
+      assert.ok(
+        outcomes.every(
+          (outcome) => outcome.status === 'rejected' && outcome.reason instanceof DatabaseUnavailable,
+        ),
+      );
+      assert.deepEqual(await numbers(sql), [1]);
+      unlinkSync(ballast);
+      await insert(sql, 2);
+      assert.deepEqual(await numbers(sql), [1, 2]);
+      await sql.close();
+    } finally {
+      small.remove();
+    }
   });
 
   it('ends a stream when it is closed', async () => {
