@@ -1,0 +1,165 @@
+/** The published SDK, unmodified, uploads to a local stack with wallets of three chains. */
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ArweaveToken, TurboFactory, WinstonToTokenAmount } from '@ardrive/turbo-sdk/node';
+import { encodeBase58 } from '../../src/formats/base58.ts';
+import { parseManifest, resolveManifestPath } from '../../src/formats/manifest/manifest.ts';
+import { ed25519RawPublicKey } from '../../src/wallets/solana/ed25519.ts';
+import { testEd25519Key, testEthereumKey } from '../../src/wallets/testing/keys.ts';
+import { arweaveTestAddress, arweaveTestKey } from '../support/keys.ts';
+import { Random } from '../support/random.ts';
+import { type RunningStack, startStack } from '../support/stack.ts';
+
+const oneAr = 1_000_000_000_000;
+const random = new Random(2_026);
+
+describe('@ardrive/turbo-sdk on the upload service', () => {
+  let stack: RunningStack;
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-turbo-'));
+
+  const services = () => ({
+    paymentServiceConfig: { url: stack.urls.payment ?? '' },
+    uploadServiceConfig: { url: stack.urls.upload ?? '' },
+  });
+  const arweave = () =>
+    TurboFactory.authenticated({
+      ...services(),
+      privateKey: arweaveTestKey,
+      token: 'arweave',
+      tokenTools: new ArweaveToken({
+        gatewayUrl: stack.urls.arweave ?? '',
+        pollingOptions: { maxAttempts: 100, pollingIntervalMs: 100, initialBackoffMs: 0 },
+      }),
+    });
+  const ethereum = () =>
+    TurboFactory.authenticated({
+      ...services(),
+      privateKey: `0x${testEthereumKey.toString('hex')}`,
+      token: 'ethereum',
+    });
+  const solana = () => {
+    const seed = testEd25519Key.export({ format: 'jwk' }).d ?? '';
+    const secret = Buffer.concat([Buffer.from(seed, 'base64url'), ed25519RawPublicKey(testEd25519Key)]);
+    return TurboFactory.authenticated({ ...services(), privateKey: encodeBase58(secret), token: 'solana' });
+  };
+  type Turbo = ReturnType<typeof arweave>;
+
+  /** What the service holds of an item: its payload. */
+  const stored = async (id: string): Promise<Buffer> => {
+    const answer = await fetch(`${stack.urls.upload}/v1/data-item/${id}`);
+    assert.equal(answer.status, 200);
+    return Buffer.from(await answer.arrayBuffer()).subarray(Number(answer.headers.get('x-payload-offset')));
+  };
+  const uploadBytes = (turbo: Turbo, data: Buffer, options: { paidBy?: string[]; chunk?: boolean } = {}) =>
+    turbo.uploadFile({
+      fileStreamFactory: () => data,
+      fileSizeFactory: () => data.length,
+      dataItemOpts: {
+        tags: [{ name: 'Content-Type', value: 'application/octet-stream' }],
+        ...(options.paidBy === undefined ? {} : { paidBy: options.paidBy }),
+      },
+      ...(options.chunk === true ? { chunkingMode: 'force' as const, chunkByteCount: 5 * 1024 * 1024 } : {}),
+    });
+  const wincOf = async (turbo: Turbo) => BigInt((await turbo.getBalance()).winc);
+
+  before(async () => {
+    stack = await startStack({
+      environment: {
+        LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '50',
+        PENDING_PAYMENT_RECHECK_MS: '200',
+        BUNDLE_MAX_WAIT_MS: '200',
+        BUNDLE_POLL_MS: '50',
+      },
+    });
+    await fetch(`${stack.urls.arweave}/mint/${arweaveTestAddress}/${100 * oneAr}`);
+    const turbo = arweave();
+    const { id } = await turbo.topUpWithTokens({ tokenAmount: WinstonToTokenAmount(10 * oneAr) });
+    while ((await wincOf(turbo)) === 0n) {
+      await turbo.submitFundTransaction({ txId: id });
+      await sleep(200);
+    }
+  });
+  after(async () => {
+    await stack.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('uploads 1 KiB with an Arweave wallet, charged what was quoted', async () => {
+    const turbo = arweave();
+    const before = await wincOf(turbo);
+    const data = random.bytes(1_024);
+    const receipt = await uploadBytes(turbo, data);
+    assert.equal(receipt.owner, arweaveTestAddress);
+    assert.ok(BigInt(receipt.winc) > 0n);
+    assert.equal(await wincOf(turbo), before - BigInt(receipt.winc));
+    assert.ok((await stored(receipt.id)).equals(data));
+  });
+
+  test('uploads 20 MiB in chunks', async () => {
+    const data = random.bytes(20 * 1024 * 1024);
+    const receipt = await uploadBytes(arweave(), data, { chunk: true });
+    assert.ok((await stored(receipt.id)).equals(data));
+  });
+
+  for (const [name, wallet] of [
+    ['Ethereum', ethereum],
+    ['Solana', solana],
+  ] as const) {
+    test(`shares credits with a wallet of ${name}, which uploads with them until they are revoked`, async () => {
+      const payer = arweave();
+      const borrower = wallet();
+      const approvedAddress = await borrower.signer.getNativeAddress();
+      const approval = await payer.shareCredits({
+        approvedAddress,
+        approvedWincAmount: 500_000_000_000,
+        expiresBySeconds: 3_600,
+      });
+      assert.equal(approval.approvedAddress, approvedAddress);
+      const data = random.bytes(1_024);
+      const receipt = await uploadBytes(borrower, data, { paidBy: [arweaveTestAddress] });
+      assert.ok((await stored(receipt.id)).equals(data));
+      const { givenApprovals } = await payer.getBalance();
+      assert.equal(
+        givenApprovals.find((given) => given.approvedAddress === approvedAddress)?.usedWincAmount,
+        receipt.winc,
+      );
+      const large = random.bytes(11 * 1024 * 1024);
+      const chunked = await uploadBytes(borrower, large, { paidBy: [arweaveTestAddress], chunk: true });
+      assert.ok((await stored(chunked.id)).equals(large));
+      const revoked = await payer.revokeCredits({ revokedAddress: approvedAddress });
+      assert.equal(revoked.length, 1);
+      await assert.rejects(uploadBytes(borrower, random.bytes(10), { paidBy: [arweaveTestAddress] }));
+    });
+  }
+
+  test('uploads a folder with a manifest', async () => {
+    const site = join(folder, 'site');
+    mkdirSync(join(site, 'css'), { recursive: true });
+    writeFileSync(join(site, 'index.html'), '<h1>hello</h1>');
+    writeFileSync(join(site, 'css', 'site.css'), 'h1 { color: red }');
+    const { manifest, manifestResponse, fileResponses, errors } = await arweave().uploadFolder({
+      folderPath: site,
+    });
+    assert.deepEqual(errors ?? [], []);
+    assert.equal(fileResponses.length, 2);
+    assert.equal(Object.keys(manifest?.paths ?? {}).length, 2);
+    const parsed = parseManifest(await stored(manifestResponse?.id ?? ''));
+    assert.ok(parsed !== undefined);
+    const page = resolveManifestPath(parsed, '');
+    assert.equal((await stored(page?.id ?? '')).toString(), '<h1>hello</h1>');
+  });
+
+  test('everything that was uploaded becomes permanent', async () => {
+    const receipt = await uploadBytes(arweave(), random.bytes(2_000));
+    const status = async () =>
+      (await (await fetch(`${stack.urls.upload}/v1/tx/${receipt.id}/status`)).json()) as { status: string };
+    for (let waited = 0; (await status()).status !== 'FINALIZED'; waited += 100) {
+      assert.ok(waited < 60_000, stack.log());
+      await sleep(100);
+    }
+  });
+});
