@@ -1,6 +1,7 @@
 /** Every environment variable of the program, grouped as people look for them. */
 import { arweave } from './variables/arweave.ts';
 import { card } from './variables/card.ts';
+import { content } from './variables/content.ts';
 import { gateway } from './variables/gateway.ts';
 import { general, ports } from './variables/general.ts';
 import { keys } from './variables/keys.ts';
@@ -22,6 +23,7 @@ export const groups = {
   Names: names,
   Upload: upload,
   Gateway: gateway,
+  'Gateway content': content,
 };
 
 export const variables = {
@@ -36,4 +38,5 @@ export const variables = {
   ...names,
   ...upload,
   ...gateway,
+  ...content,
 };

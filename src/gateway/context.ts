@@ -9,6 +9,7 @@ import type { Metrics } from '../kernel/metrics.ts';
 import type { ByteSource } from './chain/byte-source.ts';
 import type { NodeChunks } from './chain/node-chunks.ts';
 import type { NodePool } from './chain/node-pool.ts';
+import type { Blocklist } from './data/blocklist.ts';
 import type { Writers } from './import/part.ts';
 import type { SqlGatewayIndex } from './index/sql-index.ts';
 
@@ -23,6 +24,8 @@ export interface GatewayContext {
   bytes: ByteSource;
   /** Queues of the writing side; set before any later part is made. */
   writers: Writers | undefined;
+  /** What is not served; the admin part keeps it. */
+  blocklist: Blocklist | undefined;
   /** Answers `GET /` in place of the gateway info, where an apex is configured. */
   apex: ((request: Request, reply: Reply) => Promise<unknown>) | undefined;
   /** Added to `/gw/info` by parts that are switched on. */

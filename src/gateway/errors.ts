@@ -23,6 +23,12 @@ export const upstreamTimeout = (cause?: unknown) =>
 
 export const notFound = () => new HttpError(404, 'Not found', { headers: shortLived });
 
+/** The operator does not serve it (RFC 7725). Short-lived, so that lifting the block reaches caches too. */
+export const blocked = (what: string) =>
+  new HttpError(451, `Requested content blocked by this node's content policy. Blocked ID: ${what}`, {
+    headers: shortLived,
+  });
+
 export const invalidId = (id: string) => new HttpError(400, `Invalid ID: ${id}`, { headers: noStore });
 
 /** An error whose body is the node's own text or JSON. */

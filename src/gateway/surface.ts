@@ -66,6 +66,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       chunks,
       bytes: new ChunkSource(index, chunks),
       writers: undefined,
+      blocklist: undefined,
       apex: undefined,
       info: {},
       peers: () => ({}),

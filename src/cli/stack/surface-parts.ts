@@ -1,7 +1,12 @@
 /** The surfaces, in the order they start. */
+import { createContentPart, namesOfRegistry, openContentCache } from '../../gateway/data/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
 import { createX402TopUps } from '../../payment/x402/index.ts';
+import { createNameChain } from '../../registry/chain.ts';
+import { createNameRegistry, type NameRegistry } from '../../registry/name-registry.ts';
+import { configuredPrograms } from '../../registry/programs.ts';
+import { httpTransport } from '../../registry/transport.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
 import { createUploadSurface } from '../../upload/index.ts';
 import { version } from '../version.ts';
@@ -13,8 +18,22 @@ const gateway: Part = {
   what: 'chain reads, content, GraphQL',
   local: false,
   wanted: () => true,
-  create: ({ config, log, arweaveNodeUrls }) =>
-    createGatewaySurface(config, { log, nodeUrls: arweaveNodeUrls, release: version }),
+  async create(world) {
+    const { config, log } = world;
+    const cache = await openContentCache(config);
+    return createGatewaySurface(config, {
+      log,
+      nodeUrls: world.arweaveNodeUrls,
+      release: version,
+      parts: [
+        createContentPart({
+          cache,
+          uploadUrl: () => world.urls.get('upload'),
+          names: [namesOfRegistry(nameRegistry(world))],
+        }),
+      ],
+    });
+  },
 };
 
 const payment: Part = {
@@ -79,4 +98,11 @@ function sharedLedger(world: World): Promise<Ledger> {
 /** Where readers find what is stored here. */
 function gatewayUrl({ config, urls }: World): string {
   return urls.get('gateway') ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
+}
+
+/** Names on the configured chain, or on the local ledger. */
+function nameRegistry({ config, urls }: World): NameRegistry {
+  const rpcUrls = config.SOLANA_RPC_URL.length > 0 ? config.SOLANA_RPC_URL : [urls.get('solana') ?? ''];
+  const chain = createNameChain(httpTransport({ urls: rpcUrls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS }));
+  return createNameRegistry(chain, configuredPrograms(config));
 }

@@ -1,0 +1,290 @@
+/** One answer about content: conditions, ranges, headers, then the bytes with back-pressure (RFC 9110). */
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { contentRange, multipartRanges, type Span } from '../../../kernel/http/byte-ranges.ts';
+import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
+import { sendBuffer, sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
+import type { Reply, Request } from '../../../kernel/http/server.ts';
+import type { BlobReader } from '../../../storage/blobs/blobs.ts';
+import { notFound } from '../../errors.ts';
+import type { GatewayIndex } from '../../index/gateway-index.ts';
+import type { Content, Described, OpenedContent } from '../content.ts';
+import type { ContentMetrics } from '../metrics.ts';
+import type { Journey } from '../sources/source.ts';
+import type { CacheControl, CacheReason } from './cache-control.ts';
+import { contentTypeOf, describingHeaders, digestHeader, type Headers } from './headers.ts';
+import { readRange } from './range.ts';
+import { sendStream } from './send-stream.ts';
+
+/** How the content was reached, for headers and caching. */
+export interface Approach {
+  readonly reason: CacheReason;
+  readonly ttlSeconds?: number;
+  readonly headers?: Headers;
+  /** In place of 200. */
+  readonly status?: number;
+}
+
+export interface AnswerParts {
+  readonly content: Content;
+  readonly index: GatewayIndex;
+  readonly cacheControl: CacheControl;
+  readonly metrics: ContentMetrics;
+}
+
+/** Answers GET and HEAD for one id that is neither blocked nor to be resolved any further. */
+export async function answerContent(
+  parts: AnswerParts,
+  request: Request,
+  reply: Reply,
+  id: string,
+  approach: Approach,
+): Promise<unknown> {
+  const journey = journeyOf(request);
+  const described = await parts.content.describe(id);
+  const cached = described === undefined ? undefined : await parts.content.openCached(described);
+  if (
+    described !== undefined &&
+    (cached !== undefined || described.size === 0 || request.method === 'HEAD')
+  ) {
+    const content = { described, fromCache: true, trusted: true, hops: 0, reader: cached, stream: undefined };
+    if (cached !== undefined) parts.metrics.cacheHits.inc();
+    return await send(
+      parts,
+      request,
+      reply,
+      { ...content, fromCache: cached !== undefined },
+      approach,
+      journey,
+    );
+  }
+  return await sendFetched(parts, request, reply, id, described, approach, journey);
+}
+
+async function sendFetched(
+  parts: AnswerParts,
+  request: Request,
+  reply: Reply,
+  id: string,
+  described: Described | undefined,
+  approach: Approach,
+  journey: Journey,
+): Promise<unknown> {
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort(new Error('the reader left')));
+  // A single range of something whose size is known is fetched as a range; anything else as the whole.
+  const spans = described === undefined ? undefined : readRange(request.headers.range, described.size);
+  const [first] = spans ?? [];
+  const opened = await parts.content.open(id, first, journey, gone.signal);
+  if (opened === undefined) throw notFound();
+  return await send(parts, request, reply, opened, approach, journey, {
+    first,
+    open: (span) => parts.content.open(id, span, journey, gone.signal),
+  });
+}
+
+async function send(
+  parts: AnswerParts,
+  request: Request,
+  reply: Reply,
+  opened: OpenedContent,
+  approach: Approach,
+  journey: Journey,
+  fetching?: Fetching,
+): Promise<unknown> {
+  const { described, reader } = opened;
+  try {
+    const { size } = described;
+    const etag = described.hash === undefined ? undefined : strongETag(described.hash);
+    const headers: Headers = {
+      ...describingHeaders(described, await parts.index.proof(described.id)),
+      ...approach.headers,
+      'accept-ranges': 'bytes',
+      'x-cache': opened.fromCache ? 'HIT' : 'MISS',
+      'x-ar-io-hops': String((opened.hops || journey.hops) + (opened.hops > 0 ? 0 : 1)),
+      'x-ar-io-verified': String(described.verified && opened.fromCache),
+      'x-ar-io-trusted': String(opened.trusted),
+      'cache-control': parts.cacheControl.of({
+        ...approach,
+        stable: described.stable,
+        trusted: opened.trusted,
+        size,
+        contentType: contentTypeOf(described),
+      }),
+    };
+    if (etag !== undefined) headers.etag = etag;
+    if (
+      approach.status === undefined &&
+      etag !== undefined &&
+      noneMatch(request.headers['if-none-match'], etag)
+    ) {
+      delete headers['content-encoding'];
+      return await reply.code(304).headers(headers).send();
+    }
+    const conditional = header(request, 'if-range');
+    const wanted = ifRange(conditional, etag ?? '""') ? request.headers.range : undefined;
+    const spans = approach.status === undefined ? readRange(wanted, size) : undefined;
+    const sent = await sendBody({
+      request,
+      reply,
+      opened,
+      headers,
+      spans,
+      status: approach.status ?? 200,
+      fetching,
+    });
+    if (sent === 'cut short') parts.metrics.disconnects.inc();
+    return reply;
+  } finally {
+    await reader?.close();
+  }
+}
+
+/** Content that is not in the cache. */
+interface Fetching {
+  /** What of the content the open stream carries; the whole where it is undefined. */
+  readonly first: Span | undefined;
+  /** Fetches another part of it. */
+  open(span: Span): Promise<OpenedContent | undefined>;
+}
+
+interface Body {
+  readonly request: Request;
+  readonly reply: Reply;
+  readonly opened: OpenedContent;
+  readonly headers: Headers;
+  readonly spans: readonly [Span, ...Span[]] | undefined;
+  readonly status: number;
+  readonly fetching: Fetching | undefined;
+}
+
+async function sendBody({
+  request,
+  reply,
+  opened,
+  headers,
+  spans,
+  status,
+  fetching,
+}: Body): Promise<'whole' | 'cut short'> {
+  const { described, reader } = opened;
+  const { size, hash } = described;
+  const type = contentTypeOf(described);
+  const isHead = request.method === 'HEAD';
+  if (spans === undefined) {
+    headers['content-type'] = type;
+    headers['content-length'] = String(size);
+    if (hash !== undefined && (reader !== undefined || isHead))
+      headers['content-digest'] = digestHeader(hash);
+    const raw = takeOver(reply, status, headers);
+    if (isHead || size === 0) return await sendHead(raw);
+    return await sendSpan(raw, opened, { start: 0, end: size }, fetching?.first);
+  }
+  if (hash !== undefined) headers['repr-digest'] = digestHeader(hash);
+  if (spans.length === 1) {
+    const [span] = spans;
+    headers['content-type'] = type;
+    headers['content-range'] = contentRange(span, size);
+    headers['content-length'] = String(span.end - span.start);
+    const raw = takeOver(reply, 206, headers);
+    if (isHead) return await sendHead(raw);
+    return await sendSpan(raw, opened, span, fetching?.first);
+  }
+  const parts = multipartRanges(spans, size, type, `${'-'.repeat(26)}${randomBytes(12).toString('hex')}`);
+  headers['content-type'] = parts.contentType;
+  headers['content-length'] = String(parts.contentLength);
+  const raw = takeOver(reply, 206, headers);
+  if (isHead) return await sendHead(raw);
+  return whole(
+    await sendStream(raw, multipart(parts, opened, fetching), parts.contentLength),
+    parts.contentLength,
+  );
+}
+
+async function sendHead(raw: ServerResponse): Promise<'whole'> {
+  await sendBuffer(raw, nothing);
+  return 'whole';
+}
+
+function whole(sent: number, promised: number): 'whole' | 'cut short' {
+  return sent === promised ? 'whole' : 'cut short';
+}
+
+async function sendSpan(
+  raw: ServerResponse,
+  opened: OpenedContent,
+  span: Span,
+  fetched: Span | undefined,
+): Promise<'whole' | 'cut short'> {
+  const { reader, stream } = opened;
+  const length = span.end - span.start;
+  if (reader?.fd !== undefined) return whole(await sendFile(raw, reader.fd, span.start, span.end), length);
+  if (reader !== undefined)
+    return whole(await sendStream(raw, reader.stream(span.start, span.end), length), length);
+  if (stream === undefined) throw new Error('content without bytes');
+  // The stream carries what was fetched: the span itself, or the whole of which the span is a part.
+  const skip = fetched === undefined ? span.start : 0;
+  return whole(await sendStream(raw, cut(stream, skip, length), length), length);
+}
+
+/** The parts one after the other: from the cache, or each fetched for itself. */
+async function* multipart(
+  parts: ReturnType<typeof multipartRanges>,
+  opened: OpenedContent,
+  fetching: Fetching | undefined,
+): AsyncGenerator<Buffer> {
+  for (const { head, span } of parts.pieces) {
+    yield head;
+    const { reader } = opened;
+    if (reader !== undefined) yield* reader.stream(span.start, span.end);
+    else if (fetching?.first === span) yield* opened.stream ?? [];
+    else {
+      const part = await fetching?.open(span);
+      if (part === undefined) throw new Error('content vanished between two of its parts');
+      yield* part.stream ?? readAndClose(part.reader, span);
+    }
+  }
+  yield parts.tail;
+}
+
+async function* readAndClose(reader: BlobReader | undefined, span: Span): AsyncGenerator<Buffer> {
+  try {
+    if (reader !== undefined) yield* reader.stream(span.start, span.end);
+  } finally {
+    await reader?.close();
+  }
+}
+
+async function* cut(stream: AsyncIterable<Buffer>, skip: number, length: number): AsyncGenerator<Buffer> {
+  let position = 0;
+  for await (const piece of stream) {
+    const from = Math.max(0, skip - position);
+    const to = Math.min(piece.length, skip + length - position);
+    position += piece.length;
+    if (to > from) yield piece.subarray(from, to);
+    // A whole read is taken to its end, where the source says whether the bytes were right.
+    if (position >= skip + length && skip > 0) return;
+  }
+}
+
+const nothing = Buffer.alloc(0);
+
+function header(request: Request, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+const maxVia = 16;
+
+function journeyOf(request: Request): Journey {
+  const hops = header(request, 'x-ar-io-hops');
+  const via = header(request, 'x-ar-io-via')?.slice(0, 4_096) ?? '';
+  return {
+    hops: hops !== undefined && /^[0-9]{1,3}$/.test(hops) ? Number(hops) : 0,
+    via: via
+      .split(',')
+      .map((one) => one.trim().toLowerCase())
+      .filter((one) => one !== '')
+      .slice(0, maxVia),
+  };
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { openBlobCache } from '../../storage/blobs/open.ts';
+import { Fill } from './fill.ts';
+import type { SourceBytes } from './sources/source.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-fill-'));
+const cache = await openBlobCache({ folder, maxBytes: 256 * 1024 * 1024 });
+after(async () => {
+  await cache.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('base64url');
+
+function source(
+  stream: AsyncIterable<Buffer>,
+  size: number,
+  options: Partial<SourceBytes> = {},
+): SourceBytes {
+  const nothing = { contentType: undefined, contentEncoding: undefined, hops: 0, hash: undefined };
+  return { ...nothing, size, proven: true, stream, ...options };
+}
+
+async function* pieces(bytes: Buffer, piece = 64 * 1024, failAt = Number.POSITIVE_INFINITY) {
+  for (let at = 0; at < bytes.length; at += piece) {
+    if (at >= failAt) throw new Error('the source broke');
+    yield bytes.subarray(at, at + piece);
+  }
+}
+
+async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const piece of stream) all.push(piece);
+  return Buffer.concat(all);
+}
+
+function fillOf(first: SourceBytes, others: SourceBytes[] = [], expected?: string) {
+  const noted: { hash: string; proven: boolean }[] = [];
+  const starts: number[] = [];
+  const fill = new Fill({
+    cache,
+    expected,
+    first,
+    next: async (start) => {
+      starts.push(start);
+      return others.shift();
+    },
+    done: async (hash, proven) => void noted.push({ hash, proven }),
+  });
+  return { fill, noted, starts };
+}
+
+describe('Fill', () => {
+  test('every reader gets every byte, and the cache keeps them', async () => {
+    const bytes = randomBytes(1_000_000);
+    const { fill, noted } = fillOf(source(pieces(bytes), bytes.length));
+    for (const got of await Promise.all([1, 2, 3].map(() => collect(fill.read()))))
+      assert.ok(got.equals(bytes));
+    assert.deepEqual(noted, [{ hash: sha256(bytes), proven: true }]);
+    const reader = await cache.open(Buffer.from(sha256(bytes), 'base64url').toString('hex'));
+    assert.equal(reader?.size, bytes.length);
+    await reader?.close();
+  });
+
+  test('a reader that takes nothing holds nobody up and reads from the cache later', async () => {
+    const bytes = randomBytes(12 * 1024 * 1024);
+    const { fill } = fillOf(source(pieces(bytes), bytes.length));
+    const slow = fill.read();
+    const first = await slow.next();
+    assert.ok((await collect(fill.read())).equals(bytes));
+    const rest = await collect({ [Symbol.asyncIterator]: () => slow });
+    assert.ok(Buffer.concat([first.value ?? Buffer.alloc(0), rest]).equals(bytes));
+  });
+
+  test('a reader who comes late gets it all', async () => {
+    const bytes = randomBytes(6 * 1024 * 1024);
+    const { fill } = fillOf(source(pieces(bytes), bytes.length));
+    await fill.finished;
+    assert.ok((await collect(fill.read())).equals(bytes));
+  });
+
+  test('the next source goes on where one broke', async () => {
+    const bytes = randomBytes(500_000);
+    const from = 3 * 64 * 1024;
+    const rest = source(pieces(bytes.subarray(from)), bytes.length, { proven: false });
+    const { fill, noted, starts } = fillOf(source(pieces(bytes, 64 * 1024, from), bytes.length), [rest]);
+    assert.ok((await collect(fill.read())).equals(bytes));
+    assert.deepEqual(starts, [from]);
+    assert.equal(noted[0]?.proven, false, 'it is proven only when all of it was');
+  });
+
+  test('bytes with the wrong hash never look complete and are not kept', async () => {
+    const bytes = randomBytes(300_000);
+    const wrong = Buffer.from(bytes);
+    wrong[299_999] = (wrong[299_999] ?? 0) ^ 1;
+    const { fill, noted } = fillOf(source(pieces(wrong), bytes.length, { proven: false }), [], sha256(bytes));
+    let got = 0;
+    await assert.rejects(async () => {
+      for await (const piece of fill.read()) got += piece.length;
+    });
+    assert.ok(got < bytes.length);
+    assert.deepEqual(noted, []);
+    assert.equal(await cache.open(Buffer.from(sha256(wrong), 'base64url').toString('hex')), undefined);
+  });
+
+  test('a source that ends early, sends too much, or lies about its digest fails', async () => {
+    const bytes = randomBytes(100_000);
+    const short = fillOf(source(pieces(bytes.subarray(0, 90_000)), bytes.length));
+    await assert.rejects(collect(short.fill.read()));
+    const long = fillOf(source(pieces(bytes), 90_000));
+    await assert.rejects(collect(long.fill.read()));
+    const liar = fillOf(
+      source(pieces(bytes), bytes.length, { proven: false, hash: sha256(Buffer.from('x')) }),
+    );
+    await assert.rejects(collect(liar.fill.read()));
+  });
+});

@@ -1,0 +1,196 @@
+/**
+ * One fetch for everybody who wants the same content: it goes into the cache at the speed of the source, and to
+ * each reader as it arrives. A reader that is slower than the source is let go of the live bytes and continues
+ * from the cache once the fetch is done, so that it slows nobody down and holds little memory.
+ *
+ * When a source stops half-way the next one continues where it stopped. The last piece is held back until the
+ * hash of the whole is known to be right: wrong bytes never look complete.
+ */
+import { createHash } from 'node:crypto';
+import type { BlobReader, BlobStore } from '../../storage/blobs/blobs.ts';
+import { upstreamFailed } from '../errors.ts';
+import type { SourceBytes } from './sources/source.ts';
+
+/** A reader that lags this far behind the source reads from the cache later. */
+const maxLag = 4 * 1024 * 1024;
+
+export interface FillOptions {
+  readonly cache: BlobStore;
+  /** What the bytes must hash to, where that is known (base64url). */
+  readonly expected: string | undefined;
+  readonly first: SourceBytes;
+  /** Opens the rest from `start` at another source; undefined when no other has it. */
+  next(start: number): Promise<SourceBytes | undefined>;
+  /** Called when all bytes are in the cache and right. `proven`: every one of them was. */
+  done(hash: string, proven: boolean): Promise<void>;
+}
+
+export class Fill {
+  readonly size: number;
+  readonly first: SourceBytes;
+  /** Resolves with the hash when everything arrived and is right; rejects otherwise. */
+  readonly finished: Promise<string>;
+  readonly #options: FillOptions;
+  readonly #readers = new Set<LiveReader>();
+  /** Pieces of the beginning, kept for readers who come while little has arrived. */
+  #beginning: Buffer[] | undefined = [];
+  #arrived = 0;
+
+  constructor(options: FillOptions) {
+    this.#options = options;
+    this.first = options.first;
+    this.size = options.first.size;
+    this.finished = this.#run();
+    this.finished.catch(() => {}); // each reader is told
+  }
+
+  /** The whole content from its first byte, as it arrives. */
+  async *read(): AsyncGenerator<Buffer> {
+    const reader = this.#join();
+    try {
+      for (;;) {
+        const piece = await reader.take();
+        if (piece === undefined) break;
+        yield piece;
+      }
+    } finally {
+      this.#readers.delete(reader);
+    }
+    if (reader.position < this.size) yield* this.#fromCache(reader.position);
+  }
+
+  #join(): LiveReader {
+    const reader = new LiveReader();
+    if (this.#beginning === undefined) reader.letGo();
+    else {
+      for (const piece of this.#beginning) reader.give(piece);
+      this.#readers.add(reader);
+    }
+    return reader;
+  }
+
+  async *#fromCache(start: number): AsyncGenerator<Buffer> {
+    const hash = await this.finished;
+    const reader: BlobReader | undefined = await this.#options.cache.open(
+      Buffer.from(hash, 'base64url').toString('hex'),
+    );
+    if (reader === undefined)
+      throw upstreamFailed(new Error('the content left the cache before it was read'));
+    try {
+      yield* reader.stream(start);
+    } finally {
+      await reader.close();
+    }
+  }
+
+  async #run(): Promise<string> {
+    const { cache, expected, done } = this.#options;
+    const writer = await cache.writer();
+    const hash = createHash('sha256');
+    let proven = true;
+    let held: Buffer | undefined;
+    const announced = new Set<string>(expected === undefined ? [] : [expected]);
+    try {
+      let source: SourceBytes | undefined = this.first;
+      while (source !== undefined) {
+        proven &&= source.proven;
+        if (expected === undefined && source.hash !== undefined) announced.add(source.hash);
+        try {
+          for await (const piece of source.stream) {
+            this.#arrived += piece.length;
+            if (this.#arrived > this.size)
+              throw upstreamFailed(new Error('a source sends more than it said'));
+            hash.update(piece);
+            await writer.write(piece);
+            if (held !== undefined) this.#give(held);
+            held = piece;
+          }
+          source = undefined;
+        } catch (error) {
+          source = this.#arrived < this.size ? await this.#options.next(this.#arrived) : undefined;
+          if (source === undefined || source.size !== this.size) throw error;
+        }
+      }
+      if (this.#arrived !== this.size) throw upstreamFailed(new Error('a source stopped early'));
+      const digest = hash.digest('base64url');
+      if (announced.size > 1 || (announced.size === 1 && !announced.has(digest))) {
+        throw upstreamFailed(new Error('the bytes do not have the hash they should have'));
+      }
+      await writer.commit();
+      await done(digest, proven);
+      if (held !== undefined) this.#give(held);
+      this.#end(undefined);
+      return digest;
+    } catch (error) {
+      await writer.abort();
+      this.#end(error);
+      throw error;
+    }
+  }
+
+  #give(piece: Buffer): void {
+    if (this.#beginning !== undefined) {
+      this.#beginning.push(piece);
+      const bytes = this.#beginning.reduce((sum, one) => sum + one.length, 0);
+      if (bytes > maxLag) this.#beginning = undefined;
+    }
+    for (const reader of this.#readers) {
+      reader.give(piece);
+      if (reader.lag <= maxLag) continue;
+      reader.letGo();
+      this.#readers.delete(reader);
+    }
+  }
+
+  #end(error: unknown): void {
+    for (const reader of this.#readers) reader.end(error);
+    this.#beginning = undefined;
+  }
+}
+
+/** Pieces on their way to one reader. */
+class LiveReader {
+  /** Bytes handed to the reader. */
+  position = 0;
+  lag = 0;
+  readonly #queue: Buffer[] = [];
+  #ended = false;
+  #error: unknown;
+  #wake: (() => void) | undefined;
+
+  give(piece: Buffer): void {
+    this.#queue.push(piece);
+    this.lag += piece.length;
+    this.#wake?.();
+  }
+
+  /** No more live pieces: what is queued is dropped too, the cache has it. */
+  letGo(): void {
+    this.#queue.length = 0;
+    this.end(undefined);
+  }
+
+  end(error: unknown): void {
+    this.#ended = true;
+    this.#error = error;
+    this.#wake?.();
+  }
+
+  /** The next piece; undefined at the end or when let go. */
+  async take(): Promise<Buffer | undefined> {
+    for (;;) {
+      const piece = this.#queue.shift();
+      if (piece !== undefined) {
+        this.lag -= piece.length;
+        this.position += piece.length;
+        return piece;
+      }
+      if (this.#error !== undefined) throw this.#error;
+      if (this.#ended) return undefined;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
+      this.#wake = undefined;
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Frames (interface §4.4): the content record of an id shaped as a chain transaction, or, for clients that prefer
+ * HTML, the content itself.
+ */
+import { Type } from 'typebox';
+import { isTxId } from '../../formats/base64url.ts';
+import { HttpError } from '../../kernel/errors.ts';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { blocked, invalidId, notFound } from '../errors.ts';
+import { type ServeParts, servePlace } from './serve.ts';
+
+/** Larger content is not put into the record. */
+const inlineLimit = 12 * 1024 * 1024;
+const bodyLimit = 64 * 1024;
+const Params = Type.Object({ txId: Type.String() });
+
+export function frameRoutes(app: App, parts: ServeParts): void {
+  // The body of a frame's POST says who clicked; nothing here depends on it.
+  app.register(async (scope: App) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, _body, done) => done(null));
+    for (const path of ['social', 'farcaster']) {
+      for (const method of ['GET', 'POST'] as const) {
+        scope.route({
+          method,
+          url: `/local/${path}/frame/:txId`,
+          bodyLimit,
+          schema: { summary: 'Frame of an id', hide: path !== 'social', params: Params },
+          handler: (request, reply) => serveFrame(parts, request, reply, request.params.txId),
+        });
+      }
+    }
+  });
+}
+
+async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id: string): Promise<unknown> {
+  if (!isTxId(id)) throw invalidId(id);
+  reply.header('vary', 'Accept');
+  if (prefersHtml(request)) {
+    return await servePlace(parts, request, reply, { id, path: '' }, { reason: 'content' });
+  }
+  const list = parts.blocklist();
+  const described = await parts.content.describe(id);
+  if (list.blocksId(id) || (described?.hash !== undefined && list.blocksHash(described.hash)))
+    throw blocked(id);
+  if (described === undefined) throw notFound();
+  const record = await recordOf(parts, id);
+  if (record === undefined) throw notFound();
+  const data = described.size <= inlineLimit ? await readAll(parts, id) : Buffer.alloc(0);
+  return await reply
+    .header('cache-control', request.method === 'POST' ? 'no-store' : 'public, max-age=30')
+    .send({ ...record, data_tree: [], data: data.toString('base64url') });
+}
+
+async function recordOf(parts: ServeParts, id: string): Promise<Record<string, unknown> | undefined> {
+  const transaction = await parts.index.chainTransaction(id);
+  if (transaction !== undefined) return { ...transaction };
+  const located = await parts.index.locate(id);
+  if (located === undefined) return undefined;
+  const proof = await parts.index.proof(id);
+  const text = (value: string): string => Buffer.from(value).toString('base64url');
+  return {
+    format: 2,
+    id,
+    last_tx: located.anchor,
+    owner: proof?.owner ?? '',
+    tags: located.tags.map((tag) => ({ name: text(tag.name), value: text(tag.value) })),
+    target: located.target,
+    quantity: '0',
+    data_size: String(located.size),
+    data_root: '',
+    reward: '0',
+    signature: proof?.signature ?? '',
+  };
+}
+
+async function readAll(parts: ServeParts, id: string): Promise<Buffer> {
+  const opened = await parts.content.stream(id);
+  if (opened === undefined) throw new HttpError(404, 'Not found');
+  const pieces: Buffer[] = [];
+  for await (const piece of opened.stream) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+function prefersHtml(request: Request): boolean {
+  const query: unknown = request.query;
+  const asked =
+    typeof query === 'object' && query !== null && 'format' in query && query.format === 'content';
+  return asked || request.headers.accept?.includes('text/html') === true;
+}

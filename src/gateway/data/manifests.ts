@@ -1,0 +1,60 @@
+/** Paths inside manifests. A manifest never changes, so that each is read and parsed once. */
+import { LRUCache } from 'lru-cache';
+import {
+  type Manifest,
+  type ManifestHit,
+  manifestContentType,
+  maxManifestBytes,
+  parseManifest,
+  resolveManifestPath,
+} from '../../formats/manifest/manifest.ts';
+import type { Content, Described } from './content.ts';
+
+/** Memory for parsed manifests, counted as a multiple of their text. */
+const maxBytes = 64 * 1024 * 1024;
+
+export class Manifests {
+  readonly #content: Content;
+  readonly #parsed = new LRUCache<string, { manifest: Manifest | undefined; bytes: number }>({
+    maxSize: maxBytes,
+    sizeCalculation: ({ bytes }) => bytes + 512,
+  });
+  readonly #reading = new Map<string, Promise<Manifest | undefined>>();
+
+  constructor(content: Content) {
+    this.#content = content;
+  }
+
+  isManifest(described: Described): boolean {
+    return described.contentType?.split(';', 1)[0]?.trim().toLowerCase() === manifestContentType;
+  }
+
+  /** `path` is decoded. undefined: nothing is there, or the document is no manifest. */
+  async resolve(described: Described, path: string): Promise<ManifestHit | undefined> {
+    const manifest = await this.#manifest(described);
+    return manifest === undefined ? undefined : resolveManifestPath(manifest, path);
+  }
+
+  #manifest(described: Described): Promise<Manifest | undefined> | Manifest | undefined {
+    const kept = this.#parsed.get(described.id);
+    if (kept !== undefined) return kept.manifest;
+    let reading = this.#reading.get(described.id);
+    if (reading === undefined) {
+      reading = this.#read(described).finally(() => this.#reading.delete(described.id));
+      this.#reading.set(described.id, reading);
+    }
+    return reading;
+  }
+
+  async #read({ id, size }: Described): Promise<Manifest | undefined> {
+    if (size > maxManifestBytes) return undefined;
+    const opened = await this.#content.stream(id);
+    if (opened === undefined) return undefined;
+    const pieces: Buffer[] = [];
+    for await (const piece of opened.stream) pieces.push(piece);
+    const manifest = parseManifest(Buffer.concat(pieces));
+    // Parsed entries take a few times the room of their text.
+    this.#parsed.set(id, { manifest, bytes: size * 3 });
+    return manifest;
+  }
+}

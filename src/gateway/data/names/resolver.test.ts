@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { HttpError } from '../../../kernel/errors.ts';
+import { createLogger } from '../../../kernel/log.ts';
+import { NameResolver, type NameSource, type NameTarget } from './resolver.ts';
+
+const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+const target = (id: string): NameTarget => ({ id, ttlSeconds: 60, antId: 'ant' });
+
+/** A source that a test can change and break. */
+class Registry implements NameSource {
+  readonly name = 'registry';
+  asked = 0;
+  answer: NameTarget | undefined | Error = target('first');
+  wait: Promise<void> = Promise.resolve();
+
+  async resolve(): Promise<NameTarget | undefined> {
+    this.asked += 1;
+    await this.wait;
+    if (this.answer instanceof Error) throw this.answer;
+    return this.answer;
+  }
+}
+
+function resolverOver(sources: readonly NameSource[]) {
+  const clock = { now: 1_000_000 };
+  const resolver = new NameResolver({
+    sources,
+    log,
+    overrideTtlSeconds: 0,
+    staleWaitMs: 5,
+    now: () => clock.now,
+  });
+  return { resolver, clock };
+}
+
+describe('NameResolver', () => {
+  test('keeps an answer for as long as its record says', async () => {
+    const registry = new Registry();
+    const { resolver, clock } = resolverOver([registry]);
+    assert.equal((await resolver.resolve('name', '@'))?.id, 'first');
+    registry.answer = target('second');
+    clock.now += 59_000;
+    assert.equal((await resolver.resolve('name', '@'))?.id, 'first');
+    assert.equal(registry.asked, 1);
+    clock.now += 2_000;
+    assert.equal((await resolver.resolve('name', '@'))?.id, 'second');
+  });
+
+  test('asks once however many wait', async () => {
+    const registry = new Registry();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    registry.wait = promise;
+    const { resolver } = resolverOver([registry]);
+    const all = [1, 2, 3].map(() => resolver.resolve('name', '@'));
+    resolve();
+    for (const one of await Promise.all(all)) assert.equal(one?.id, 'first');
+    assert.equal(registry.asked, 1);
+  });
+
+  test('serves the stale answer while nobody can be asked, and while an answer is slow', async () => {
+    const registry = new Registry();
+    const { resolver, clock } = resolverOver([registry]);
+    await resolver.resolve('name', '@');
+    clock.now += 120_000;
+    registry.answer = new Error('down');
+    assert.equal((await resolver.resolve('name', '@'))?.id, 'first');
+    registry.answer = target('second');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    registry.wait = promise;
+    assert.equal((await resolver.resolve('name', '@'))?.id, 'first');
+    resolve();
+    await new Promise((done) => setImmediate(done));
+    assert.equal((await resolver.resolve('name', '@'))?.id, 'second');
+  });
+
+  test('a name that is gone is gone once that is known', async () => {
+    const registry = new Registry();
+    const { resolver, clock } = resolverOver([registry]);
+    await resolver.resolve('name', '@');
+    clock.now += 120_000;
+    registry.answer = undefined;
+    assert.equal(await resolver.resolve('name', '@'), undefined);
+  });
+
+  test('an outage is 503, never "no such name"; the next source is asked', async () => {
+    const registry = new Registry();
+    registry.answer = new Error('down');
+    const { resolver } = resolverOver([registry]);
+    await assert.rejects(
+      resolver.resolve('name', '@'),
+      (error) => error instanceof HttpError && error.status === 503,
+    );
+    const other = new Registry();
+    other.answer = target('other');
+    assert.equal((await resolverOver([registry, other]).resolver.resolve('name', '@'))?.id, 'other');
+    other.answer = undefined;
+    await assert.rejects(resolverOver([registry, other]).resolver.resolve('name', '@'), HttpError);
+  });
+});

@@ -1,0 +1,125 @@
+/**
+ * Where a name points. Answers are kept for as long as the record says; a stale one is served at once while a
+ * fresh one is fetched, and when none can be had. One question at a time for each name, whoever asks.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Logger } from '../../../kernel/log.ts';
+import { upstreamUnavailable } from '../../errors.ts';
+
+/** What a name or undername resolves to. */
+export interface NameTarget {
+  readonly id: string;
+  readonly ttlSeconds: number;
+  /** The token that governs the name. */
+  readonly antId: string;
+  readonly antProgramId?: string;
+  readonly undernameLimit?: number;
+  /** `@` is 0. */
+  readonly recordIndex?: number;
+}
+
+/** Somebody who knows names: the registry on the chain, or another gateway. */
+export interface NameSource {
+  readonly name: string;
+  /** undefined: the name is known to point nowhere. Throws where it cannot say. */
+  resolve(name: string, undername: string): Promise<NameTarget | undefined>;
+}
+
+export interface ResolvedTarget extends NameTarget {
+  /** Unix milliseconds. */
+  readonly resolvedAt: number;
+}
+
+export interface NameResolverOptions {
+  readonly sources: readonly NameSource[];
+  readonly log: Logger;
+  /** In place of what records say; 0 = as they say. */
+  readonly overrideTtlSeconds: number;
+  /** How long a stale answer waits for a fresh one before it is served. */
+  readonly staleWaitMs: number;
+  onHit?(): void;
+  onMiss?(): void;
+  readonly now?: () => number;
+}
+
+/** How long "there is no such name" is believed. */
+const absentMs = 30_000;
+/** Answers are kept this long beyond their time, to be served when nobody can be asked. */
+const keepMs = 24 * 3_600_000;
+
+interface Entry {
+  readonly target: ResolvedTarget | undefined;
+  readonly freshUntil: number;
+}
+
+export class NameResolver {
+  readonly #options: NameResolverOptions;
+  readonly #now: () => number;
+  readonly #entries = new LRUCache<string, Entry>({ max: 20_000, ttl: keepMs });
+  readonly #asking = new Map<string, Promise<Entry>>();
+
+  constructor(options: NameResolverOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+  }
+
+  async resolve(name: string, undername: string): Promise<ResolvedTarget | undefined> {
+    const key = `${undername}_${name}`;
+    const entry = this.#entries.get(key);
+    if (entry !== undefined && entry.freshUntil > this.#now()) {
+      this.#options.onHit?.();
+      return entry.target;
+    }
+    this.#options.onMiss?.();
+    const asking = this.#ask(key, name, undername);
+    if (entry?.target === undefined) return (await asking).target;
+    const fresh = await Promise.race([asking.catch(() => undefined), pause(this.#options.staleWaitMs)]);
+    return (fresh ?? entry).target;
+  }
+
+  /** The next question asks the sources again. */
+  forget(name: string, undername: string): void {
+    this.#entries.delete(`${undername}_${name}`);
+  }
+
+  #ask(key: string, name: string, undername: string): Promise<Entry> {
+    let asking = this.#asking.get(key);
+    if (asking === undefined) {
+      asking = this.#askSources(name, undername)
+        .then((entry) => {
+          this.#entries.set(key, entry);
+          return entry;
+        })
+        .finally(() => this.#asking.delete(key));
+      asking.catch(() => {}); // whoever waits is told
+      this.#asking.set(key, asking);
+    }
+    return asking;
+  }
+
+  async #askSources(name: string, undername: string): Promise<Entry> {
+    const { sources, overrideTtlSeconds, log } = this.#options;
+    let failed: unknown;
+    for (const source of sources) {
+      try {
+        const target = await source.resolve(name, undername);
+        if (target === undefined) continue;
+        const ttlSeconds = overrideTtlSeconds || target.ttlSeconds;
+        const resolvedAt = this.#now();
+        return {
+          target: { ...target, ttlSeconds, resolvedAt },
+          freshUntil: resolvedAt + ttlSeconds * 1000,
+        };
+      } catch (error) {
+        log.debug({ name, undername, source: source.name, err: error }, 'a name source failed');
+        failed = error;
+      }
+    }
+    if (failed !== undefined || sources.length === 0) throw upstreamUnavailable(failed);
+    return { target: undefined, freshUntil: this.#now() + absentMs };
+  }
+}
+
+function pause(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, ms, undefined));
+}

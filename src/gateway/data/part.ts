@@ -1,0 +1,117 @@
+/** The content side as a part of the gateway. */
+import { join } from 'node:path';
+import { isTxId } from '../../formats/base64url.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
+import { openBlobCache } from '../../storage/blobs/open.ts';
+import { ChunkSource } from '../chain/chunk-source.ts';
+import type { CreatePart } from '../context.ts';
+import { CacheControl } from './answer/cache-control.ts';
+import { nothingBlocked } from './blocklist.ts';
+import { Content } from './content.ts';
+import { Manifests } from './manifests.ts';
+import { createContentMetrics } from './metrics.ts';
+import { namesOfGateway } from './names/gateway-names.ts';
+import { NameResolver, type NameSource } from './names/resolver.ts';
+import { apexHandler, contentRoutes } from './routes.ts';
+import type { ServeParts } from './serve.ts';
+import { chunkContent } from './sources/chunks.ts';
+import { otherGateways } from './sources/gateways.ts';
+import { parentBundle } from './sources/parent-bundle.ts';
+import { uploadedItems } from './sources/upload.ts';
+
+export interface ContentPartDeps {
+  /** The bounded cache on disk; see `openContentCache`. */
+  readonly cache: BlobCache;
+  /** The upload surface whose items are served before they are mined. */
+  readonly uploadUrl: () => string | undefined;
+  /** Who knows names, before trusted gateways are asked. */
+  readonly names: readonly NameSource[];
+}
+
+export function openContentCache(config: {
+  readonly DATA_DIR: string;
+  readonly CONTIGUOUS_DATA_CACHE_MAX_BYTES: number;
+}): Promise<BlobCache> {
+  return openBlobCache({
+    folder: join(config.DATA_DIR, 'gateway-cache'),
+    maxBytes: config.CONTIGUOUS_DATA_CACHE_MAX_BYTES,
+  });
+}
+
+export function createContentPart(deps: ContentPartDeps): CreatePart {
+  return (context) => {
+    const { config, index, chunks, log } = context;
+    const { apexId, apexName } = apexOf(config);
+    const metrics = createContentMetrics(context.metrics);
+    const upload = uploadedItems(deps.uploadUrl);
+    const rootHosts = config.ARNS_ROOT_HOST.map((host) => host.toLowerCase()).sort(
+      (a, b) => b.length - a.length,
+    );
+    const gateways = otherGateways(config.TRUSTED_GATEWAYS_URLS, rootHosts[0] ?? 'turnpike');
+    const content = new Content({
+      index,
+      cache: deps.cache,
+      sources: [
+        parentBundle(index, deps.cache),
+        upload,
+        chunkContent(new ChunkSource(index, chunks)),
+        gateways,
+      ],
+      metrics,
+      log,
+      makeKnown: async (id) => (await context.writers?.queueTransaction(id)) ?? false,
+      maxCachedBytes: Math.floor(config.CONTIGUOUS_DATA_CACHE_MAX_BYTES / 2),
+    });
+    const names = new NameResolver({
+      sources: [...deps.names, ...config.TRUSTED_GATEWAYS_URLS.map(namesOfGateway)],
+      log,
+      overrideTtlSeconds: config.ARNS_RESOLVER_OVERRIDE_TTL_SECONDS,
+      staleWaitMs: config.ARNS_CACHED_RESOLUTION_FALLBACK_TIMEOUT_MS,
+      onHit: () => metrics.nameHits.inc(),
+      onMiss: () => metrics.nameMisses.inc(),
+    });
+    const parts: ServeParts = {
+      content,
+      index,
+      cacheControl: new CacheControl(config),
+      metrics,
+      manifests: new Manifests(content),
+      names,
+      blocklist: () => context.blocklist ?? nothingBlocked,
+      enforceUndernameLimit: config.ARNS_RESOLVER_ENFORCE_UNDERNAME_LIMIT,
+    };
+    // Background work reads through the cache too.
+    context.bytes = content;
+    context.apex = apexHandler(parts, { apexId, apexName });
+    return {
+      name: 'content',
+      routes: (app) =>
+        contentRoutes(app, parts, {
+          rootHosts,
+          sandbox: config.SANDBOX_ENABLED,
+          sandboxProtocol: config.SANDBOX_PROTOCOL,
+          apexId,
+          apexName,
+          notFoundPage: { id: config.ARNS_NOT_FOUND_TX_ID },
+          aliasPrefixes: config.GW_ALIAS_PREFIXES,
+        }),
+      async stop() {
+        await Promise.all([upload.close(), gateways.close()]);
+        await deps.cache.close();
+      },
+    };
+  };
+}
+
+function apexOf(config: {
+  readonly APEX_TX_ID: string | undefined;
+  readonly APEX_ARNS_NAME: string | undefined;
+}) {
+  const { APEX_TX_ID: apexId, APEX_ARNS_NAME: apexName } = config;
+  if (apexId !== undefined && apexName !== undefined) {
+    throw new StartupError('APEX_TX_ID and APEX_ARNS_NAME exclude each other: set one');
+  }
+  if (apexId !== undefined && !isTxId(apexId)) throw new StartupError(`APEX_TX_ID is not an id: ${apexId}`);
+  return { apexId, apexName };
+}

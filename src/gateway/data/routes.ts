@@ -1,0 +1,179 @@
+/** The content routes (interface §4.4 "Data retrieval", "Frames"), and the hosts that are names or sandboxes. */
+import { Type } from 'typebox';
+import { isTxId } from '../../formats/base64url.ts';
+import { HttpError } from '../../kernel/errors.ts';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { invalidId, notFound } from '../errors.ts';
+import type { Approach } from './answer/answer.ts';
+import { nameHeaders } from './answer/headers.ts';
+import { frameRoutes } from './frames.ts';
+import { type HostKind, parseHost, sandboxOf, splitLabel } from './names/host.ts';
+import { type NotFoundPage, sendNotFoundPage } from './not-found-page.ts';
+import { resolveLabel, type ServeParts, serveName, servePlace, serveRaw } from './serve.ts';
+
+export interface ContentRoutesOptions {
+  /** Lower case, longest first. */
+  readonly rootHosts: readonly string[];
+  readonly sandbox: boolean;
+  readonly sandboxProtocol: 'auto' | 'http' | 'https';
+  readonly apexId: string | undefined;
+  readonly apexName: string | undefined;
+  readonly notFoundPage: NotFoundPage;
+  readonly aliasPrefixes: readonly string[];
+}
+
+const Id = Type.Object({ id: Type.String({ description: '43 base64url characters' }) });
+const idFirst = /^\/([A-Za-z0-9_-]{43})(?=\/|$)/;
+const methods: ('GET' | 'HEAD')[] = ['GET', 'HEAD'];
+
+export function contentRoutes(app: App, parts: ServeParts, options: ContentRoutesOptions): void {
+  const onGateway: Approach = { reason: 'content' };
+
+  // A host below a root host has its whole path space to itself: it is answered before any route is looked at.
+  app.addHook('onRequest', async (request, reply) => {
+    const host = parseHost(request.headers.host, options.rootHosts);
+    return host.kind === 'root' ? undefined : await serveHost(host, request, reply);
+  });
+
+  for (const method of methods) {
+    app.route({
+      method,
+      url: '/raw/:id',
+      schema: { summary: 'Raw content, without manifest resolution', params: Id },
+      handler: (request, reply) => serveRaw(parts, request, reply, request.params.id),
+    });
+    app.route({
+      method,
+      url: '/:id',
+      schema: { summary: 'Content of a transaction or data item', params: Id },
+      handler: (request, reply) => serveId(request, reply, request.params.id),
+    });
+    app.route({
+      method,
+      url: '/:id/*',
+      schema: { hide: true, params: Id },
+      handler: (request, reply) => serveId(request, reply, request.params.id),
+    });
+  }
+  frameRoutes(app, parts);
+  for (const prefix of ['gw', ...options.aliasPrefixes]) {
+    app.get(
+      `/${prefix}/resolver/:name`,
+      {
+        schema: {
+          summary: 'Where a name points',
+          hide: prefix !== 'gw',
+          params: Type.Object({ name: Type.String() }),
+        },
+      },
+      (request, reply) => serveResolver(request.params.name.toLowerCase(), reply),
+    );
+  }
+
+  /** `/{id}…` on the gateway's own host: to an origin of its own where there is one, else in place. */
+  async function serveId(request: Request, reply: Reply, id: string): Promise<unknown> {
+    if (!isTxId(id)) {
+      if (id.length === 43) throw invalidId(id);
+      return await serveApexPath(request, reply);
+    }
+    const { rootHost } = rootOf(request);
+    // Not every resolver knows the hosts below localhost, and there is nothing to keep apart on it.
+    const isolated = options.sandbox && rootHost !== undefined && rootHost.split(':', 1)[0] !== 'localhost';
+    if (isolated) return await toSandbox(request, reply, id, rootHost);
+    return await serveBelowId(request, reply, id);
+  }
+
+  async function serveHost(host: HostKind, request: Request, reply: Reply): Promise<unknown> {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw new HttpError(405, 'Method Not Allowed', { headers: { allow: 'GET, HEAD, OPTIONS' } });
+    }
+    if (host.kind === 'nobody' || host.kind === 'root') throw notFound();
+    const id = idFirst.exec(pathOf(request))?.[1];
+    if (id !== undefined) {
+      if (!isTxId(id)) throw invalidId(id);
+      if (sandboxOf(id) !== host.label) return await toSandbox(request, reply, id, host.rootHost);
+      return await serveBelowId(request, reply, id);
+    }
+    if (host.kind === 'sandbox') throw notFound();
+    try {
+      return await serveName(parts, request, reply, host.label, pathOf(request).slice(1));
+    } catch (error) {
+      const absent = error instanceof HttpError && error.status === 404 && !host.label.includes('_');
+      if (!absent || (await resolveLabel(parts, host.label)) !== undefined) throw error;
+      return await sendNotFoundPage(parts, options.notFoundPage, request, reply, host.label);
+    }
+  }
+
+  async function serveBelowId(request: Request, reply: Reply, id: string): Promise<unknown> {
+    const below = pathOf(request).slice(id.length + 1);
+    return await servePlace(
+      parts,
+      request,
+      reply,
+      {
+        id,
+        path: below.replace(/^\//, ''),
+        ...(below === '' ? { slashRedirect: `/${id}/${queryOf(request)}` } : {}),
+      },
+      onGateway,
+    );
+  }
+
+  async function toSandbox(request: Request, reply: Reply, id: string, rootHost: string): Promise<unknown> {
+    const scheme = options.sandboxProtocol === 'auto' ? request.protocol : options.sandboxProtocol;
+    return await reply.redirect(`${scheme}://${sandboxOf(id)}.${rootHost}${request.url}`, 302);
+  }
+
+  /** A path that is no id belongs to the apex, where there is one. */
+  async function serveApexPath(request: Request, reply: Reply): Promise<unknown> {
+    const path = pathOf(request).slice(1);
+    if (options.apexName !== undefined) return await serveName(parts, request, reply, options.apexName, path);
+    if (options.apexId === undefined) throw notFound();
+    return await servePlace(parts, request, reply, { id: options.apexId, path }, { reason: 'apex' });
+  }
+
+  async function serveResolver(label: string, reply: Reply): Promise<unknown> {
+    const target = await resolveLabel(parts, label);
+    if (target === undefined) throw notFound();
+    const { name, undername } = splitLabel(label);
+    return await reply
+      .headers(nameHeaders(label, name, undername, target))
+      .header('cache-control', `public, max-age=${target.ttlSeconds}`)
+      .send({
+        txId: target.id,
+        resolvedId: target.id,
+        protocol: 'arweave',
+        ttlSeconds: target.ttlSeconds,
+        processId: target.antId,
+        antId: target.antId,
+        resolvedAt: target.resolvedAt,
+        index: target.recordIndex ?? 0,
+        limit: target.undernameLimit ?? 0,
+      });
+  }
+
+  function rootOf(request: Request): { readonly rootHost: string | undefined } {
+    const host = parseHost(request.headers.host, options.rootHosts);
+    return host.kind === 'root' ? host : { rootHost: undefined };
+  }
+}
+
+/** The apex as the gateway's `GET /`: undefined where none is configured. */
+export function apexHandler(
+  parts: ServeParts,
+  options: Pick<ContentRoutesOptions, 'apexId' | 'apexName'>,
+): ((request: Request, reply: Reply) => Promise<unknown>) | undefined {
+  const { apexId, apexName } = options;
+  if (apexName !== undefined) return (request, reply) => serveName(parts, request, reply, apexName, '');
+  if (apexId === undefined) return undefined;
+  return (request, reply) => servePlace(parts, request, reply, { id: apexId, path: '' }, { reason: 'apex' });
+}
+
+function pathOf(request: Request): string {
+  return request.url.split('?', 1)[0] ?? '/';
+}
+
+function queryOf(request: Request): string {
+  const mark = request.url.indexOf('?');
+  return mark === -1 ? '' : request.url.slice(mark);
+}

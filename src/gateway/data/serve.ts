@@ -1,0 +1,128 @@
+/**
+ * From a request to content: which id a host and path mean, whether it may be served, and what a manifest makes
+ * of the path. Blocked content is refused on every way to it.
+ */
+import { isTxId } from '../../formats/base64url.ts';
+import { HttpError } from '../../kernel/errors.ts';
+import type { Reply, Request } from '../../kernel/http/server.ts';
+import { blocked, invalidId, notFound } from '../errors.ts';
+import { type AnswerParts, type Approach, answerContent } from './answer/answer.ts';
+import { nameHeaders } from './answer/headers.ts';
+import type { Blocklist } from './blocklist.ts';
+import type { Manifests } from './manifests.ts';
+import { splitLabel } from './names/host.ts';
+import type { NameResolver, ResolvedTarget } from './names/resolver.ts';
+
+export interface ServeParts extends AnswerParts {
+  readonly manifests: Manifests;
+  readonly names: NameResolver;
+  /** Asked anew for each request: the admin part may replace it. */
+  readonly blocklist: () => Blocklist;
+  readonly enforceUndernameLimit: boolean;
+}
+
+const noStore = { 'cache-control': 'no-store' };
+
+/** `/raw/{id}`: the bytes as they are. */
+export async function serveRaw(
+  parts: ServeParts,
+  request: Request,
+  reply: Reply,
+  id: string,
+): Promise<unknown> {
+  if (!isTxId(id)) throw invalidId(id);
+  await refuseBlocked(parts, id);
+  return await answerContent(parts, request, reply, id, { reason: 'content' });
+}
+
+/** Where in the path space the content lies. */
+export interface Place {
+  readonly id: string;
+  /** Below the id, as it stands in the URL; '' where there is none. */
+  readonly path: string;
+  /** Where a manifest opened without a trailing slash is sent to; undefined where it never is. */
+  readonly slashRedirect?: string;
+}
+
+/** `/{id}` and paths below it, a name, or the apex: a manifest is resolved, anything else served as it is. */
+export async function servePlace(
+  parts: ServeParts,
+  request: Request,
+  reply: Reply,
+  place: Place,
+  approach: Approach,
+): Promise<unknown> {
+  const { id } = place;
+  if (!isTxId(id)) throw invalidId(id);
+  await refuseBlocked(parts, id);
+  const described = await parts.content.describe(id);
+  if (described === undefined || !parts.manifests.isManifest(described)) {
+    if (place.path !== '') throw notFound();
+    return await answerContent(parts, request, reply, id, approach);
+  }
+  const hit = await parts.manifests.resolve(described, decodePath(place.path));
+  if (hit === undefined) throw notFound();
+  if (hit.by === 'index' && place.slashRedirect !== undefined) {
+    return await reply.redirect(place.slashRedirect, 301);
+  }
+  await refuseBlocked(parts, hit.id);
+  return await answerContent(
+    parts,
+    request,
+    reply,
+    hit.id,
+    hit.by === 'fallback' ? { ...approach, reason: 'fallback' } : approach,
+  );
+}
+
+/** What a name points at; the content of `path` there. Throws 404 where the name points nowhere. */
+export async function serveName(
+  parts: ServeParts,
+  request: Request,
+  reply: Reply,
+  label: string,
+  path: string,
+): Promise<unknown> {
+  const target = await resolveLabel(parts, label);
+  if (target === undefined) throw notFound();
+  const { name, undername } = splitLabel(label);
+  const { undernameLimit, recordIndex } = target;
+  const beyond = undernameLimit !== undefined && recordIndex !== undefined && recordIndex > undernameLimit;
+  if (parts.enforceUndernameLimit && beyond) {
+    const text = 'ArNS undername limit exceeded. Purchase additional undernames to continue.';
+    throw new HttpError(402, text, { headers: noStore });
+  }
+  return await servePlace(
+    parts,
+    request,
+    reply,
+    { id: target.id, path },
+    {
+      reason: 'name',
+      ttlSeconds: target.ttlSeconds,
+      headers: nameHeaders(label, name, undername, target),
+    },
+  );
+}
+
+export async function resolveLabel(parts: ServeParts, label: string): Promise<ResolvedTarget | undefined> {
+  if (parts.blocklist().blocksName(label)) throw blocked(label);
+  const { name, undername } = splitLabel(label);
+  return await parts.names.resolve(name, undername);
+}
+
+/** By id, and by what the bytes are: a copy under another id is no way around. */
+async function refuseBlocked({ blocklist, content }: ServeParts, id: string): Promise<void> {
+  const list = blocklist();
+  if (list.blocksId(id)) throw blocked(id);
+  const hash = (await content.describe(id))?.hash;
+  if (hash !== undefined && list.blocksHash(hash)) throw blocked(id);
+}
+
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw new HttpError(400, 'Bad Request: Invalid URL encoding', { headers: noStore });
+  }
+}

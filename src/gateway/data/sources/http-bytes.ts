@@ -1,0 +1,104 @@
+/** Fetching bytes from another HTTP server, with every way it can go wrong told apart. */
+import { type Dispatcher, request } from 'undici';
+import { upstreamFailed, upstreamTimeout, upstreamUnavailable } from '../../errors.ts';
+
+export interface FetchBytesOptions {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly dispatcher: Dispatcher;
+  /** Until the response head. */
+  readonly headTimeoutMs: number;
+  /** Between two pieces of the body. */
+  readonly stallTimeoutMs: number;
+}
+
+export interface FetchedBytes {
+  readonly status: number;
+  header(name: string): string | undefined;
+  readonly body: AsyncIterable<Buffer>;
+  /** Ends the exchange without reading the body. */
+  discard(): void;
+}
+
+/** undefined for 404 and 410: the server knows that it has not got it. */
+export async function fetchBytes(options: FetchBytesOptions): Promise<FetchedBytes | undefined> {
+  const answer = await request(options.url, {
+    headers: { ...options.headers, 'accept-encoding': 'identity' },
+    signal: options.signal,
+    dispatcher: options.dispatcher,
+    headersTimeout: options.headTimeoutMs,
+    bodyTimeout: options.stallTimeoutMs,
+  }).catch((error: unknown) => {
+    throw failure(error);
+  });
+  const { statusCode: status, headers, body } = answer;
+  const discard = (): void => {
+    body.on('error', () => {}).destroy();
+  };
+  if (status === 404 || status === 410) {
+    discard();
+    return undefined;
+  }
+  if (status !== 200 && status !== 206) {
+    discard();
+    const error = new Error(`${options.url} answered ${status}`);
+    throw status === 429 || status === 503 ? upstreamUnavailable(error) : upstreamFailed(error);
+  }
+  return {
+    status,
+    header(name) {
+      const value = headers[name];
+      return Array.isArray(value) ? value[0] : value;
+    },
+    body: pieces(body),
+    discard,
+  };
+}
+
+async function* pieces(body: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
+  try {
+    for await (const piece of body) {
+      if (Buffer.isBuffer(piece)) yield piece;
+    }
+  } catch (error) {
+    throw failure(error);
+  }
+}
+
+function failure(error: unknown): Error {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return code.includes('TIMEOUT') ? upstreamTimeout(error) : upstreamFailed(error);
+}
+
+/** A decimal size in a header, or undefined. */
+export function sizeOf(text: string | undefined): number | undefined {
+  if (text === undefined || !/^[0-9]{1,16}$/.test(text)) return undefined;
+  const size = Number(text);
+  return Number.isSafeInteger(size) ? size : undefined;
+}
+
+/** Exactly `length` bytes, after leaving out the first `skip`; fewer is an error, more are cut off. */
+export async function* exactly(
+  source: AsyncIterable<Buffer>,
+  skip: number,
+  length: number,
+): AsyncGenerator<Buffer> {
+  let toSkip = skip;
+  let left = length;
+  if (left === 0) return;
+  for await (const piece of source) {
+    let bytes = piece;
+    if (toSkip > 0) {
+      const cut = Math.min(toSkip, bytes.length);
+      toSkip -= cut;
+      bytes = bytes.subarray(cut);
+    }
+    if (bytes.length > left) bytes = bytes.subarray(0, left);
+    if (bytes.length === 0) continue;
+    left -= bytes.length;
+    yield bytes;
+    if (left === 0) return;
+  }
+  throw upstreamFailed(new Error(`a source stopped ${left} bytes early`));
+}

@@ -1,0 +1,70 @@
+/**
+ * Items that were uploaded here and are not on the chain yet: `GET {upload_url}/v1/data-item/{id}` answers the
+ * whole item, and says where its payload begins.
+ */
+import { Agent } from 'undici';
+import { upstreamFailed } from '../../errors.ts';
+import { exactly, fetchBytes, sizeOf } from './http-bytes.ts';
+import type { ContentSource } from './source.ts';
+
+const connections = 64;
+
+export interface UploadSource extends ContentSource {
+  close(): Promise<void>;
+}
+
+/** `url` is asked for each time: the upload surface may start after the gateway. */
+export function uploadedItems(url: () => string | undefined): UploadSource {
+  const dispatcher = new Agent({ connections, keepAliveTimeout: 10_000 });
+  /** Where the payload begins in each item's bytes, so that a range is one request. */
+  const offsets = new Map<string, number>();
+
+  return {
+    name: 'upload',
+    trusted: true,
+    async open(id, located, range, _journey, signal) {
+      const base = url();
+      // What has a block is on the chain; the upload surface may have let it go.
+      if (base === undefined || located?.stable === true) return undefined;
+      const known = offsets.get(id);
+      const asked = range !== undefined && known !== undefined;
+      const fetched = await fetchBytes({
+        url: `${base}/v1/data-item/${id}`,
+        headers: asked ? { range: `bytes=${known + range.start}-${known + range.end - 1}` } : {},
+        signal,
+        dispatcher,
+        headTimeoutMs: 5_000,
+        stallTimeoutMs: 30_000,
+      });
+      if (fetched === undefined) return undefined;
+      const offset = sizeOf(fetched.header('x-payload-offset'));
+      const itemSize = sizeOf(
+        fetched.header('content-range')?.split('/')[1] ?? fetched.header('content-length'),
+      );
+      if (offset === undefined || itemSize === undefined || itemSize < offset) {
+        fetched.discard();
+        throw upstreamFailed(new Error(`${base} does not say where the payload of ${id} is`));
+      }
+      remember(offsets, id, offset);
+      const size = itemSize - offset;
+      const start = range?.start ?? 0;
+      const end = Math.min(range?.end ?? size, size);
+      const skip = fetched.status === 206 ? 0 : offset + start;
+      return {
+        size,
+        proven: false,
+        hash: undefined,
+        contentType: fetched.header('x-payload-content-type'),
+        contentEncoding: undefined,
+        hops: 0,
+        stream: exactly(fetched.body, skip, Math.max(0, end - start)),
+      };
+    },
+    close: () => dispatcher.close(),
+  };
+}
+
+function remember(offsets: Map<string, number>, id: string, offset: number): void {
+  if (offsets.size >= 10_000) offsets.clear();
+  offsets.set(id, offset);
+}
