@@ -1,11 +1,17 @@
 /**
  * What the surfaces that deal in credits share: one database, so that a debit and what it pays for are one
- * transaction, and on it the ledger, prices and x402 payments.
+ * transaction, and on it the ledger, prices, card and x402 payments.
  */
+import type { CardPayments } from '../../credits/card/card.ts';
+import { createCardPayments } from '../../credits/card/index.ts';
 import type { Credits } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
 import { createX402Payments } from '../../credits/x402/index.ts';
 import type { X402Payments } from '../../credits/x402/x402.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import { Metrics } from '../../kernel/metrics.ts';
+import { cardMetrics } from '../../payment/card/index.ts';
+import { x402Metrics } from '../../payment/x402/index.ts';
 import { pricingFromConfig } from '../../pricing/configured.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -16,9 +22,15 @@ export interface Ledger {
   readonly sql: Sql;
   readonly credits: Credits;
   readonly pricing: Pricing;
+  /** Absent when the local card provider is not wanted and no other is configured. */
+  readonly cards: CardPayments | undefined;
   /** Absent when a facilitator is configured without an address to be paid at. */
   readonly x402: X402Payments | undefined;
+  /** Counts payments; shown by the payment surface. */
+  readonly metrics: Metrics;
 }
+
+type Base = Omit<Ledger, 'cards' | 'x402'>;
 
 export async function openLedger(world: World): Promise<Ledger> {
   const { config, log } = world;
@@ -30,14 +42,36 @@ export async function openLedger(world: World): Promise<Ledger> {
     hasPaid: credits.hasPaid,
     onOracleFailure: (oracle, error) => log.warn({ oracle, err: error }, 'a price source does not answer'),
   });
-  return { sql, credits, pricing, x402: x402Payments(world, { sql, credits, pricing }) };
+  const base: Base = { sql, credits, pricing, metrics: new Metrics() };
+  return { ...base, cards: cardPayments(world, base), x402: x402Payments(world, base) };
 }
 
-function x402Payments(
-  world: World,
-  { sql, credits, pricing }: Omit<Ledger, 'x402'>,
-): X402Payments | undefined {
+/** The configured provider, or the local one, told apart by nothing but address and keys. */
+function cardPayments(world: World, { sql, pricing, metrics }: Base): CardPayments | undefined {
+  const { config, log, localCard } = world;
+  const secretKey = config.STRIPE_SECRET_KEY ?? localCard?.secretKey;
+  if (secretKey === undefined) return undefined;
+  const webhookSecret =
+    config.STRIPE_SECRET_KEY === undefined ? localCard?.webhookSecret : config.STRIPE_WEBHOOK_SECRET;
+  if (webhookSecret === undefined) {
+    throw new StartupError(
+      'STRIPE_SECRET_KEY is set and STRIPE_WEBHOOK_SECRET is not: webhooks could not be trusted',
+    );
+  }
+  return createCardPayments(
+    {
+      ...config,
+      STRIPE_SECRET_KEY: secretKey,
+      STRIPE_WEBHOOK_SECRET: webhookSecret,
+      STRIPE_API_URL: config.STRIPE_SECRET_KEY === undefined ? localCard?.url : config.STRIPE_API_URL,
+    },
+    { sql, pricing, log, observe: cardMetrics(metrics) },
+  );
+}
+
+function x402Payments(world: World, { sql, credits, pricing, metrics }: Base): X402Payments | undefined {
   const { config, log, localFacilitator } = world;
+  if (!config.X402_ENABLED) return undefined;
   const facilitator = config.X402_FACILITATOR_URL ?? localFacilitator?.url;
   const payTo = config.X402_PAYMENT_ADDRESS ?? localFacilitator?.payTo;
   if (facilitator === undefined || payTo === undefined) return undefined;
@@ -48,6 +82,6 @@ function x402Payments(
       X402_FACILITATOR_URL: facilitator,
       X402_PAYMENT_ADDRESS: payTo,
     },
-    { sql, credits, pricing, log },
+    { sql, credits, pricing, log, onSettlement: x402Metrics(metrics) },
   );
 }

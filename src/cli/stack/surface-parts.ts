@@ -1,6 +1,7 @@
 /** The surfaces, in the order they start. */
 import { createContentPart, namesOfRegistry, openContentCache } from '../../gateway/data/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
+import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
 import { createX402TopUps } from '../../payment/x402/index.ts';
 import { createNameChain } from '../../registry/chain.ts';
@@ -43,15 +44,21 @@ const payment: Part = {
   wanted: () => true,
   async create(world) {
     const { config, log, keys } = world;
-    const { sql, credits, pricing, x402 } = await sharedLedger(world);
+    const { sql, credits, pricing, cards, x402, metrics } = await sharedLedger(world);
     const auth = createAuthenticator({ jwtSecret: await keys.jwtSecret() });
+    const gifts = createGifts({ sql, credits });
+    const card =
+      cards === undefined
+        ? createNoCardTopUps()
+        : createCardTopUps({ cards, credits, pricing, gifts, appUrl: config.APP_URL });
     return createPaymentSurface(config, {
       log,
       sql,
       credits,
       pricing,
       auth,
-      gifts: createGifts({ sql, credits }),
+      gifts,
+      metrics,
       chains: {
         arweaveNodes: world.arweaveNodeUrls,
         solanaRpcUrl: config.SOLANA_RPC_URL[0] ?? world.urls.get('solana'),
@@ -59,9 +66,11 @@ const payment: Part = {
       },
       version,
       gateways: [gatewayUrl(world)],
-      doors: x402 === undefined ? [] : [createX402TopUps({ x402, credits, pricing, auth })],
+      doors: [card, ...(x402 === undefined ? [] : [createX402TopUps({ x402, credits, pricing, auth })])],
     });
   },
+  // The local provider is told where its webhooks go; Stripe's are set in its dashboard.
+  started: async (world) => world.localCard?.deliverTo(`${world.urls.get('payment')}/v1/stripe-webhook`),
 };
 
 const upload: Part = {

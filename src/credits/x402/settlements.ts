@@ -72,7 +72,9 @@ export class Settlements {
     return begun;
   }
 
+  /** Surfaces that share one process share these: starting again changes nothing. */
   async start(): Promise<void> {
+    if (!this.#stopped) return;
     this.#stopped = false;
     this.#recover();
   }

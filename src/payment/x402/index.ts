@@ -6,9 +6,11 @@
  */
 import { Type } from 'typebox';
 import type { Credits } from '../../credits/credits.ts';
+import type { X402Deps } from '../../credits/x402/index.ts';
 import type { X402Payments, X402Receipt } from '../../credits/x402/x402.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import type { Authenticator } from '../auth/request-wallet.ts';
@@ -56,6 +58,15 @@ export function createX402TopUps(deps: X402TopUpDeps): X402TopUps {
     start: () => x402.start(),
     stop: () => x402.stop(),
   };
+}
+
+/** Counts how settlements end. */
+export function x402Metrics(metrics: Metrics): NonNullable<X402Deps['onSettlement']> {
+  const settled = metrics.counter('x402_settlement_total', 'x402 settlements by how they ended', [
+    'network',
+    'result',
+  ]);
+  return (network, result) => settled.inc({ network, result });
 }
 
 function x402Route(scope: App, deps: X402TopUpDeps): void {
