@@ -4,7 +4,7 @@ import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { firstPos, PENDING_POS } from '../index/order.ts';
 import { selectIn } from '../index/rows.ts';
 import { CHAIN_TERM, termKinds } from '../index/schema.ts';
-import type { Criteria } from '../index/search.ts';
+import type { Criteria, Interruption } from '../index/search.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
 import { tagTerm } from '../index/terms.ts';
 import { badInput } from './errors.ts';
@@ -46,7 +46,7 @@ const maxFilters = 16;
 export async function criteriaOf(
   index: SqlGatewayIndex,
   args: TransactionsArgs,
-  signal: AbortSignal | undefined,
+  signal: Interruption | undefined,
 ): Promise<Criteria | undefined> {
   const groups: (readonly number[])[] = [];
   const none: number[] = [];
@@ -114,7 +114,7 @@ function positions(range: RangeInput | null | undefined): [number, number] {
 async function tagTerms(
   index: SqlGatewayIndex,
   filter: TagFilterInput,
-  signal: AbortSignal | undefined,
+  signal: Interruption | undefined,
 ): Promise<number[]> {
   const values = bounded('tags.values', filter.values);
   const match = filter.match ?? 'EXACT';

@@ -14,6 +14,7 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../kernel/log.ts';
+import type { Interruption } from '../index/search.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
 import type { ErrorCode } from './errors.ts';
 import { checkLimits, maxQueryLength, maxTokens, selectedFields } from './limits.ts';
@@ -57,8 +58,8 @@ export class GraphqlService {
     this.#log = log;
   }
 
-  /** Answers one request; `gone` aborts the work when the client leaves. */
-  async answer(request: GraphqlRequest, gone?: AbortSignal): Promise<GraphqlAnswer> {
+  /** Answers one request; `isGone` says that the client has left, which ends the work. */
+  async answer(request: GraphqlRequest, isGone?: () => boolean): Promise<GraphqlAnswer> {
     let compiled: Compiled;
     try {
       compiled = this.#compile(request);
@@ -66,8 +67,7 @@ export class GraphqlService {
       if (error instanceof RefusedQuery) return refusal(error.errors);
       throw error;
     }
-    const deadline = AbortSignal.timeout(deadlineMs);
-    const signal = gone === undefined ? deadline : AbortSignal.any([deadline, gone]);
+    const signal = new Deadline(performance.now() + deadlineMs, isGone);
     const context: QueryContext = { wants: compiled.wants, signal, budget: rowBudget };
     const result = await compiled.run({}, context, request.variables ?? {});
     if (result.errors === undefined) return { status: 200, body: compiled.stringify(result) };
@@ -120,12 +120,12 @@ export class GraphqlService {
   }
 
   /** Our own failures are logged and not shown. */
-  #shown(error: GraphQLError, signal: AbortSignal): ShownError {
+  #shown(error: GraphQLError, signal: Deadline): ShownError {
     const original: Error | null | undefined = error.originalError;
     // No resolver threw: the variables were refused.
     if (original === undefined || original === null) return shown(error, 'BAD_USER_INPUT');
     if (original instanceof GraphQLError) return shown(error, 'BAD_USER_INPUT');
-    if (signal.aborted) return { ...shown(error, 'INTERNAL_SERVER_ERROR'), message: 'Query took too long' };
+    if (signal.passed) return { ...shown(error, 'INTERNAL_SERVER_ERROR'), message: 'Query took too long' };
     this.#log.error({ err: original, path: error.path }, 'query failed');
     return { ...shown(error, 'INTERNAL_SERVER_ERROR'), message: 'Internal Server Error' };
   }
@@ -146,6 +146,25 @@ function shown(error: GraphQLError, code: ErrorCode): ShownError {
     ...(error.path !== undefined && { path: error.path }),
     extensions: { code },
   };
+}
+
+/** Looked at between steps of a query: timers and listeners per request would cost more than most queries. */
+class Deadline implements Interruption {
+  readonly #until: number;
+  readonly #isGone: (() => boolean) | undefined;
+
+  constructor(until: number, isGone: (() => boolean) | undefined) {
+    this.#until = until;
+    this.#isGone = isGone;
+  }
+
+  get passed(): boolean {
+    return performance.now() > this.#until || this.#isGone?.() === true;
+  }
+
+  throwIfAborted(): void {
+    if (this.passed) throw new Error('the query took too long');
+  }
 }
 
 class RefusedQuery extends Error {

@@ -1,6 +1,6 @@
 /**
- * Rows of the index as the objects that the schema's fields are read from. Only what the query selects is
- * fetched and built; owners' addresses and stable blocks come from caches.
+ * Rows of the index as the objects that the schema's fields are read from. What is stable never changes, so its
+ * edges are kept ready; signatures and keys are large and fetched only when a query selects them.
  */
 import { LRUCache } from 'lru-cache';
 import { toSummary } from '../index/blocks.ts';
@@ -9,6 +9,7 @@ import { DATA_ITEM } from '../index/order.ts';
 import { selectIn } from '../index/rows.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
 import { type Tag, unpackTags } from '../index/tags.ts';
+import { transactionCursor } from './cursor.ts';
 
 export interface TransactionNode {
   readonly id: string;
@@ -32,7 +33,12 @@ interface AmountNode {
   readonly ar: string;
 }
 
-export interface NodeRow {
+export interface TransactionEdge {
+  readonly cursor: string;
+  readonly node: TransactionNode;
+}
+
+interface NodeRow {
   readonly record: number;
   readonly id: Buffer;
   readonly kind: number;
@@ -47,85 +53,140 @@ export interface NodeRow {
   readonly reward: string;
   readonly data_size: number;
   readonly content_type: string | null;
-  readonly tags: Buffer | null;
+  readonly tags: Buffer;
   readonly parent: number | null;
+}
+
+/** An edge, and what is looked up only when it is asked for. */
+interface Built {
+  readonly edge: TransactionEdge;
+  readonly record: number;
+  readonly owner: number;
 }
 
 /** What the query selects anywhere, by field name; too much only costs time. */
 export type Wants = ReadonlySet<string>;
 
+const columns =
+  'record, id, kind, height, block_index, indexed_at, owner, signature_type, target, anchor, quantity, reward, data_size, content_type, tags, parent';
+
 const none = '';
 /** The schema's fields are not null: what is not stored is said so. */
 const notFound = '<not-found>';
 const noAmount: AmountNode = { winston: '0', ar: '0.000000000000' };
+/** Memory for edges of stable records, which never change. */
+const keptBytes = 32 * 1024 * 1024;
 
 export class Nodes {
   readonly #index: SqlGatewayIndex;
+  readonly #edges = new LRUCache<number, Built & { readonly bytes: number }>({
+    maxSize: keptBytes,
+    sizeCalculation: ({ bytes }) => bytes,
+  });
   readonly #blocks = new LRUCache<number, BlockSummary>({ max: 10_000 });
+  readonly #ids = new LRUCache<number, { id: string }>({ max: 10_000 });
 
   constructor(index: SqlGatewayIndex) {
     this.#index = index;
   }
 
-  /** Rows of the records, in their order; a record that went away meanwhile is left out. */
-  async rows(records: readonly number[], wants: Wants): Promise<NodeRow[]> {
-    const rows = await selectIn<NodeRow>(
-      this.#index.sql,
-      `SELECT record, id, kind, height, block_index, indexed_at, owner, signature_type, target, anchor, quantity,
-         reward, data_size, content_type, ${wants.has('tags') ? 'tags' : 'NULL AS tags'}, parent
-       FROM records WHERE record IN ({in})`,
-      records,
-    );
-    const byRecord = new Map(rows.map((row) => [row.record, row]));
-    return records.flatMap((record) => byRecord.get(record) ?? []);
+  /** Edges of the records, in their order; a record that went away meanwhile is left out. */
+  async edges(records: readonly number[], wants: Wants): Promise<TransactionEdge[]> {
+    const found = new Map<number, Built>();
+    const unknown: number[] = [];
+    for (const record of records) {
+      const kept = this.#edges.get(record);
+      if (kept === undefined) unknown.push(record);
+      else found.set(record, kept);
+    }
+    if (unknown.length > 0) {
+      const rows = await selectIn<NodeRow>(
+        this.#index.sql,
+        `SELECT ${columns} FROM records WHERE record IN ({in})`,
+        unknown,
+      );
+      for (const built of await this.#build(rows)) found.set(built.record, built);
+    }
+    const inOrder = records.flatMap((record) => found.get(record) ?? []);
+    if (!wants.has('signature') && !wants.has('key')) return inOrder.map(({ edge }) => edge);
+    return this.#withProofs(inOrder, wants);
   }
 
-  async build(rows: readonly NodeRow[], wants: Wants): Promise<TransactionNode[]> {
-    const { terms } = this.#index;
-    const addresses = wants.has('address')
-      ? await terms.ownerAddresses(rows.map((row) => row.owner))
-      : undefined;
-    const keys = wants.has('key') ? await terms.ownerKeys(rows.map((row) => row.owner)) : undefined;
-    const blocks = wants.has('block') ? await this.#blocksOf(rows) : undefined;
-    const parents = wants.has('bundledIn') || wants.has('parent') ? await this.#parentsOf(rows) : undefined;
-    const signatures = wants.has('signature') ? await this.#signaturesOf(rows) : undefined;
-    const nodes: TransactionNode[] = [];
-    for (const row of rows) {
-      const bundle = row.parent === null ? null : (parents?.get(row.parent) ?? null);
-      nodes.push({
-        id: row.id.toString('base64url'),
+  /** The node of an id. */
+  async node(id: Buffer, wants: Wants): Promise<TransactionNode | undefined> {
+    const row = await this.#index.sql.get<NodeRow>(`SELECT ${columns} FROM records WHERE id = ?`, id);
+    if (row === undefined) return undefined;
+    const built = await this.#build([row]);
+    if (!wants.has('signature') && !wants.has('key')) return built[0]?.edge.node;
+    return (await this.#withProofs(built, wants))[0]?.node;
+  }
+
+  async #build(rows: readonly NodeRow[]): Promise<Built[]> {
+    const addresses = await this.#index.terms.ownerAddresses(rows.map((row) => row.owner));
+    const blocks = await this.#blocksOf(rows);
+    const parents = await this.#parentsOf(rows);
+    return rows.map((row) => {
+      const bundle = row.parent === null ? null : (parents.get(row.parent) ?? null);
+      const id = row.id.toString('base64url');
+      const node: TransactionNode = {
+        id,
         anchor: row.anchor === null ? none : row.anchor.toString('base64url'),
-        signature: signatures?.get(row.record) ?? notFound,
+        signature: notFound,
         signatureType: row.signature_type,
         recipient: row.target === null ? none : row.target.toString('base64url'),
-        owner: { address: addresses?.get(row.owner) ?? none, key: keys?.get(row.owner) ?? notFound },
+        owner: { address: addresses.get(row.owner) ?? none, key: notFound },
         fee: amount(row.reward),
         quantity: amount(row.quantity),
         data: { size: String(row.data_size), type: row.content_type },
-        tags: row.tags === null ? [] : unpackTags(row.tags),
-        block: row.height === null ? null : (blocks?.get(row.height) ?? null),
+        tags: unpackTags(row.tags),
+        block: row.height === null ? null : (blocks.get(row.height) ?? null),
         parent: bundle,
         bundledIn: bundle,
         ingested_at: row.indexed_at,
-      });
-    }
-    return nodes;
+      };
+      const cursor = transactionCursor(
+        row.height,
+        row.block_index,
+        row.kind === DATA_ITEM,
+        id,
+        row.indexed_at,
+      );
+      const built = { edge: { cursor, node }, record: row.record, owner: row.owner };
+      if (row.height !== null && row.height <= this.#index.stableHeight) {
+        this.#edges.set(row.record, { ...built, bytes: 1_024 + 3 * row.tags.length });
+      }
+      return built;
+    });
+  }
+
+  async #withProofs(built: readonly Built[], wants: Wants): Promise<TransactionEdge[]> {
+    const signatures = wants.has('signature') ? await this.#signaturesOf(built) : undefined;
+    const keys = wants.has('key')
+      ? await this.#index.terms.ownerKeys(built.map(({ owner }) => owner))
+      : undefined;
+    return built.map(({ edge: { cursor, node }, record, owner }) => ({
+      cursor,
+      node: {
+        ...node,
+        signature: signatures?.get(record) ?? notFound,
+        owner: { address: node.owner.address, key: keys?.get(owner) ?? notFound },
+      },
+    }));
   }
 
   async #blocksOf(rows: readonly NodeRow[]): Promise<ReadonlyMap<number, BlockSummary>> {
     const blocks = new Map<number, BlockSummary>();
-    const unknown: number[] = [];
+    const unknown = new Set<number>();
     for (const { height } of rows) {
       if (height === null || blocks.has(height)) continue;
       const cached = this.#blocks.get(height);
-      if (cached !== undefined) blocks.set(height, cached);
-      else if (unknown.at(-1) !== height) unknown.push(height);
+      if (cached === undefined) unknown.add(height);
+      else blocks.set(height, cached);
     }
-    if (unknown.length === 0) return blocks;
     const found = await selectIn<Parameters<typeof toSummary>[0]>(
       this.#index.sql,
       'SELECT height, id, previous, timestamp FROM blocks WHERE height IN ({in})',
-      [...new Set(unknown)],
+      [...unknown],
     );
     for (const row of found) {
       const block = toSummary(row);
@@ -136,22 +197,34 @@ export class Nodes {
     return blocks;
   }
 
+  /** Ids of parents; the id of a record never changes. */
   async #parentsOf(rows: readonly NodeRow[]): Promise<ReadonlyMap<number, { id: string }>> {
-    const keys = new Set<number>();
-    for (const { kind, parent } of rows) if (kind === DATA_ITEM && parent !== null) keys.add(parent);
+    const parents = new Map<number, { id: string }>();
+    const unknown = new Set<number>();
+    for (const { parent } of rows) {
+      if (parent === null || parents.has(parent)) continue;
+      const cached = this.#ids.get(parent);
+      if (cached === undefined) unknown.add(parent);
+      else parents.set(parent, cached);
+    }
     const found = await selectIn<{ record: number; id: Buffer }>(
       this.#index.sql,
       'SELECT record, id FROM records WHERE record IN ({in})',
-      [...keys],
+      [...unknown],
     );
-    return new Map(found.map((row) => [row.record, { id: row.id.toString('base64url') }]));
+    for (const row of found) {
+      const parent = { id: row.id.toString('base64url') };
+      this.#ids.set(row.record, parent);
+      parents.set(row.record, parent);
+    }
+    return parents;
   }
 
-  async #signaturesOf(rows: readonly NodeRow[]): Promise<ReadonlyMap<number, string>> {
+  async #signaturesOf(built: readonly Built[]): Promise<ReadonlyMap<number, string>> {
     const found = await selectIn<{ record: number; signature: Buffer }>(
       this.#index.sql,
       'SELECT record, signature FROM signatures WHERE record IN ({in})',
-      rows.map((row) => row.record),
+      built.map(({ record }) => record),
     );
     return new Map(found.map((row) => [row.record, row.signature.toString('base64url')]));
   }

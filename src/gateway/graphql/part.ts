@@ -20,26 +20,21 @@ export const createGraphqlPart: CreatePart = (context) => {
   const requests = context.metrics.plainCounter('graphql_requests_total', 'GraphQL operations');
 
   async function answerAll(body: unknown, request: Request): Promise<GraphqlAnswer> {
-    const gone = new AbortController();
-    const leave = () => gone.abort(new Error('the client left'));
-    request.raw.socket.once('close', leave);
-    try {
-      if (!Array.isArray(body)) return await answerOne(body, gone.signal);
-      if (body.length === 0 || body.length > maxBatch) {
-        return badRequest(`A batch has 1 to ${maxBatch} operations`);
-      }
-      const answers: string[] = [];
-      for (const operation of body) answers.push((await answerOne(operation, gone.signal)).body);
-      return { status: 200, body: `[${answers.join(',')}]` };
-    } finally {
-      request.raw.socket.off('close', leave);
+    const { socket } = request.raw;
+    const isGone = () => socket.destroyed;
+    if (!Array.isArray(body)) return answerOne(body, isGone);
+    if (body.length === 0 || body.length > maxBatch) {
+      return badRequest(`A batch has 1 to ${maxBatch} operations`);
     }
+    const answers: string[] = [];
+    for (const operation of body) answers.push((await answerOne(operation, isGone)).body);
+    return { status: 200, body: `[${answers.join(',')}]` };
   }
 
-  async function answerOne(body: unknown, gone: AbortSignal): Promise<GraphqlAnswer> {
+  async function answerOne(body: unknown, isGone: () => boolean): Promise<GraphqlAnswer> {
     requests.add();
     const operation = parseOperation(body);
-    return typeof operation === 'string' ? badRequest(operation) : service.answer(operation, gone);
+    return typeof operation === 'string' ? badRequest(operation) : service.answer(operation, isGone);
   }
 
   return {

@@ -3,10 +3,10 @@ import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { type BlockPage, pageOfBlocks } from '../index/blocks.ts';
 import type { BlockSummary } from '../index/gateway-index.ts';
 import { MAX_HEIGHT, type OrderKey, tieOf } from '../index/order.ts';
-import type { Criteria } from '../index/search.ts';
+import type { Criteria, Interruption } from '../index/search.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
 import { criteriaOf, type RangeInput, type SortOrder, type TransactionsArgs } from './criteria.ts';
-import { blockCursor, parseBlockCursor, parseTransactionCursor, transactionCursor } from './cursor.ts';
+import { blockCursor, parseBlockCursor, parseTransactionCursor } from './cursor.ts';
 import { badInput } from './errors.ts';
 import { Nodes, type TransactionNode, type Wants } from './nodes.ts';
 import type { Resolver } from './schema.ts';
@@ -14,7 +14,7 @@ import type { Resolver } from './schema.ts';
 export interface QueryContext {
   /** Field names that the operation selects. */
   readonly wants: Wants;
-  readonly signal: AbortSignal;
+  readonly signal: Interruption;
   /** Rows that the request may still ask for; one page of the largest size and some more. */
   budget: number;
 }
@@ -54,10 +54,7 @@ export function createResolvers(index: SqlGatewayIndex): Record<string, Resolver
   async function transaction(args: { id: string }, context: QueryContext): Promise<TransactionNode | null> {
     spend(context, 1);
     if (!isTxId(args.id)) return null;
-    const record = await index.recordOf(args.id);
-    if (record === undefined) return null;
-    const rows = await nodes.rows([record], context.wants);
-    return (await nodes.build(rows, context.wants))[0] ?? null;
+    return (await nodes.node(Buffer.from(args.id, 'base64url'), context.wants)) ?? null;
   }
 
   async function transactions(args: TransactionsArgs, context: QueryContext): Promise<TransactionPage> {
@@ -77,20 +74,8 @@ export function createResolvers(index: SqlGatewayIndex): Record<string, Resolver
       signal: context.signal,
     });
     const hasNextPage = keys.length > first;
-    const rows = await nodes.rows(
-      keys.slice(0, first).map((key) => key.record),
-      context.wants,
-    );
-    const built = await nodes.build(rows, context.wants);
-    const wantsCursor = context.wants.has('cursor');
-    const edges = built.map((node, at) => {
-      const row = rows[at];
-      const cursor =
-        wantsCursor && row !== undefined
-          ? transactionCursor(row.height, row.block_index, row.kind === 1, node.id, row.indexed_at)
-          : '';
-      return { cursor, node };
-    });
+    const records = keys.slice(0, first).map((key) => key.record);
+    const edges = await nodes.edges(records, context.wants);
     return new TransactionPage(hasNextPage, edges, criteria);
   }
 

@@ -3,6 +3,7 @@
  * answered like exact ones; a pattern that would touch too much is refused, never answered in part.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Interruption } from '../index/search.ts';
 import type { Terms } from '../index/terms.ts';
 import { badInput } from './errors.ts';
 
@@ -21,7 +22,7 @@ export async function matchingTerms(
   match: Exclude<TagMatch, 'EXACT'>,
   name: string,
   values: readonly string[],
-  signal: AbortSignal | undefined,
+  signal: Interruption | undefined,
 ): Promise<number[]> {
   if ([name, ...values].some((pattern) => pattern.length > maxPatternLength)) {
     throw badInput('Tag pattern is too long');
@@ -54,7 +55,7 @@ async function* matchingNames(
   terms: Terms,
   pattern: string | undefined,
   name: string,
-  signal: AbortSignal | undefined,
+  signal: Interruption | undefined,
 ): AsyncGenerator<Buffer> {
   if (pattern === undefined || !/[*?]/.test(pattern)) {
     yield Buffer.from(name);

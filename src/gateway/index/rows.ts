@@ -56,7 +56,10 @@ export async function insertRows<T>(
   return answered;
 }
 
-/** Runs `select` with `{in}` replaced by placeholders for each batch of keys. */
+const selectSizes = [1, 4, 16, 64, 128, 256];
+const largestSelect = 256;
+
+/** Runs `select` with `{in}` replaced by placeholders; the list is filled up to a fixed size with its last key. */
 export async function selectIn<T>(
   sql: SqlExecutor,
   select: string,
@@ -64,12 +67,16 @@ export async function selectIn<T>(
   ...before: SqlValue[]
 ): Promise<T[]> {
   const found: T[] = [];
-  for (const batch of batches(keys)) {
-    const statement = once(`in ${batch.length} ${select}`, () =>
-      select.replace('{in}', batch.map(() => '?').join(', ')),
+  for (let at = 0; at < keys.length; at += largestSelect) {
+    const part = keys.slice(at, at + largestSelect);
+    const size = selectSizes.find((one) => one >= part.length) ?? largestSelect;
+    const last = part.at(-1) ?? null;
+    while (part.length < size) part.push(last);
+    const statement = once(`in ${size} ${select}`, () =>
+      select.replace('{in}', part.map(() => '?').join(', ')),
     );
-    const rows = await sql.all<T>(statement, ...before, ...batch);
-    if (found.length === 0 && batch.length === keys.length) return rows;
+    const rows = await sql.all<T>(statement, ...before, ...part);
+    if (keys.length <= largestSelect) return rows;
     for (const row of rows) found.push(row);
   }
   return found;

@@ -26,6 +26,11 @@ export interface Criteria {
   readonly records: readonly number[] | undefined;
 }
 
+/** Asked between steps: throws when nobody waits for the answer any more. An `AbortSignal` is one. */
+export interface Interruption {
+  throwIfAborted(): void;
+}
+
 export type SearchOrder = 'height' | 'ingested';
 
 export interface PageRequest {
@@ -35,7 +40,7 @@ export interface PageRequest {
   /** Strictly after this key; for the order `ingested`, `pos` is the time of indexing. */
   readonly after: OrderKey | undefined;
   readonly limit: number;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Interruption | undefined;
 }
 
 /** Postings walked in one statement at most. */
@@ -63,7 +68,7 @@ export class Search {
   }
 
   /** How many records match, counted up to a limit; undefined beyond it. */
-  async count(criteria: Criteria, limit: number, signal?: AbortSignal): Promise<number | undefined> {
+  async count(criteria: Criteria, limit: number, signal?: Interruption): Promise<number | undefined> {
     const base = { criteria, order: 'height', ascending: true, signal, limit: maxStep } as const;
     if (criteria.records !== undefined) {
       return (await this.page({ ...base, after: undefined, limit: criteria.records.length })).length;

@@ -2,7 +2,7 @@
  * Terms: what one can ask for, interned to small integers. A term never changes once it has a key, so both
  * directions are cached without invalidation.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { insertRows, selectIn } from './rows.ts';
@@ -25,10 +25,11 @@ export interface TagPair {
 }
 
 export function tagTerm(name: Uint8Array, value: Uint8Array): TermSpec {
-  const length = Buffer.allocUnsafe(4);
-  length.writeUInt32BE(name.length);
-  const hash = createHash('sha256').update(length).update(name).update(value).digest();
-  return { kind: termKinds.tag, hash, name, value };
+  const joined = Buffer.allocUnsafe(4 + name.length + value.length);
+  joined.writeUInt32BE(name.length);
+  joined.set(name, 4);
+  joined.set(value, 4 + name.length);
+  return { kind: termKinds.tag, hash: hash('sha256', joined, 'buffer'), name, value };
 }
 
 /** `key` is the public key where it is known; it is kept with the term, once per owner. */
