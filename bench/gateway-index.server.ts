@@ -30,6 +30,10 @@ await gateway.start();
 for (const { index } of made) {
   const tags = rawTags({ 'Content-Type': 'text/plain', 'App-Name': 'bench' });
   const prepared = await index.writer.prepare([entry(header('one', { tags }), { height: 0, blockIndex: 0 })]);
-  await index.sql.transaction((tx) => index.writer.put(tx, prepared));
+  await index.sql.transaction(async (tx) => {
+    await index.writer.put(tx, prepared);
+    await tx.run("INSERT INTO chain_state (name, value) VALUES ('stable_height', 0)");
+  });
+  await index.refresh();
 }
 reportServer(gateway.url);

@@ -84,6 +84,8 @@ export class Nodes {
     sizeCalculation: ({ bytes }) => bytes,
   });
   readonly #blocks = new LRUCache<number, BlockSummary>({ max: 10_000 });
+  /** Records of stable ids; for a minute, since an operator may prune them. */
+  readonly #records = new LRUCache<string, number>({ max: 20_000, ttl: 60_000 });
   readonly #ids = new LRUCache<number, { id: string }>({ max: 10_000 });
 
   constructor(index: SqlGatewayIndex) {
@@ -113,12 +115,27 @@ export class Nodes {
   }
 
   /** The node of an id. */
-  async node(id: Buffer, wants: Wants): Promise<TransactionNode | undefined> {
-    const row = await this.#index.sql.get<NodeRow>(`SELECT ${columns} FROM records WHERE id = ?`, id);
-    if (row === undefined) return undefined;
-    const built = await this.#build([row]);
-    if (!wants.has('signature') && !wants.has('key')) return built[0]?.edge.node;
-    return (await this.#withProofs(built, wants))[0]?.node;
+  async node(id: string, wants: Wants): Promise<TransactionNode | undefined> {
+    const known = this.#records.get(id);
+    let built = known === undefined ? undefined : this.#edges.get(known);
+    if (built === undefined) {
+      const row = await this.#index.sql.get<NodeRow>(
+        `SELECT ${columns} FROM records WHERE id = ?`,
+        Buffer.from(id, 'base64url'),
+      );
+      if (row === undefined) return undefined;
+      const made: Built | undefined = (await this.#build([row]))[0];
+      if (made === undefined) return undefined;
+      built = this.#edges.get(made.record);
+      if (built === undefined) return this.#nodeOf(made, wants);
+      this.#records.set(id, made.record);
+    }
+    return this.#nodeOf(built, wants);
+  }
+
+  async #nodeOf(built: Built, wants: Wants): Promise<TransactionNode | undefined> {
+    if (!wants.has('signature') && !wants.has('key')) return built.edge.node;
+    return (await this.#withProofs([built], wants))[0]?.node;
   }
 
   async #build(rows: readonly NodeRow[]): Promise<Built[]> {

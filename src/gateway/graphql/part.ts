@@ -1,5 +1,6 @@
 /** `POST /graphql`, `GET /graphql`, and the page to try it. */
 import { Type } from 'typebox';
+import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { CreatePart } from '../context.ts';
 import { badRequest, type GraphqlAnswer, type GraphqlRequest, GraphqlService } from './execute.ts';
@@ -42,13 +43,18 @@ export const createGraphqlPart: CreatePart = (context) => {
     routes(app) {
       app.register(async (scope: App) => {
         scope.setErrorHandler((error, _request, reply) => {
-          const status =
-            error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
-              ? error.statusCode
-              : 500;
-          if (status >= 500) throw error;
-          const message = error instanceof Error ? error.message : 'Bad Request';
-          return send(reply, { ...badRequest(message), status }, 'no-store');
+          if (error instanceof HttpError) return send(reply, badRequest(String(error.body)), 'no-store');
+          const refused = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
+          if (typeof refused !== 'number' || refused >= 500 || !(error instanceof Error)) throw error;
+          return send(reply, { ...badRequest(error.message), status: refused }, 'no-store');
+        });
+        scope.removeContentTypeParser('application/json');
+        scope.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+          try {
+            done(null, JSON.parse(typeof body === 'string' ? body : body.toString('utf8')));
+          } catch {
+            done(new HttpError(400, 'Body must be JSON'));
+          }
         });
         scope.post(
           '/graphql',

@@ -54,7 +54,7 @@ export function createResolvers(index: SqlGatewayIndex): Record<string, Resolver
   async function transaction(args: { id: string }, context: QueryContext): Promise<TransactionNode | null> {
     spend(context, 1);
     if (!isTxId(args.id)) return null;
-    return (await nodes.node(Buffer.from(args.id, 'base64url'), context.wants)) ?? null;
+    return (await nodes.node(args.id, context.wants)) ?? null;
   }
 
   async function transactions(args: TransactionsArgs, context: QueryContext): Promise<TransactionPage> {
