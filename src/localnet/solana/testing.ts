@@ -10,7 +10,7 @@ import { antProgramTrait, createAsset } from '../../formats/solana/core-instruct
 import { antBuilder } from '../../formats/solana/instructions-ant.ts';
 import { arnsBuilder } from '../../formats/solana/instructions-arns.ts';
 import { compileMessage, type Instruction, parseMessage } from '../../formats/solana/message.ts';
-import { namePrograms } from '../../formats/solana/programs.ts';
+import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
 import { transferLamports } from '../../formats/solana/system.ts';
 import { serializeTransaction, signersOf } from '../../formats/solana/transaction.ts';
 import { createLogger } from '../../kernel/log.ts';
@@ -76,6 +76,10 @@ export class TestLedger {
   async stop(): Promise<void> {
     await this.local.stop();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  get programs(): NamePrograms {
+    return this.#deps.programs ?? namePrograms.mainnet;
   }
 
   get blockhash(): string {

@@ -1,0 +1,28 @@
+/** Whether a purchase shows on the chain: asked before any refund, because a lost answer is not a lost purchase. */
+import type { NameRegistry } from '../../registry/name-registry.ts';
+import type { ActionRequest } from './action.ts';
+import type { BeforeState } from './store.ts';
+
+export interface Expected {
+  readonly request: ActionRequest;
+  readonly antId: string | undefined;
+  readonly before: BeforeState | undefined;
+}
+
+/** Fails with `ChainUnavailable` where the chain cannot say. Record and controller actions are told by signature alone. */
+export async function effectShows(registry: NameRegistry, expected: Expected): Promise<boolean> {
+  const { request, antId, before } = expected;
+  if (!('name' in request)) return false;
+  const { record } = await registry.name(request.name);
+  if (record === undefined) return false;
+  switch (request.action) {
+    case 'buy-name':
+      return record.ant === antId;
+    case 'upgrade-name':
+      return before?.type === 'lease' && record.type === 'permabuy';
+    case 'extend-lease':
+      return before?.end != null && record.end !== undefined && record.end > before.end;
+    case 'increase-undername-limit':
+      return before !== undefined && record.undernameLimit > before.undernameLimit;
+  }
+}

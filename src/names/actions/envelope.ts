@@ -1,0 +1,60 @@
+/** The action envelope (interface §2), as it is answered by create, sign and status. Absent members are left out. */
+import type { Action } from './store.ts';
+
+export type PublicStatus = 'completed' | 'awaiting-signature' | 'pending' | 'expired' | 'failed';
+
+export interface Envelope {
+  readonly nonce: string;
+  readonly action: string;
+  readonly status: PublicStatus;
+  readonly wincQty: string;
+  readonly antId?: string;
+  readonly messageId?: string;
+  /** Base64 of the wire transaction: exactly one signature slot is empty, the owner's. */
+  readonly transaction?: string;
+  readonly feePayer?: string;
+  readonly lastValidBlockHeight?: string;
+  readonly expiresAt?: string;
+  readonly failedDate?: string;
+  readonly failedReason?: string;
+  readonly alreadyCompleted?: true;
+}
+
+/** `pending` is said only of what needs no signature and is not finished: nobody should try to sign it. */
+export function publicStatus(action: Action): PublicStatus {
+  switch (action.status) {
+    case 'reserved':
+    case 'sending':
+      return 'pending';
+    case 'awaiting':
+    case 'signed':
+    case 'spawned':
+      return 'awaiting-signature';
+    default:
+      return action.status;
+  }
+}
+
+/** `signable`: whether the transaction may still be signed, so that it is worth handing out. */
+export function envelopeOf(action: Action, feePayer: string, signable: boolean): Envelope {
+  const { owned } = action;
+  const open = owned !== undefined && publicStatus(action) === 'awaiting-signature';
+  return {
+    nonce: action.nonce,
+    action: action.request.action,
+    status: publicStatus(action),
+    wincQty: action.winc.toString(),
+    ...(action.antId !== undefined && { antId: action.antId }),
+    ...(action.messageId !== undefined && { messageId: action.messageId }),
+    ...(open &&
+      signable &&
+      action.status === 'awaiting' && {
+        transaction: owned.wire.toString('base64'),
+        feePayer,
+        lastValidBlockHeight: String(owned.lastValidBlockHeight),
+      }),
+    ...(open && { expiresAt: new Date(action.expiresAt).toISOString() }),
+    ...(action.failedAt !== undefined && { failedDate: new Date(action.failedAt).toISOString() }),
+    ...(action.failedReason !== undefined && { failedReason: action.failedReason }),
+  };
+}

@@ -1,0 +1,65 @@
+/** The ends of an action: each moves the credits and the row together, once. */
+import { capitalIntent } from '../intents.ts';
+import { endCustody, writeReceipt } from '../receipts.ts';
+import type { ActionContext } from './context.ts';
+import { type Action, advance, type OpenStatus } from './store.ts';
+
+const anyOpen: readonly OpenStatus[] = ['reserved', 'sending', 'awaiting', 'signed', 'spawned'];
+
+/** The effect is on the chain: what was reserved is spent. */
+export async function complete(context: ActionContext, action: Action, messageId: string): Promise<Action> {
+  const at = context.now();
+  const done = await context.sql.transaction(async (tx) => {
+    if (!(await advance(tx, action.nonce, anyOpen, 'completed', { at, messageId }))) return false;
+    await context.credits.within(tx).settle('arns_action', action.nonce);
+    const { request } = action;
+    if ('name' in request) {
+      await writeReceipt(tx, {
+        reference: action.nonce,
+        name: request.name,
+        antId: action.antId ?? action.before?.ant,
+        intent: capitalIntent(request.action),
+        ...(request.action === 'buy-name' && { type: request.type, owner: request.owner }),
+        ...('years' in request && request.years > 0 && { years: request.years }),
+        payer: action.payer,
+        custodial: false,
+        purchasedAt: at,
+      });
+    } else if (request.action === 'transfer') {
+      await endCustody(tx, request.antId, request.target);
+    }
+    return true;
+  });
+  if (done) context.metrics.action(action.request.action, 'completed');
+  return current(context, action);
+}
+
+/** It did not happen and will not: everything that was paid goes back to whom it came from. */
+export async function giveUp(
+  context: ActionContext,
+  action: Action,
+  status: 'failed' | 'expired',
+  reason: string,
+): Promise<Action> {
+  const at = context.now();
+  const done = await context.sql.transaction(async (tx) => {
+    if (!(await advance(tx, action.nonce, anyOpen, status, { at, failedReason: reason.slice(0, 500) })))
+      return false;
+    await context.credits.within(tx).refund('arns_action', action.nonce);
+    return true;
+  });
+  if (done) {
+    context.metrics.action(action.request.action, status);
+    context.metrics.refund(status);
+    context.log.info(
+      { nonce: action.nonce, action: action.request.action, status, reason },
+      'action refunded',
+    );
+  }
+  return current(context, action);
+}
+
+/** The action as it stands now. */
+export async function current(context: ActionContext, action: Action): Promise<Action> {
+  return (await context.store.byNonce(action.nonce)) ?? action;
+}

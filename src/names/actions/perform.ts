@@ -1,0 +1,234 @@
+/** Doing what an action asks: by the service alone, or as far as the owner's signature. */
+import { maxTransactionBytes } from '../../formats/solana/transaction.ts';
+import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import type { AntState } from '../../registry/name-registry.ts';
+import { UserAcl } from '../chain/acl.ts';
+import { deliver, type SignedTransaction } from '../chain/delivery.ts';
+import type { Plan } from '../chain/plan.ts';
+import { registryPlan, type Spawn, spawnPlan, traitsPlan } from '../chain/plan-purchase.ts';
+import {
+  addControllerPlan,
+  type RecordState,
+  recordPlan,
+  removeControllerPlan,
+  transferPlan,
+} from '../chain/plan-token.ts';
+import { describeFailure } from '../chain/program-failure.ts';
+import { freshKey } from '../chain/service-key.ts';
+import { badRequest, chainUnavailable, chainUnreadable, type NamesError, sponsorEmpty } from '../errors.ts';
+import type { BuyRequest, RecordRequest, TokenRequest } from './action.ts';
+import type { ActionContext } from './context.ts';
+import { effectShows } from './effect.ts';
+import { complete, current, giveUp } from './finish.ts';
+import { type Action, advance } from './store.ts';
+
+/** A plan, and what makes it ready to be signed. */
+export interface Work {
+  readonly plan: Plan;
+  /** The service's own transaction that must land first. */
+  readonly first?: Plan;
+  readonly antId?: string;
+}
+
+/** Sends what the service alone may do; ends completed, or refunded with the error that says why. */
+export async function performAlone(context: ActionContext, action: Action, plan: Plan): Promise<Action> {
+  const transaction = await signNow(context, plan).catch((error: unknown) => abandon(context, action, error));
+  await advance(context.sql, action.nonce, ['reserved', 'sending'], 'sending', {
+    at: context.now(),
+    service: transaction,
+  });
+  return settleAlone(context, action, transaction);
+}
+
+/** Waits for the service's transaction and ends the action by what became of it. */
+export async function settleAlone(
+  context: ActionContext,
+  action: Action,
+  transaction: SignedTransaction,
+): Promise<Action> {
+  const delivery = await deliver(context.chain, transaction, context.settings);
+  if (delivery.outcome === 'landed') {
+    refreshTraits(context, action);
+    return complete(context, action, transaction.signature);
+  }
+  if (delivery.outcome === 'unknown') throw chainUnreadable();
+  if (await shows(context, action)) return complete(context, action, transaction.signature);
+  if (delivery.outcome === 'expired') {
+    await giveUp(context, action, 'failed', 'The transaction did not land in time');
+    throw chainUnavailable();
+  }
+  const failure = describeFailure(delivery.err, delivery.logs, transaction.wire, context.registry.programs);
+  await giveUp(context, action, 'failed', failure.message);
+  throw badRequest(failure.message);
+}
+
+/** Hands the owner a transaction that the chain would take now. */
+export async function prepare(context: ActionContext, action: Action, work: Work): Promise<Action> {
+  const { chain, planner, settings } = context;
+  try {
+    if (work.first !== undefined && work.first.instructions.length > 0) {
+      const first = await signNow(context, work.first);
+      const delivery = await deliver(chain, first, settings);
+      if (delivery.outcome !== 'landed')
+        throw new ChainUnavailable(`the list did not land: ${delivery.outcome}`);
+    }
+    const draft = planner.sign(work.plan, '11111111111111111111111111111111', 0);
+    const simulation = await chain.simulate(draft.wire);
+    if (simulation.err !== null) {
+      const failure = describeFailure(simulation.err, simulation.logs, draft.wire, context.registry.programs);
+      await giveUp(context, action, 'failed', failure.message);
+      throw badRequest(failure.message);
+    }
+    const owned = await signNow(context, work.plan);
+    await advance(context.sql, action.nonce, ['reserved'], 'awaiting', {
+      at: context.now(),
+      owned,
+      ...(work.antId !== undefined && { antId: work.antId }),
+    });
+    return await current(context, action);
+  } catch (error) {
+    return abandon(context, action, error);
+  }
+}
+
+/** The blockhash is asked for last, so that the signer has all of its life. */
+async function signNow(context: ActionContext, plan: Plan): Promise<SignedTransaction> {
+  const { blockhash, lastValidBlockHeight } = await context.chain.latestBlockhash();
+  return context.planner.sign(plan, blockhash, lastValidBlockHeight);
+}
+
+/** Nothing was handed out or sent: the debit goes back before the error is told. */
+async function abandon(context: ActionContext, action: Action, error: unknown): Promise<never> {
+  const unavailable = error instanceof ChainUnavailable || error instanceof ChainRefused;
+  await giveUp(
+    context,
+    action,
+    'failed',
+    unavailable ? 'The name chain was unavailable' : 'The action could not be prepared',
+  );
+  throw unavailable ? chainUnavailable(error) : error;
+}
+
+async function shows(context: ActionContext, action: Action): Promise<boolean> {
+  try {
+    return await effectShows(context.registry, action);
+  } catch (error) {
+    if (error instanceof ChainUnavailable || error instanceof ChainRefused) throw chainUnreadable(error);
+    throw error;
+  }
+}
+
+/** The sponsored mint of a bought name, measured: too large is refused with what would help. */
+export async function spawnWork(context: ActionContext, request: BuyRequest): Promise<Work> {
+  const build = await context.builders();
+  const [ownerAcl, serviceAcl] = await Promise.all([
+    UserAcl.read(context.chain, build.programs, request.owner),
+    UserAcl.read(context.chain, build.programs, build.service),
+  ]);
+  const asset = freshKey();
+  const spawn: Spawn = {
+    name: request.name,
+    asset,
+    owner: request.owner,
+    opening: request.opening,
+    defaultTarget: context.settings.defaultTarget,
+  };
+  const ownList = serviceAcl.room(build.ant, build.service).prepare;
+  const together = spawnPlan(build, spawn, ownerAcl, serviceAcl, 'together');
+  if (context.planner.fits(together)) {
+    return { plan: together, first: { instructions: ownList }, antId: asset.address };
+  }
+  const plan = spawnPlan(build, spawn, ownerAcl, serviceAcl, 'before');
+  const size = context.planner.measure(plan);
+  if (size > maxTransactionBytes) throw openingTooLarge(size);
+  const ownersList = ownerAcl.room(build.ant, build.service).prepare;
+  return { plan, first: { instructions: [...ownList, ...ownersList] }, antId: asset.address };
+}
+
+function openingTooLarge(size: number): NamesError {
+  return badRequest(
+    `antState does not fit: the transaction is ${size} bytes, ${size - maxTransactionBytes} over Solana's ` +
+      `${maxTransactionBytes}-byte limit. Shorten description, keywords or logo, or set them later.`,
+  );
+}
+
+export async function recordWork(
+  context: ActionContext,
+  request: RecordRequest,
+  state: RecordState,
+): Promise<Work> {
+  return { plan: recordPlan(await context.builders(), request, state) };
+}
+
+/** Controllers and transfers: the lists of everybody concerned are read first. */
+export async function authorityWork(
+  context: ActionContext,
+  request: Exclude<TokenRequest, RecordRequest>,
+  ant: AntState,
+): Promise<Work> {
+  const build = await context.builders();
+  const read = (user: UserAcl['user']) => UserAcl.read(context.chain, build.programs, user);
+  const target = await read(request.target);
+  if (request.action === 'add-controller') return { plan: addControllerPlan(build, ant, target) };
+  if (request.action === 'remove-controller') return { plan: removeControllerPlan(build, ant, target) };
+  const from = await read(ant.owner);
+  const others = ant.controllers.filter((user) => user !== ant.owner);
+  const controllers = [from, ...(await Promise.all(others.map(read)))];
+  const lists = { from, to: target, controllers };
+  const tidy = transferPlan(build, ant, lists, true);
+  return { plan: context.planner.fits(tidy) ? tidy : transferPlan(build, ant, lists, false) };
+}
+
+/** Registers a name whose token exists: the service alone pays, as often as it takes until the deadline. */
+export async function registerName(context: ActionContext, action: Action): Promise<Action> {
+  const { request, antId } = action;
+  if (request.action !== 'buy-name' || antId === undefined) throw new Error('not a purchase of a name');
+  const build = await context.builders();
+  const { record } = await context.registry.name(request.name);
+  if (record !== undefined) {
+    if (record.ant === antId)
+      return complete(context, action, action.service?.signature ?? action.owned?.signature ?? '');
+    return giveUp(context, action, 'failed', `Name ${request.name} already exists`);
+  }
+  const transaction = await signNow(context, registryPlan(build, request, antId));
+  await advance(context.sql, action.nonce, ['spawned'], 'spawned', {
+    at: context.now(),
+    service: transaction,
+  });
+  const delivery = await deliver(context.chain, transaction, context.settings);
+  if (delivery.outcome === 'unknown') throw chainUnreadable();
+  if (delivery.outcome === 'landed' || (await shows(context, action))) {
+    context.later(() => writeTraits(context, antId, request.name));
+    return complete(context, action, transaction.signature);
+  }
+  if (delivery.outcome === 'expired') throw chainUnavailable();
+  const after = await context.registry.name(request.name);
+  const failure = describeFailure(delivery.err, delivery.logs, transaction.wire, build.programs);
+  const reason = after.record === undefined ? failure.message : `Name ${request.name} already exists`;
+  return giveUp(context, action, 'failed', reason);
+}
+
+/** A name that became permanent or wider says so in its token's traits. */
+function refreshTraits(context: ActionContext, { request, before }: Action): void {
+  const changes = request.action === 'upgrade-name' || request.action === 'increase-undername-limit';
+  if (changes && before !== undefined) context.later(() => writeTraits(context, before.ant, request.name));
+}
+
+/** For marketplaces only: a token without them resolves all the same, so a failure is merely noted. */
+async function writeTraits(
+  context: ActionContext,
+  antId: NonNullable<Action['antId']>,
+  name: string,
+): Promise<void> {
+  try {
+    const transaction = await signNow(context, traitsPlan(await context.builders(), antId, name));
+    const delivery = await deliver(context.chain, transaction, context.settings);
+    if (delivery.outcome !== 'landed') context.log.warn({ antId, name, delivery }, 'traits were not written');
+  } catch (error) {
+    context.log.warn({ err: error, antId, name }, 'traits were not written');
+  }
+}
+
+export function requireSponsor(tokens: bigint, needed: bigint): void {
+  if (tokens < needed) throw sponsorEmpty();
+}

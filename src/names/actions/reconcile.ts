@@ -1,0 +1,104 @@
+/**
+ * Finishing what was left unfinished: a crash, a chain that was away, an owner who never signed. The chain is asked
+ * first, always; where it cannot be read nothing is decided.
+ */
+import { HttpError } from '../../kernel/errors.ts';
+import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import { deliver, look } from '../chain/delivery.ts';
+import type { ActionContext } from './context.ts';
+import { effectShows } from './effect.ts';
+import { complete, giveUp } from './finish.ts';
+import { registerName } from './perform.ts';
+import { landed } from './sign.ts';
+import { type Action, touch } from './store.ts';
+
+const pageSize = 200;
+/** A request that made or signed an action may still be at work on it this long after its last step. */
+export const settlingMs = 60_000;
+
+/** Looks after every open action once; answers how many were finished. */
+export async function reconcileActions(context: ActionContext, untouchedFor = settlingMs): Promise<number> {
+  let done = 0;
+  const began = context.now();
+  for (;;) {
+    const open = await context.store.open(began - untouchedFor, pageSize);
+    for (const action of open) {
+      await touch(context.sql, action.nonce, Math.max(context.now(), began + 1));
+      if (await looked(context, action)) done += 1;
+    }
+    if (open.length < pageSize) return done;
+  }
+}
+
+async function looked(context: ActionContext, action: Action): Promise<boolean> {
+  try {
+    const after = await context.locks.hold(`sign ${action.nonce}`, () => reconcile(context, action));
+    return after.status === 'completed' || after.status === 'failed' || after.status === 'expired';
+  } catch (error) {
+    const waiting =
+      error instanceof HttpError || error instanceof ChainUnavailable || error instanceof ChainRefused;
+    context.log[waiting ? 'debug' : 'error']({ err: error, nonce: action.nonce }, 'an action stays open');
+    return false;
+  }
+}
+
+async function reconcile(context: ActionContext, before: Action): Promise<Action> {
+  const action = (await context.store.byNonce(before.nonce)) ?? before;
+  switch (action.status) {
+    case 'reserved':
+      // Whatever is sent or handed out is stored first, so nothing was.
+      return giveUp(context, action, 'failed', 'The service was interrupted before it acted');
+    case 'sending':
+      return sending(context, action);
+    case 'awaiting':
+    case 'signed':
+      return withOwner(context, action);
+    case 'spawned':
+      return spawned(context, action);
+    default:
+      return action;
+  }
+}
+
+async function sending(context: ActionContext, action: Action): Promise<Action> {
+  const { service } = action;
+  if (service === undefined)
+    return giveUp(context, action, 'failed', 'The service was interrupted before it acted');
+  const known = await look(context.chain, service);
+  if (known === undefined) {
+    await deliver(context.chain, service, { patienceMs: 0 });
+    return action;
+  }
+  if (known.outcome === 'landed' || (await effectShows(context.registry, action))) {
+    return complete(context, action, service.signature);
+  }
+  return giveUp(context, action, 'failed', 'The transaction did not land');
+}
+
+/** An owner may have sent the transaction himself; one that can no longer land ends the action early. */
+async function withOwner(context: ActionContext, action: Action): Promise<Action> {
+  const { owned } = action;
+  if (owned === undefined) return action;
+  const known = await look(context.chain, owned);
+  if (known === undefined) {
+    if (action.status === 'signed') await deliver(context.chain, owned, { patienceMs: 0 });
+    return action;
+  }
+  if (known.outcome === 'landed') return landed(context, action, owned);
+  if (known.outcome === 'failed')
+    return giveUp(context, action, 'failed', 'The transaction failed on the chain');
+  return giveUp(context, action, 'expired', 'The transaction was not signed in time');
+}
+
+/** The token exists. The name is tried for until the deadline; a try that may still land is waited for. */
+async function spawned(context: ActionContext, action: Action): Promise<Action> {
+  if (await effectShows(context.registry, action)) {
+    return complete(context, action, action.service?.signature ?? action.owned?.signature ?? '');
+  }
+  if (action.service !== undefined && (await look(context.chain, action.service)) === undefined)
+    return action;
+  if (context.now() > action.expiresAt) {
+    return giveUp(context, action, 'failed', 'The name could not be registered in time');
+  }
+  return registerName(context, action);
+}

@@ -1,0 +1,131 @@
+/** Taking back the transaction an owner signed (interface §4.2): only his signature is taken, into our own copy. */
+import { FormatError } from '../../formats/format-error.ts';
+import { addressBytes, type SolanaAddress } from '../../formats/solana/address.ts';
+import {
+  maxTransactionBase64,
+  parseTransaction,
+  serializeTransaction,
+  signersOf,
+} from '../../formats/solana/transaction.ts';
+import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import { verifyMessage } from '../../wallets/message-signature.ts';
+import { deliver } from '../chain/delivery.ts';
+import { describeFailure } from '../chain/program-failure.ts';
+import { actionNotFound, badRequest, chainUnreadable, notYetSeen, signedTooLate } from '../errors.ts';
+import type { ActionContext } from './context.ts';
+import { complete, current, giveUp } from './finish.ts';
+import { registerName } from './perform.ts';
+import { type Action, advance, type StoredTransaction } from './store.ts';
+
+export interface Signed {
+  readonly action: Action;
+  readonly alreadyCompleted: boolean;
+}
+
+export function signAction(context: ActionContext, nonce: string, transaction: unknown): Promise<Signed> {
+  return context.locks.hold(`sign ${nonce}`, async () => {
+    const action = await context.store.byNonce(nonce);
+    if (action === undefined) throw actionNotFound();
+    if (action.status === 'completed') return { action, alreadyCompleted: true };
+    if (action.status === 'failed' || action.status === 'expired') {
+      throw badRequest(`Action ${nonce} expired and was refunded; create a new one.`);
+    }
+    if (action.owned === undefined) throw chainUnreadable();
+    // Once the owner's transaction is on its way, asking again only waits for it.
+    if (action.status !== 'awaiting') return finished(await carryOn(context, action));
+    if (context.now() > action.expiresAt) {
+      const since = new Date(action.expiresAt).toISOString();
+      throw badRequest(
+        `Action ${nonce} expired at ${since} — its blockhash is no longer valid. Create a new action; the credits for this one are refunded automatically.`,
+      );
+    }
+    const owned = withSignature(action.owned, ownerOf(action), transaction);
+    await advance(context.sql, nonce, ['awaiting'], 'signed', { at: context.now(), owned });
+    return finished(await carryOn(context, { ...action, status: 'signed', owned }));
+  });
+}
+
+/** An action that ended otherwise than completed is an error to whoever signed it. */
+function finished(action: Action): Signed {
+  if (action.status === 'completed') return { action, alreadyCompleted: false };
+  throw badRequest(action.failedReason ?? 'The action failed and was refunded');
+}
+
+function ownerOf({ request }: Action): SolanaAddress {
+  if (!('owner' in request)) throw new Error('an action without an owner has nothing to sign');
+  return request.owner;
+}
+
+/** Our copy with the owner's signature in its slot; refuses a message that is not ours bit for bit. */
+function withSignature(owned: StoredTransaction, owner: SolanaAddress, text: unknown): StoredTransaction {
+  if (typeof text !== 'string' || text.length === 0 || text.length > maxTransactionBase64) {
+    throw badRequest('transaction must be the base64 wire transaction of the create call');
+  }
+  const given = parse(Buffer.from(text, 'base64'));
+  const ours = parseTransaction(owned.wire);
+  if (given === undefined || !given.messageBytes.equals(ours.messageBytes)) {
+    throw badRequest('transaction is not the one that was handed out: sign it without changing it');
+  }
+  const place = signersOf(ours.message).indexOf(owner);
+  const signature = given.signatures[place];
+  if (
+    signature === undefined ||
+    verifyMessage(2, addressBytes(owner), ours.messageBytes, signature) === undefined
+  ) {
+    throw badRequest("transaction does not carry the owner's signature");
+  }
+  const signatures = ours.signatures.map((own, index) => (index === place ? signature : own));
+  return { ...owned, wire: serializeTransaction(signatures, ours.messageBytes) };
+}
+
+function parse(wire: Buffer): ReturnType<typeof parseTransaction> | undefined {
+  try {
+    return parseTransaction(wire);
+  } catch (error) {
+    if (error instanceof FormatError) return undefined;
+    throw error;
+  }
+}
+
+/** Sends the owner's transaction and goes on from what became of it. */
+export async function carryOn(context: ActionContext, action: Action): Promise<Action> {
+  try {
+    if (action.status === 'spawned') return await registerName(context, action);
+    const { owned } = action;
+    if (owned === undefined) return action;
+    const delivery = await deliver(context.chain, owned, context.settings);
+    switch (delivery.outcome) {
+      case 'landed':
+        return await landed(context, action, owned);
+      case 'failed': {
+        const failure = describeFailure(delivery.err, delivery.logs, owned.wire, context.registry.programs);
+        return await giveUp(context, action, 'failed', failure.message);
+      }
+      case 'expired': {
+        const ended = await giveUp(
+          context,
+          action,
+          'expired',
+          'The signed transaction expired before it was submitted',
+        );
+        throw signedTooLate(ended.status === 'expired');
+      }
+      case 'unknown':
+        throw delivery.lagging ? notYetSeen() : chainUnreadable();
+    }
+  } catch (error) {
+    if (error instanceof ChainUnavailable || error instanceof ChainRefused) throw chainUnreadable(error);
+    throw error;
+  }
+}
+
+/** The owner's transaction is on the chain: the end for most actions, half-way for a bought name. */
+export async function landed(
+  context: ActionContext,
+  action: Action,
+  owned: StoredTransaction,
+): Promise<Action> {
+  if (action.request.action !== 'buy-name') return complete(context, action, owned.signature);
+  await advance(context.sql, action.nonce, ['awaiting', 'signed'], 'spawned', { at: context.now() });
+  return registerName(context, await current(context, action));
+}

@@ -1,0 +1,249 @@
+/** Actions as they are kept. Every step is a guarded update: who comes second changes nothing. */
+import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { ActionRequest } from './action.ts';
+
+/**
+ * reserved   paid for, nothing done
+ * sending    the service's own transaction is stored and on its way
+ * awaiting   the owner has a transaction to sign
+ * signed     the owner's transaction is on its way
+ * spawned    a bought name's token exists, the name is being registered
+ */
+export type OpenStatus = 'reserved' | 'sending' | 'awaiting' | 'signed' | 'spawned';
+export type FinalStatus = 'completed' | 'expired' | 'failed';
+export type ActionStatus = OpenStatus | FinalStatus;
+
+/** What a purchase found before it acted: how its effect is told from somebody else's. */
+export interface BeforeState {
+  readonly ant: SolanaAddress;
+  readonly type: 'lease' | 'permabuy';
+  readonly end: number | null;
+  readonly undernameLimit: number;
+}
+
+/** A transaction that waits for the chain. */
+export interface StoredTransaction {
+  readonly wire: Buffer;
+  readonly signature: string;
+  readonly lastValidBlockHeight: number;
+}
+
+export interface Action {
+  readonly nonce: string;
+  readonly payer: string;
+  readonly payerType: string;
+  readonly payerNonce: string;
+  readonly request: ActionRequest;
+  readonly antId: SolanaAddress | undefined;
+  readonly winc: bigint;
+  readonly mtoken: bigint;
+  readonly status: ActionStatus;
+  readonly before: BeforeState | undefined;
+  /** For the owner; his slot is empty until he signed. */
+  readonly owned: StoredTransaction | undefined;
+  /** The service's own. */
+  readonly service: StoredTransaction | undefined;
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+  readonly messageId: string | undefined;
+  readonly failedReason: string | undefined;
+  readonly failedAt: number | undefined;
+  readonly createdAt: number;
+}
+
+interface Row {
+  nonce: string;
+  payer: string;
+  payer_type: string;
+  payer_nonce: string;
+  action: string;
+  request: string;
+  ant_id: string | null;
+  winc: string;
+  mtoken: string;
+  status: ActionStatus;
+  before_state: string | null;
+  prepared: Buffer | null;
+  signature: string | null;
+  last_valid_block_height: number | null;
+  service_wire: Buffer | null;
+  service_signature: string | null;
+  service_last_valid: number | null;
+  expires_at: number;
+  message_id: string | null;
+  failed_reason: string | null;
+  failed_at: number | null;
+  created_at: number;
+}
+
+const columns = `nonce, payer, payer_type, payer_nonce, action, request, ant_id, winc, mtoken, status, before_state,
+  prepared, signature, last_valid_block_height, service_wire, service_signature, service_last_valid, expires_at,
+  message_id, failed_reason, failed_at, created_at`;
+
+export type NewAction = Pick<
+  Action,
+  | 'nonce'
+  | 'payer'
+  | 'payerType'
+  | 'payerNonce'
+  | 'request'
+  | 'antId'
+  | 'winc'
+  | 'mtoken'
+  | 'before'
+  | 'expiresAt'
+  | 'createdAt'
+>;
+
+export class ActionStore {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async byNonce(nonce: string): Promise<Action | undefined> {
+    const row = await this.#sql.get<Row>(`SELECT ${columns} FROM arns_action WHERE nonce = ?`, nonce);
+    return row && toAction(row);
+  }
+
+  async byPayerNonce(payer: string, payerNonce: string): Promise<Action | undefined> {
+    const row = await this.#sql.get<Row>(
+      `SELECT ${columns} FROM arns_action WHERE payer = ? AND payer_nonce = ?`,
+      payer,
+      payerNonce,
+    );
+    return row && toAction(row);
+  }
+
+  /** Waiting for a signature, by whom they were paid or whom they are for, whichever has more. */
+  async awaitingCount(payer: string, owner: string): Promise<number> {
+    const count = async (column: 'payer' | 'owner', value: string) => {
+      const row = await this.#sql.get<{ n: number }>(
+        `SELECT COUNT(*) AS n FROM arns_action WHERE ${column} = ? AND status = 'awaiting'`,
+        value,
+      );
+      return row?.n ?? 0;
+    };
+    return Math.max(await count('payer', payer), await count('owner', owner));
+  }
+
+  /** Actions that are not finished and were not touched since, the longest untouched first. */
+  async open(untouchedSince: number, limit: number): Promise<Action[]> {
+    const rows = await this.#sql.all<Row>(
+      `SELECT ${columns} FROM arns_action
+        WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND updated_at <= ?
+        ORDER BY updated_at LIMIT ?`,
+      untouchedSince,
+      limit,
+    );
+    return rows.map(toAction);
+  }
+}
+
+export async function insertAction(tx: SqlExecutor, action: NewAction): Promise<void> {
+  const { request } = action;
+  await tx.run(
+    `INSERT INTO arns_action (nonce, payer, payer_type, payer_nonce, action, request, name, owner, ant_id, winc,
+       mtoken, status, before_state, expires_at, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?)`,
+    action.nonce,
+    action.payer,
+    action.payerType,
+    action.payerNonce,
+    request.action,
+    JSON.stringify(request),
+    'name' in request ? request.name : null,
+    'owner' in request ? request.owner : null,
+    action.antId ?? null,
+    action.winc.toString(),
+    action.mtoken.toString(),
+    action.before === undefined ? null : JSON.stringify(action.before),
+    action.expiresAt,
+    action.createdAt,
+    action.createdAt,
+  );
+}
+
+/** Moves an action on if it still stands where it stood; answers whether it did. */
+export async function advance(
+  sql: SqlExecutor,
+  nonce: string,
+  from: readonly OpenStatus[],
+  to: ActionStatus,
+  changes: {
+    readonly at: number;
+    readonly antId?: string;
+    readonly owned?: StoredTransaction;
+    readonly service?: StoredTransaction;
+    readonly messageId?: string;
+    readonly failedReason?: string;
+  },
+): Promise<boolean> {
+  const failed = to === 'failed' || to === 'expired';
+  const changed = await sql.run(
+    `UPDATE arns_action SET status = ?, updated_at = ?,
+       ant_id = COALESCE(?, ant_id), message_id = COALESCE(?, message_id),
+       prepared = COALESCE(?, prepared), signature = COALESCE(?, signature),
+       last_valid_block_height = COALESCE(?, last_valid_block_height),
+       service_wire = COALESCE(?, service_wire), service_signature = COALESCE(?, service_signature),
+       service_last_valid = COALESCE(?, service_last_valid),
+       failed_reason = COALESCE(?, failed_reason), failed_at = COALESCE(?, failed_at)
+     WHERE nonce = ? AND status IN (${from.map(() => '?').join(', ')})`,
+    to,
+    changes.at,
+    changes.antId ?? null,
+    changes.messageId ?? null,
+    changes.owned?.wire ?? null,
+    changes.owned?.signature ?? null,
+    changes.owned?.lastValidBlockHeight ?? null,
+    changes.service?.wire ?? null,
+    changes.service?.signature ?? null,
+    changes.service?.lastValidBlockHeight ?? null,
+    changes.failedReason ?? null,
+    failed ? changes.at : null,
+    nonce,
+    ...from,
+  );
+  return changed === 1;
+}
+
+/** Marks an action as looked after, so that the others get their turn. */
+export async function touch(sql: SqlExecutor, nonce: string, at: number): Promise<void> {
+  await sql.run('UPDATE arns_action SET updated_at = ? WHERE nonce = ?', at, nonce);
+}
+
+function toAction(row: Row): Action {
+  const request: ActionRequest = JSON.parse(row.request);
+  const before: BeforeState | undefined =
+    row.before_state === null ? undefined : JSON.parse(row.before_state);
+  return {
+    nonce: row.nonce,
+    payer: row.payer,
+    payerType: row.payer_type,
+    payerNonce: row.payer_nonce,
+    request,
+    antId: row.ant_id === null ? undefined : parseSolanaAddress(row.ant_id),
+    winc: BigInt(row.winc),
+    mtoken: BigInt(row.mtoken),
+    status: row.status,
+    before,
+    owned: stored(row.prepared, row.signature, row.last_valid_block_height),
+    service: stored(row.service_wire, row.service_signature, row.service_last_valid),
+    expiresAt: row.expires_at,
+    messageId: row.message_id ?? undefined,
+    failedReason: row.failed_reason ?? undefined,
+    failedAt: row.failed_at ?? undefined,
+    createdAt: row.created_at,
+  };
+}
+
+export function stored(
+  wire: Buffer | null,
+  signature: string | null,
+  lastValid: number | null,
+): StoredTransaction | undefined {
+  if (wire === null || signature === null || lastValid === null) return undefined;
+  return { wire, signature, lastValidBlockHeight: lastValid };
+}

@@ -1,0 +1,199 @@
+/** Names paid by card, from the payment to the registered name. Before the payment there is only the card quote. */
+import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { type BeforeState, type StoredTransaction, stored } from '../actions/store.ts';
+import type { Purchase } from '../prices/name-cost.ts';
+
+/**
+ * paid      nothing done yet
+ * spawning  the token's transaction is on its way; `antId` is known
+ * spawned   there is a token for the name
+ * paying    the registry is being paid
+ * bought    the name is the buyer's; from here on nothing is refunded
+ * handing   the token is on its way to the buyer's own wallet
+ */
+export type Stage = 'paid' | 'spawning' | 'spawned' | 'paying' | 'bought' | 'handing' | 'done';
+export type PurchaseStatus = 'PENDING' | 'CONFIRMED' | 'FAILED';
+
+/** What the quote promised, kept with the card payment and with the purchase. */
+export interface Promised {
+  readonly purchase: Purchase;
+  readonly intent: string;
+  readonly processId: SolanaAddress | undefined;
+  readonly mtoken: bigint;
+  readonly winc: bigint;
+  readonly excessWinc: bigint;
+  readonly usdArRate: number;
+  readonly usdTokenRate: number;
+}
+
+export interface PaidPurchase extends Promised {
+  /** The card quote's id. */
+  readonly nonce: string;
+  readonly address: string;
+  readonly addressType: string;
+  readonly status: PurchaseStatus;
+  readonly stage: Stage;
+  readonly antId: SolanaAddress | undefined;
+  readonly before: BeforeState | undefined;
+  readonly service: StoredTransaction | undefined;
+  readonly messageId: string | undefined;
+  readonly failedReason: string | undefined;
+  readonly failedAt: number | undefined;
+  readonly expiresAt: number;
+}
+
+interface Row {
+  nonce: string;
+  address: string;
+  address_type: string;
+  quote: string;
+  status: PurchaseStatus;
+  stage: Stage;
+  ant_id: string | null;
+  before_state: string | null;
+  service_wire: Buffer | null;
+  service_signature: string | null;
+  service_last_valid: number | null;
+  message_id: string | null;
+  failed_reason: string | null;
+  failed_at: number | null;
+  expires_at: number;
+}
+
+const columns = `nonce, address, address_type, quote, status, stage, ant_id, before_state, service_wire,
+  service_signature, service_last_valid, message_id, failed_reason, failed_at, expires_at`;
+
+/** Amounts as text: the JSON travels through the card quote's details too. */
+export function writePromised(promised: Promised): string {
+  const { mtoken, winc, excessWinc, processId, ...rest } = promised;
+  return JSON.stringify({
+    ...rest,
+    processId: processId ?? null,
+    mtoken: mtoken.toString(),
+    winc: winc.toString(),
+    excessWinc: excessWinc.toString(),
+  });
+}
+
+export function readPromised(text: string): Promised {
+  const value: Omit<Promised, 'mtoken' | 'winc' | 'excessWinc' | 'processId'> & {
+    processId: string | null;
+    mtoken: string;
+    winc: string;
+    excessWinc: string;
+  } = JSON.parse(text);
+  return {
+    ...value,
+    processId: value.processId === null ? undefined : parseSolanaAddress(value.processId),
+    mtoken: BigInt(value.mtoken),
+    winc: BigInt(value.winc),
+    excessWinc: BigInt(value.excessWinc),
+  };
+}
+
+export async function insertPurchase(
+  tx: SqlExecutor,
+  purchase: {
+    nonce: string;
+    address: string;
+    addressType: string;
+    promised: Promised;
+    at: number;
+    expiresAt: number;
+  },
+): Promise<void> {
+  const { promised, at } = purchase;
+  await tx.run(
+    `INSERT INTO arns_purchase (nonce, address, address_type, purchase, intent, name, process_id, quote, mtoken, winc,
+       excess_winc, status, stage, card_refunded, expires_at, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'PENDING', 'paid', 0, ?, ?, ?) ON CONFLICT (nonce) DO NOTHING`,
+    purchase.nonce,
+    purchase.address,
+    purchase.addressType,
+    promised.purchase.action,
+    promised.intent,
+    promised.purchase.name,
+    promised.processId ?? null,
+    writePromised(promised),
+    promised.mtoken.toString(),
+    promised.winc.toString(),
+    promised.excessWinc.toString(),
+    purchase.expiresAt,
+    at,
+    at,
+  );
+}
+
+export async function readPurchase(sql: SqlExecutor, nonce: string): Promise<PaidPurchase | undefined> {
+  const row = await sql.get<Row>(`SELECT ${columns} FROM arns_purchase WHERE nonce = ?`, nonce);
+  return row && toPurchase(row);
+}
+
+export async function openPurchases(sql: Sql, limit: number): Promise<PaidPurchase[]> {
+  const rows = await sql.all<Row>(
+    `SELECT ${columns} FROM arns_purchase WHERE status = 'PENDING' ORDER BY updated_at LIMIT ?`,
+    limit,
+  );
+  return rows.map(toPurchase);
+}
+
+/** Moves a purchase on if it still stands where it stood; answers whether it did. */
+export async function move(
+  sql: SqlExecutor,
+  nonce: string,
+  from: Stage,
+  to: Stage,
+  changes: {
+    readonly at: number;
+    readonly status?: PurchaseStatus;
+    readonly antId?: string;
+    readonly before?: BeforeState;
+    readonly service?: StoredTransaction;
+    readonly messageId?: string;
+    readonly failedReason?: string;
+  },
+): Promise<boolean> {
+  const changed = await sql.run(
+    `UPDATE arns_purchase SET stage = ?, updated_at = ?, status = COALESCE(?, status),
+       ant_id = COALESCE(?, ant_id), before_state = COALESCE(?, before_state),
+       service_wire = COALESCE(?, service_wire), service_signature = COALESCE(?, service_signature),
+       service_last_valid = COALESCE(?, service_last_valid), message_id = COALESCE(?, message_id),
+       failed_reason = COALESCE(?, failed_reason), failed_at = COALESCE(?, failed_at)
+     WHERE nonce = ? AND stage = ? AND status = 'PENDING'`,
+    to,
+    changes.at,
+    changes.status ?? null,
+    changes.antId ?? null,
+    changes.before === undefined ? null : JSON.stringify(changes.before),
+    changes.service?.wire ?? null,
+    changes.service?.signature ?? null,
+    changes.service?.lastValidBlockHeight ?? null,
+    changes.messageId ?? null,
+    changes.failedReason ?? null,
+    changes.status === 'FAILED' ? changes.at : null,
+    nonce,
+    from,
+  );
+  return changed === 1;
+}
+
+function toPurchase(row: Row): PaidPurchase {
+  const before: BeforeState | undefined =
+    row.before_state === null ? undefined : JSON.parse(row.before_state);
+  return {
+    ...readPromised(row.quote),
+    nonce: row.nonce,
+    address: row.address,
+    addressType: row.address_type,
+    status: row.status,
+    stage: row.stage,
+    antId: row.ant_id === null ? undefined : parseSolanaAddress(row.ant_id),
+    before,
+    service: stored(row.service_wire, row.service_signature, row.service_last_valid),
+    messageId: row.message_id ?? undefined,
+    failedReason: row.failed_reason ?? undefined,
+    failedAt: row.failed_at ?? undefined,
+    expiresAt: row.expires_at,
+  };
+}

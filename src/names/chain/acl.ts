@@ -1,0 +1,94 @@
+/** Users' lists of tokens as transactions need them: where an entry fits, where one stands, what growing costs. */
+import {
+  type AclPage,
+  type AclRole,
+  aclConfig,
+  aclPage,
+  aclPageSize,
+  antAddresses,
+  maxAclPageEntries,
+} from '../../formats/solana/accounts-ant.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
+import type { AclPlace, AntBuilder } from '../../formats/solana/instructions-ant.ts';
+import type { Instruction } from '../../formats/solana/message.ts';
+import { type NamePrograms, rentExemptMinimum } from '../../formats/solana/programs.ts';
+import type { NameChain } from '../../registry/chain.ts';
+
+interface Page {
+  readonly page: AclPage;
+  readonly size: number;
+  readonly lamports: bigint;
+}
+
+/** Where a new entry goes. */
+export interface AclRoom {
+  readonly place: AclPlace;
+  /** What must be made first, at the service's cost. */
+  readonly prepare: readonly Instruction[];
+  /** Rent that whoever adds the entry must add: none where the page has room left over. */
+  readonly growth: bigint;
+}
+
+export class UserAcl {
+  readonly user: SolanaAddress;
+  readonly #exists: boolean;
+  readonly #pages: readonly Page[];
+
+  constructor(user: SolanaAddress, exists: boolean, pages: readonly Page[]) {
+    this.user = user;
+    this.#exists = exists;
+    this.#pages = pages;
+  }
+
+  static async read(chain: NameChain, programs: NamePrograms, user: SolanaAddress): Promise<UserAcl> {
+    const at = antAddresses(programs.ant);
+    const [head, first] = await chain.accounts([at.aclConfig(user).address, at.aclPage(user, 0n).address]);
+    if (head === undefined || head.owner !== programs.ant || !aclConfig.matches(head.data)) {
+      return new UserAcl(user, false, []);
+    }
+    const count = Number(aclConfig.decode(head.data).pageCount);
+    const more = Array.from(
+      { length: Math.max(0, count - 1) },
+      (_, index) => at.aclPage(user, BigInt(index + 1)).address,
+    );
+    const accounts = count === 0 ? [] : [first, ...(await chain.accounts(more))];
+    const pages = accounts.flatMap((account) =>
+      account !== undefined && aclPage.matches(account.data)
+        ? [{ page: aclPage.decode(account.data), size: account.data.length, lamports: account.lamports }]
+        : [],
+    );
+    return new UserAcl(user, true, pages);
+  }
+
+  /** The page that holds the entry. */
+  holding(asset: SolanaAddress, role: AclRole): AclPlace | undefined {
+    const found = this.#pages.find(({ page }) =>
+      page.entries.some((entry) => entry.asset === asset && entry.role === role),
+    );
+    return found && { user: this.user, page: found.page.pageIndex };
+  }
+
+  /** The first page with room, or the next one to be made. `extra` entries are added before by the same transaction. */
+  room(build: AntBuilder, payer: SolanaAddress, extra = 0): AclRoom {
+    const open = this.#pages.find(({ page }) => page.entries.length + extra < maxAclPageEntries);
+    if (open !== undefined) {
+      const { page, size, lamports } = open;
+      const before = rentOf(Math.max(size, aclPageSize(page.entries.length + extra)), lamports);
+      const after = rentOf(Math.max(size, aclPageSize(page.entries.length + extra + 1)), lamports);
+      return { place: { user: this.user, page: page.pageIndex }, prepare: [], growth: after - before };
+    }
+    const place = { user: this.user, page: BigInt(this.#pages.length) };
+    const head = this.#exists ? [] : [build.registerAclConfig(this.user, payer)];
+    return {
+      place,
+      prepare: [...head, build.addAclPage(place, payer)],
+      growth: rentExemptMinimum(aclPageSize(extra + 1)) - rentExemptMinimum(aclPageSize(extra)),
+    };
+  }
+}
+
+/** What an account holds once it has the rent of this size: what it has beyond the rent stays. */
+function rentOf(size: number, lamports: bigint): bigint {
+  const rent = rentExemptMinimum(size);
+  return rent > lamports ? rent : lamports;
+}

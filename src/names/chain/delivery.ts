@@ -1,0 +1,95 @@
+/**
+ * Getting a signed transaction onto the chain and knowing what became of it. A call that fails says nothing about
+ * the transaction: only its status on the chain does, and its death is proven only when no block can hold it any
+ * more and none does.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NameChain } from '../../registry/chain.ts';
+import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+
+export type Delivery =
+  | { readonly outcome: 'landed' }
+  /** The chain ran it, or would run it, into this error. */
+  | { readonly outcome: 'failed'; readonly err: unknown; readonly logs: readonly string[] }
+  /** Proven dead: it never landed and never will. */
+  | { readonly outcome: 'expired' }
+  /** Not known yet. `lagging`: the node does not know the blockhash, which may be its own lateness. */
+  | { readonly outcome: 'unknown'; readonly lagging: boolean };
+
+export interface SignedTransaction {
+  readonly wire: Buffer;
+  readonly signature: string;
+  readonly lastValidBlockHeight: number;
+}
+
+export interface DeliveryOptions {
+  /** How long to wait for the chain to say what became of it. */
+  readonly patienceMs: number;
+}
+
+const rebroadcastMs = 2_000;
+
+export async function deliver(
+  chain: NameChain,
+  transaction: SignedTransaction,
+  options: DeliveryOptions,
+): Promise<Delivery> {
+  const refusal = await attempt(chain, transaction);
+  if (refusal !== undefined) return refusal;
+  const deadline = performance.now() + options.patienceMs;
+  let pause = 20;
+  let sentAt = performance.now();
+  for (;;) {
+    const known = await look(chain, transaction);
+    if (known !== undefined) return known;
+    if (performance.now() > deadline) return { outcome: 'unknown', lagging: false };
+    await sleep(pause);
+    pause = Math.min(500, pause * 2);
+    if (performance.now() - sentAt > rebroadcastMs) {
+      sentAt = performance.now();
+      await chain.send(transaction.wire, false).catch(() => {});
+    }
+  }
+}
+
+/** Sends once. Answers only where that already decides the matter. */
+async function attempt(chain: NameChain, transaction: SignedTransaction): Promise<Delivery | undefined> {
+  try {
+    await chain.send(transaction.wire, true);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ChainUnavailable) return undefined;
+    if (!(error instanceof ChainRefused)) throw error;
+    const { err, logs } = simulationOf(error);
+    if (err === 'AlreadyProcessed') return undefined;
+    const known = await look(chain, transaction);
+    if (known !== undefined) return known;
+    if (err === 'BlockhashNotFound') return { outcome: 'unknown', lagging: true };
+    if (err === undefined) return { outcome: 'unknown', lagging: false };
+    return { outcome: 'failed', err, logs };
+  }
+}
+
+/** What the chain knows of a transaction; undefined while it may still land. Never sends. */
+export async function look(chain: NameChain, transaction: SignedTransaction): Promise<Delivery | undefined> {
+  try {
+    const height = await chain.finalizedHeight();
+    const status = await chain.status(transaction.signature);
+    if (status?.confirmed) {
+      return status.err === null ? { outcome: 'landed' } : { outcome: 'failed', err: status.err, logs: [] };
+    }
+    // The height was read first: a status that is still missing after it cannot appear any more.
+    if (status === undefined && height > transaction.lastValidBlockHeight) return { outcome: 'expired' };
+    return undefined;
+  } catch (error) {
+    if (error instanceof ChainUnavailable || error instanceof ChainRefused) return undefined;
+    throw error;
+  }
+}
+
+function simulationOf(error: ChainRefused): { err: unknown; logs: string[] } {
+  const { data } = error;
+  if (typeof data !== 'object' || data === null || !('err' in data)) return { err: undefined, logs: [] };
+  const logs = 'logs' in data && Array.isArray(data.logs) ? data.logs.map(String) : [];
+  return { err: data.err, logs };
+}

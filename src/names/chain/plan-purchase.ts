@@ -1,0 +1,141 @@
+/** Transactions of the four purchases: making a token, and what the registry is paid for. */
+import { antAddresses, antConfig, antControllers, antRecord } from '../../formats/solana/accounts-ant.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { antProgramTrait, createAsset } from '../../formats/solana/core-instructions.ts';
+import type { AntBuilder } from '../../formats/solana/instructions-ant.ts';
+import type { ArnsBuilder } from '../../formats/solana/instructions-arns.ts';
+import type { Instruction } from '../../formats/solana/message.ts';
+import { defaultLogo } from '../../formats/solana/name-rules.ts';
+import { type NamePrograms, rentExemptMinimum } from '../../formats/solana/programs.ts';
+import { transferLamports } from '../../formats/solana/system.ts';
+import type { AntOpening } from '../actions/action.ts';
+import type { Purchase } from '../prices/name-cost.ts';
+import type { UserAcl } from './acl.ts';
+import type { Plan } from './plan.ts';
+import type { SolanaKey } from './service-key.ts';
+
+export interface Builders {
+  readonly programs: NamePrograms;
+  readonly arns: ArnsBuilder;
+  readonly ant: AntBuilder;
+  readonly service: SolanaAddress;
+}
+
+export interface Spawn {
+  readonly name: string;
+  readonly asset: SolanaKey;
+  readonly owner: SolanaAddress;
+  readonly opening: AntOpening;
+  readonly defaultTarget: string;
+}
+
+/** Rent of the three accounts that the owner, who calls `initialize`, pays for. */
+const ownRent = [antConfig, antControllers, antRecord].reduce(
+  (sum, { space }) => sum + rentExemptMinimum(space),
+  0n,
+);
+
+/**
+ * The sponsored mint that the owner signs: the service gives him the rent to the lamport, pays for the asset,
+ * writes the token into his list, and he names the service a controller. With `lists` the owner's list itself is
+ * made in the same transaction; where that does not fit, the service makes it beforehand.
+ */
+export function spawnPlan(
+  build: Builders,
+  spawn: Spawn,
+  ownerAcl: UserAcl,
+  serviceAcl: UserAcl,
+  lists: 'together' | 'before',
+): Plan {
+  const { ant, service } = build;
+  const { asset, owner } = spawn;
+  const ownerRoom = ownerAcl.room(ant, service);
+  const serviceRoom = serviceAcl.room(ant, service);
+  return {
+    owner,
+    keys: [asset],
+    instructions: [
+      ...(lists === 'together' ? ownerRoom.prepare : []),
+      transferLamports(service, owner, ownRent + serviceRoom.growth),
+      assetInstruction(build, spawn),
+      ant.initialize(asset.address, owner, openingArguments(spawn)),
+      ant.aclEntry('recordAclOwner', asset.address, ownerRoom.place, service),
+      ant.aclEntry('recordAclController', asset.address, ownerRoom.place, service),
+      ant.addController(asset.address, owner, serviceRoom.place),
+    ],
+  };
+}
+
+/** A token the service holds itself, for a buyer who has no Solana wallet (yet). */
+export function custodialSpawnPlan(build: Builders, spawn: Omit<Spawn, 'owner'>, serviceAcl: UserAcl): Plan {
+  const { ant, service } = build;
+  const own = { ...spawn, owner: service };
+  const room = serviceAcl.room(ant, service);
+  return {
+    keys: [spawn.asset],
+    instructions: [
+      ...room.prepare,
+      assetInstruction(build, own),
+      ant.initialize(spawn.asset.address, service, openingArguments(own)),
+      ant.aclEntry('recordAclOwner', spawn.asset.address, room.place, service),
+    ],
+  };
+}
+
+/** What the registry is paid for; anybody may, so the service alone signs. */
+export function registryPlan(build: Builders, purchase: Purchase, ant: SolanaAddress | undefined): Plan {
+  return { instructions: [registryInstruction(build, purchase, ant)] };
+}
+
+function registryInstruction(
+  { arns, service }: Builders,
+  purchase: Purchase,
+  ant: SolanaAddress | undefined,
+): Instruction {
+  switch (purchase.action) {
+    case 'buy-name': {
+      // The program takes any address: a name bound to none could never be managed.
+      if (ant === undefined) throw new Error('a name is bought for a token');
+      const { name, type, years } = purchase;
+      return arns.buyName(service, { name, type, years, ant });
+    }
+    case 'extend-lease':
+      return arns.extendLease(service, purchase.name, purchase.years);
+    case 'upgrade-name':
+      return arns.upgradeName(service, purchase.name);
+    case 'increase-undername-limit':
+      return arns.increaseUndernameLimit(service, purchase.name, purchase.quantity);
+  }
+}
+
+/** Writes name, type and limit into the token's traits, where marketplaces look. */
+export function traitsPlan(build: Builders, asset: SolanaAddress, name: string): Plan {
+  return { instructions: [build.ant.syncAttributes(asset, build.service, name)] };
+}
+
+function assetInstruction(
+  { programs, service }: Builders,
+  { asset, owner, name, opening }: Spawn,
+): Instruction {
+  return createAsset({
+    asset: asset.address,
+    payer: service,
+    owner,
+    updateAuthority: antAddresses(programs.ant).authority(asset.address).address,
+    name,
+    uri: `ar://${opening.logo ?? defaultLogo}`,
+    traits: [{ key: antProgramTrait, value: programs.ant }],
+  });
+}
+
+function openingArguments({ name, opening, defaultTarget }: Spawn) {
+  return {
+    name,
+    ticker: opening.ticker,
+    target: opening.transactionId ?? defaultTarget,
+    protocol: opening.targetProtocol,
+    logo: opening.logo ?? '',
+    description: opening.description ?? '',
+    keywords: [...(opening.keywords ?? [])],
+  };
+}

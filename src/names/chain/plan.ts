@@ -1,0 +1,77 @@
+/** A transaction that is to be made: what it does and who signs it. */
+import { encodeBase58 } from '../../formats/base58.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { compileMessage, type Instruction, parseMessage } from '../../formats/solana/message.ts';
+import { computeBudget } from '../../formats/solana/system.ts';
+import {
+  emptySignature,
+  maxTransactionBytes,
+  serializeTransaction,
+  signersOf,
+} from '../../formats/solana/transaction.ts';
+import { unitLimit } from '../prices/lamports.ts';
+import type { SolanaKey } from './service-key.ts';
+
+export interface Plan {
+  readonly instructions: readonly Instruction[];
+  /** Keys beside the service's that sign at once: that of a new asset. */
+  readonly keys?: readonly SolanaKey[];
+  /** Whose signature is still missing when the service has done its part. */
+  readonly owner?: SolanaAddress;
+}
+
+export interface Prepared {
+  readonly wire: Buffer;
+  /** The service's signature, by which the chain will know the transaction. */
+  readonly signature: string;
+  readonly lastValidBlockHeight: number;
+}
+
+/** A blockhash that only stands for one: sizes do not depend on it. */
+const anyBlockhash = '11111111111111111111111111111111';
+
+export class Planner {
+  readonly #service: SolanaKey;
+  readonly #microLamports: bigint;
+
+  constructor(service: SolanaKey, microLamports: number) {
+    this.#service = service;
+    this.#microLamports = BigInt(microLamports);
+  }
+
+  /** Bytes of the whole signed transaction; at most 1232 fit one packet (interface §8). */
+  measure(plan: Plan): number {
+    const message = this.#compile(plan, anyBlockhash);
+    const count = parseMessage(message).requiredSignatures;
+    return 1 + count * 64 + message.length;
+  }
+
+  fits(plan: Plan): boolean {
+    return this.measure(plan) <= maxTransactionBytes;
+  }
+
+  /** Signs for the service and the plan's own keys; a slot stays empty for the owner. */
+  sign(plan: Plan, blockhash: string, lastValidBlockHeight: number): Prepared {
+    const message = this.#compile(plan, blockhash);
+    const keys = [this.#service, ...(plan.keys ?? [])];
+    const signatures = signersOf(parseMessage(message)).map((address) => {
+      const key = keys.find((candidate) => candidate.address === address);
+      if (key !== undefined) return key.sign(message);
+      if (address !== plan.owner) throw new Error(`nobody signs for ${address}`);
+      return emptySignature;
+    });
+    return {
+      wire: serializeTransaction(signatures, message),
+      signature: encodeBase58(signatures[0]!),
+      lastValidBlockHeight,
+    };
+  }
+
+  #compile(plan: Plan, blockhash: string): Buffer {
+    return compileMessage({
+      feePayer: this.#service.address,
+      blockhash,
+      instructions: [...computeBudget(unitLimit, this.#microLamports), ...plan.instructions],
+    });
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Every error of the names surface with its status and exact body (interface §4.2, §7). Clients read the texts:
+ * `credits have been returned`, `expired and was refunded`, `Blockhash not found` decide what they do next.
+ */
+import { type AnswerOptions, HttpError } from '../kernel/errors.ts';
+
+export class NamesError extends HttpError {
+  override readonly name = 'NamesError';
+}
+
+const answer = (status: number, body: string, options?: AnswerOptions) =>
+  new NamesError(status, body, options);
+
+/** 400: the request itself is wrong; nothing was charged. */
+export const badRequest = (body: string) => answer(400, body);
+export const invalidName = () => answer(400, 'Invalid ArNS name');
+export const nameExists = (name: string) => answer(400, `Name ${name} already exists`);
+export const nameMissing = (name: string) => answer(400, `Name ${name} does not exist`);
+export const namePermanent = (name: string) => answer(400, `Name ${name} is a permabuy`);
+export const nameReserved = (name: string) => answer(400, `Name ${name} is reserved`);
+export const nameInAuction = (name: string) =>
+  answer(400, `Name ${name} is in a returned-name auction and cannot be bought with credits yet`);
+export const missingType = () =>
+  answer(400, "Missing required parameter: type. Must be either 'permabuy' or 'lease'");
+export const purchaseNotFound = () => answer(400, 'Purchase status not found');
+export const invalidParameters = () => answer(400, 'Invalid parameters');
+
+/** 401: who asks is not who may. */
+export const signatureRequired = () => answer(401, 'Signed request is required for this route');
+export const unboundSignature = () => answer(401, 'Invalid or unbound signature for this action');
+export const nonceReplayed = () => answer(401, 'Nonce already used — replay rejected');
+
+export const insufficientBalance = (address: string) => answer(402, `Insufficient balance for '${address}'`);
+
+export const unknownAction = (action: string) => answer(404, `Unknown action ${action}`);
+export const actionNotFound = () => answer(404, 'Action not found');
+export const antNotFound = (antId: string) => answer(404, `ANT ${antId} not found`);
+
+export const tooManyOpenActions = (limit: number) =>
+  answer(429, `At most ${limit} actions may wait for a signature at a time; sign or let one expire first`, {
+    retryAfter: 60,
+  });
+
+/** 409: the blockhash is provably dead and the chain has not seen the signature. */
+export const signedTooLate = (refunded: boolean) =>
+  answer(
+    409,
+    'The signed transaction expired before it could be submitted: Solana only accepts a transaction for about 30 seconds after it is built. ' +
+      (refunded ? 'Your credits have been returned. ' : '') +
+      'Start the action again and approve it promptly.',
+  );
+
+export const oracleUnavailable = (retryAfter?: number) =>
+  answer(503, 'Price Oracle Unavailable', retryAfter === undefined ? {} : { retryAfter });
+export const databaseUnavailable = () => answer(503, 'Database unavailable', { retryAfter: 5 });
+export const cardUnavailable = (cause?: unknown) =>
+  answer(503, 'Payment provider unavailable', { retryAfter: 5, cause });
+export const cardSwitchedOff = () => answer(503, 'Fiat (Stripe) ArNS payments are disabled');
+export const signerMissing = () => answer(503, 'This service has no Solana key and cannot act on names');
+export const chainUnavailable = (cause?: unknown) =>
+  answer(503, 'The name chain is unavailable', { retryAfter: 5, cause });
+export const chainUnreadable = (cause?: unknown) =>
+  answer(
+    503,
+    "Could not read the ANT's on-chain state; nothing was decided and your credits are still reserved",
+    {
+      retryAfter: 5,
+      cause,
+    },
+  );
+export const notYetSeen = () =>
+  answer(503, 'Blockhash not found by the node yet; send the same signed transaction again', {
+    retryAfter: 2,
+  });
+export const sponsorEmpty = () =>
+  answer(503, 'This service cannot pay for names at the moment', { retryAfter: 60 });

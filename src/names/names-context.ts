@@ -1,0 +1,26 @@
+/** What the routes of the surface are handed. */
+import type { Pricing } from '../pricing/pricing.ts';
+import type { NameRegistry } from '../registry/name-registry.ts';
+import type { Sql } from '../storage/sql/sql.ts';
+import type { ActionContext } from './actions/context.ts';
+import type { SpentNonces } from './actions/spent-nonces.ts';
+import type { CardPurchases } from './cards/purchases.ts';
+import { signerMissing } from './errors.ts';
+import type { NamePrices } from './prices/prices.ts';
+
+export interface NamesContext {
+  readonly sql: Sql;
+  readonly pricing: Pricing;
+  readonly prices: NamePrices;
+  readonly registry: NameRegistry;
+  readonly nonces: SpentNonces;
+  /** Undefined where the service has no key: then names can be priced and looked up, not acted on. */
+  readonly actions: ActionContext | undefined;
+  /** Undefined where names cannot be bought by card. */
+  readonly cards: CardPurchases | undefined;
+}
+
+export function acting(context: NamesContext): ActionContext {
+  if (context.actions === undefined) throw signerMissing();
+  return context.actions;
+}

@@ -1,0 +1,131 @@
+/**
+ * Prices in winc and fiat. The preview of an action and its debit are one function, and both take the rates of
+ * the same table, so a client that asks first is charged what it was told.
+ */
+import { LRUCache } from 'lru-cache';
+import type { DemandFactor } from '../../formats/solana/accounts-arns.ts';
+import { decimal, scaled } from '../../pricing/decimal.ts';
+import type { Pricing, RateTable } from '../../pricing/pricing.ts';
+import { type Winc, winc } from '../../pricing/units.ts';
+import type { NameRegistry, NameState } from '../../registry/name-registry.ts';
+import type { AuthorityAction, RecordAction } from '../actions/action.ts';
+import { actionLamports, spawnLamports } from './lamports.ts';
+import { nameCost, type Purchase } from './name-cost.ts';
+
+/** One credit is 10^12 winc, one name token 10^6 of its units, one SOL 10^9 lamports. */
+const wincPerTokenUnit = 10n ** 6n;
+const wincPerLamport = 10n ** 3n;
+
+export interface PriceSettings {
+  /** Winc for making a token; undefined: what it costs in SOL at the current rate. */
+  readonly spawnSurcharge: bigint | undefined;
+  readonly actionFloor: bigint;
+  /** Share added to the cost of an action. */
+  readonly actionMargin: number;
+  readonly microLamports: number;
+}
+
+export interface NamePrice {
+  readonly mtoken: bigint;
+  readonly winc: Winc;
+  /** Undefined where no token can come with it. */
+  readonly surcharge: Winc | undefined;
+  /** What is debited: the price, and the surcharge where a token is made. */
+  readonly total: Winc;
+  readonly rates: RateTable;
+}
+
+/** Answers of `/arns/price` may be cached by clients for a minute; looking again within a second adds nothing. */
+const glimpseMs = 1_000;
+
+export class NamePrices {
+  readonly #registry: NameRegistry;
+  readonly #pricing: Pricing;
+  readonly #settings: PriceSettings;
+  readonly #now: () => number;
+  readonly #glimpses = new LRUCache<string, Promise<NameState>>({ max: 10_000, ttl: glimpseMs });
+  #demand: { readonly at: number; readonly value: Promise<DemandFactor> } | undefined;
+
+  /** `now` in Unix milliseconds. */
+  constructor(registry: NameRegistry, pricing: Pricing, settings: PriceSettings, now: () => number) {
+    this.#registry = registry;
+    this.#pricing = pricing;
+    this.#settings = settings;
+    this.#now = now;
+  }
+
+  /**
+   * The price now. `glimpse` allows a look at the chain that is up to a second old: good enough to tell, not to
+   * sell. With `ownAnt` no token is made.
+   */
+  async name(purchase: Purchase, options: { glimpse?: boolean; ownAnt?: boolean } = {}): Promise<NamePrice> {
+    const [state, demand, rates] = await Promise.all([
+      options.glimpse ? this.#glimpse(purchase.name) : this.#registry.name(purchase.name),
+      this.#demandFactor(),
+      this.#pricing.rates(),
+    ]);
+    return this.price(purchase, state, demand, rates, options.ownAnt ?? false);
+  }
+
+  price(
+    purchase: Purchase,
+    state: NameState,
+    demand: DemandFactor,
+    rates: RateTable,
+    ownAnt: boolean,
+  ): NamePrice {
+    const mtoken = nameCost(purchase, state, demand, Math.floor(this.#now() / 1000));
+    const price = tokenWinc(mtoken, rates);
+    const surcharge =
+      purchase.action === 'buy-name' ? this.#surcharge(purchase.name, rates, ownAnt) : undefined;
+    return { mtoken, winc: price, surcharge, total: winc(price + (surcharge ?? 0n)), rates };
+  }
+
+  async action(action: RecordAction | AuthorityAction): Promise<Winc> {
+    const rates = await this.#pricing.rates();
+    const { actionFloor, actionMargin, microLamports } = this.#settings;
+    const factor = decimal((1 + actionMargin).toFixed(6));
+    const cost = scaled(
+      actionLamports(action, microLamports) * wincPerLamport,
+      [rates.price('solana', 'usd'), factor],
+      [rates.price('arweave', 'usd')],
+      'up',
+    );
+    return winc(cost > actionFloor ? cost : actionFloor);
+  }
+
+  #surcharge(name: string, rates: RateTable, ownAnt: boolean): Winc {
+    if (ownAnt) return winc(0n);
+    const { spawnSurcharge, microLamports } = this.#settings;
+    if (spawnSurcharge !== undefined) return winc(spawnSurcharge);
+    const lamports = spawnLamports(name, microLamports) * wincPerLamport;
+    return winc(scaled(lamports, [rates.price('solana', 'usd')], [rates.price('arweave', 'usd')], 'up'));
+  }
+
+  #glimpse(name: string): Promise<NameState> {
+    const known = this.#glimpses.get(name);
+    if (known !== undefined) return known;
+    const state = this.#registry.name(name);
+    this.#glimpses.set(name, state);
+    state.catch(() => this.#glimpses.delete(name));
+    return state;
+  }
+
+  /** It changes with every sale only in its tallies; what prices depend on changes once a day. */
+  #demandFactor(): Promise<DemandFactor> {
+    const now = this.#now();
+    if (this.#demand !== undefined && now - this.#demand.at < glimpseMs) return this.#demand.value;
+    const value = this.#registry.demand();
+    this.#demand = { at: now, value };
+    value.catch(() => {
+      this.#demand = undefined;
+    });
+    return value;
+  }
+}
+
+/** Winc worth an amount of the name token's smallest unit, rounded down; no fee is added. */
+export function tokenWinc(mtoken: bigint, rates: RateTable): Winc {
+  const token = rates.price('ario', 'usd');
+  return winc(scaled(mtoken * wincPerTokenUnit, [token], [rates.price('arweave', 'usd')], 'down'));
+}

@@ -1,0 +1,46 @@
+/** The parameters of the price and quote routes, in the order they are judged. */
+import { maxLeaseYears } from '../../formats/solana/name-prices.ts';
+import { badRequest, missingType } from '../errors.ts';
+import { type Fields, nameOf, optionalInteger, optionalText, requiredInteger } from '../input.ts';
+import { readIntent } from '../intents.ts';
+import type { Purchase } from './name-cost.ts';
+
+export interface AskedPurchase {
+  readonly purchase: Purchase;
+  /** As it is stored: `Buy-Name`, `Buy-Record` … */
+  readonly intent: string;
+}
+
+export function readPurchase(intentText: string, nameText: string, query: Fields): AskedPurchase {
+  const name = nameOf(nameText);
+  const known = readIntent(intentText);
+  if (known === undefined) throw badRequest(`Invalid intent: ${intentText.slice(0, 40)}`);
+  const years = optionalInteger(query, 'years', 1, maxLeaseYears);
+  optionalInteger(query, 'increaseQty', 1, 65_535);
+  const type = readType(query);
+  const { action, intent } = known;
+  switch (action) {
+    case 'buy-name': {
+      if (type === undefined) throw missingType();
+      if (type === 'permabuy') return { intent, purchase: { action, name, type, years: 0 } };
+      if (years === undefined) throw badRequest('Missing required parameter: years');
+      return { intent, purchase: { action, name, type, years } };
+    }
+    case 'extend-lease':
+      if (years === undefined) throw badRequest('Missing required parameter: years');
+      return { intent, purchase: { action, name, years } };
+    case 'upgrade-name':
+      return { intent, purchase: { action, name } };
+    case 'increase-undername-limit':
+      return {
+        intent,
+        purchase: { action, name, quantity: requiredInteger(query, 'increaseQty', 1, 65_535) },
+      };
+  }
+}
+
+function readType(query: Fields): 'lease' | 'permabuy' | undefined {
+  const type = optionalText(query, 'type');
+  if (type === undefined || type === 'lease' || type === 'permabuy') return type;
+  throw missingType();
+}

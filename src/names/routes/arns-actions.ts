@@ -1,0 +1,134 @@
+/** The action routes: create, price, status, sign (interface §4.2). */
+import { Type } from 'typebox';
+import { MAX_PAYERS } from '../../credits/credits.ts';
+import type { App } from '../../kernel/http/app.ts';
+import { normalizeAddress } from '../../wallets/address.ts';
+import { isPurchaseAction, isRecordRequest, toActionName } from '../actions/action.ts';
+import { createAction } from '../actions/create.ts';
+import { envelopeOf } from '../actions/envelope.ts';
+import { readOwnerProof } from '../actions/owner-proof.ts';
+import { readActionRequest } from '../actions/read-request.ts';
+import { signAction } from '../actions/sign.ts';
+import type { Action } from '../actions/store.ts';
+import { actionNotFound, badRequest, signatureRequired, unknownAction } from '../errors.ts';
+import { type Fields, listOf, mergeFields } from '../input.ts';
+import { acting, type NamesContext } from '../names-context.ts';
+import { payerOf, useUpNonce } from '../payer.ts';
+import { envelope, errorText, ownerHeaders } from './schemas.ts';
+
+const maxBody = 64 * 1024;
+const errors = { 400: errorText, 401: errorText, 402: errorText, 404: errorText, 503: errorText };
+
+export function arnsActionRoutes(app: App, context: NamesContext): void {
+  app.post(
+    '/arns/actions/:action',
+    {
+      bodyLimit: maxBody,
+      schema: {
+        summary: 'Create and, where the service holds the authority, perform an action on a name',
+        params: Type.Object({ action: Type.String() }),
+        headers: ownerHeaders,
+        querystring: Type.Unknown(),
+        body: Type.Optional(Type.Unknown()),
+        response: { 200: envelope, ...errors },
+      },
+    },
+    async (request) => {
+      const name = toActionName(request.params.action);
+      if (name === undefined) throw unknownAction(request.params.action.slice(0, 60));
+      const actions = acting(context);
+      const payer = await payerOf(request);
+      if (payer === undefined) throw signatureRequired();
+      const fields = mergeFields(request.query, request.body);
+      const asked = readActionRequest(name, fields, actions.key.address);
+      const { action, repeated } = await createAction(actions, {
+        request: asked,
+        payer: payer.wallet,
+        payerNonce: payer.nonce,
+        paidBy: readPayers(fields),
+        proof: isRecordRequest(asked) ? readOwnerProof(request.headers) : undefined,
+      });
+      const answer = envelopeOf(action, actions.key.address, true);
+      return repeated && action.status === 'completed' ? { ...answer, alreadyCompleted: true } : answer;
+    },
+  );
+
+  app.get(
+    '/arns/actions/:action/price',
+    {
+      schema: {
+        summary: 'Preview the winc that creating an action debits',
+        params: Type.Object({ action: Type.String() }),
+        response: { 200: Type.Object({ action: Type.String(), wincQty: Type.String() }), ...errors },
+      },
+    },
+    async (request, reply) => {
+      const action = toActionName(request.params.action);
+      if (action === undefined) throw unknownAction(request.params.action.slice(0, 60));
+      if (isPurchaseAction(action)) {
+        throw badRequest(`${action} is priced by /arns/price/{intent}/{name}`);
+      }
+      reply.header('cache-control', 'max-age=60');
+      return { action, wincQty: (await context.prices.action(action)).toString() };
+    },
+  );
+
+  app.get(
+    '/arns/actions/:action',
+    {
+      schema: {
+        summary: 'Read how an action stands, by its nonce',
+        params: Type.Object({ action: Type.String({ description: 'the nonce of the action' }) }),
+        response: { 200: envelope, ...errors },
+      },
+    },
+    async (request, reply) => {
+      const actions = acting(context);
+      const action = await actions.store.byNonce(request.params.action);
+      if (action === undefined) throw actionNotFound();
+      reply.header('cache-control', 'no-store');
+      return envelopeOf(action, actions.key.address, await isSignable(context, action));
+    },
+  );
+
+  app.post(
+    '/arns/actions/:action/sign',
+    {
+      bodyLimit: maxBody,
+      schema: {
+        summary: 'Submit the transaction of an action, signed by the owner of the ANT',
+        params: Type.Object({ action: Type.String({ description: 'the nonce of the action' }) }),
+        body: Type.Optional(Type.Unknown()),
+        response: { 200: envelope, 409: errorText, ...errors },
+      },
+    },
+    async (request) => {
+      const actions = acting(context);
+      await useUpNonce(request, context.nonces);
+      const { transaction } = mergeFields(undefined, request.body);
+      const { action, alreadyCompleted } = await signAction(actions, request.params.action, transaction);
+      const answer = envelopeOf(action, actions.key.address, false);
+      return alreadyCompleted ? { ...answer, alreadyCompleted } : answer;
+    },
+  );
+}
+
+function readPayers(fields: Fields): string[] {
+  const list = listOf(fields, 'paidBy') ?? [];
+  if (list.length > MAX_PAYERS) throw badRequest(`paidBy may name at most ${MAX_PAYERS} addresses`);
+  return list.map((text) => {
+    const address = normalizeAddress(text);
+    if (address === undefined) throw badRequest('paidBy must be addresses');
+    return address;
+  });
+}
+
+/** Whether the blockhash of an action still lives; where the chain does not say, it may. */
+async function isSignable({ actions }: NamesContext, { status, owned }: Action): Promise<boolean> {
+  if (actions === undefined || owned === undefined || status !== 'awaiting') return false;
+  try {
+    return (await actions.chain.finalizedHeight()) <= owned.lastValidBlockHeight;
+  } catch {
+    return true;
+  }
+}

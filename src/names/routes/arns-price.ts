@@ -1,0 +1,104 @@
+/** GET /arns/price/{intent}/{name}: what a purchase costs in name tokens, in winc and, on request, by card. */
+import { Type } from 'typebox';
+import type { App } from '../../kernel/http/app.ts';
+import { parseCurrency } from '../../pricing/currencies.ts';
+import { renderAdjustment } from '../../pricing/pricing.ts';
+import { badRequest, invalidParameters } from '../errors.ts';
+import { listOf, mergeFields } from '../input.ts';
+import type { NamesContext } from '../names-context.ts';
+import { useUpNonce } from '../payer.ts';
+import type { NamePrice } from '../prices/prices.ts';
+import { readPurchase } from '../prices/read-purchase.ts';
+import { errorText, payerHeaders, priceResult } from './schemas.ts';
+
+const Params = Type.Object({
+  intent: Type.String({ description: 'buy-record, upgrade-name, extend-lease, increase-undername-limit' }),
+  name: Type.String({ description: 'name without the .ar suffix' }),
+});
+const text = Type.Optional(Type.String({ maxLength: 1_000 }));
+export const Query = Type.Object({
+  currency: text,
+  years: text,
+  type: text,
+  increaseQty: text,
+  processId: text,
+  userAddress: text,
+  promoCode: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 20 })])),
+});
+
+export function arnsPriceRoute(app: App, context: NamesContext): void {
+  app.get(
+    '/arns/price/:intent/:name',
+    {
+      schema: {
+        summary: 'Price an ArNS operation',
+        params: Params,
+        querystring: Query,
+        headers: payerHeaders,
+        response: { 200: priceResult, 400: errorText, 503: errorText },
+      },
+      config: { invalid: 'Invalid parameters' },
+    },
+    async (request, reply) => {
+      const { intent, name } = request.params;
+      const fields = mergeFields(request.query, undefined);
+      const { purchase } = readPurchase(intent, name, fields);
+      const currency = readCurrency(request.query.currency);
+      await useUpNonce(request, context.nonces);
+      const ownAnt = request.query.processId !== undefined && request.query.processId !== '';
+      const price = await context.prices.name(purchase, { glimpse: true, ownAnt });
+      reply.header('cache-control', 'max-age=60');
+      const answer = priceJson(price);
+      if (currency === undefined) return answer;
+      const codes = listOf(fields, 'promoCode') ?? [];
+      const address = request.query.userAddress ?? '';
+      return { ...answer, fiatEstimate: await estimate(context, price, currency, codes, address) };
+    },
+  );
+}
+
+function readCurrency(text: string | undefined) {
+  if (text === undefined || text === '') return undefined;
+  const currency = parseCurrency(text);
+  if (currency === undefined) throw badRequest(`The currency type '${text.slice(0, 20)}' is not supported`);
+  return currency;
+}
+
+/** Both spellings of the token's amount: the contract's and the one published clients read. */
+function priceJson(price: NamePrice) {
+  const mtoken = price.mtoken.toString();
+  return {
+    mTOKEN: mtoken,
+    mARIO: mtoken,
+    winc: price.winc.toString(),
+    ...(price.surcharge !== undefined && {
+      antSpawnSurchargeWinc: price.surcharge.toString(),
+      wincTotalWithAntSpawn: price.total.toString(),
+    }),
+  };
+}
+
+async function estimate(
+  { pricing }: NamesContext,
+  price: NamePrice,
+  currency: NonNullable<ReturnType<typeof parseCurrency>>,
+  codes: readonly string[],
+  address: string,
+) {
+  if (codes.length > 0 && address === '') throw invalidParameters();
+  const promo = codes.length === 0 ? undefined : { codes, address };
+  const quote = await pricing.quotePurchase(price.winc, currency, promo);
+  const surcharge =
+    price.surcharge === undefined ? undefined : await pricing.fiatOf(price.surcharge, currency);
+  return {
+    paymentAmount: quote.paymentAmount,
+    quotedPaymentAmount: quote.quotedPaymentAmount,
+    ...(surcharge !== undefined && {
+      antSpawnSurchargeAmount: surcharge,
+      paymentAmountWithAntSpawn: quote.paymentAmount + surcharge,
+    }),
+    ...(quote.excessWinc > 0n && { excessWincAmount: quote.excessWinc.toString() }),
+    adjustments: quote.adjustments.map(renderAdjustment),
+    fees: quote.fees.map(renderAdjustment),
+  };
+}

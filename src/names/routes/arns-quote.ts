@@ -1,0 +1,87 @@
+/** GET /arns/quote/…: a quote for a name and a card session to pay it with (interface §4.2). */
+import { Type } from 'typebox';
+import { cardMethods } from '../../credits/card/card.ts';
+import { isSolanaAddress } from '../../formats/solana/address.ts';
+import type { App, Request } from '../../kernel/http/app.ts';
+import { parseCurrency } from '../../pricing/currencies.ts';
+import { parseAddress } from '../../wallets/address.ts';
+import { readCheckoutPage } from '../cards/checkout-page.ts';
+import { badRequest, cardSwitchedOff, invalidParameters } from '../errors.ts';
+import { listOf, mergeFields } from '../input.ts';
+import type { NamesContext } from '../names-context.ts';
+import { useUpNonce } from '../payer.ts';
+import { readPurchase } from '../prices/read-purchase.ts';
+import { adjustment, errorText, payerHeaders, paymentSession, purchaseQuote } from './schemas.ts';
+
+const text = Type.Optional(Type.String({ maxLength: 4_096 }));
+
+export function arnsQuoteRoute(app: App, context: NamesContext): void {
+  app.get(
+    '/arns/quote/:method/:address/:currency/:intent/:name',
+    {
+      schema: {
+        summary: 'Create a card payment session for an ArNS operation',
+        params: Type.Object({
+          method: Type.String({ description: 'checkout-session or payment-intent' }),
+          address: Type.String(),
+          currency: Type.String(),
+          intent: Type.String(),
+          name: Type.String(),
+        }),
+        querystring: Type.Object({
+          promoCode: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 20 })])),
+          uiMode: text,
+          returnUrl: text,
+          successUrl: text,
+          cancelUrl: text,
+          years: text,
+          type: text,
+          increaseQty: text,
+          processId: text,
+        }),
+        headers: payerHeaders,
+        response: {
+          200: Type.Object({
+            purchaseQuote,
+            paymentSession,
+            adjustments: Type.Array(adjustment),
+            fees: Type.Array(adjustment),
+          }),
+          400: errorText,
+          503: errorText,
+        },
+      },
+      config: { invalid: 'Invalid parameters' },
+    },
+    async (request, reply) => {
+      const { params } = request;
+      const fields = mergeFields(request.query, undefined);
+      const method = cardMethods.find((known) => known === params.method);
+      const wallet = parseAddress(params.address);
+      const currency = parseCurrency(params.currency);
+      if (method === undefined || wallet === undefined || currency === undefined) throw invalidParameters();
+      const asked = readPurchase(params.intent, params.name, fields);
+      const page = readCheckoutPage(request.query, homeOf(request));
+      await useUpNonce(request, context.nonces);
+      if (context.cards === undefined) throw cardSwitchedOff();
+      reply.header('cache-control', 'no-store');
+      return context.cards.quote({
+        ...asked,
+        method,
+        page,
+        currency,
+        wallet,
+        processId: readProcessId(request.query.processId),
+        promoCodes: listOf(fields, 'promoCode') ?? [],
+      });
+    },
+  );
+}
+
+function readProcessId(value: string | undefined) {
+  if (value === undefined || value === '') return undefined;
+  if (!isSolanaAddress(value)) throw badRequest('processId must be the Solana address of an ANT');
+  return value;
+}
+
+const homeOf = (request: Request) => `${request.protocol}://${request.host}/`;

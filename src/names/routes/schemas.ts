@@ -1,0 +1,141 @@
+/** The shapes of interface §2 that the name routes answer, for the OpenAPI document. */
+import { Type } from 'typebox';
+
+const amount = Type.String({ pattern: '^[0-9]+$' });
+const text = Type.String();
+const optional = Type.Optional;
+
+export const errorText = Type.String({ title: 'Error' });
+export const adjustment = Type.Object(
+  {
+    name: text,
+    description: text,
+    operator: text,
+    operatorMagnitude: text,
+    adjustmentAmount: text,
+    promoCode: optional(text),
+  },
+  { title: 'Adjustment' },
+);
+
+export const fiatEstimate = Type.Object({
+  paymentAmount: Type.Number(),
+  paymentAmountWithAntSpawn: optional(Type.Number()),
+  antSpawnSurchargeAmount: optional(Type.Number()),
+  quotedPaymentAmount: Type.Number(),
+  excessWincAmount: optional(text),
+  adjustments: Type.Array(adjustment),
+  fees: Type.Array(adjustment),
+});
+
+export const priceResult = Type.Object(
+  {
+    mTOKEN: amount,
+    mARIO: amount,
+    winc: amount,
+    antSpawnSurchargeWinc: optional(amount),
+    wincTotalWithAntSpawn: optional(amount),
+    fiatEstimate: optional(fiatEstimate),
+  },
+  { title: 'ArNS price result' },
+);
+
+export const envelope = Type.Object(
+  {
+    nonce: text,
+    action: text,
+    status: text,
+    wincQty: amount,
+    antId: optional(text),
+    messageId: optional(text),
+    transaction: optional(Type.String({ description: 'base64 wire transaction for the owner to sign' })),
+    feePayer: optional(text),
+    lastValidBlockHeight: optional(text),
+    expiresAt: optional(text),
+    failedDate: optional(text),
+    failedReason: optional(text),
+    alreadyCompleted: optional(Type.Boolean()),
+  },
+  { title: 'ArNS action envelope' },
+);
+
+export const ownedName = Type.Object(
+  {
+    name: text,
+    antId: text,
+    intent: text,
+    type: optional(text),
+    years: optional(Type.Integer()),
+    purchaseDate: text,
+    custodial: Type.Boolean(),
+    selfCustody: Type.Boolean(),
+  },
+  { title: 'ArNS owned-name receipt' },
+);
+
+const purchaseFields = {
+  nonce: text,
+  name: text,
+  intent: text,
+  mTOKENQty: amount,
+  mARIOQty: amount,
+  wincQty: amount,
+  owner: text,
+  processId: optional(text),
+  increaseQty: optional(Type.Integer()),
+  type: optional(text),
+  years: optional(Type.Integer()),
+  usdArRate: Type.Number(),
+  usdTokenRate: Type.Number(),
+  usdArioRate: Type.Number(),
+  paymentAmount: Type.Number(),
+  quotedPaymentAmount: Type.Number(),
+  currencyType: text,
+  paymentProvider: text,
+  quoteCreationDate: text,
+  quoteExpirationDate: text,
+  excessWincAmount: optional(text),
+};
+
+export const purchaseStatus = Type.Object(
+  {
+    ...purchaseFields,
+    status: text,
+    createdDate: text,
+    paidBy: Type.Array(text),
+    messageId: optional(text),
+    antId: optional(text),
+    failedDate: optional(text),
+    failedReason: optional(text),
+  },
+  { title: 'ArNS purchase status' },
+);
+
+export const purchaseQuote = Type.Object(
+  { ...purchaseFields, adjustments: Type.Array(adjustment) },
+  { title: 'ArNS purchase quote' },
+);
+
+export const paymentSession = Type.Object({
+  id: text,
+  client_secret: Type.Union([text, Type.Null()]),
+  url: Type.Union([text, Type.Null()]),
+});
+
+export const payerHeaders = Type.Object({
+  'x-signature': optional(text),
+  'x-nonce': optional(text),
+  'x-public-key': optional(text),
+  'x-signature-type': optional(text),
+});
+
+export const ownerHeaders = Type.Object({
+  'x-signature': optional(text),
+  'x-nonce': optional(text),
+  'x-public-key': optional(text),
+  'x-signature-type': optional(text),
+  'x-owner-signature': optional(text),
+  'x-owner-nonce': optional(text),
+  'x-owner-public-key': optional(text),
+  'x-owner-signature-type': optional(text),
+});

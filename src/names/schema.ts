@@ -1,0 +1,97 @@
+import type { Migration } from '../storage/sql/sql.ts';
+
+/** Names live in the ledger's database: a debit and the action it pays for are one transaction. */
+export const namesMigrations: readonly Migration[] = [
+  {
+    id: 'names-001-actions',
+    up: `
+CREATE TABLE arns_action (
+  nonce TEXT PRIMARY KEY,
+  payer TEXT NOT NULL,
+  payer_type TEXT NOT NULL,
+  payer_nonce TEXT NOT NULL,
+  action TEXT NOT NULL,
+  request TEXT NOT NULL,
+  name TEXT,
+  owner TEXT,
+  ant_id TEXT,
+  winc AMOUNT NOT NULL,
+  mtoken AMOUNT NOT NULL,
+  status TEXT NOT NULL,
+  before_state TEXT,
+  prepared BYTES,
+  signature TEXT,
+  last_valid_block_height BIGINT,
+  service_wire BYTES,
+  service_signature TEXT,
+  service_last_valid BIGINT,
+  expires_at BIGINT NOT NULL,
+  message_id TEXT,
+  failed_reason TEXT,
+  failed_at BIGINT,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  UNIQUE (payer, payer_nonce)
+);
+CREATE INDEX arns_action_open ON arns_action (status, updated_at);
+CREATE INDEX arns_action_payer ON arns_action (payer, status);
+CREATE INDEX arns_action_owner ON arns_action (owner, status);
+CREATE TABLE arns_spent_nonce (
+  signer TEXT NOT NULL,
+  nonce TEXT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  PRIMARY KEY (signer, nonce)
+);
+CREATE INDEX arns_spent_nonce_expiry ON arns_spent_nonce (expires_at);
+CREATE TABLE arns_receipt (
+  id SERIAL_KEY,
+  reference TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  ant_id TEXT NOT NULL,
+  intent TEXT NOT NULL,
+  type TEXT,
+  years BIGINT,
+  payer TEXT NOT NULL,
+  owner TEXT,
+  custodial BIGINT NOT NULL,
+  purchased_at BIGINT NOT NULL
+);
+CREATE INDEX arns_receipt_payer ON arns_receipt (payer, id);
+CREATE INDEX arns_receipt_owner ON arns_receipt (owner, id);
+CREATE INDEX arns_receipt_ant ON arns_receipt (ant_id, id);
+`,
+  },
+  {
+    id: 'names-002-card-purchases',
+    up: `
+CREATE TABLE arns_purchase (
+  nonce TEXT PRIMARY KEY,
+  address TEXT NOT NULL,
+  address_type TEXT NOT NULL,
+  purchase TEXT NOT NULL,
+  intent TEXT NOT NULL,
+  name TEXT NOT NULL,
+  process_id TEXT,
+  quote TEXT NOT NULL,
+  mtoken AMOUNT NOT NULL,
+  winc AMOUNT NOT NULL,
+  excess_winc AMOUNT NOT NULL,
+  status TEXT NOT NULL,
+  stage TEXT NOT NULL,
+  ant_id TEXT,
+  before_state TEXT,
+  service_wire BYTES,
+  service_signature TEXT,
+  service_last_valid BIGINT,
+  message_id TEXT,
+  failed_reason TEXT,
+  failed_at BIGINT,
+  card_refunded BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+);
+CREATE INDEX arns_purchase_open ON arns_purchase (status, updated_at);
+`,
+  },
+];
