@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import { cardMigrations } from '../credits/card/migrations.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
 import { x402Migrations } from '../credits/x402/migrations.ts';
+import { namesMigrations } from '../names/schema.ts';
 import { paymentMigrations } from '../payment/migrations.ts';
 import { openDatabase, type StorageLog } from '../storage/sql/open.ts';
 import type { Migration, Sql } from '../storage/sql/sql.ts';
@@ -16,6 +17,7 @@ export const ledgerMigrations: readonly Migration[] = [
   ...paymentMigrations,
   ...cardMigrations,
   ...x402Migrations,
+  ...namesMigrations,
   ...uploadMigrations,
 ];
 

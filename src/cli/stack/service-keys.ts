@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { makeServiceRsaKey, makeToken, readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
+import { makeSecretKey, parseSecretKey, type SolanaKey } from '../../names/index.ts';
 import { type ArweaveKey, arweaveKey, importJwk } from '../../wallets/arweave/rsa.ts';
 
 export class ServiceKeys {
@@ -29,6 +30,12 @@ export class ServiceKeys {
     }
     // Four primes sign more than three times as fast as two, and verify everywhere as any RSA key does.
     return arweaveKey(createPrivateKey(await this.#kept('service-wallet.pem', makeServiceRsaKey)));
+  }
+
+  /** Pays for names on Solana, buys them and looks after their records. */
+  async solana(): Promise<SolanaKey> {
+    const given = this.#config.SOLANA_SIGNER_SECRET_KEY;
+    return parseSecretKey(given ?? (await this.#kept('solana-key', makeSecretKey)));
   }
 
   async jwtSecret(): Promise<string> {

@@ -4,14 +4,11 @@ import { createGatewaySurface } from '../../gateway/index.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
 import { createX402TopUps } from '../../payment/x402/index.ts';
-import { createNameChain } from '../../registry/chain.ts';
-import { createNameRegistry, type NameRegistry } from '../../registry/name-registry.ts';
-import { configuredPrograms } from '../../registry/programs.ts';
-import { httpTransport } from '../../registry/transport.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
 import { createUploadSurface } from '../../upload/index.ts';
 import { version } from '../version.ts';
 import { type Ledger, openLedger } from './ledger.ts';
+import { createNamesDoor, openNameRegistry } from './names.ts';
 import type { Part, World } from './part.ts';
 
 const gateway: Part = {
@@ -30,7 +27,7 @@ const gateway: Part = {
         createContentPart({
           cache,
           uploadUrl: () => world.urls.get('upload'),
-          names: [namesOfRegistry(nameRegistry(world))],
+          names: [namesOfRegistry(openNameRegistry(world).registry)],
         }),
       ],
     });
@@ -39,12 +36,13 @@ const gateway: Part = {
 
 const payment: Part = {
   name: 'payment',
-  what: 'prices, top-ups, balances, sharing',
+  what: 'prices, top-ups, balances, sharing, names',
   local: false,
   wanted: () => true,
   async create(world) {
     const { config, log, keys } = world;
     const { sql, credits, pricing, cards, x402, metrics } = await sharedLedger(world);
+    const names = await createNamesDoor(world, { sql, credits, pricing }, metrics, cards);
     const auth = createAuthenticator({ jwtSecret: await keys.jwtSecret() });
     const gifts = createGifts({ sql, credits });
     const card =
@@ -66,7 +64,11 @@ const payment: Part = {
       },
       version,
       gateways: [gatewayUrl(world)],
-      doors: [card, ...(x402 === undefined ? [] : [createX402TopUps({ x402, credits, pricing, auth })])],
+      doors: [
+        names,
+        card,
+        ...(x402 === undefined ? [] : [createX402TopUps({ x402, credits, pricing, auth })]),
+      ],
     });
   },
   // The local provider is told where its webhooks go; Stripe's are set in its dashboard.
@@ -107,11 +109,4 @@ function sharedLedger(world: World): Promise<Ledger> {
 /** Where readers find what is stored here. */
 function gatewayUrl({ config, urls }: World): string {
   return urls.get('gateway') ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
-}
-
-/** Names on the configured chain, or on the local ledger. */
-function nameRegistry({ config, urls }: World): NameRegistry {
-  const rpcUrls = config.SOLANA_RPC_URL.length > 0 ? config.SOLANA_RPC_URL : [urls.get('solana') ?? ''];
-  const chain = createNameChain(httpTransport({ urls: rpcUrls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS }));
-  return createNameRegistry(chain, configuredPrograms(config));
 }

@@ -1,0 +1,53 @@
+/** Names: the chain they live on, and the door of the payment server that sells them. */
+import type { CardPayments } from '../../credits/card/card.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import { createNames, type Names } from '../../names/index.ts';
+import { createNameChain, type NameChain } from '../../registry/chain.ts';
+import { createNameRegistry, type NameRegistry } from '../../registry/name-registry.ts';
+import { configuredPrograms } from '../../registry/programs.ts';
+import { httpTransport } from '../../registry/transport.ts';
+import type { Ledger } from './ledger.ts';
+import type { World } from './part.ts';
+
+export interface OpenRegistry {
+  readonly chain: NameChain;
+  readonly registry: NameRegistry;
+}
+
+/** The configured Solana nodes, or the local ledger. Whoever opens it closes the chain. */
+export function openNameRegistry({ config, urls }: World): OpenRegistry {
+  const local = urls.get('solana');
+  const nodes = config.SOLANA_RPC_URL.length > 0 || local === undefined ? config.SOLANA_RPC_URL : [local];
+  const chain = createNameChain(httpTransport({ urls: nodes, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS }));
+  return { chain, registry: createNameRegistry(chain, configuredPrograms(config)) };
+}
+
+export async function createNamesDoor(
+  world: World,
+  ledger: Pick<Ledger, 'sql' | 'credits' | 'pricing'>,
+  metrics: Metrics,
+  cards?: CardPayments,
+): Promise<Names> {
+  const key = await world.keys.solana();
+  // The local ledger gives the key that sells names its first lamports and tokens.
+  await world.localSolana?.fund(key.address);
+  const { chain, registry } = openNameRegistry(world);
+  const names = createNames(world.config, {
+    log: world.log.child({ part: 'names' }),
+    metrics,
+    sql: ledger.sql,
+    credits: ledger.credits,
+    pricing: ledger.pricing,
+    chain,
+    registry,
+    key,
+    ...(cards !== undefined && { cards }),
+  });
+  return {
+    ...names,
+    async stop() {
+      await names.stop();
+      await chain.close();
+    },
+  };
+}
