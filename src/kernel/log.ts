@@ -24,7 +24,7 @@ export function createLogger(options: LoggerOptions): Logger {
     options.format === 'pretty'
       ? (line: string) => out(prettyLine(hideInText(line), colour))
       : (line: string) => out(hideInText(line));
-  return pino(
+  const log = pino(
     {
       name: options.name,
       level: options.level,
@@ -32,7 +32,6 @@ export function createLogger(options: LoggerOptions): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: {
         level: (label) => ({ level: label }),
-        bindings: hideSecrets,
         log: hideSecrets,
       },
       serializers: {
@@ -41,6 +40,11 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     { write },
   );
+  // What a child is bound to bypasses the formatters; children inherit this through their prototype.
+  log.child = new Proxy(log.child, {
+    apply: (child, self, [bindings, ...rest]) => Reflect.apply(child, self, [hideSecrets(bindings), ...rest]),
+  });
+  return log;
 }
 
 /** Written at once and in order: a line logged just before the process dies is still seen. */

@@ -17,6 +17,8 @@ export class Metrics {
 
   constructor() {
     this.registry.registerMetric(this.requests);
+    const inFlight = () => this.requests.inFlight;
+    this.gauge('http_requests_in_flight', 'Requests whose answer is not out yet', [], inFlight);
   }
 
   counter<T extends string>(name: string, help: string, labelNames: readonly T[] = []): Counter<T> {

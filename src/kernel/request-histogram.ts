@@ -47,6 +47,8 @@ export class RouteTimings {
 }
 
 export class RequestHistogram extends Histogram<Label> {
+  /** Requests whose answer is not out yet. */
+  inFlight = 0;
   readonly #routes = new Map<string, RouteTimings>();
 
   constructor() {
@@ -76,16 +78,19 @@ export class RequestHistogram extends Histogram<Label> {
   }
 }
 
+/** prom-client expects this field of every value. */
+const shared = { sharedLabels: {} };
+
 /** One series as Prometheus wants it: buckets that include the smaller ones, then sum and count. */
 function exposition(labels: Record<Label, string | number>, series: Series) {
   let total = 0;
   const buckets = [...bounds, '+Inf'].map((le, bucket) => {
     total += series.counts[bucket] ?? 0;
-    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: total };
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: total, ...shared };
   });
   return [
     ...buckets,
-    { metricName: `${name}_sum`, labels, value: series.sum },
-    { metricName: `${name}_count`, labels, value: total },
+    { metricName: `${name}_sum`, labels, value: series.sum, ...shared },
+    { metricName: `${name}_count`, labels, value: total, ...shared },
   ];
 }

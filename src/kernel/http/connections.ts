@@ -31,6 +31,8 @@ export class Connections {
   /** Answers that are not out yet; kept by whoever watches the requests. */
   readonly #inFlight: InFlight;
   #draining = false;
+  /** Resolves when the port is free and every connection closed. */
+  #closed: Promise<void> | undefined;
 
   constructor(handler: Handler, limits: ConnectionLimits, errorBody: ErrorBody, inFlight: InFlight) {
     const headersTimeout = limits.headersTimeoutMs ?? 15_000;
@@ -51,7 +53,8 @@ export class Connections {
     );
     this.server.maxConnections = limits.maxConnections ?? 16_384;
     this.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      refuse(error, socket, errorBody);
+      if (inFlight.hasStarted(socket)) socket.destroy();
+      else refuse(error, socket, errorBody);
     });
   }
 
@@ -68,13 +71,22 @@ export class Connections {
   /** Takes no new connection, lets what is in flight finish for at most `timeoutMs`, then cuts what is left. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
-    if (this.server.listening) this.server.close();
+    if (this.server.listening) {
+      this.#closed = new Promise((resolve) => {
+        this.server.close(() => resolve());
+      });
+    }
     for (const response of this.#inFlight.responses) response.shouldKeepAlive = false;
     // A head that was out before the drain has promised to keep its connection; it is idle once answered.
     this.#inFlight.onEnd = () => setImmediate(() => this.server.closeIdleConnections());
     this.server.closeIdleConnections();
     await Promise.race([this.#inFlight.none(), after(timeoutMs)]);
     this.server.closeAllConnections();
+  }
+
+  async close(): Promise<void> {
+    await this.drain(0);
+    await this.#closed;
   }
 }
 
@@ -99,6 +111,14 @@ export class InFlight {
     this.responses.delete(response);
     this.onEnd?.();
     if (this.responses.size === 0) this.#whenNone?.();
+  }
+
+  /** Has a head gone out on this connection whose body is not out yet? Then nothing else may be written on it. */
+  hasStarted(socket: Socket): boolean {
+    for (const response of this.responses) {
+      if (response.socket === socket && response.headersSent) return true;
+    }
+    return false;
   }
 
   none(): Promise<void> {

@@ -22,10 +22,9 @@ export function createCors(options: CorsOptions) {
   const exposed = [...new Set(['x-request-id', ...(options.exposeHeaders ?? [])])].join(', ');
   return {
     exposed,
-    /** Answers a preflight and says so; false when this is an ordinary request. */
-    preflight(request: Request, reply: Reply): boolean {
-      if (request.method !== 'OPTIONS') return false;
-      if (request.headers['access-control-request-method'] === undefined) return false;
+    /** Answers an OPTIONS request and says so; false when it is no preflight and a route wants it. */
+    answerOptions(request: Request, reply: Reply): boolean {
+      if (request.headers['access-control-request-method'] === undefined && !request.is404) return false;
       const asked = request.headers['access-control-request-headers'];
       reply.header('access-control-allow-methods', methods);
       if (allowed !== undefined) reply.header('access-control-allow-headers', allowed);

@@ -80,8 +80,5 @@ export function sendError(reply: Reply, error: HttpError): void {
 
 /** Sends any value as JSON. Fastify would send a bare string as text; the contract's strings are JSON. */
 export function sendJson(reply: Reply, value: unknown): void {
-  reply
-    .header('content-type', 'application/json; charset=utf-8')
-    .serializer(String)
-    .send(JSON.stringify(value));
+  reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(value));
 }

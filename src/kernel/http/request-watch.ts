@@ -41,8 +41,10 @@ export function watchRequests(app: App, inFlight: InFlight, log: Logger, histogr
     const start = performance.now();
     const { raw } = reply;
     inFlight.add(raw);
+    histogram.inFlight += 1;
     raw.on('close', () => {
       inFlight.delete(raw);
+      histogram.inFlight -= 1;
       const milliseconds = performance.now() - start;
       const status = raw.writableFinished ? raw.statusCode : clientClosedRequest;
       (request.timings ?? unknown).observe(request.method, status, milliseconds / 1000);

@@ -10,7 +10,7 @@ import { fastify, LogController } from 'fastify';
 import { StartupError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { App, Request, Routes } from './app.ts';
+import type { App, Reply, Request, Routes } from './app.ts';
 import { mount } from './app.ts';
 import { type ConnectionLimits, Connections, InFlight } from './connections.ts';
 import { type CorsOptions, createCors } from './cors.ts';
@@ -43,6 +43,8 @@ export interface HttpServerOptions extends ConnectionLimits {
   readonly errorBody?: ErrorBody;
   /** The body of a 404 for an unknown path. */
   readonly notFound?: (request: Request) => unknown;
+  /** Believe `X-Forwarded-*` of these addresses (a proxy in front of us); nobody unless given. */
+  readonly trustProxy?: string | readonly string[];
   /** False where a surface must not show `/openapi.json` and `/api-docs`. */
   readonly docs?: boolean;
 }
@@ -64,6 +66,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const cors = createCors(options.cors ?? {});
   const mapError = createErrorMapper(errorBody);
   const inFlight = new InFlight();
+  const commonHeaders = (request: Request, reply: Reply): void => {
+    reply
+      .header('access-control-allow-origin', '*')
+      .header('access-control-expose-headers', cors.exposed)
+      .header('x-request-id', request.id);
+  };
   let connections: Connections | undefined;
 
   const app: App = fastify({
@@ -76,9 +84,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     genReqId: createRequestIds(),
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
     exposeHeadRoutes: false,
+    trustProxy: options.trustProxy === undefined ? false : [options.trustProxy].flat(),
     routerOptions: { maxParamLength: 16 * 1024 },
     return503OnClosing: false,
-    frameworkErrors: mapError,
+    frameworkErrors: (error, request, reply) => {
+      commonHeaders(request, reply);
+      mapError(error, request, reply);
+    },
     // Refused input is answered on the connection itself; Fastify's own listener has nothing to add.
     clientErrorHandler: () => {},
     ajv: {
@@ -94,11 +106,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   watchRequests(app, inFlight, options.log, options.metrics.requests);
   app.addHook('onRequest', (request, reply, done) => {
-    reply
-      .header('access-control-allow-origin', '*')
-      .header('access-control-expose-headers', cors.exposed)
-      .header('x-request-id', request.id);
-    if (!cors.preflight(request, reply)) done();
+    commonHeaders(request, reply);
+    if (request.method === 'OPTIONS' && cors.answerOptions(request, reply)) return;
+    done();
   });
   if (options.docs !== false) addOpenApi(app, options);
 
@@ -127,7 +137,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     drain: (timeoutMs) => server().drain(timeoutMs),
     async close() {
-      await server().drain(0);
+      await server().close();
       await app.close();
     },
   };

@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { keptTicks } from './fast-ticks.ts';
+
+test('one tick is kept for ever, and only one', async () => {
+  assert.equal(keptTicks().length, 1);
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  assert.equal(keptTicks().length, 1);
+});
