@@ -4,6 +4,8 @@
  * client gone, it is counted under its route. Each step is here because it was measured: one listener, no
  * `onResponse` hook (two listeners and their removal), no `request.routeOptions` (an object of twelve fields).
  */
+import type { ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import type { Logger } from '../log.ts';
 import type { RequestHistogram, RouteTimings } from '../request-histogram.ts';
 import type { App } from './app.ts';
@@ -46,7 +48,7 @@ export function watchRequests(app: App, inFlight: InFlight, log: Logger, histogr
       inFlight.delete(raw);
       histogram.inFlight -= 1;
       const milliseconds = performance.now() - start;
-      const status = raw.writableFinished ? raw.statusCode : clientClosedRequest;
+      const status = isOut(raw) ? raw.statusCode : clientClosedRequest;
       (request.timings ?? unknown).observe(request.method, status, milliseconds / 1000);
       if (log.isLevelEnabled('debug')) {
         requestLog.debug({ method: request.method, url: request.url, status, milliseconds }, 'answered');
@@ -54,4 +56,9 @@ export function watchRequests(app: App, inFlight: InFlight, log: Logger, histogr
     });
     done();
   });
+}
+
+/** Has the whole answer left? In-process requests (`inject`) have no connection that it could be stuck in. */
+function isOut(raw: ServerResponse): boolean {
+  return raw.writableFinished || (raw.writableEnded && !(raw.socket instanceof Socket));
 }

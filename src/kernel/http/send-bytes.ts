@@ -48,7 +48,7 @@ export async function sendBuffer(
   bytes: Uint8Array,
   options: SendOptions = {},
 ): Promise<number> {
-  raw.setTimeout(options.stallTimeoutMs ?? 60_000);
+  cutWhenStalled(raw, options);
   return (await send(raw, bytes, true)) ? bytes.length : 0;
 }
 
@@ -64,7 +64,7 @@ export async function sendFile(
   end: number,
   options: SendOptions = {},
 ): Promise<number> {
-  raw.setTimeout(options.stallTimeoutMs ?? 60_000);
+  cutWhenStalled(raw, options);
   try {
     return await (end - start <= wholeLimit
       ? sendWhole(raw, fd, start, end)
@@ -131,20 +131,25 @@ function readExactly(fd: number, buffer: Buffer, length: number, position: numbe
   });
 }
 
-/**
- * True when the bytes have left our memory, so that their buffer may be used again; false when the client is gone.
- * A client that stops reading is cut off by the socket's own time-out, which knows of progress within a write.
- */
+/** The socket's own time-out knows of progress within a write, so a slow client is not taken for a dead one. */
+function cutWhenStalled(raw: ServerResponse, { stallTimeoutMs = 60_000 }: SendOptions): void {
+  raw.setTimeout(stallTimeoutMs, () => raw.destroy());
+}
+
+/** True when the bytes have left our memory, so that their buffer may be used again; false: the client is gone. */
 function send(raw: ServerResponse, bytes: Uint8Array, last: boolean): Promise<boolean> {
   return new Promise((resolve) => {
-    if (raw.destroyed || raw.socket?.destroyed === true) return resolve(false);
-    const onClose = (): void => resolve(raw.writableFinished);
+    if (raw.destroyed || raw.socket?.destroyed === true) {
+      resolve(false);
+      return;
+    }
+    const onClose = (): void => resolve(false);
     const onSent = (error?: Error | null): void => {
       raw.off('close', onClose);
       resolve(!(error instanceof Error));
     };
     raw.on('close', onClose);
-    if (last) raw.end(bytes, onSent);
+    if (last) raw.on('finish', onSent).end(bytes);
     else raw.write(bytes, onSent);
   });
 }
