@@ -37,6 +37,11 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/post.ts')).post,
   },
   {
+    name: 'upload',
+    summary: 'Store a file or a folder, paid with credits',
+    load: async () => (await import('./commands/upload.ts')).upload,
+  },
+  {
     name: 'ledger',
     summary: 'Check that the credit ledger adds up, look at a wallet, give credits',
     load: async () => (await import('./commands/ledger.ts')).ledger,

@@ -90,7 +90,7 @@ export const uploadMigrations: readonly Migration[] = [
         paid_by TEXT NOT NULL,
         client_address TEXT NOT NULL,
         payment TEXT,
-        payment_id TEXT UNIQUE,
+        request_key TEXT UNIQUE,
         item_id TEXT,
         failure TEXT,
         claimed_until BIGINT NOT NULL,

@@ -175,5 +175,6 @@ const uploadHeaders = [
   'x-signature',
   'x-nonce',
   'x-public-key',
+  'idempotency-key',
   'range',
 ];

@@ -100,6 +100,14 @@ describe('an upload in parts', () => {
     assert.equal(unused.length, 1, 'only the replaced part is unused');
   });
 
+  test('is found again by the name that the client gave it', async () => {
+    const path = `/v1/chunks/solana/-1/-1?chunkSize=${chunkSize}`;
+    const first = await upload.get(path, { 'idempotency-key': 'my-upload' });
+    assert.equal((await upload.get(path, { 'idempotency-key': 'my-upload' })).body.id, first.body.id);
+    assert.notEqual((await upload.get(path, { 'idempotency-key': 'other' })).body.id, first.body.id);
+    assert.equal((await upload.get(path, { 'idempotency-key': 'no spaces' })).status, 400);
+  });
+
   test('can be finalized in the background and asked about', async () => {
     const item = await makeItem('background');
     const id = await create();

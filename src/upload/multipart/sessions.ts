@@ -52,6 +52,8 @@ export interface NewSession {
   readonly clientAddress: string;
   readonly totalBytes?: number;
   readonly payment?: SessionPayment;
+  /** The client's own name for the request: asking again with it answers the same session. */
+  readonly idempotencyKey?: string;
 }
 
 export async function createSession(
@@ -62,9 +64,10 @@ export async function createSession(
 ): Promise<string> {
   const id = randomUUID();
   return sql.transaction(async (tx) => {
-    if (session.payment !== undefined) {
-      const paid = await sessionOfPayment(tx, session.payment.id);
-      if (paid !== undefined) return paid;
+    const key = requestKey(session);
+    if (key !== undefined) {
+      const begun = await tx.get<{ id: string }>('SELECT id FROM upload_sessions WHERE request_key = ?', key);
+      if (begun !== undefined) return begun.id;
     }
     const open = await tx.get<{ n: number }>(
       `SELECT COUNT(*) AS n FROM upload_sessions WHERE client_address = ? AND state = 'open'`,
@@ -73,7 +76,7 @@ export async function createSession(
     if ((open?.n ?? 0) >= limits.maxOpen) throw uploadErrors.tooManySessions();
     await tx.run(
       `INSERT INTO upload_sessions (id, token, chunk_size, total_bytes, state, paid_by, client_address, payment,
-         payment_id, claimed_until, created_at, changed_at, expires_at)
+         request_key, claimed_until, created_at, changed_at, expires_at)
        VALUES (?, ?, ?, ?, 'open', '[]', ?, ?, ?, 0, ?, ?, ?)`,
       id,
       session.token,
@@ -81,7 +84,7 @@ export async function createSession(
       session.totalBytes ?? null,
       session.clientAddress,
       session.payment === undefined ? null : JSON.stringify(session.payment),
-      session.payment?.id ?? null,
+      key ?? null,
       now,
       now,
       now + limits.lifeMs,
@@ -90,10 +93,10 @@ export async function createSession(
   });
 }
 
-/** The session that a payment opened before: asking twice opens one. */
-export async function sessionOfPayment(sql: SqlExecutor, paymentId: string): Promise<string | undefined> {
-  const row = await sql.get<{ id: string }>('SELECT id FROM upload_sessions WHERE payment_id = ?', paymentId);
-  return row?.id;
+/** What makes two requests one: the payment they carry, or the name a client gave from one address. */
+function requestKey({ payment, idempotencyKey, clientAddress }: NewSession): string | undefined {
+  if (payment !== undefined) return `payment ${payment.id}`;
+  return idempotencyKey === undefined ? undefined : `client ${clientAddress} ${idempotencyKey}`;
 }
 
 export async function findSession(sql: SqlExecutor, id: string): Promise<SessionRow> {

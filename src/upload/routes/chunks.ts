@@ -88,6 +88,7 @@ function createRoute(app: App, deps: ChunksDeps): void {
         token: request.params.token,
         chunkSize,
         clientAddress: clientAddress(request, deps.trustedProxies),
+        ...namedRequest(request),
         ...paid,
       };
       const limits = { maxOpen: deps.maxOpenPerAddress, lifeMs: deps.lifeMs };
@@ -95,6 +96,14 @@ function createRoute(app: App, deps: ChunksDeps): void {
       return reply.send({ id, min, max, ...(chunkSize === undefined ? {} : { chunkSize }) });
     },
   );
+}
+
+/** `Idempotency-Key`: a client that lost the answer, or its own memory, finds its upload again. */
+function namedRequest(request: Request): Pick<NewSession, 'idempotencyKey'> {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return {};
+  if (typeof key !== 'string' || !/^[\w-]{1,128}$/.test(key)) throw uploadErrors.invalidIdempotencyKey();
+  return { idempotencyKey: key };
 }
 
 async function payment(

@@ -1,0 +1,156 @@
+/**
+ * Sends items to an upload service: small ones whole, large ones in parts that survive a broken connection and a
+ * broken run. What the service has already is not sent again.
+ */
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
+import { StartupError } from '../../kernel/errors.ts';
+import type { UploadItem } from './file-item.ts';
+
+const partBytes = 10 * 1024 * 1024;
+const partsAtOnce = 4;
+const tries = 6;
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Headers, and the part of an item that is the body. */
+interface Sending {
+  readonly headers?: Record<string, string>;
+  readonly item?: UploadItem;
+  readonly start?: number;
+  readonly end?: number;
+}
+
+/** The service refused for good: its own words. */
+export class UploadRefused extends StartupError {}
+
+export class UploadClient {
+  readonly url: string;
+
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  /** Where readers find what is stored. */
+  async gateway(): Promise<string> {
+    return textAt((await this.#call('GET', '/info')).body, 'gateway');
+  }
+
+  /** `sent` is told of bytes as they go out, or as they turn out to be there. Answers whether it was there. */
+  async upload(item: UploadItem, paidBy: readonly string[], sent: (bytes: number) => void): Promise<boolean> {
+    const status = await this.#call('GET', `/tx/${item.id}/status`);
+    if (status.status === 200) {
+      sent(item.size);
+      return true;
+    }
+    const headers: Record<string, string> = paidBy.length === 0 ? {} : { 'x-paid-by': paidBy.join(',') };
+    if (item.size <= 2 * partBytes) {
+      await this.#call('POST', '/tx', { headers, item, start: 0, end: item.size });
+      sent(item.size);
+    } else {
+      await this.#inParts(item, headers, sent);
+    }
+    return false;
+  }
+
+  async #inParts(
+    item: UploadItem,
+    headers: Record<string, string>,
+    sent: (bytes: number) => void,
+  ): Promise<void> {
+    const created = await this.#call('GET', `/chunks/arweave/-1/-1?chunkSize=${partBytes}`, {
+      headers: { 'idempotency-key': item.id },
+    });
+    const session = `/chunks/arweave/${textAt(created.body, 'id')}`;
+    const there = partsThere((await this.#call('GET', `${session}/-1`)).body);
+    const missing: number[] = [];
+    for (let start = 0; start < item.size; start += partBytes) {
+      const size = Math.min(partBytes, item.size - start);
+      if (there.get(start) === size) sent(size);
+      else missing.push(start);
+    }
+    const worker = async () => {
+      for (let start = missing.shift(); start !== undefined; start = missing.shift()) {
+        const end = Math.min(start + partBytes, item.size);
+        await this.#call('POST', `${session}/${start}`, { headers: {}, item, start, end });
+        sent(end - start);
+      }
+    };
+    await Promise.all(Array.from({ length: partsAtOnce }, worker));
+    await this.#call('POST', `${session}/finalize`, { headers });
+    await this.#finalized(session);
+  }
+
+  async #finalized(session: string): Promise<void> {
+    for (let pause = 100; ; pause = Math.min(2 * pause, 5_000)) {
+      const status = textAt((await this.#call('GET', `${session}/status`)).body, 'status');
+      if (status === 'FINALIZED') return;
+      if (status === 'UNDERFUNDED') throw new UploadRefused('there are not enough credits for this upload');
+      if (status !== 'VALIDATING' && status !== 'ASSEMBLING')
+        throw new UploadRefused(`the upload is ${status}`);
+      await sleep(pause);
+    }
+  }
+
+  /** Tries again while trying again can help; a refusal is told in the service's words. */
+  async #call(method: 'GET' | 'POST', path: string, send: Sending = {}): Promise<Answer> {
+    for (let attempt = 1; ; attempt++) {
+      let failure: string;
+      try {
+        const answer = await this.#once(method, path, send);
+        if (answer.status < 400 || answer.status === 404) return answer;
+        failure = typeof answer.body === 'string' ? answer.body : `status ${answer.status}`;
+        if (answer.status === 402) throw new UploadRefused('there are not enough credits for this upload');
+        if (answer.status < 500 && answer.status !== 429)
+          throw new UploadRefused(`the upload was refused: ${failure}`);
+      } catch (error) {
+        if (error instanceof StartupError) throw error;
+        failure = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+      }
+      if (attempt === tries)
+        throw new StartupError(`${this.url} does not take the upload (${failure}): run this again later`);
+      await sleep(250 * 2 ** attempt);
+    }
+  }
+
+  async #once(
+    method: 'GET' | 'POST',
+    path: string,
+    { headers = {}, item, start = 0, end = 0 }: Sending,
+  ): Promise<Answer> {
+    const body = item === undefined ? null : Readable.from(item.read(start, end));
+    const length = item === undefined ? {} : { 'content-length': String(end - start) };
+    const answer = await request(`${this.url}/v1${path}`, {
+      method,
+      headers: { ...headers, ...length },
+      body,
+      headersTimeout: 300_000,
+      bodyTimeout: 60_000,
+    });
+    const text = await answer.body.text();
+    return { status: answer.statusCode, body: parse(text) };
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function textAt(body: unknown, name: string): string {
+  const value = typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
+  if (typeof value !== 'string') throw new StartupError(`the upload service did not say its ${name}`);
+  return value;
+}
+
+function partsThere(body: unknown): Map<number, number> {
+  const chunks = typeof body === 'object' && body !== null ? Reflect.get(body, 'chunks') : undefined;
+  return new Map(Array.isArray(chunks) ? chunks : []);
+}
