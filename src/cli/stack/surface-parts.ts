@@ -1,4 +1,5 @@
 /** The surfaces, in the order they start. */
+import { request } from 'undici';
 import { createContentPart, namesOfRegistry, openContentCache } from '../../gateway/data/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
@@ -84,6 +85,8 @@ const upload: Part = {
     const { config, log, keys } = world;
     const { sql, credits, pricing, x402 } = await sharedLedger(world);
     const publicUrl = gatewayUrl(world);
+    const serviceKey = await keys.arweave();
+    await fundOnLocalNetwork(world, serviceKey.address);
     return createUploadSurface(config, {
       log,
       sql,
@@ -91,7 +94,7 @@ const upload: Part = {
       credits,
       pricing,
       ...(x402 === undefined ? {} : { x402 }),
-      serviceKey: await keys.arweave(),
+      serviceKey,
       addresses: {},
       arweaveNodeUrls: world.arweaveNodeUrls,
       gateway: { publicUrl, admin: { url: publicUrl, key: await keys.adminKey() } },
@@ -109,4 +112,14 @@ function sharedLedger(world: World): Promise<Ledger> {
 /** Where readers find what is stored here. */
 function gatewayUrl({ config, urls }: World): string {
   return urls.get('gateway') ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
+}
+
+/** Bundles are paid for in AR; on the local network that costs nothing, so that the wallet is filled at start. */
+async function fundOnLocalNetwork({ urls }: World, address: string): Promise<void> {
+  const node = urls.get('arweave');
+  if (node === undefined) return;
+  const text = async (path: string) => (await (await request(`${node}${path}`)).body).text();
+  const enough = 1_000_000n * 1_000_000_000_000n;
+  const balance = BigInt(await text(`/wallet/${address}/balance`));
+  if (balance < enough / 2n) await text(`/mint/${address}/${enough}`);
 }

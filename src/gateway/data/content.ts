@@ -69,16 +69,26 @@ export class Content implements ByteSource {
     this.#options = options;
   }
 
-  /** From the index alone, or what was learnt of it lately. */
-  async describe(id: string): Promise<Described | undefined> {
+  /** From the index, or what a source says of something the index does not know. */
+  async describe(id: string, journey: Journey = ownJourney): Promise<Described | undefined> {
     const known = this.#described.get(id);
     if (known !== undefined) return known;
     if (this.#absent.has(id)) return undefined;
     const located =
       (await this.#options.index.locate(id)) ??
       ((await this.#options.makeKnown(id)) ? await this.#options.index.locate(id) : undefined);
-    if (located === undefined) return undefined;
-    return this.#remember(describedBy(located));
+    return located === undefined ? this.#probe(id, journey) : this.#remember(describedBy(located));
+  }
+
+  /** Asks the sources for one byte, for what they say about the whole. */
+  async #probe(id: string, journey: Journey): Promise<Described | undefined> {
+    const enough = new AbortController();
+    try {
+      const found = await this.#ask(id, undefined, { start: 0, end: 1 }, journey, enough.signal);
+      return found === undefined ? undefined : this.#learn(id, found.bytes);
+    } finally {
+      enough.abort();
+    }
   }
 
   /** Forgets what was learnt, so that a change takes effect at once. */
@@ -106,7 +116,7 @@ export class Content implements ByteSource {
     journey: Journey,
     signal: AbortSignal,
   ): Promise<OpenedContent | undefined> {
-    const described = await this.describe(id);
+    const described = await this.describe(id, journey);
     if (described !== undefined) {
       const reader = await this.openCached(described);
       if (reader !== undefined) {

@@ -7,6 +7,7 @@ import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound } from '../errors.ts';
+import { journeyOf } from './answer/request.ts';
 import { type ServeParts, servePlace } from './serve.ts';
 
 /** Larger content is not put into the record. */
@@ -40,7 +41,7 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
     return await servePlace(parts, request, reply, { id, path: '' }, { reason: 'content' });
   }
   const list = parts.blocklist();
-  const described = await parts.content.describe(id);
+  const described = await parts.content.describe(id, journeyOf(request));
   if (list.blocksId(id) || (described?.hash !== undefined && list.blocksHash(described.hash)))
     throw blocked(id);
   if (described === undefined) throw notFound();

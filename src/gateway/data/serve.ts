@@ -8,6 +8,7 @@ import type { Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound } from '../errors.ts';
 import { type AnswerParts, type Approach, answerContent } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
+import { journeyOf } from './answer/request.ts';
 import type { Blocklist } from './blocklist.ts';
 import type { Manifests } from './manifests.ts';
 import { splitLabel } from './names/host.ts';
@@ -31,7 +32,7 @@ export async function serveRaw(
   id: string,
 ): Promise<unknown> {
   if (!isTxId(id)) throw invalidId(id);
-  await refuseBlocked(parts, id);
+  await refuseBlocked(parts, request, id);
   return await answerContent(parts, request, reply, id, { reason: 'content' });
 }
 
@@ -54,8 +55,8 @@ export async function servePlace(
 ): Promise<unknown> {
   const { id } = place;
   if (!isTxId(id)) throw invalidId(id);
-  await refuseBlocked(parts, id);
-  const described = await parts.content.describe(id);
+  await refuseBlocked(parts, request, id);
+  const described = await parts.content.describe(id, journeyOf(request));
   if (described === undefined || !parts.manifests.isManifest(described)) {
     if (place.path !== '') throw notFound();
     return await answerContent(parts, request, reply, id, approach);
@@ -65,7 +66,7 @@ export async function servePlace(
   if (hit.by === 'index' && place.slashRedirect !== undefined) {
     return await reply.redirect(place.slashRedirect, 301);
   }
-  await refuseBlocked(parts, hit.id);
+  await refuseBlocked(parts, request, hit.id);
   return await answerContent(
     parts,
     request,
@@ -112,10 +113,14 @@ export async function resolveLabel(parts: ServeParts, label: string): Promise<Re
 }
 
 /** By id, and by what the bytes are: a copy under another id is no way around. */
-async function refuseBlocked({ blocklist, content }: ServeParts, id: string): Promise<void> {
+async function refuseBlocked(
+  { blocklist, content }: ServeParts,
+  request: Request,
+  id: string,
+): Promise<void> {
   const list = blocklist();
   if (list.blocksId(id)) throw blocked(id);
-  const hash = (await content.describe(id))?.hash;
+  const hash = (await content.describe(id, journeyOf(request)))?.hash;
   if (hash !== undefined && list.blocksHash(hash)) throw blocked(id);
 }
 

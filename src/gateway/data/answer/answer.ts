@@ -14,6 +14,7 @@ import type { Journey } from '../sources/source.ts';
 import type { CacheControl, CacheReason } from './cache-control.ts';
 import { contentTypeOf, describingHeaders, digestHeader, type Headers } from './headers.ts';
 import { readRange } from './range.ts';
+import { header, journeyOf } from './request.ts';
 import { sendStream } from './send-stream.ts';
 
 /** How the content was reached, for headers and caching. */
@@ -41,7 +42,7 @@ export async function answerContent(
   approach: Approach,
 ): Promise<unknown> {
   const journey = journeyOf(request);
-  const described = await parts.content.describe(id);
+  const described = await parts.content.describe(id, journey);
   const cached = described === undefined ? undefined : await parts.content.openCached(described);
   if (
     described !== undefined &&
@@ -268,23 +269,3 @@ async function* cut(stream: AsyncIterable<Buffer>, skip: number, length: number)
 }
 
 const nothing = Buffer.alloc(0);
-
-function header(request: Request, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value[0] : value;
-}
-
-const maxVia = 16;
-
-function journeyOf(request: Request): Journey {
-  const hops = header(request, 'x-ar-io-hops');
-  const via = header(request, 'x-ar-io-via')?.slice(0, 4_096) ?? '';
-  return {
-    hops: hops !== undefined && /^[0-9]{1,3}$/.test(hops) ? Number(hops) : 0,
-    via: via
-      .split(',')
-      .map((one) => one.trim().toLowerCase())
-      .filter((one) => one !== '')
-      .slice(0, maxVia),
-  };
-}
