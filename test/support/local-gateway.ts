@@ -169,9 +169,9 @@ export async function send(url: string, body: unknown): Promise<string> {
   });
 }
 
-/** Asks again and again until the answer is there; fails loudly after ten seconds. */
+/** Asks again and again until the answer is there; fails loudly after half a minute. */
 export async function until<T>(what: string, ask: () => Promise<T | undefined | null | false>): Promise<T> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 30_000;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined && answer !== null && answer !== false) return answer;

@@ -7,7 +7,7 @@ import { verifyTransactionAsync } from '../../formats/arweave/transaction-signat
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import type { NodePool } from '../chain/node-pool.ts';
-import { UpstreamError, upstreamFailed } from '../errors.ts';
+import { upstreamFailed } from '../errors.ts';
 import type { NewBlock } from '../index/blocks.ts';
 import { MAX_BLOCK_INDEX, MAX_HEIGHT } from '../index/order.ts';
 import type { Header } from '../index/records.ts';
@@ -65,22 +65,21 @@ export function parseBlock(body: Buffer): FetchedBlock | undefined {
   };
 }
 
-/** A transaction's header; undefined when no node has it, or none gives it rightly signed. */
+/**
+ * A transaction's header; undefined when no node has it, or none gives it rightly signed. Nodes that cannot be asked
+ * are an `UpstreamError`.
+ */
 export async function fetchTransaction(
   nodes: NodePool,
   id: string,
   path: 'tx' | 'unconfirmed_tx' = 'tx',
   signal?: AbortSignal,
 ): Promise<Header | undefined> {
-  try {
-    for await (const answer of nodes.each(`/${path}/${id}`, { signal })) {
-      if (answer.status !== 200) continue;
-      const header = await parseSigned(answer.body, id);
-      if (header !== undefined) return header;
-      answer.distrust();
-    }
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error;
+  for await (const answer of nodes.each(`/${path}/${id}`, { signal })) {
+    if (answer.status !== 200) continue;
+    const header = await parseSigned(answer.body, id);
+    if (header !== undefined) return header;
+    answer.distrust();
   }
   return undefined;
 }

@@ -12,6 +12,8 @@ import {
   text,
   until,
 } from '../../../test/support/local-gateway.ts';
+import type { GatewayContext } from '../context.ts';
+import { entry, header } from '../index/testing.ts';
 
 let stack: LocalStack | undefined;
 let onEngine: LocalStackOptions = {};
@@ -180,6 +182,45 @@ for (const engine of engines)
         async () => (await blocks(running)).length === (await nodeHeight(running)) + 1,
       );
       assert.equal((await query(running)).find(({ id }) => id === early)?.block?.height, 1);
+    });
+
+    it('undoes what a crash left of a block that was not finished', async () => {
+      let context: GatewayContext | undefined;
+      const running = await start({
+        parts: [
+          (made) => {
+            context = made;
+            return { name: 'test' };
+          },
+        ],
+      });
+      await text(`${running.node.url}/mine/2`);
+      const imported = await caughtUp(running);
+      assert.ok(context);
+      const { index } = context;
+      const half = entry(header('half written'), { height: imported.length, blockIndex: 0 });
+      const prepared = await index.writer.prepare([half]);
+      await index.sql.transaction((tx) => index.writer.put(tx, prepared));
+      const id = half.header.id.toString('base64url');
+      assert.equal((await index.locate(id))?.height, imported.length);
+      await running.restartGateway();
+      await until('it is taken back', async () =>
+        (await query(running)).some((one) => one.id === id && one.block === null),
+      );
+      await text(`${running.node.url}/mine/2`);
+      await caughtUp(running);
+      assert.equal((await context.index.locate(id))?.height, undefined);
+    });
+
+    it('answers 504 while the node hangs, and goes on after', async () => {
+      const running = await start({ overrides: { GATEWAY_NODE_TIMEOUT_MS: '150' } });
+      await text(`${running.node.url}/mine/2`);
+      await caughtUp(running);
+      await send(`${running.node.url}/faults`, { hang: true });
+      assert.equal((await fetch(`${running.gateway.url}/price/1`)).status, 504);
+      await fetch(`${running.node.url}/faults`, { method: 'DELETE' });
+      await text(`${running.node.url}/mine/2`);
+      await caughtUp(running);
     });
 
     it('keeps a block whose transaction cannot be had, and adds the transaction later', async () => {

@@ -31,6 +31,11 @@ export interface ImporterOptions extends BlockWriterOptions {
 /** Blocks fetched ahead of the one that is written. */
 const window = 32;
 const errorDelayMs = 1_000;
+const failuresToGoOn = 5;
+/** How often a complete index is looked through for holes. */
+const holesEveryMs = 600_000;
+/** Without a new block for so long although the chain has one, something is wrong. */
+const stuckMs = 300_000;
 const progressEveryMs = 10_000;
 
 export class Importer {
@@ -44,6 +49,10 @@ export class Importer {
   #loggedAt = 0;
   #importedSince = 0;
   #cleaned = false;
+  /** Rounds that failed since a block was imported. */
+  #failures = 0;
+  #holesCheckedAt = 0;
+  #advancedAt = performance.now();
 
   constructor(options: ImporterOptions) {
     this.#options = options;
@@ -52,6 +61,11 @@ export class Importer {
 
   /** Why the import does not get on, where it does not. */
   get trouble(): string | undefined {
+    const { index, nodes } = this.#options;
+    const idleMs = performance.now() - this.#advancedAt;
+    if (this.#trouble === undefined && nodes.height > index.height && idleMs > stuckMs) {
+      return `No block imported for ${Math.round(idleMs / 1_000)} seconds, ${nodes.height - index.height} behind.`;
+    }
     return this.#trouble;
   }
 
@@ -83,6 +97,7 @@ export class Importer {
       } catch (error) {
         if (signal.aborted) break;
         metrics.errors.inc();
+        this.#failures += 1;
         this.#trouble = `Import failed: ${error instanceof Error ? error.message : String(error)}.`;
         // An outage is told once by the nodes' health check; anything else is ours to explain.
         if (!(error instanceof UpstreamError)) log.error({ err: error }, 'the importer failed, it goes on');
@@ -173,18 +188,27 @@ export class Importer {
 
   async #fetch(height: number): Promise<BlockTransactions | undefined> {
     const { nodes, metrics } = this.#options;
-    const { signal } = this.#stopping;
-    const block = await fetchBlock(nodes, height, signal);
+    const block = await fetchBlock(nodes, height, this.#stopping.signal);
     if (block === undefined) return undefined;
     const headers = new Map<string, Header>();
     await Promise.all(
       block.txs.map(async (id) => {
-        const header = await fetchTransaction(nodes, id, 'tx', signal);
+        const header = await this.#fetchHeader(id);
         if (header === undefined) metrics.missing.inc();
         else headers.set(id, header);
       }),
     );
     return { block, headers };
+  }
+
+  /** An outage fails the block, which is tried again; one transaction that always fails must not hold the chain. */
+  async #fetchHeader(id: string): Promise<Header | undefined> {
+    try {
+      return await fetchTransaction(this.#options.nodes, id, 'tx', this.#stopping.signal);
+    } catch (error) {
+      if (error instanceof UpstreamError && this.#failures >= failuresToGoOn) return undefined;
+      throw error;
+    }
   }
 
   async #write(fetched: BlockTransactions, isHead: boolean): Promise<void> {
@@ -193,6 +217,8 @@ export class Importer {
     const { height } = fetched.block;
     if (isHead) {
       this.#rewound = 0;
+      this.#failures = 0;
+      this.#advancedAt = performance.now();
       this.#trouble = undefined;
       metrics.height.set(height);
     }
@@ -219,8 +245,12 @@ export class Importer {
   /** Fills one stretch of missing heights below what is imported, from its upper end down. */
   async #backfill(): Promise<void> {
     const { index, startHeight, log } = this.#options;
+    if (this.#holesCheckedAt > 0 && performance.now() - this.#holesCheckedAt < holesEveryMs) return;
     const hole = await highestHole(index, startHeight);
-    if (hole === undefined) return;
+    if (hole === undefined) {
+      this.#holesCheckedAt = performance.now();
+      return;
+    }
     let above: BlockSummary | undefined = await index.blockAt(hole.to + 1);
     const from = Math.max(hole.from, hole.to - window + 1);
     const heights = Array.from({ length: hole.to - from + 1 }, (_, step) => hole.to - step);

@@ -84,6 +84,14 @@ export function createWriters(
       failed: () => counters.failures.inc(),
     },
   });
+  const queueLength = metrics.gauge('queue_length', 'Things that wait', ['queue_name']);
+  let counting: NodeJS.Timeout | undefined;
+  const countQueue = () => {
+    queue.waiting().then(
+      (waiting) => queueLength.set({ queue_name: 'bundles' }, waiting),
+      (error: unknown) => log.debug({ err: error }, 'the bundle queue could not be counted'),
+    );
+  };
   const queued = () => {
     counters.queued.inc();
     unbundler.wake();
@@ -145,8 +153,10 @@ export function createWriters(
       sideWork.start();
       unbundler.start();
       reconsider.start();
+      counting = setInterval(countQueue, 5_000).unref();
     },
     async stop() {
+      clearInterval(counting);
       await Promise.all([importer.stop(), sideWork.stop(), unbundler.stop(), reconsider.stop()]);
       await pool.close();
     },

@@ -117,7 +117,12 @@ export class SideWork {
       missingPerRound,
     );
     for (const row of due) {
-      const header = await fetchTransaction(nodes, row.id.toString('base64url'), 'tx', signal);
+      const header = await fetchTransaction(nodes, row.id.toString('base64url'), 'tx', signal).catch(
+        (error: unknown) => {
+          if (error instanceof UpstreamError) return undefined;
+          throw error;
+        },
+      );
       if (header === undefined) {
         await index.sql.run(
           'UPDATE missing_transactions SET attempts = attempts + 1, next_try_at = ? WHERE id = ?',

@@ -14,7 +14,8 @@ import type {
   Proof,
   StatusInBlock,
 } from './gateway-index.ts';
-import { TRANSACTION } from './order.ts';
+import { PENDING_POS, TRANSACTION } from './order.ts';
+import { CHAIN_TERM } from './schema.ts';
 import { Search } from './search.ts';
 import { unpackRawTags, unpackTags } from './tags.ts';
 import { Terms } from './terms.ts';
@@ -242,6 +243,18 @@ export class SqlGatewayIndex implements GatewayIndex {
       `SELECT id FROM records WHERE verified = 0 AND kind = ? AND data_size > 0 AND height IS NOT NULL
        ORDER BY record DESC LIMIT ?`,
       TRANSACTION,
+      limit,
+    );
+    return rows.map((row) => base64url(row.id));
+  }
+
+  /** Chain transactions that are known and not mined, oldest first. */
+  async pendingTransactions(limit: number): Promise<Id[]> {
+    const rows = await this.sql.all<{ id: Buffer }>(
+      `SELECT r.id FROM (SELECT record, pos, tie FROM postings WHERE term = ? AND pos >= ? ORDER BY pos, tie, record
+         LIMIT ?) p JOIN records r ON r.record = p.record ORDER BY p.pos, p.tie`,
+      CHAIN_TERM,
+      PENDING_POS,
       limit,
     );
     return rows.map((row) => base64url(row.id));

@@ -9,12 +9,20 @@ import type { ChainTransaction, Located } from '../index/gateway-index.ts';
 import { sendJsonText, sendText } from '../text-errors.ts';
 import { addGet, cacheFor, cacheForever, param, pendingAnswer, relay, requireId } from './answers.ts';
 
+/** Ids that the index lists while no node can. */
+const maxPending = 1_000;
+
 export function transactionRoutes(app: App, context: GatewayContext): void {
   const { index, nodes } = context;
 
-  addGet(app, '/tx/pending', 'Ids of pending transactions', async (_request, reply) =>
-    relay(reply, await nodes.get('/tx/pending', { retryOn: [] }), 5),
-  );
+  addGet(app, '/tx/pending', 'Ids of pending transactions', async (_request, reply) => {
+    try {
+      return relay(reply, await nodes.get('/tx/pending', { retryOn: [] }), 5);
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      return sendJsonText(cacheFor(reply, 5), JSON.stringify(await index.pendingTransactions(maxPending)));
+    }
+  });
 
   addGet(app, '/tx/:id', 'A transaction or data item', async (request, reply) => {
     const id = requireId(param(request, 'id'), 'Invalid hash.');
