@@ -84,6 +84,11 @@ export async function postponeEvents(
   }
 }
 
+/** A webhook is taken only while its signature is fresh, so one this old cannot come again. */
+export async function forgetEvents(tx: SqlExecutor, receivedBefore: number): Promise<void> {
+  await tx.run("DELETE FROM card_events WHERE state <> 'waiting' AND received_at < ?", receivedBefore);
+}
+
 /** The moment (unix seconds) up to which the provider's list of events was read. */
 export async function readCursor(executor: SqlExecutor): Promise<number | undefined> {
   const row = await executor.get<{ value: number }>("SELECT value FROM card_cursor WHERE name = 'events'");

@@ -60,4 +60,10 @@ export const cardMigrations: readonly Migration[] = [
       )
     `,
   },
+  {
+    id: 'card-002-old-events',
+    up: `
+      CREATE INDEX card_events_ended ON card_events (received_at) WHERE state <> 'waiting'
+    `,
+  },
 ];

@@ -11,6 +11,7 @@ import type { InboxEvent } from './inbox.ts';
 import {
   dueEvents,
   endEvents,
+  forgetEvents,
   nextEventAt,
   postponeEvents,
   readCursor,
@@ -42,6 +43,8 @@ const abandonedAfterMs = 5 * 60_000;
 /** Events are listed by the second of their making and may appear a little late. */
 const cursorOverlapSeconds = 300;
 const firstCursorSeconds = 24 * 3600;
+/** Longer than the provider lists events. */
+const eventLifeMs = 40 * 24 * 3600 * 1000;
 
 export interface WorkerOptions {
   readonly sql: Sql;
@@ -224,8 +227,10 @@ export class CardWorker {
   }
 
   async #reconcile(): Promise<void> {
+    const { sql, now } = this.#options;
     await this.#askAboutQuotes();
     await this.#readMissedEvents();
+    await sql.transaction((tx) => forgetEvents(tx, now() - eventLifeMs));
   }
 
   async #askAboutQuotes(): Promise<void> {

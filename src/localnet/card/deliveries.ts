@@ -12,8 +12,10 @@ import type { Faults } from './faults.ts';
 const batchSize = 32;
 const answerTimeoutMs = 10_000;
 const maxAnswerBytes = 64 * 1024;
+const patienceMs = 2_000;
 const threeDays = 3 * 24 * 3600 * 1000;
 const longestWaitMs = 3600 * 1000;
+const eventLifeSeconds = 30 * 24 * 3600;
 
 /** Seconds-long at first so that a restarting merchant is soon served, an hour at most. */
 export const retryDelay = (attempts: number) => Math.min(500 * 2 ** Math.min(attempts, 20), longestWaitMs);
@@ -103,8 +105,29 @@ export class Deliveries {
     this.#stopped = true;
     clearTimeout(this.#timer);
     this.#options.faults.release();
-    await this.#running;
+    // What is on its way may arrive; what takes longer is cut off and sent again after the next start.
+    const patience = Promise.withResolvers<void>();
+    const timer = setTimeout(patience.resolve, patienceMs);
+    await Promise.race([this.#running, patience.promise]);
+    clearTimeout(timer);
     await this.#agent.destroy();
+    await this.#running;
+  }
+
+  /** Events are kept for a month, as Stripe keeps them; deliveries that wait, as long as they are tried. */
+  async forgetOld(): Promise<void> {
+    const before = Math.floor(this.#options.now() / 1000) - eventLifeSeconds;
+    await this.#options.sql.transaction(async (tx) => {
+      await tx.run(
+        `DELETE FROM deliveries WHERE state <> 'waiting'
+         AND event_id IN (SELECT id FROM events WHERE created < ?)`,
+        before,
+      );
+      await tx.run(
+        'DELETE FROM events WHERE created < ? AND id NOT IN (SELECT event_id FROM deliveries)',
+        before,
+      );
+    });
   }
 
   async #work(): Promise<void> {

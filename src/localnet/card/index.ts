@@ -122,6 +122,7 @@ export function createLocalCardProvider(
         routes(server.app, provider);
       }
       await sweepOld(provider);
+      await deliveries.forgetOld();
       await server.listen();
       await deliveries.start();
     },
