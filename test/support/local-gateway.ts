@@ -26,6 +26,8 @@ export interface LocalStack {
   readonly dataDir: string;
   readonly node: Surface;
   readonly gateway: Surface;
+  /** Starts one more gateway on the same data, as another process would. */
+  addGateway(overrides?: Record<string, string>): Promise<Surface>;
   /** Stops the gateway and starts a new one on the same data. */
   restartGateway(overrides?: Record<string, string>): Promise<void>;
   stop(): Promise<void>;
@@ -67,11 +69,18 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
     });
   let gateway = make();
   await gateway.start();
+  const others: Surface[] = [];
   return {
     dataDir,
     node,
     get gateway() {
       return gateway;
+    },
+    async addGateway(overrides) {
+      const other = make(overrides);
+      others.push(other);
+      await other.start();
+      return other;
     },
     async restartGateway(overrides) {
       await gateway.stop();
@@ -79,6 +88,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       await gateway.start();
     },
     async stop() {
+      for (const other of others) await other.stop();
       await gateway.stop();
       await node.stop();
       await database?.drop();

@@ -184,6 +184,34 @@ for (const engine of engines)
       assert.equal((await query(running)).find(({ id }) => id === early)?.block?.height, 1);
     });
 
+    it('shares one database between gateways: one imports, all answer, another takes over', async () => {
+      const running = await start();
+      const other = await running.addGateway();
+      const importing = async () => {
+        const states: string[] = [];
+        for (const { url } of [running.gateway, other]) {
+          const metrics = await text(`${url}/gw/__gateway_metrics`);
+          states.push(/^block_importer_running (\d)/m.exec(metrics)?.[1] ?? '');
+        }
+        return states.join('');
+      };
+      const id = await post(running);
+      await text(`${running.node.url}/mine`);
+      await caughtUp(running);
+      await until('one of the two imports', async () => ['10', '01'].includes(await importing()));
+      const asked = { query: `{ transaction(id: "${id}") { block { height } } }` };
+      for (const { url } of [running.gateway, other]) {
+        await until(
+          'it answers',
+          async () => JSON.parse(await send(`${url}/graphql`, asked)).data.transaction?.block,
+        );
+      }
+      await running.gateway.stop();
+      await text(`${running.node.url}/mine/3`);
+      const head = await text(`${running.node.url}/height`);
+      await until('the other goes on', async () => (await text(`${other.url}/height`)) === head);
+    });
+
     it('undoes what a crash left of a block that was not finished', async () => {
       let context: GatewayContext | undefined;
       const running = await start({
