@@ -39,9 +39,13 @@ export class Background {
     turn();
   }
 
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) clearTimeout(timer);
-    await Promise.all(this.#running);
+    await this.settled();
   }
 }

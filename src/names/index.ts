@@ -98,6 +98,8 @@ export interface Names {
   stop(): Promise<void>;
   /** Looks after everything unfinished now, whatever its age. */
   reconcile(): Promise<void>;
+  /** Resolves when no work in the background is left. */
+  settled(): Promise<void>;
 }
 
 const defaultPatienceMs = 20_000;
@@ -150,10 +152,10 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
       : undefined;
   const context: NamesContext = { sql, pricing, prices, registry, nonces, actions, cards };
 
-  async function lookAfter(untouchedFor?: number): Promise<void> {
+  async function lookAfter(unchangedFor?: number): Promise<void> {
     await nonces.forget();
     if (actions === undefined) return;
-    await reconcileActions(actions, untouchedFor);
+    await reconcileActions(actions, unchangedFor);
     await cards?.reconcile();
     metrics.sponsor(await chain.balance(actions.key.address), await sponsorTokens(actions));
   }
@@ -177,6 +179,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     },
     stop: () => background.stop(),
     reconcile: () => lookAfter(0),
+    settled: () => background.settled(),
   };
 }
 

@@ -256,6 +256,7 @@ export class NamesBench {
     const signed = await this.sign(created.body, owner);
     assert.equal(signed.status, 200, JSON.stringify(signed.body));
     assert.equal(text(signed.body, 'status'), 'completed');
+    await this.names.settled();
     return text(signed.body, 'antId');
   }
 }

@@ -10,21 +10,22 @@ import { effectShows } from './effect.ts';
 import { complete, giveUp } from './finish.ts';
 import { registerName } from './perform.ts';
 import { landed } from './sign.ts';
-import { type Action, touch } from './store.ts';
+import type { Action } from './store.ts';
 
 const pageSize = 200;
 /** A request that made or signed an action may still be at work on it this long after its last step. */
 export const settlingMs = 60_000;
 
 /** Looks after every open action once; answers how many were finished. */
-export async function reconcileActions(context: ActionContext, untouchedFor = settlingMs): Promise<number> {
+export async function reconcileActions(context: ActionContext, unchangedFor = settlingMs): Promise<number> {
   let done = 0;
-  const began = context.now();
+  let last = '';
+  const since = context.now() - unchangedFor;
   for (;;) {
-    const open = await context.store.open(began - untouchedFor, pageSize);
+    const open = await context.store.open(since, last, pageSize);
     for (const action of open) {
-      await touch(context.sql, action.nonce, Math.max(context.now(), began + 1));
       if (await looked(context, action)) done += 1;
+      last = action.nonce;
     }
     if (open.length < pageSize) return done;
   }

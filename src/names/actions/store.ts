@@ -129,13 +129,14 @@ export class ActionStore {
     return Math.max(await count('payer', payer), await count('owner', owner));
   }
 
-  /** Actions that are not finished and were not touched since, the longest untouched first. */
-  async open(untouchedSince: number, limit: number): Promise<Action[]> {
+  /** Actions that are not finished and were not changed since, a page at a time in order of nonce. */
+  async open(unchangedSince: number, after: string, limit: number): Promise<Action[]> {
     const rows = await this.#sql.all<Row>(
       `SELECT ${columns} FROM arns_action
-        WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND updated_at <= ?
-        ORDER BY updated_at LIMIT ?`,
-      untouchedSince,
+        WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND updated_at <= ? AND nonce > ?
+        ORDER BY nonce LIMIT ?`,
+      unchangedSince,
+      after,
       limit,
     );
     return rows.map(toAction);
@@ -207,11 +208,6 @@ export async function advance(
     ...from,
   );
   return changed === 1;
-}
-
-/** Marks an action as looked after, so that the others get their turn. */
-export async function touch(sql: SqlExecutor, nonce: string, at: number): Promise<void> {
-  await sql.run('UPDATE arns_action SET updated_at = ? WHERE nonce = ?', at, nonce);
 }
 
 function toAction(row: Row): Action {
