@@ -6,6 +6,7 @@ import { gateway } from './variables/gateway.ts';
 import { general, ports } from './variables/general.ts';
 import { keys } from './variables/keys.ts';
 import { names } from './variables/names.ts';
+import { operator } from './variables/operator.ts';
 import { payment } from './variables/payment.ts';
 import { pricing } from './variables/pricing.ts';
 import { upload } from './variables/upload.ts';
@@ -24,6 +25,7 @@ export const groups = {
   Upload: upload,
   Gateway: gateway,
   'Gateway content': content,
+  'Gateway operator': operator,
 };
 
 export const variables = {
@@ -39,4 +41,5 @@ export const variables = {
   ...upload,
   ...gateway,
   ...content,
+  ...operator,
 };

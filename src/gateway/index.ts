@@ -8,6 +8,7 @@
  * - `filters/`  the filter language of unbundling, indexing and webhooks
  * - `graphql/`  the public query schema over the index
  * - `data/`     content: sources, cache, manifests, names, headers
+ * - `admin/`    the operator's side: queues, moderation, export, pruning, behind the admin key
  * - `routes/`   one file per route or small family
  */
 export type { ByteRange, ByteSource, OpenedBytes } from './chain/byte-source.ts';

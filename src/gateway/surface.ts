@@ -7,6 +7,7 @@ import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import type { Surface } from '../kernel/surface.ts';
 import { openDatabase } from '../storage/sql/open.ts';
+import { adminMigrations } from './admin/schema.ts';
 import { ChunkSource } from './chain/chunk-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
 import { NodePool } from './chain/node-pool.ts';
@@ -46,7 +47,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       databaseUrl: config.DATABASE_URL,
       dataDir: config.DATA_DIR,
       name: 'gateway',
-      migrations,
+      migrations: [...migrations, ...adminMigrations],
       log: deps.log,
     });
     const nodes = new NodePool({

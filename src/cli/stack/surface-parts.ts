@@ -1,5 +1,6 @@
 /** The surfaces, in the order they start. */
 import { request } from 'undici';
+import { createAdminPart } from '../../gateway/admin/index.ts';
 import { createContentPart, namesOfRegistry, openContentCache } from '../../gateway/data/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
@@ -18,7 +19,7 @@ const gateway: Part = {
   local: false,
   wanted: () => true,
   async create(world) {
-    const { config, log } = world;
+    const { config, log, keys } = world;
     const cache = await openContentCache(config);
     return createGatewaySurface(config, {
       log,
@@ -30,6 +31,7 @@ const gateway: Part = {
           uploadUrl: () => world.urls.get('upload'),
           names: [namesOfRegistry(openNameRegistry(world).registry)],
         }),
+        createAdminPart({ adminKey: await keys.adminKey() }),
       ],
     });
   },

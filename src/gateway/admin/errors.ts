@@ -1,0 +1,25 @@
+/** What the admin routes refuse, in the contract's words: JSON strings (interface §4.4, §7). */
+import { HttpError } from '../../kernel/errors.ts';
+
+export const unauthorized = () =>
+  new HttpError(401, 'Unauthorized', { headers: { 'www-authenticate': 'Bearer' } });
+
+export const noSuchRoute = () => new HttpError(404, 'Not Found');
+
+export const needsId = "Must provide 'id'";
+export const needsHeaders = 'Must provide array of data item headers';
+export const needsBundleId = 'Must provide a valid bundle id';
+
+export const badRequest = (words: string) => new HttpError(400, words);
+
+export const bundleNotFound = () => new HttpError(404, 'Bundle not found');
+
+export const bundleQueueFull = () => new HttpError(429, 'Bundle importer queue is full', { retryAfter: 30 });
+
+export const bundleNotQueued = (cause: unknown) =>
+  new HttpError(503, 'Error queueing bundle', { cause, retryAfter: 5 });
+
+export const tooManyItems = (most: number) =>
+  new HttpError(400, `A batch holds at most ${most} data item headers`);
+
+export const indexerBusy = () => new HttpError(503, 'Data item indexer is busy', { retryAfter: 1 });

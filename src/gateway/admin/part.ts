@@ -1,0 +1,60 @@
+/** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
+import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
+import { type App, mount } from '../../kernel/http/server.ts';
+import type { CreatePart, GatewayContext } from '../context.ts';
+import type { Writers } from '../import/part.ts';
+import { gatewayPrefixes } from '../routes/gateway-routes.ts';
+import { AskedTransactions } from './asked.ts';
+import { fingerprint, guardWithKey } from './auth.ts';
+import { noSuchRoute } from './errors.ts';
+import { queueRoutes } from './routes/queue.ts';
+
+export interface AdminPartDeps {
+  readonly adminKey: string;
+}
+
+export function createAdminPart(deps: AdminPartDeps): CreatePart {
+  return (context) => {
+    const { config, index, log } = context;
+    const writers = requireWriters(context);
+    const asked = new AskedTransactions({ index, writers, log });
+    const key = fingerprint(deps.adminKey);
+
+    function routes(scope: App): void {
+      scope.setErrorHandler(createErrorMapper((_status, message) => message));
+      guardWithKey(scope, deps.adminKey);
+      // Who did what, and when. Announcements are the upload surface's daily traffic.
+      scope.addHook('onResponse', async (request, reply) => {
+        const route = request.routeOptions.url;
+        const level = route?.endsWith('/queue-data-item') === true ? 'debug' : 'info';
+        log[level]({ key, method: request.method, route, status: reply.statusCode }, 'admin call');
+      });
+      queueRoutes(scope, { context, writers, asked, maxBundles: config.BUNDLE_QUEUE_MAX });
+      // Also what does not exist is behind the key, and is not taken for content.
+      for (const url of ['/', '/*']) {
+        scope.all(url, { schema: { hide: true } }, async () => {
+          throw noSuchRoute();
+        });
+      }
+    }
+
+    return {
+      name: 'admin',
+      routes: (app) =>
+        mount(
+          app,
+          routes,
+          gatewayPrefixes(config.GW_ALIAS_PREFIXES).map((prefix) => `${prefix}/admin`),
+        ),
+      async start() {
+        asked.start();
+      },
+      stop: () => asked.stop(),
+    };
+  };
+}
+
+function requireWriters(context: GatewayContext): Writers {
+  if (context.writers === undefined) throw new Error('the writing side is made before the admin part');
+  return context.writers;
+}

@@ -1,0 +1,135 @@
+/** A gateway with its content and operator's sides over the local node, and a caller with the admin key, for tests. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundleTags, encodeBundleHeader } from '../../src/formats/ans104/bundle-header.ts';
+import { parseItem } from '../../src/formats/ans104/item.ts';
+import { type AdminPartDeps, createAdminPart } from '../../src/gateway/admin/index.ts';
+import type { CreatePart, GatewayContext } from '../../src/gateway/context.ts';
+import { createContentPart, openContentCache } from '../../src/gateway/data/index.ts';
+import type { NameSource } from '../../src/gateway/data/names/resolver.ts';
+import { ed25519Signer, type ItemContents, signItem } from '../../src/wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import {
+  type LocalStack,
+  type LocalStackOptions,
+  makeTransaction,
+  startLocalStack,
+  text,
+} from './local-gateway.ts';
+
+export const adminKey = 'an-admin-key-for-tests';
+
+export interface AdminGateway {
+  readonly stack: LocalStack;
+  readonly context: GatewayContext;
+  readonly url: string;
+  /** An admin call with the key; the body is sent as JSON. */
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: unknown; headers: Headers }>;
+  get(
+    path: string,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; body: string; headers: Headers }>;
+  stop(): Promise<void>;
+}
+
+export interface AdminGatewayOptions extends LocalStackOptions {
+  readonly names?: readonly NameSource[];
+  readonly admin?: Partial<AdminPartDeps>;
+}
+
+export async function startAdminGateway(options: AdminGatewayOptions = {}): Promise<AdminGateway> {
+  let context: GatewayContext | undefined;
+  const content: CreatePart = (made) => {
+    context = made;
+    return createContentPart({ cache, uploadUrl: () => undefined, names: options.names ?? [] })(made);
+  };
+  const cacheFolder = mkdtempSync(join(tmpdir(), 'turnpike-cache-'));
+  const cache = await openContentCache({
+    DATA_DIR: cacheFolder,
+    CONTIGUOUS_DATA_CACHE_MAX_BYTES: 64 * 1024 * 1024,
+  });
+  const stack = await startLocalStack({
+    ...options,
+    parts: [content, createAdminPart({ adminKey, ...options.admin }), ...(options.parts ?? [])],
+  });
+  assert.ok(context);
+  return {
+    stack,
+    context,
+    get url() {
+      return stack.gateway.url;
+    },
+    async call(method, path, body) {
+      const answer = await fetch(`${stack.gateway.url}/gw/admin/${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${adminKey}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      return { status: answer.status, body: await answer.json(), headers: answer.headers };
+    },
+    async get(path, headers = {}) {
+      const answer = await fetch(`${stack.gateway.url}${path}`, { headers, redirect: 'manual' });
+      return { status: answer.status, body: await answer.text(), headers: answer.headers };
+    },
+    async stop() {
+      await stack.stop();
+      rmSync(cacheFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+const signer = ed25519Signer(ed25519TestKey('operator'));
+
+export interface MadeItem {
+  readonly id: string;
+  readonly bytes: Buffer;
+  /** As `queue-data-item` takes it. */
+  readonly header: Record<string, unknown>;
+}
+
+export async function makeItem(contents: ItemContents): Promise<MadeItem> {
+  const bytes = await signItem(contents, signer);
+  const parsed = parseItem(bytes);
+  assert.ok(typeof parsed !== 'string');
+  const { header } = parsed;
+  return {
+    id: header.id,
+    bytes,
+    header: {
+      id: header.id,
+      owner: header.owner.toString('base64url'),
+      owner_address: header.ownerAddress,
+      signature: header.signature.toString('base64url'),
+      data_size: contents.data.length,
+      target: '',
+      content_type: '',
+      tags: (contents.tags ?? []).map(({ name, value }) => ({
+        name: Buffer.from(name).toString('base64url'),
+        value: Buffer.from(value).toString('base64url'),
+      })),
+      bundlr_signature: '',
+      uploaded_at: 1_700_000_000_000,
+    },
+  };
+}
+
+/** Posts the items as one bundle and mines it; answers the bundle's id. */
+export async function postBundle(stack: LocalStack, items: readonly MadeItem[]): Promise<string> {
+  const header = encodeBundleHeader(
+    items.map(({ id, bytes }) => ({ id: Buffer.from(id, 'base64url'), size: bytes.length })),
+  );
+  const data = Buffer.concat([header, ...items.map(({ bytes }) => bytes)]);
+  const { transaction, post } = await makeTransaction(stack.node.url, data, [...bundleTags]);
+  await post();
+  await text(`${stack.node.url}/mine`);
+  return transaction.id.toString('base64url');
+}
