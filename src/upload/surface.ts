@@ -1,4 +1,5 @@
 /** Puts the parts of the upload surface together and gives them a life. */
+import { availableParallelism } from 'node:os';
 import type { Config } from '../config/config.ts';
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import { Metrics } from '../kernel/metrics.ts';
@@ -8,6 +9,7 @@ import { Bundler } from './bundler/bundler.ts';
 import { ChainHead } from './chain/head.ts';
 import { ArweaveNodes } from './chain/node-client.ts';
 import { Announcer } from './gateway/announcer.ts';
+import { PayloadHashes } from './hashing/payload-hash.ts';
 import type { UploadDeps } from './index.ts';
 import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
@@ -42,8 +44,12 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     fastFinalityIndexes: announcer?.healthy === true ? [gatewayHost] : [],
   }));
   const freeTier = new FreeTier(config);
+  const hashes = new PayloadHashes(
+    config.WORKER_THREADS === 0 ? availableParallelism() : config.WORKER_THREADS,
+  );
   const intake = new Intake({
     ...deps,
+    hashes,
     receipts,
     head,
     freeTier,
@@ -52,7 +58,15 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     maxItemBytes: config.MAX_DATA_ITEM_SIZE,
     announce: announcer === undefined ? undefined : () => announcer.wake(),
   });
-  const finalizer = new Finalizer({ sql, blobs, intake, log, now, keepMs: 2 * config.BUNDLE_POLL_MS });
+  const finalizer = new Finalizer({
+    sql,
+    blobs,
+    intake,
+    hashes,
+    log,
+    now,
+    keepMs: 2 * config.BUNDLE_POLL_MS,
+  });
   const bundler = new Bundler({
     ...deps,
     nodes,
@@ -75,6 +89,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
           sql,
           blobs,
           intake,
+          hashes,
           serviceKey,
           payments: new UploadPayments(deps.x402, deps.pricing),
           maxItemBytes: config.MAX_DATA_ITEM_SIZE,
@@ -156,6 +171,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       await server.close();
       await bundler.stop();
       await finalizer.stop();
+      await hashes.close();
       await announcer?.stop();
       head.stop();
       await nodes.close();

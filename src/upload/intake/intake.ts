@@ -18,13 +18,14 @@ import { verifyStreamed } from '../../wallets/data-items/verify.ts';
 import { kyveAddress } from '../../wallets/kyve-address.ts';
 import type { ChainHead } from '../chain/head.ts';
 import { uploadErrors } from '../errors.ts';
+import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { noteUnused } from '../items/blob-uses.ts';
 import { findItem, type NewItem, type StoredItem } from '../items/item-rows.ts';
 import { type ApprovalOrder, type RevokeOrder, readApprovalTags } from './approval-tags.ts';
 import { contentTypeOf } from './content-type.ts';
 import { explain } from './explain.ts';
 import type { FreeTier } from './free-tier.ts';
-import { PayloadSink, type StoredPayload } from './payload-sink.ts';
+import { inlineBytes, PayloadSink, type StoredPayload } from './payload-sink.ts';
 import { deadlineBlocks, type Receipt, type Receipts } from './receipts.ts';
 import { type Payment, storeItem } from './store-item.ts';
 
@@ -36,6 +37,7 @@ export interface IntakeDeps {
   readonly receipts: Receipts;
   readonly head: Pick<ChainHead, 'height'>;
   readonly freeTier: FreeTier;
+  readonly hashes: PayloadHashes;
   readonly blocked: ReadonlySet<string>;
   readonly maxItemBytes: number;
   /** Called when there is an item to tell the gateway about; absent where there is no gateway to tell. */
@@ -106,17 +108,20 @@ export class Intake {
     const { maxItemBytes } = this.#deps;
     if ((request.contentLength ?? 0) > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
     const sink = new PayloadSink(this.#deps.blobs);
-    const parser = new ItemParser();
+    const parser = new ItemParser({ hash: false });
+    const hash = this.#deps.hashes.begin(request.contentLength);
     try {
-      const read = await this.#read(request, parser, sink);
+      const read = await this.#read(request, parser, hash, sink);
       if ('receivedAt' in read) return await this.repeat(read);
-      const end = verified(parser);
+      const end = await verified(parser, hash);
       const size = end.header.length + end.payloadBytes;
       if (!sink.isInline) await this.checkFunds(request, read, size);
       return await this.accept(request, read, size, await sink.commit());
     } catch (error) {
       await sink.abort();
       throw explain(error, parser.header?.id);
+    } finally {
+      hash.release();
     }
   }
 
@@ -125,10 +130,8 @@ export class Intake {
     return { receipt: await this.#deps.receipts.sign(item), duplicate: true };
   }
 
-  /** What can be said once the header is there: the stored item for a repeat, else who signed and what for. */
-  async admit(header: ItemHeader, token?: string): Promise<Admitted | StoredItem> {
-    const stored = await findItem(this.#deps.sql, header.id);
-    if (stored !== undefined) return stored;
+  /** What the header alone says: who signed, and what for. Throws the answer for what is refused by then. */
+  admit(header: ItemHeader, token?: string): Admitted {
     const signer: WalletAddress =
       token === 'kyve' && header.signatureType === 3
         ? { kind: 'kyve', address: kyveAddress(header.owner) }
@@ -181,21 +184,33 @@ export class Intake {
     return this.repeat(first);
   }
 
-  async #read(request: IntakeRequest, parser: ItemParser, sink: PayloadSink): Promise<Admitted | StoredItem> {
+  async #read(
+    request: IntakeRequest,
+    parser: ItemParser,
+    hash: PayloadHash,
+    sink: PayloadSink,
+  ): Promise<Admitted | StoredItem> {
     const { maxItemBytes } = this.#deps;
     const { contentLength } = request;
+    const isSmall = contentLength !== undefined && contentLength <= inlineBytes;
     let admitted: Admitted | undefined;
     for await (const piece of request.body) {
       if (parser.bytesRead + piece.length > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
       const payload = parser.push(piece);
       if (typeof payload === 'string') throw uploadErrors.unreadableItem(itemProblems[payload]);
       if (admitted === undefined && parser.header !== undefined) {
-        const found = await this.admit(parser.header, request.token);
-        if ('receivedAt' in found) return found;
-        admitted = found;
-        if ((contentLength ?? 0) >= askFirstBytes) await this.checkFunds(request, found, contentLength ?? 0);
+        // A small item is stored as soon as it is looked up: the transaction says whether it was there.
+        const stored = isSmall ? undefined : await findItem(this.#deps.sql, parser.header.id);
+        if (stored !== undefined) return stored;
+        admitted = this.admit(parser.header, request.token);
+        if ((contentLength ?? 0) >= askFirstBytes)
+          await this.checkFunds(request, admitted, contentLength ?? 0);
       }
-      if (payload.length > 0) await sink.write(payload);
+      if (payload.length > 0) {
+        const hashing = hash.update(payload);
+        await sink.write(payload);
+        await hashing;
+      }
     }
     if (admitted === undefined) throw uploadErrors.unreadableItem(itemProblems.truncated);
     return admitted;
@@ -258,9 +273,9 @@ export class Intake {
 }
 
 /** The end of an item that was read whole and is signed by its owner; throws the answer otherwise. */
-export function verified(parser: ItemParser): ItemEnd {
+export async function verified(parser: ItemParser, hash: PayloadHash): Promise<ItemEnd> {
   const end = parser.finish();
   if (typeof end === 'string') throw uploadErrors.unreadableItem(itemProblems[end]);
-  if (!verifyStreamed(end)) throw uploadErrors.invalidItem();
+  if (!verifyStreamed({ ...end, dataHash: await hash.digest() })) throw uploadErrors.invalidItem();
   return end;
 }

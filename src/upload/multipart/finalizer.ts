@@ -10,6 +10,7 @@ import type { Logger } from '../../kernel/log.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
+import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { explain } from '../intake/explain.ts';
 import { type Accepted, type Admitted, type Intake, type Payers, verified } from '../intake/intake.ts';
 import type { StoredPayload } from '../intake/payload-sink.ts';
@@ -36,6 +37,7 @@ export interface FinalizerDeps {
   readonly sql: Sql;
   readonly blobs: BlobStore;
   readonly intake: Intake;
+  readonly hashes: PayloadHashes;
   readonly log: Logger;
   readonly now: () => number;
   /** How often unfinished uploads are looked after. */
@@ -173,10 +175,16 @@ export class Finalizer {
   async #accept(session: SessionRow, parts: readonly PartRow[]): Promise<Accepted> {
     const { intake } = this.#deps;
     const size = checkWhole(parts);
-    const parser = new ItemParser();
-    const admitted = await this.#read(session, parts, size, parser);
-    if ('receivedAt' in admitted) return intake.repeat(admitted);
-    verified(parser);
+    const hash = this.#deps.hashes.begin(size);
+    let admitted: Admitted | StoredItem;
+    try {
+      const parser = new ItemParser({ hash: false });
+      admitted = await this.#read(session, parts, size, parser, hash);
+      if ('receivedAt' in admitted) return await intake.repeat(admitted);
+      await verified(parser, hash);
+    } finally {
+      hash.release();
+    }
     const payers = payersOf(session);
     await intake.checkFunds(payers, admitted, size);
     return intake.accept(payers, admitted, size, payloadOf(parts, admitted.header.length));
@@ -187,6 +195,7 @@ export class Finalizer {
     parts: readonly PartRow[],
     size: number,
     parser: ItemParser,
+    hash: PayloadHash,
   ): Promise<Admitted | StoredItem> {
     const { blobs, intake } = this.#deps;
     let admitted: Admitted | undefined;
@@ -194,10 +203,11 @@ export class Finalizer {
       const payload = parser.push(piece);
       if (typeof payload === 'string') throw uploadErrors.incompleteUpload(itemProblems[payload]);
       if (admitted === undefined && parser.header !== undefined) {
-        const found = await intake.admit(parser.header, session.token);
-        if ('receivedAt' in found) return found;
-        admitted = found;
+        const stored = await findItem(this.#deps.sql, parser.header.id);
+        if (stored !== undefined) return stored;
+        admitted = intake.admit(parser.header, session.token);
       }
+      await hash.update(payload);
     }
     if (admitted === undefined) throw uploadErrors.incompleteUpload(itemProblems.truncated);
     return admitted;

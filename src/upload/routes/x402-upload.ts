@@ -3,7 +3,6 @@
  * `POST /x402/upload/unsigned` raw data that the service signs; both also under `/x402/data-item/…`, as older
  * clients call them. Without a payment they answer how to make one.
  */
-import { DeepHashBlob } from '../../formats/deep-hash.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
@@ -11,6 +10,7 @@ import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import { uploadErrors } from '../errors.ts';
+import type { PayloadHashes } from '../hashing/payload-hash.ts';
 import { explain } from '../intake/explain.ts';
 import type { Accepted, Intake } from '../intake/intake.ts';
 import { PayloadSink } from '../intake/payload-sink.ts';
@@ -26,6 +26,7 @@ export interface X402UploadDeps {
   readonly sql: Sql;
   readonly blobs: BlobStore;
   readonly intake: Intake;
+  readonly hashes: PayloadHashes;
   readonly payments: UploadPayments;
   readonly serviceKey: ArweaveKey;
   readonly maxItemBytes: number;
@@ -114,14 +115,17 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
     throw explain(error);
   });
   const sink = new PayloadSink(deps.blobs);
+  const hash = deps.hashes.begin(dataBytes);
   try {
-    const hash = new DeepHashBlob();
+    let received = 0;
     for await (const piece of uploadBody(request)) {
-      hash.update(piece);
+      received += piece.length;
+      const hashing = hash.update(piece);
       await sink.write(piece);
+      await hashing;
     }
-    if (hash.length !== dataBytes) throw uploadErrors.sizeMismatch();
-    const admitted = await makeUnsignedItem(deps.serviceKey, tags, payment.payer, hash.digest());
+    if (received !== dataBytes) throw uploadErrors.sizeMismatch();
+    const admitted = await makeUnsignedItem(deps.serviceKey, tags, payment.payer, await hash.digest());
     const stored = await findItem(deps.sql, admitted.id);
     if (stored !== undefined) {
       await sink.abort();
@@ -134,6 +138,8 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
   } catch (error) {
     await sink.abort();
     throw explain(error);
+  } finally {
+    hash.release();
   }
 }
 

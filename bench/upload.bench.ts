@@ -1,0 +1,199 @@
+/**
+ * Taking items in. Small ones beside the rate at which this machine makes the RSA signatures of their receipts; a
+ * large one beside reading and hashing the same bytes.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { createReadStream, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, request } from 'undici';
+import { winc } from '../src/credits/credits.ts';
+import { createCredits } from '../src/credits/ledger/index.ts';
+import { creditsMigrations } from '../src/credits/migrations.ts';
+import { x402Migrations } from '../src/credits/x402/migrations.ts';
+import { DeepHashBlob } from '../src/formats/deep-hash.ts';
+import { seededRandom } from '../src/formats/testing/seeded-random.ts';
+import { makeServiceRsaKey } from '../src/kernel/keys.ts';
+import { openDatabase } from '../src/storage/sql/open.ts';
+import { uploadMigrations } from '../src/upload/index.ts';
+import { signPss } from '../src/wallets/arweave/rsa.ts';
+import { itemOwner } from '../src/wallets/data-items/owner.ts';
+import { signItem, signItemHeader, solanaSigner } from '../src/wallets/data-items/signer.ts';
+import { testArweaveKey, testEd25519Key } from '../src/wallets/testing/keys.ts';
+import type { Bench, Measurement } from './bench.ts';
+
+const signer = solanaSigner(testEd25519Key);
+const { address } = itemOwner(4, signer.owner).wallet;
+
+/** A server with a folder of its own and a wallet that can pay for everything. */
+async function withServer<T>(
+  kind: string,
+  work: (url: string, server: ChildProcess) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-upload-'));
+  const migrations = [...creditsMigrations, ...x402Migrations, ...uploadMigrations];
+  const sql = await openDatabase({ databaseUrl: undefined, dataDir: folder, name: 'ledger', migrations });
+  await createCredits({ sql }).credit({
+    address,
+    addressType: 'solana',
+    amount: winc(10n ** 18n),
+    reason: 'payment',
+    id: 'bench',
+  });
+  await sql.close();
+  const script = join(import.meta.dirname, 'upload.server.ts');
+  const server = fork(script, [folder, kind], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  try {
+    const url = await new Promise<string>((resolve, reject) => {
+      server.stdout?.once('data', (text: Buffer) => resolve(text.toString().trim()));
+      server.once('exit', () => reject(new Error('the server did not start')));
+    });
+    return await work(url, server);
+  } finally {
+    server.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Signatures per second with every core at work. */
+async function bareSignatures(key: KeyObject, milliseconds: number): Promise<number> {
+  const message = Buffer.alloc(48, 7);
+  const end = performance.now() + milliseconds;
+  let made = 0;
+  const worker = async () => {
+    while (performance.now() < end) {
+      await signPss(key, message, 0);
+      made++;
+    }
+  };
+  const start = performance.now();
+  await Promise.all(Array.from({ length: 2 * availableParallelism() }, worker));
+  return made / ((performance.now() - start) / 1_000);
+}
+
+async function intakeBench(kind: 'two-prime' | 'four-prime'): Promise<Measurement> {
+  const key = kind === 'two-prime' ? testArweaveKey.privateKey : createPrivateKey(await makeServiceRsaKey());
+  const random = seededRandom(1);
+  const items: Buffer[] = [];
+  for (let i = 0; i < 6_000; i++) {
+    const tags = [{ name: 'Content-Type', value: 'application/octet-stream' }];
+    items.push(await signItem({ data: random.bytes(1_024), tags }, signer));
+  }
+  return withServer(kind, async (url) => {
+    await sendItems(url, items.splice(0, 300), 3_000);
+    const yardstick = await bareSignatures(key, 1_500);
+    const rate = await sendItems(url, items, 4_000);
+    const after = await bareSignatures(key, 1_500);
+    const bare = (yardstick + after) / 2;
+    return {
+      name: `1 KiB items, ${kind} key`,
+      value: rate,
+      unit: 'items/s',
+      yardstick: `${Math.round(bare)} bare RSA-4096 signatures/s`,
+      ratio: rate / bare,
+      bar: 0.8,
+    };
+  });
+}
+
+/** Items per second over 48 kept connections. */
+async function sendItems(url: string, items: readonly Buffer[], milliseconds: number): Promise<number> {
+  const end = performance.now() + milliseconds;
+  let next = 0;
+  let taken = 0;
+  const worker = async () => {
+    const client = new Client(url);
+    while (performance.now() < end && next < items.length) {
+      const body = items[next++]!;
+      const answer = await client.request({ method: 'POST', path: '/v1/tx/solana', body });
+      await answer.body.dump();
+      if (answer.statusCode !== 200) throw new Error(`an item was answered ${answer.statusCode}`);
+      taken++;
+    }
+    await client.close();
+  };
+  const start = performance.now();
+  await Promise.all(Array.from({ length: 48 }, worker));
+  return taken / ((performance.now() - start) / 1_000);
+}
+
+/** Big enough to show the rate, small enough for a shared machine; 1 GiB behaves the same. */
+const largeBytes = Number(process.env.BENCH_LARGE_BYTES ?? 512 * 1024 * 1024);
+
+async function largeBench(): Promise<Measurement[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-large-'));
+  const path = join(folder, 'item');
+  try {
+    const item = await makeLargeItem(path);
+    return await withServer('four-prime', async (url, server) => {
+      const yardstick = await catAndHash(path);
+      const start = performance.now();
+      const answer = await request(`${url}/v1/tx/solana`, {
+        method: 'POST',
+        headers: { 'content-length': String(item) },
+        body: createReadStream(path, { highWaterMark: 1024 * 1024 }),
+        headersTimeout: 0,
+      });
+      const sending = answer.body.dump();
+      const peak = await memoryWhile(server, sending);
+      if (answer.statusCode !== 200) throw new Error(`the item was answered ${answer.statusCode}`);
+      const rate = item / 2 ** 20 / ((performance.now() - start) / 1_000);
+      return [
+        {
+          name: `one item of ${Math.round(item / 2 ** 20)} MiB`,
+          value: rate,
+          unit: 'MiB/s',
+          yardstick: `cat file | node sha384, ${Math.round(yardstick)} MiB/s`,
+          ratio: rate / yardstick,
+          bar: 0.6,
+          note: `memory ${Math.round(peak / 2 ** 20)} MiB`,
+        },
+      ];
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function makeLargeItem(path: string): Promise<number> {
+  const block = seededRandom(2).bytes(2 ** 20);
+  const hash = new DeepHashBlob();
+  for (let at = 0; at < largeBytes; at += block.length) hash.update(block);
+  const header = await signItemHeader({}, signer, hash.digest());
+  const file = await open(path, 'w');
+  await file.write(header);
+  for (let at = 0; at < largeBytes; at += block.length) await file.write(block);
+  await file.close();
+  return statSync(path).size;
+}
+
+/** MiB/s of a process that hashes what another pipes to it. */
+async function catAndHash(path: string): Promise<number> {
+  const script = `const h=require('crypto').createHash('sha384');process.stdin.on('data',c=>h.update(c)).on('end',()=>console.log(h.digest('hex')))`;
+  const start = performance.now();
+  const cat = spawn('cat', [path], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const node = spawn(process.execPath, ['-e', script], { stdio: [cat.stdout, 'ignore', 'inherit'] });
+  await new Promise((done) => node.once('exit', done));
+  return statSync(path).size / 2 ** 20 / ((performance.now() - start) / 1_000);
+}
+
+async function memoryWhile(server: ChildProcess, work: Promise<unknown>): Promise<number> {
+  let peak = 0;
+  server.on('message', (report: { rss: number }) => {
+    peak = Math.max(peak, report.rss);
+  });
+  const timer = setInterval(() => server.send('report'), 50);
+  await work;
+  clearInterval(timer);
+  return peak;
+}
+
+export const benches: Bench[] = [
+  {
+    name: 'upload/intake',
+    run: async () => [await intakeBench('two-prime'), await intakeBench('four-prime')],
+  },
+  { name: 'upload/large', run: largeBench },
+];

@@ -1,0 +1,140 @@
+/**
+ * Deep hashing of large payloads beside the event loop. A thread hashes one stream at a time; when all are busy the
+ * caller hashes for itself, so that nobody waits for a thread.
+ */
+import { hash } from 'node:crypto';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { deepHashAppend } from '../../formats/deep-hash.ts';
+import { endOfData, leave, makeMemory, type Ring, ringOf, slotBytes, slotCount, startAgain } from './ring.ts';
+
+const program = new URL(`./thread${extname(import.meta.filename)}`, import.meta.url);
+
+export class HashThreads {
+  readonly #max: number;
+  readonly #free: HashThread[] = [];
+  readonly #all = new Set<HashThread>();
+  #closed = false;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** A thread for one stream, or undefined when all are busy. Give it back with `release`. */
+  take(): HashThread | undefined {
+    const free = this.#free.pop();
+    if (free !== undefined || this.#closed || this.#all.size >= this.#max) return free;
+    const thread = new HashThread((broken) => this.#all.delete(broken));
+    this.#all.add(thread);
+    return thread;
+  }
+
+  async release(thread: HashThread): Promise<void> {
+    await thread.reset().catch(() => {});
+    if (this.#closed) await thread.end();
+    else if (thread.alive) this.#free.push(thread);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#all].map((thread) => thread.end()));
+  }
+}
+
+export class HashThread {
+  readonly #ring: Ring;
+  readonly #worker: Worker;
+  /** Bytes in the slot that is being filled. */
+  #partial = 0;
+  #filled = 0;
+  #size = 0;
+  #alive = true;
+
+  constructor(died: (thread: HashThread) => void) {
+    const memory = makeMemory();
+    this.#ring = ringOf(memory);
+    this.#worker = new Worker(program, { workerData: memory });
+    this.#worker.unref();
+    this.#worker.once('exit', () => {
+      this.#alive = false;
+      died(this);
+      // Whoever waits for it must not wait for ever.
+      Atomics.notify(this.#ring.hashed, 0);
+      Atomics.notify(this.#ring.digests, 0);
+    });
+    this.#worker.on('error', () => {});
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  /** Takes the next bytes; await it to hold back-pressure. */
+  async update(bytes: Uint8Array): Promise<void> {
+    this.#size += bytes.length;
+    for (let at = 0; at < bytes.length; ) {
+      await this.#room();
+      const slot = (this.#filled % slotCount) * slotBytes;
+      const taken = Math.min(bytes.length - at, slotBytes - this.#partial);
+      this.#ring.slots.set(bytes.subarray(at, at + taken), slot + this.#partial);
+      this.#partial += taken;
+      at += taken;
+      if (this.#partial === slotBytes) this.#hand(slotBytes);
+    }
+  }
+
+  /** The deep hash of the blob that was pushed. */
+  async digest(): Promise<Buffer> {
+    await this.#room();
+    if (this.#partial > 0) this.#hand(this.#partial);
+    await this.#room();
+    const before = Atomics.load(this.#ring.digests, 0);
+    this.#hand(endOfData);
+    await this.#waitWhile(this.#ring.digests, before);
+    const digest = Buffer.from(this.#ring.digest);
+    const tag = hash('sha384', `blob${this.#size}`, 'buffer');
+    this.#size = 0;
+    return deepHashAppend(tag, digest);
+  }
+
+  /** Forgets what was pushed, whatever state it is in. */
+  async reset(): Promise<void> {
+    this.#partial = 0;
+    if (this.#size === 0) return;
+    this.#size = 0;
+    await this.#room();
+    this.#hand(startAgain);
+  }
+
+  async end(): Promise<void> {
+    if (!this.#alive) return;
+    this.#hand(leave);
+    await this.#worker.terminate();
+  }
+
+  #hand(length: number): void {
+    Atomics.store(this.#ring.lengths, this.#filled % slotCount, length);
+    this.#filled++;
+    this.#partial = 0;
+    Atomics.store(this.#ring.filled, 0, this.#filled);
+    Atomics.notify(this.#ring.filled, 0);
+  }
+
+  /** Resolves when a slot is free. */
+  async #room(): Promise<void> {
+    for (;;) {
+      if (!this.#alive) throw new Error('the hashing thread died');
+      const hashed = Atomics.load(this.#ring.hashed, 0);
+      if (this.#filled - hashed < slotCount) return;
+      await this.#waitWhile(this.#ring.hashed, hashed);
+    }
+  }
+
+  async #waitWhile(counter: Int32Array<SharedArrayBuffer>, value: number): Promise<void> {
+    while (Atomics.load(counter, 0) === value) {
+      if (!this.#alive) throw new Error('the hashing thread died');
+      const waiting = Atomics.waitAsync(counter, 0, value, 5_000);
+      if (waiting.async) await waiting.value;
+    }
+  }
+}
