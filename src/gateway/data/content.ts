@@ -31,6 +31,8 @@ export interface OpenedContent {
   readonly fromCache: boolean;
   readonly trusted: boolean;
   readonly hops: number;
+  /** The whole content, where it is small and asked for often. */
+  readonly bytes?: Buffer | undefined;
   /** A file in the cache, for positional reads; the receiver closes it. */
   readonly reader: BlobReader | undefined;
   /** The asked range (or all) where there is no reader. */
@@ -54,6 +56,9 @@ const unstableMs = 2_000;
 const stableMs = 600_000;
 /** How long the whole network's "not found" is believed. */
 const absentMs = 5_000;
+/** Content up to this size is kept in memory when it is read from the cache, up to so many bytes in all. */
+const smallBytes = 32 * 1024;
+const smallBudget = 48 * 1024 * 1024;
 
 export class Content implements ByteSource {
   readonly #options: ContentOptions;
@@ -63,6 +68,11 @@ export class Content implements ByteSource {
     ttlAutopurge: false,
   });
   readonly #absent = new LRUCache<string, true>({ max: 50_000, ttl: absentMs });
+  /** By hash: what was sound when it was read stays so. */
+  readonly #small = new LRUCache<string, Buffer>({
+    maxSize: smallBudget,
+    sizeCalculation: (bytes) => bytes.length + 256,
+  });
   readonly #fills = new Map<string, Promise<Fill | undefined>>();
 
   constructor(options: ContentOptions) {
@@ -106,6 +116,25 @@ export class Content implements ByteSource {
     return undefined;
   }
 
+  /** What is in the cache, ready to be sent; undefined when it must be fetched. */
+  async cached(described: Described): Promise<OpenedContent | undefined> {
+    const { hash, size } = described;
+    if (size === 0) return empty(described);
+    const kept = hash === undefined ? undefined : this.#small.get(hash);
+    if (kept !== undefined) return fromCache(described, { bytes: kept, reader: undefined });
+    const reader = await this.openCached(described);
+    if (reader === undefined) return undefined;
+    if (hash === undefined || size > smallBytes) return fromCache(described, { reader });
+    try {
+      const bytes = Buffer.allocUnsafe(size);
+      if ((await reader.read(bytes, 0)) !== size) return undefined;
+      this.#small.set(hash, bytes);
+      return fromCache(described, { bytes, reader: undefined });
+    } finally {
+      await reader.close();
+    }
+  }
+
   /**
    * Opens content for one reader. A range that is not in the cache is fetched as a range; the whole is fetched
    * once for all who want it. undefined: it does not exist.
@@ -118,12 +147,11 @@ export class Content implements ByteSource {
   ): Promise<OpenedContent | undefined> {
     const described = await this.describe(id, journey);
     if (described !== undefined) {
-      const reader = await this.openCached(described);
-      if (reader !== undefined) {
+      const cached = await this.cached(described);
+      if (cached !== undefined) {
         this.#options.metrics.cacheHits.inc();
-        return { described, fromCache: true, trusted: true, hops: 0, reader, stream: undefined };
+        return cached;
       }
-      if (described.size === 0) return empty(described);
     }
     this.#options.metrics.cacheMisses.inc();
     if (this.#absent.has(id)) return undefined;
@@ -137,9 +165,12 @@ export class Content implements ByteSource {
   async stream(id: string, range?: ByteRange, signal?: AbortSignal): Promise<OpenedBytes | undefined> {
     const opened = await this.open(id, range, ownJourney, signal ?? new AbortController().signal);
     if (opened === undefined) return undefined;
-    const { described, reader } = opened;
+    const { described, reader, bytes } = opened;
     const stream =
-      opened.stream ?? (reader === undefined ? nothing() : closing(reader, range?.start ?? 0, range?.end));
+      opened.stream ??
+      (reader !== undefined
+        ? closing(reader, range?.start ?? 0, range?.end)
+        : only(bytes?.subarray(range?.start, range?.end)));
     return { size: described.size, proven: described.verified, hash: described.hash, stream };
   }
 
@@ -271,10 +302,16 @@ export function describedBy(located: Located): Described {
 }
 
 function empty(described: Described): OpenedContent {
-  return { described, fromCache: true, trusted: true, hops: 0, reader: undefined, stream: nothing() };
+  return fromCache(described, { bytes: Buffer.alloc(0), reader: undefined });
 }
 
-async function* nothing(): AsyncGenerator<Buffer> {}
+function fromCache(described: Described, where: Pick<OpenedContent, 'bytes' | 'reader'>): OpenedContent {
+  return { described, fromCache: true, trusted: true, hops: 0, stream: undefined, ...where };
+}
+
+async function* only(bytes: Buffer | undefined): AsyncGenerator<Buffer> {
+  if (bytes !== undefined && bytes.length > 0) yield bytes;
+}
 
 async function* closing(reader: BlobReader, start: number, end: number | undefined): AsyncGenerator<Buffer> {
   try {

@@ -43,21 +43,21 @@ export async function answerContent(
 ): Promise<unknown> {
   const journey = journeyOf(request);
   const described = await parts.content.describe(id, journey);
-  const cached = described === undefined ? undefined : await parts.content.openCached(described);
-  if (
-    described !== undefined &&
-    (cached !== undefined || described.size === 0 || request.method === 'HEAD')
-  ) {
-    const content = { described, fromCache: true, trusted: true, hops: 0, reader: cached, stream: undefined };
-    if (cached !== undefined) parts.metrics.cacheHits.inc();
-    return await send(
-      parts,
-      request,
-      reply,
-      { ...content, fromCache: cached !== undefined },
-      approach,
-      journey,
-    );
+  const cached = described === undefined ? undefined : await parts.content.cached(described);
+  if (cached !== undefined) {
+    parts.metrics.cacheHits.inc();
+    return await send(parts, request, reply, cached, approach, journey);
+  }
+  if (described !== undefined && request.method === 'HEAD') {
+    const unread = {
+      described,
+      fromCache: false,
+      trusted: true,
+      hops: 0,
+      reader: undefined,
+      stream: undefined,
+    };
+    return await send(parts, request, reply, unread, approach, journey);
   }
   return await sendFetched(parts, request, reply, id, described, approach, journey);
 }
@@ -84,6 +84,15 @@ async function sendFetched(
   });
 }
 
+/** What holds for every answer about the same record is put together once. */
+const known = new WeakMap<Described, Headers>();
+
+async function learnHeaders(index: GatewayIndex, described: Described): Promise<Headers> {
+  const headers = describingHeaders(described, await index.proof(described.id));
+  known.set(described, headers);
+  return headers;
+}
+
 async function send(
   parts: AnswerParts,
   request: Request,
@@ -98,7 +107,7 @@ async function send(
     const { size } = described;
     const etag = described.hash === undefined ? undefined : strongETag(described.hash);
     const headers: Headers = {
-      ...describingHeaders(described, await parts.index.proof(described.id)),
+      ...(known.get(described) ?? (await learnHeaders(parts.index, described))),
       ...approach.headers,
       'accept-ranges': 'bytes',
       'x-cache': opened.fromCache ? 'HIT' : 'MISS',
@@ -168,15 +177,14 @@ async function sendBody({
   status,
   fetching,
 }: Body): Promise<'whole' | 'cut short'> {
-  const { described, reader } = opened;
+  const { described, fromCache } = opened;
   const { size, hash } = described;
   const type = contentTypeOf(described);
   const isHead = request.method === 'HEAD';
   if (spans === undefined) {
     headers['content-type'] = type;
     headers['content-length'] = String(size);
-    if (hash !== undefined && (reader !== undefined || isHead))
-      headers['content-digest'] = digestHeader(hash);
+    if (hash !== undefined && (fromCache || isHead)) headers['content-digest'] = digestHeader(hash);
     const raw = takeOver(reply, status, headers);
     if (isHead || size === 0) return await sendHead(raw);
     return await sendSpan(raw, opened, { start: 0, end: size }, fetching?.first);
@@ -217,8 +225,12 @@ async function sendSpan(
   span: Span,
   fetched: Span | undefined,
 ): Promise<'whole' | 'cut short'> {
-  const { reader, stream } = opened;
+  const { bytes, reader, stream } = opened;
   const length = span.end - span.start;
+  if (bytes !== undefined) {
+    const part = length === bytes.length ? bytes : bytes.subarray(span.start, span.end);
+    return whole(await sendBuffer(raw, part), length);
+  }
   if (reader?.fd !== undefined) return whole(await sendFile(raw, reader.fd, span.start, span.end), length);
   if (reader !== undefined)
     return whole(await sendStream(raw, reader.stream(span.start, span.end), length), length);
@@ -236,13 +248,15 @@ async function* multipart(
 ): AsyncGenerator<Buffer> {
   for (const { head, span } of parts.pieces) {
     yield head;
-    const { reader } = opened;
-    if (reader !== undefined) yield* reader.stream(span.start, span.end);
+    const { bytes, reader } = opened;
+    if (bytes !== undefined) yield bytes.subarray(span.start, span.end);
+    else if (reader !== undefined) yield* reader.stream(span.start, span.end);
     else if (fetching?.first === span) yield* opened.stream ?? [];
     else {
       const part = await fetching?.open(span);
       if (part === undefined) throw new Error('content vanished between two of its parts');
-      yield* part.stream ?? readAndClose(part.reader, span);
+      if (part.bytes !== undefined) yield part.bytes.subarray(span.start, span.end);
+      else yield* part.stream ?? readAndClose(part.reader, span);
     }
   }
   yield parts.tail;
