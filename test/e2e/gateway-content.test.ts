@@ -96,6 +96,7 @@ describe('content', () => {
     const index = await read(`${ids.site}/`);
     assert.equal(index.headers.get('x-ar-io-data-id'), ids.page);
     assert.ok(Buffer.from(await index.arrayBuffer()).equals(page));
+    assert.equal((await read(ids.site)).status, 301, 'also once the index has been read');
     const picture = await read(`${ids.site}/img/large%20picture.png`);
     assert.ok(Buffer.from(await picture.arrayBuffer()).equals(large));
     assert.equal((await read(`${ids.site}/nowhere`)).status, 404);

@@ -101,6 +101,11 @@ export class Content implements ByteSource {
     }
   }
 
+  /** What `describe` would answer at once; undefined when it would have to ask. */
+  known(id: string): Described | undefined {
+    return this.#described.get(id);
+  }
+
   /** Forgets what was learnt, so that a change takes effect at once. */
   forget(id: string): void {
     this.#described.delete(id);

@@ -7,6 +7,7 @@ import { openBlobCache } from '../../storage/blobs/open.ts';
 import { ChunkSource } from '../chain/chunk-source.ts';
 import type { CreatePart } from '../context.ts';
 import { CacheControl } from './answer/cache-control.ts';
+import { ReadyAnswers } from './answer/ready.ts';
 import { nothingBlocked } from './blocklist.ts';
 import { Content } from './content.ts';
 import { Manifests } from './manifests.ts';
@@ -76,6 +77,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
       index,
       cacheControl: new CacheControl(config),
       metrics,
+      ready: new ReadyAnswers(content),
       manifests: new Manifests(content),
       names,
       blocklist: () => context.blocklist ?? nothingBlocked,

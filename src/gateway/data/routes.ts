@@ -30,9 +30,10 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
   const onGateway: Approach = { reason: 'content' };
 
   // A host below a root host has its whole path space to itself: it is answered before any route is looked at.
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const host = parseHost(request.headers.host, options.rootHosts);
-    return host.kind === 'root' ? undefined : await serveHost(host, request, reply);
+    if (host.kind === 'root') done();
+    else serveHost(host, request, reply).catch(done);
   });
 
   for (const method of methods) {

@@ -31,9 +31,15 @@ export async function serveRaw(
   reply: Reply,
   id: string,
 ): Promise<unknown> {
+  const readyKey = `raw/${id}`;
+  const ready = parts.ready.find(request, readyKey);
+  if (ready !== undefined && !isBlocked(parts, ready.id, ready.described.hash)) {
+    parts.metrics.cacheHits.inc();
+    return parts.ready.send(request, reply, ready);
+  }
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);
-  return await answerContent(parts, request, reply, id, { reason: 'content' });
+  return await answerContent(parts, request, reply, id, { reason: 'content', readyKey });
 }
 
 /** Where in the path space the content lies. */
@@ -54,12 +60,24 @@ export async function servePlace(
   approach: Approach,
 ): Promise<unknown> {
   const { id } = place;
+  // A name's answer carries the moment it was resolved: it is put together anew each time.
+  const key = `${place.slashRedirect === undefined ? approach.reason : 'bare'}/${id}/${place.path}`;
+  const readyKey = approach.headers === undefined ? key : undefined;
+  const ready = readyKey === undefined ? undefined : parts.ready.find(request, readyKey);
+  if (
+    ready !== undefined &&
+    !isBlocked(parts, id, undefined) &&
+    !isBlocked(parts, ready.id, ready.described.hash)
+  ) {
+    parts.metrics.cacheHits.inc();
+    return parts.ready.send(request, reply, ready);
+  }
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);
   const described = await parts.content.describe(id, journeyOf(request));
   if (described === undefined || !parts.manifests.isManifest(described)) {
     if (place.path !== '') throw notFound();
-    return await answerContent(parts, request, reply, id, approach);
+    return await answerContent(parts, request, reply, id, withKey(approach, readyKey));
   }
   const hit = await parts.manifests.resolve(described, decodePath(place.path));
   if (hit === undefined) throw notFound();
@@ -72,7 +90,7 @@ export async function servePlace(
     request,
     reply,
     hit.id,
-    hit.by === 'fallback' ? { ...approach, reason: 'fallback' } : approach,
+    withKey(hit.by === 'fallback' ? { ...approach, reason: 'fallback' } : approach, readyKey),
   );
 }
 
@@ -112,16 +130,20 @@ export async function resolveLabel(parts: ServeParts, label: string): Promise<Re
   return await parts.names.resolve(name, undername);
 }
 
-/** By id, and by what the bytes are: a copy under another id is no way around. */
-async function refuseBlocked(
-  { blocklist, content }: ServeParts,
-  request: Request,
-  id: string,
-): Promise<void> {
+function withKey(approach: Approach, readyKey: string | undefined): Approach {
+  return readyKey === undefined ? approach : { ...approach, readyKey };
+}
+
+function isBlocked({ blocklist }: ServeParts, id: string, hash: string | undefined): boolean {
   const list = blocklist();
-  if (list.blocksId(id)) throw blocked(id);
-  const hash = (await content.describe(id, journeyOf(request)))?.hash;
-  if (hash !== undefined && list.blocksHash(hash)) throw blocked(id);
+  return list.blocksId(id) || (hash !== undefined && list.blocksHash(hash));
+}
+
+/** By id, and by what the bytes are: a copy under another id is no way around. */
+async function refuseBlocked(parts: ServeParts, request: Request, id: string): Promise<void> {
+  if (isBlocked(parts, id, undefined)) throw blocked(id);
+  const described = await parts.content.describe(id, journeyOf(request));
+  if (isBlocked(parts, id, described?.hash)) throw blocked(id);
 }
 
 function decodePath(path: string): string {

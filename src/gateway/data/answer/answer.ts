@@ -14,6 +14,7 @@ import type { Journey } from '../sources/source.ts';
 import type { CacheControl, CacheReason } from './cache-control.ts';
 import { contentTypeOf, describingHeaders, digestHeader, type Headers } from './headers.ts';
 import { readRange } from './range.ts';
+import type { ReadyAnswers } from './ready.ts';
 import { header, journeyOf } from './request.ts';
 import { sendStream } from './send-stream.ts';
 
@@ -24,6 +25,8 @@ export interface Approach {
   readonly headers?: Headers;
   /** In place of 200. */
   readonly status?: number;
+  /** Under which the same answer may be given again; absent where it may not. */
+  readonly readyKey?: string;
 }
 
 export interface AnswerParts {
@@ -31,6 +34,7 @@ export interface AnswerParts {
   readonly index: GatewayIndex;
   readonly cacheControl: CacheControl;
   readonly metrics: ContentMetrics;
+  readonly ready: ReadyAnswers;
 }
 
 /** Answers GET and HEAD for one id that is neither blocked nor to be resolved any further. */
@@ -134,6 +138,11 @@ async function send(
     const conditional = header(request, 'if-range');
     const wanted = ifRange(conditional, etag ?? '""') ? request.headers.range : undefined;
     const spans = approach.status === undefined ? readRange(wanted, size) : undefined;
+    const { readyKey } = approach;
+    if (readyKey !== undefined && opened.bytes !== undefined && spans === undefined && journey.hops === 0) {
+      const head = { ...headers, ...wholeHeaders(described) };
+      parts.ready.keep(readyKey, reply, described, head, opened.bytes);
+    }
     const sent = await sendBody({
       request,
       reply,
@@ -182,10 +191,8 @@ async function sendBody({
   const type = contentTypeOf(described);
   const isHead = request.method === 'HEAD';
   if (spans === undefined) {
-    headers['content-type'] = type;
-    headers['content-length'] = String(size);
-    if (hash !== undefined && (fromCache || isHead)) headers['content-digest'] = digestHeader(hash);
-    const raw = takeOver(reply, status, headers);
+    const digest = fromCache || isHead ? wholeHeaders(described) : { 'content-length': String(size) };
+    const raw = takeOver(reply, status, { ...headers, 'content-type': type, ...digest });
     if (isHead || size === 0) return await sendHead(raw);
     return await sendSpan(raw, opened, { start: 0, end: size }, fetching?.first);
   }
@@ -208,6 +215,16 @@ async function sendBody({
     await sendStream(raw, multipart(parts, opened, fetching), parts.contentLength),
     parts.contentLength,
   );
+}
+
+/** Of an answer that carries all of it, by what is known before it is sent. */
+function wholeHeaders(described: Described): Headers {
+  const headers: Headers = {
+    'content-type': contentTypeOf(described),
+    'content-length': String(described.size),
+  };
+  if (described.hash !== undefined) headers['content-digest'] = digestHeader(described.hash);
+  return headers;
 }
 
 async function sendHead(raw: ServerResponse): Promise<'whole'> {
