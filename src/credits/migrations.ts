@@ -59,4 +59,8 @@ export const creditsMigrations: readonly Migration[] = [
       CREATE INDEX credits_approvals_expiring ON credits_approvals (expires_at) WHERE status = 'active';
     `,
   },
+  {
+    id: 'credits-002-active-given',
+    up: `CREATE INDEX credits_approvals_active_given ON credits_approvals (payer) WHERE status = 'active';`,
+  },
 ];

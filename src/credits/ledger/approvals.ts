@@ -163,6 +163,25 @@ export function activeOf(tx: SqlExecutor, address: string): Promise<ApprovalRow[
   );
 }
 
+/** At least one row; without an active approval its columns of one are null. */
+export function balanceAndApprovals(
+  executor: SqlExecutor,
+  address: string,
+): Promise<(ApprovalRow & { own: string | null })[]> {
+  return executor.all(
+    `SELECT asked.own, active.* FROM (
+       SELECT (SELECT balance FROM credits_accounts WHERE address = ?) AS own
+     ) AS asked LEFT JOIN (
+       SELECT * FROM credits_approvals WHERE payer = ? AND status = 'active'
+       UNION ALL
+       SELECT * FROM credits_approvals WHERE approved = ? AND status = 'active'
+     ) AS active ON 1 = 1 ${spendingOrder}`,
+    address,
+    address,
+    address,
+  );
+}
+
 export const remaining = (row: Pick<ApprovalRow, 'amount' | 'used'>): bigint =>
   BigInt(row.amount) - BigInt(row.used);
 

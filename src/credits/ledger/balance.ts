@@ -6,31 +6,59 @@ import {
   type ApprovalRow,
   activeBetween,
   activeOf,
+  balanceAndApprovals,
   expireGivenBy,
   hasExpired,
   remaining,
   renderApproval,
 } from './approvals.ts';
 
+interface OwnRow {
+  readonly own: string | null;
+  readonly shares: number;
+}
+
+/** Most wallets share nothing, so their balance is one small statement. */
+const ownBalance = `SELECT
+  (SELECT balance FROM credits_accounts WHERE address = ?) AS own,
+  EXISTS (SELECT 1 FROM credits_approvals WHERE payer = ? AND status = 'active')
+    OR EXISTS (SELECT 1 FROM credits_approvals WHERE approved = ? AND status = 'active') AS shares`;
+
+const nothing: readonly Approval[] = [];
+
 export async function readBalance(sql: Sql, address: string, now: number): Promise<Balance | undefined> {
-  const approvals = await liveApprovals(sql, () => activeOf(sql, address), now);
-  const account = await sql.get<{ balance: string }>(
-    'SELECT balance FROM credits_accounts WHERE address = ?',
-    address,
-  );
-  const { given, received } = bySide(approvals, address);
-  if (account === undefined && received.length === 0) return undefined;
-  const own = BigInt(account?.balance ?? '0');
+  const row = await sql.get<OwnRow>(ownBalance, address, address, address);
+  if (row?.shares === 1) return readSharedBalance(sql, address, now);
+  if (row === undefined || row.own === null) return undefined;
+  const own = BigInt(row.own);
+  return {
+    winc: winc(own),
+    controlledWinc: winc(own),
+    effectiveBalance: winc(atLeastZero(own)),
+    givenApprovals: nothing,
+    receivedApprovals: nothing,
+  };
+}
+
+/** Balance and approvals in one statement, so that winc on its way between them is seen exactly once. */
+async function readSharedBalance(sql: Sql, address: string, now: number): Promise<Balance | undefined> {
+  const rows = await liveApprovals(sql, () => balanceAndApprovals(sql, address), now);
+  const { given, received } = bySide(rows, address);
+  const account = rows[0]?.own;
+  if (account == null && received.length === 0) return undefined;
+  const own = BigInt(account ?? '0');
   const lent = given.reduce((sum, row) => sum + remaining(row), 0n);
   const borrowed = received.reduce((sum, row) => sum + remaining(row), 0n);
   return {
     winc: winc(own),
     controlledWinc: winc(own + lent),
-    effectiveBalance: winc((own > 0n ? own : 0n) + borrowed),
+    effectiveBalance: winc(atLeastZero(own) + borrowed),
     givenApprovals: given.map(renderApproval),
     receivedApprovals: received.map(renderApproval),
   };
 }
+
+const atLeastZero = (amount: bigint): bigint => (amount > 0n ? amount : 0n);
 
 export async function readApprovals(
   sql: Sql,
@@ -63,11 +91,11 @@ export async function expireApprovals(sql: Sql, now: number, limit: number): Pro
   return rows.length;
 }
 
-async function liveApprovals(
+async function liveApprovals<T extends ApprovalRow>(
   sql: Sql,
-  read: () => Promise<ApprovalRow[]>,
+  read: () => Promise<T[]>,
   now: number,
-): Promise<ApprovalRow[]> {
+): Promise<T[]> {
   const rows = await read();
   const expired = rows.filter((row) => hasExpired(row, now));
   if (expired.length === 0) return rows;

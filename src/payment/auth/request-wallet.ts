@@ -2,6 +2,7 @@
  * Whose request this is (interface §5): the signature headers where they are sent, else a token issued
  * after an earlier signature. Either identifies a reader and never by itself moves credits.
  */
+import { LRUCache } from 'lru-cache';
 import type { Reply, Request } from '../../kernel/http/app.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import { verifyRequestSignatureAsync } from '../../wallets/request-signature.ts';
@@ -22,17 +23,31 @@ export interface AuthenticatorOptions {
   readonly now?: () => number;
 }
 
+/** A wallet that asks again within this is given the same token, which saves signing one per request. */
+const TOKEN_REUSE_SECONDS = 60;
+const TOKENS_KEPT = 10_000;
+
 export function createAuthenticator({ jwtSecret, now = Date.now }: AuthenticatorOptions): Authenticator {
   const seconds = (): number => Math.floor(now() / 1000);
+  const issued = new LRUCache<string, { readonly header: string; readonly at: number }>({ max: TOKENS_KEPT });
   return {
     async walletOf(request, reply) {
       if (request.headers['x-signature'] === undefined) return bearer(request);
       const wallet = await signer(request);
       if (wallet === undefined) return 'invalid';
-      reply.header('authorization', `Bearer ${issueToken(jwtSecret, wallet.address, seconds())}`);
+      reply.header('authorization', tokenFor(wallet.address));
       return wallet;
     },
   };
+
+  function tokenFor(address: string): string {
+    const at = seconds();
+    const last = issued.get(address);
+    if (last !== undefined && at - last.at < TOKEN_REUSE_SECONDS) return last.header;
+    const header = `Bearer ${issueToken(jwtSecret, address, at)}`;
+    issued.set(address, { header, at });
+    return header;
+  }
 
   function bearer(request: Request): RequestWallet | undefined {
     const header = request.headers.authorization;
