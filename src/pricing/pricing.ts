@@ -159,6 +159,8 @@ export interface PromoHold {
 export interface Pricing {
   /** Winc for an upload. `user` is who pays: rows limited per user apply only with one. */
   quoteBytes(bytes: number, user?: string): Promise<BytesQuote>;
+  /** The same without a user, when it is known without waiting. */
+  knownBytesQuote(bytes: number): BytesQuote | undefined;
   /** Winc for a card payment of `amount` minor units. Throws `PromoCodeRefused`, `OracleUnavailable`. */
   quoteFiat(amount: number, currency: Currency, promo?: PromoContext): Promise<FiatQuote>;
   /** Winc for `amount` base units of a token. Throws `AmountTooSmall`, `OracleUnavailable`. */

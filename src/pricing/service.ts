@@ -1,7 +1,13 @@
 /** `Pricing` put together: oracles and catalogue in memory, the arithmetic of `quotes/` between them. */
 import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
 import { judgePromoCodes, type PromoJudge, promoUses } from './catalogue/promo.ts';
-import { allRows, type CatalogueRow, isActive, type PaymentAdjustment } from './catalogue/rows.ts';
+import {
+  allRows,
+  type CatalogueRow,
+  isActive,
+  type PaymentAdjustment,
+  type UploadAdjustment,
+} from './catalogue/rows.ts';
 import { sparedBy } from './catalogue/upload-uses.ts';
 import { currencyFacts } from './currencies.ts';
 import { type Decimal, decimal, toNumber } from './decimal.ts';
@@ -60,6 +66,14 @@ export interface PricingOptions {
 }
 
 const GIBIBYTE = 2 ** 30;
+const noRows: readonly UploadAdjustment[] = [];
+
+/** What a price of bytes is made from. */
+interface Inputs {
+  readonly reference: bigint;
+  readonly rates: RateTable;
+  readonly catalogue: readonly CatalogueRow[];
+}
 
 export function createPricing(options: PricingOptions): Pricing {
   return new PricingService(options);
@@ -73,6 +87,7 @@ class PricingService implements Pricing {
   readonly #usdPerItem: Decimal;
   readonly #now: () => number;
   readonly #judge: PromoJudge;
+  #lastSurcharge: { readonly rates: RateTable; readonly amount: bigint } | undefined;
   readonly promoUses;
 
   constructor(options: PricingOptions) {
@@ -112,10 +127,20 @@ class PricingService implements Pricing {
   }
 
   async quoteBytes(bytes: number, user?: string): Promise<BytesQuote> {
-    const [reference, rates, catalogue] = await this.#inputs();
-    const networkWinc = networkPrice(reference, bytes);
-    const adjusted = await this.#adjustUpload(networkWinc, bytes, catalogue, user);
-    const surcharge = itemSurcharge(this.#usdPerItem, rates.price('arweave', 'usd'));
+    const inputs = this.#knownInputs() ?? (await this.#inputs());
+    const spared = user === undefined ? undefined : await this.#sparedBy(inputs.catalogue, user);
+    return this.#bytesQuote(bytes, inputs, spared);
+  }
+
+  knownBytesQuote(bytes: number): BytesQuote | undefined {
+    const inputs = this.#knownInputs();
+    return inputs === undefined ? undefined : this.#bytesQuote(bytes, inputs);
+  }
+
+  #bytesQuote(bytes: number, inputs: Inputs, spared?: ReadonlyMap<string, bigint>): BytesQuote {
+    const networkWinc = networkPrice(inputs.reference, bytes);
+    const adjusted = adjustUpload(networkWinc, bytes, this.#uploadRows(inputs.catalogue), spared);
+    const surcharge = this.#surcharge(inputs.rates);
     return {
       winc: winc(adjusted.amount + surcharge),
       networkWinc: winc(networkWinc),
@@ -186,9 +211,9 @@ class PricingService implements Pricing {
   }
 
   async gibibyteRates(): Promise<GibibyteRates> {
-    const [reference, rates, catalogue] = await this.#inputs();
+    const { reference, rates, catalogue } = this.#knownInputs() ?? (await this.#inputs());
     const price = networkPrice(reference, GIBIBYTE);
-    const adjusted = await this.#adjustUpload(price, GIBIBYTE, catalogue);
+    const adjusted = adjustUpload(price, GIBIBYTE, this.#uploadRows(catalogue));
     const fees = (await this.#fees('inclusive')).filter((row) => row.operator === 'multiply');
     const share = fees.reduce((product, row) => product * toNumber(row.magnitude), 1);
     const credits = Number(adjusted.amount) / Number(WINC_PER_CREDIT);
@@ -212,20 +237,39 @@ class PricingService implements Pricing {
     return { rates: this.#rates.ageSeconds, network: this.#network.ageSeconds };
   }
 
-  async #inputs(): Promise<[bigint, RateTable, readonly CatalogueRow[]]> {
-    const network = this.#network.peek();
+  #knownInputs(): Inputs | undefined {
+    const reference = this.#network.peek();
     const rates = this.#rates.peek();
     const catalogue = this.#catalogue.peek();
-    if (network !== undefined && rates !== undefined && catalogue !== undefined)
-      return [network, rates, catalogue];
-    return Promise.all([this.#network.get(), this.#rates.get(), this.#catalogue.get()]);
+    if (reference === undefined || rates === undefined || catalogue === undefined) return undefined;
+    return { reference, rates, catalogue };
   }
 
-  async #adjustUpload(price: bigint, bytes: number, catalogue: readonly CatalogueRow[], user?: string) {
+  async #inputs(): Promise<Inputs> {
+    const [reference, rates, catalogue] = await Promise.all([
+      this.#network.get(),
+      this.#rates.get(),
+      this.#catalogue.get(),
+    ]);
+    return { reference, rates, catalogue };
+  }
+
+  #uploadRows(catalogue: readonly CatalogueRow[]): readonly UploadAdjustment[] {
+    if (catalogue.length === 0) return noRows;
     const now = this.#now();
-    const rows = catalogue.filter((row) => row.kind === 'upload').filter((row) => isActive(row, now));
-    const spared = user === undefined ? undefined : await sparedBy(this.#options.sql, rows, user, now);
-    return adjustUpload(price, bytes, rows, spared);
+    return catalogue.filter((row) => row.kind === 'upload').filter((row) => isActive(row, now));
+  }
+
+  #sparedBy(catalogue: readonly CatalogueRow[], user: string): Promise<Map<string, bigint>> {
+    return sparedBy(this.#options.sql, this.#uploadRows(catalogue), user, this.#now());
+  }
+
+  /** The same for every item while the rates stand. */
+  #surcharge(rates: RateTable): bigint {
+    if (this.#lastSurcharge?.rates !== rates) {
+      this.#lastSurcharge = { rates, amount: itemSurcharge(this.#usdPerItem, rates.price('arweave', 'usd')) };
+    }
+    return this.#lastSurcharge.amount;
   }
 
   async #fiatPrices(currency: Currency): Promise<FiatPrices> {

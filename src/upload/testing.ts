@@ -142,6 +142,7 @@ function flatPricing(): Pricing {
       const amount = winc(BigInt(bytes) * pricePerByte);
       return { winc: amount, networkWinc: amount, surchargeWinc: winc(0n), adjustments: [] };
     },
+    knownBytesQuote: () => undefined,
     quoteFiat: unused,
     quoteToken: unused,
     quotePurchase: unused,

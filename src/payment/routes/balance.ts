@@ -4,7 +4,7 @@
  */
 import { Type } from 'typebox';
 import type { Balance, Credits } from '../../credits/credits.ts';
-import type { App, Reply } from '../../kernel/http/app.ts';
+import type { App, Reply, Request } from '../../kernel/http/app.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import { neverCache, sendJsonText } from '../answers.ts';
 import type { Authenticator } from '../auth/request-wallet.ts';
@@ -31,15 +31,18 @@ export function balanceRoutes(app: App, deps: BalanceDeps): void {
       },
     },
     async (request, reply) => {
-      const wallet = await deps.auth.walletOf(request, reply);
+      const wallet = namesNoWallet(request) ? undefined : await deps.auth.walletOf(request, reply);
       if (wallet === 'invalid') throw invalidSignature();
       if (wallet !== undefined) return answerBalance(deps.credits, wallet.address, reply);
       if (request.query.address === undefined) throw invalidSignature();
-      await answerBalance(deps.credits, readAddress(request.query.address), reply);
+      return answerBalance(deps.credits, readAddress(request.query.address), reply);
     },
   );
   accountBalanceRoutes(app, deps);
 }
+
+const namesNoWallet = ({ headers }: Request): boolean =>
+  headers['x-signature'] === undefined && headers.authorization === undefined;
 
 /** Also answered without the `/v1` prefix. */
 export function accountBalanceRoutes(app: App, { credits }: Pick<BalanceDeps, 'credits'>): void {

@@ -7,6 +7,7 @@ import type { App, Reply, Request } from '../../kernel/http/app.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import {
   AmountTooSmall,
+  type BytesQuote,
   type Currency,
   type Pricing,
   type PromoContext,
@@ -105,8 +106,15 @@ export function parseByteCount(text: string): number {
   return bytes;
 }
 
-async function answerBytes(pricing: Pricing, byteCount: string, reply: Reply): Promise<void> {
-  const quote = await pricing.quoteBytes(parseByteCount(byteCount));
+/** Most prices are known without waiting; those are answered in the same turn. */
+function answerBytes(pricing: Pricing, byteCount: string, reply: Reply): Promise<void> | void {
+  const bytes = parseByteCount(byteCount);
+  const quote = pricing.knownBytesQuote(bytes);
+  if (quote === undefined) return pricing.quoteBytes(bytes).then((later) => sendQuote(later, reply));
+  sendQuote(quote, reply);
+}
+
+function sendQuote(quote: BytesQuote, reply: Reply): void {
   const listed =
     quote.adjustments.length === 0 ? '[]' : JSON.stringify(quote.adjustments.map(renderAdjustment));
   sendJsonText(reply, `{"winc":"${quote.winc}","adjustments":${listed}}`, cacheMinute);

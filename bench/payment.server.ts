@@ -1,0 +1,113 @@
+/**
+ * The servers that payment.bench.ts compares, chosen by the first argument: the payment service on a ledger of a
+ * few thousand wallets; bare node:http with a small JSON body; or a server that does nothing for an answer but
+ * verify RSA-4096 signatures, many per request, so that HTTP hardly counts.
+ */
+import { mkdtempSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../src/config/config.ts';
+import { winc } from '../src/credits/credits.ts';
+import { createCredits } from '../src/credits/ledger/index.ts';
+import { creditsMigrations } from '../src/credits/migrations.ts';
+import { createLogger } from '../src/kernel/log.ts';
+import {
+  createAuthenticator,
+  createGifts,
+  createPaymentSurface,
+  paymentMigrations,
+} from '../src/payment/index.ts';
+import { configuredFees } from '../src/pricing/configured.ts';
+import { staticRates } from '../src/pricing/rates/static.ts';
+import { createPricing } from '../src/pricing/service.ts';
+import { openDatabase } from '../src/storage/sql/open.ts';
+import { arweavePublicKey, signPss, verifyPssAsync } from '../src/wallets/arweave/rsa.ts';
+import { testArweaveKey } from '../src/wallets/testing/keys.ts';
+import { reportServer } from './report-server.ts';
+
+const WALLETS = 5_000;
+const VERIFICATIONS_PER_REQUEST = 20;
+/** Wallet number n, a valid address. */
+const walletAddress = (n: number): string => `${String(n).padStart(42, 'w')}A`;
+
+const [mode = ''] = process.argv.slice(2);
+if (mode === 'payment') await startPayment();
+else await startBare(mode === 'verify' ? await verifyMany() : (response) => answer(response));
+
+function answer(response: ServerResponse): void {
+  const body = JSON.stringify({ winc: '1234567890123', adjustments: [] });
+  response.writeHead(200, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+async function verifyMany(): Promise<(response: ServerResponse) => void> {
+  const message = Buffer.from('5f2c6a0e9b1d4c3aa7e8f0d1c2b3a495');
+  const signature = await signPss(testArweaveKey.privateKey, message);
+  const key = arweavePublicKey(testArweaveKey.modulus);
+  if (key === undefined) throw new Error('the test key is a key');
+  return async (response) => {
+    for (let count = 0; count < VERIFICATIONS_PER_REQUEST; count += 1) {
+      if (!(await verifyPssAsync(key, message, signature))) throw new Error('the signature holds');
+    }
+    answer(response);
+  };
+}
+
+async function startBare(handle: (response: ServerResponse) => void): Promise<void> {
+  const server = createServer((_request, response) => handle(response));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const address = server.address();
+  if (typeof address === 'object' && address !== null) reportServer(`http://127.0.0.1:${address.port}`);
+}
+
+async function startPayment(): Promise<void> {
+  const config = readConfig({ PAYMENT_PORT: '0' });
+  const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
+  const migrations = [...creditsMigrations, ...paymentMigrations];
+  const sql = await openDatabase({ databaseUrl: undefined, dataDir, name: 'ledger', migrations });
+  const credits = createCredits({ sql });
+  const addresses = [testArweaveKey.address, ...Array.from({ length: WALLETS }, (_, n) => walletAddress(n))];
+  await Promise.all(
+    addresses.map((address) =>
+      credits.credit({
+        address,
+        addressType: 'arweave',
+        amount: winc(10n ** 12n),
+        reason: 'payment',
+        id: address,
+      }),
+    ),
+  );
+  const log = createLogger({ name: 'bench', level: 'info', format: 'json' });
+  const pricing = createPricing({
+    sql,
+    rates: staticRates(config.STATIC_RATES),
+    network: { fetch: async () => 12_345_678_901_234n },
+    hasPaid: credits.hasPaid,
+    ratesFreshMs: config.RATES_REFRESH_MS,
+    ratesUsableMs: config.RATES_MAX_AGE_MS,
+    networkFreshMs: config.NETWORK_PRICE_REFRESH_MS,
+    networkUsableMs: config.NETWORK_PRICE_MAX_AGE_MS,
+    catalogueFreshMs: config.PRICE_CATALOGUE_REFRESH_MS,
+    usdPerItem: config.USD_PRICE_PER_DATA_ITEM,
+    fees: configuredFees('Fee', '0.766', '0.5'),
+    tokensWithoutFees: [],
+  });
+  const surface = createPaymentSurface(config, {
+    log,
+    sql,
+    credits,
+    pricing,
+    auth: createAuthenticator({ jwtSecret: 'bench' }),
+    gifts: createGifts({ sql, credits }),
+    chains: { arweaveNodes: [] },
+    version: 'bench',
+    gateways: [],
+  });
+  await surface.start();
+  reportServer(surface.url);
+}
