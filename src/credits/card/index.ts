@@ -14,7 +14,8 @@ import type {
   PurposeHandler,
 } from './card.ts';
 import { storeEvent } from './inbox.ts';
-import { CardProvider, type ProviderConfig, quoteIdKey, sessionEnd, watchedEvents } from './provider.ts';
+import { CardProvider, type ProviderConfig, sessionEnd } from './provider.ts';
+import { quoteIdKey, watchedEvents } from './provider-events.ts';
 import type { QuoteRow } from './quotes.ts';
 import { insertQuote, lockQuote, readQuote, updateQuote } from './quotes.ts';
 import type { SyncContext } from './sync.ts';

@@ -6,6 +6,7 @@ import Stripe from 'stripe';
 import type { Config } from '../../config/config.ts';
 import type { CardSession, CheckoutPage } from './card.ts';
 import { CardAmountRefused, CardProviderUnavailable, WebhookRefused } from './card.ts';
+import { type ProviderEvent, quoteIdKey, reduced, watchedEvents } from './provider-events.ts';
 import type { QuoteRow } from './quotes.ts';
 
 /** What became of a payment, as the provider tells it now. */
@@ -21,16 +22,6 @@ export interface PaymentFacts {
   readonly disputed: boolean;
 }
 
-/** A webhook, reduced to where to look. */
-export interface ProviderEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly created: number;
-  readonly quoteId: string | undefined;
-  readonly intentId: string | undefined;
-  readonly sessionId: string | undefined;
-}
-
 export type ProviderConfig = Pick<
   Config,
   'STRIPE_API_URL' | 'ENABLE_AUTO_STRIPE_TAX' | 'CHECKOUT_PRODUCT_NAME'
@@ -38,27 +29,6 @@ export type ProviderConfig = Pick<
   readonly STRIPE_SECRET_KEY: string;
   readonly STRIPE_WEBHOOK_SECRET: string;
 };
-
-/** The events that say something about a payment; others are taken in and ignored. */
-export const watchedEvents: readonly Stripe.EventListParams['type'][] & readonly string[] = [
-  'payment_intent.succeeded',
-  'payment_intent.payment_failed',
-  'payment_intent.canceled',
-  'checkout.session.completed',
-  'checkout.session.expired',
-  'checkout.session.async_payment_succeeded',
-  'checkout.session.async_payment_failed',
-  'charge.refunded',
-  'charge.dispute.created',
-  'charge.dispute.updated',
-  'charge.dispute.closed',
-  'charge.dispute.funds_reinstated',
-  'refund.failed',
-  'refund.updated',
-];
-
-/** Where a payment carries the id of its quote. */
-export const quoteIdKey = 'quoteId';
 
 const requestTimeoutMs = 10_000;
 const webhookToleranceSeconds = 300;
@@ -289,28 +259,6 @@ function pageParams(page: CheckoutPage) {
     return { ui_mode: 'embedded_page', redirect_on_completion: 'never' } as const;
   }
   return { ui_mode: 'embedded_page', return_url: page.returnUrl } as const;
-}
-
-function reduced(event: Stripe.Event): ProviderEvent {
-  const object: unknown = event.data.object;
-  const kind = textOf(object, 'object');
-  const id = textOf(object, 'id');
-  const metadata =
-    typeof object === 'object' && object !== null && 'metadata' in object ? object.metadata : null;
-  return {
-    id: event.id,
-    type: event.type,
-    created: event.created,
-    quoteId: textOf(metadata, quoteIdKey),
-    intentId: kind === 'payment_intent' ? id : textOf(object, 'payment_intent'),
-    sessionId: kind === 'checkout.session' ? id : undefined,
-  };
-}
-
-function textOf(value: unknown, key: string): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const member: unknown = Reflect.get(value, key);
-  return typeof member === 'string' && member.length <= 255 ? member : undefined;
 }
 
 function idOf(reference: string | { readonly id: string } | null): string | undefined {

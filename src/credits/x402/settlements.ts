@@ -5,7 +5,7 @@
  */
 import type { SettleAnswer } from '../../formats/x402/facilitator.ts';
 import { x402Reasons } from '../../formats/x402/facilitator.ts';
-import { findX402Network, type X402Network } from '../../formats/x402/networks.ts';
+import type { X402Network } from '../../formats/x402/networks.ts';
 import { readPayment } from '../../formats/x402/payment.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
@@ -24,6 +24,7 @@ import {
   releasePayment,
   renewLease,
 } from './payment-rows.ts';
+import { dollars, failure, networkOf, receipt, success } from './settlement-answers.ts';
 import type { SignedPayment, X402Receipt } from './x402.ts';
 import { X402InProgress, X402SettlementFailed } from './x402.ts';
 
@@ -66,7 +67,7 @@ export class Settlements {
   /** The same payment asked for twice at once is one settlement. */
   settle(row: PaymentRow): Promise<X402Receipt> {
     const running = this.#running.get(row.id);
-    if (running !== undefined) return running.then((receipt) => ({ ...receipt, applied: false }));
+    if (running !== undefined) return running.then((first) => ({ ...first, applied: false }));
     const begun = this.#settle(row).finally(() => this.#running.delete(row.id));
     this.#running.set(row.id, begun);
     return begun;
@@ -127,9 +128,9 @@ export class Settlements {
 
   /** What the first asking led to. */
   #finished(row: PaymentRow): X402Receipt {
-    const settlement = row.settlement ?? this.#failure(row, x402Reasons.unexpectedSettle);
+    const settlement = row.settlement ?? failure(row, x402Reasons.unexpectedSettle);
     if (row.state !== 'credited') throw new X402SettlementFailed(settlement);
-    return this.#receipt(row, settlement, false);
+    return receipt(row, settlement, this.#options.payTo, false);
   }
 
   /** Asks the facilitator to make the transfer; a refusal is checked against the chain where one can be asked. */
@@ -142,14 +143,14 @@ export class Settlements {
       await this.#putBack(row);
       this.#options.log.warn({ err: error, payment: row.id }, 'x402 settlement unknown');
       this.#options.onSettlement(row.network, 'unknown');
-      throw new X402SettlementFailed(this.#failure(row, x402Reasons.unexpectedSettle), error);
+      throw new X402SettlementFailed(failure(row, x402Reasons.unexpectedSettle), error);
     }
     if (answer.success) return this.#credit(row, { ...answer, payer: row.payer });
-    const refusal = this.#failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle);
-    const network = this.#networkOf(row);
+    const refusal = failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle);
+    const network = networkOf(row);
     if (this.#options.chain.knows(network)) {
       const fate = await this.#fate(row, network);
-      if (fate?.kind === 'transferred') return this.#credit(row, this.#success(row, fate.transaction));
+      if (fate?.kind === 'transferred') return this.#credit(row, success(row, fate.transaction));
       if (fate === undefined) {
         await this.#putBack(row);
         throw new X402SettlementFailed(refusal);
@@ -160,17 +161,16 @@ export class Settlements {
 
   /** Finds out what an earlier attempt led to. */
   async #resume(row: PaymentRow): Promise<X402Receipt> {
-    const network = this.#networkOf(row);
+    const network = networkOf(row);
     if (!this.#options.chain.knows(network)) return this.#settleAgain(row);
     const fate = await this.#fate(row, network);
-    if (fate?.kind === 'transferred') return this.#credit(row, this.#success(row, fate.transaction));
+    if (fate?.kind === 'transferred') return this.#credit(row, success(row, fate.transaction));
     if (fate?.kind === 'used-otherwise') return this.#markUnclear(row);
     const expired = BigInt(Math.floor(this.#options.now() / 1000)) > row.validBefore + lateSeconds;
-    if (fate?.kind === 'unused' && expired)
-      return this.#fail(row, this.#failure(row, x402Reasons.validBefore));
+    if (fate?.kind === 'unused' && expired) return this.#fail(row, failure(row, x402Reasons.validBefore));
     // It may still be on its way. No new transfer is begun: the payer may have been told that it failed.
     await this.#putBack(row);
-    throw new X402SettlementFailed(this.#failure(row, x402Reasons.unexpectedSettle));
+    throw new X402SettlementFailed(failure(row, x402Reasons.unexpectedSettle));
   }
 
   async #settleAgain(row: PaymentRow): Promise<X402Receipt> {
@@ -180,12 +180,12 @@ export class Settlements {
     } catch (error) {
       if (!(error instanceof FacilitatorUnavailable)) throw error;
       await this.#putBack(row);
-      throw new X402SettlementFailed(this.#failure(row, x402Reasons.unexpectedSettle), error);
+      throw new X402SettlementFailed(failure(row, x402Reasons.unexpectedSettle), error);
     }
     if (answer.success) return this.#credit(row, { ...answer, payer: row.payer });
     const expired = BigInt(Math.floor(this.#options.now() / 1000)) > row.validBefore;
     if (expired || answer.errorReason === x402Reasons.funds) {
-      return this.#fail(row, this.#failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle));
+      return this.#fail(row, failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle));
     }
     return this.#markUnclear(row);
   }
@@ -212,7 +212,7 @@ export class Settlements {
         'x402 credited',
       );
     }
-    return this.#receipt(row, settlement, applied);
+    return receipt(row, settlement, this.#options.payTo, applied);
   }
 
   async #creditIn(tx: SqlExecutor, row: PaymentRow, settlement: SettleAnswer): Promise<void> {
@@ -243,7 +243,7 @@ export class Settlements {
 
   async #markUnclear(row: PaymentRow): Promise<never> {
     const { sql, now, onSettlement, log } = this.#options;
-    const settlement = this.#failure(row, x402Reasons.nonceUsed);
+    const settlement = failure(row, x402Reasons.nonceUsed);
     await sql.transaction((tx) => endPayment(tx, row.id, 'unclear', settlement, now()));
     onSettlement(row.network, 'unclear');
     log.error({ payment: row.id }, 'x402 authorisation was used and no transfer is known: check by hand');
@@ -282,38 +282,4 @@ export class Settlements {
       );
     }
   }
-
-  #networkOf(row: PaymentRow): X402Network {
-    const network = findX402Network(row.network);
-    if (network === undefined) throw new Error(`x402 payment on unknown network ${row.network}`);
-    return network;
-  }
-
-  #success(row: PaymentRow, transaction: string): SettleAnswer {
-    return { success: true, transaction, network: row.request.paymentRequirements.network, payer: row.payer };
-  }
-
-  #failure(row: PaymentRow, errorReason: string): SettleAnswer {
-    const { network } = row.request.paymentRequirements;
-    return { success: false, errorReason, transaction: '', network, payer: row.payer };
-  }
-
-  #receipt(row: PaymentRow, settlement: SettleAnswer, applied: boolean): X402Receipt {
-    return {
-      id: row.id,
-      payer: row.payer,
-      walletAddress: row.address,
-      creditedWinc: row.winc,
-      value: row.value,
-      settlement,
-      payTo: this.#options.payTo,
-      applied,
-    };
-  }
-}
-
-/** Atomic units as dollars with six decimals. */
-function dollars(value: bigint): string {
-  const text = value.toString().padStart(7, '0');
-  return `${text.slice(0, -6)}.${text.slice(-6)}`;
 }
