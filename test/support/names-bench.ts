@@ -13,7 +13,7 @@ import { creditsMigrations } from '../../src/credits/migrations.ts';
 import { encodeBase58 } from '../../src/formats/base58.ts';
 import { addressBytes } from '../../src/formats/solana/address.ts';
 import { parseTransaction, serializeTransaction, signersOf } from '../../src/formats/solana/transaction.ts';
-import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts';
+import { type App, createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts';
 import { Metrics } from '../../src/kernel/metrics.ts';
 import type { Keypair } from '../../src/localnet/solana/genesis.ts';
 import { silent, TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
@@ -45,8 +45,10 @@ export interface Faults {
 export interface NamesBenchOptions {
   readonly environment?: Record<string, string>;
   readonly patienceMs?: number;
-  /** Opens the database; SQLite in the ledger's folder unless given. */
-  readonly open?: (folder: string) => Promise<Sql>;
+  /** A database that somebody else closes; SQLite in the ledger's folder unless given. */
+  readonly sql?: Sql;
+  /** Routes of the card door: webhooks. */
+  readonly cardRoutes?: (app: App, cards: CardPayments) => void;
   readonly cards?: (bench: { sql: Sql; pricing: Pricing; now: () => number }) => CardPayments;
 }
 
@@ -99,8 +101,9 @@ export class NamesBench {
     const service = wallet('service');
     const ledger = await TestLedger.start({ fund: [service.address] });
     const now = () => ledger.time;
-    const sql = await (options.open?.(ledger.folder) ??
-      openDatabase({
+    const sql =
+      options.sql ??
+      (await openDatabase({
         databaseUrl: undefined,
         dataDir: ledger.folder,
         name: 'ledger',
@@ -172,7 +175,13 @@ export class NamesBench {
       log: silent,
       metrics,
     });
-    server.mount((app) => names.register(app), ['/v1']);
+    server.mount(
+      (app) => {
+        names.register(app);
+        if (this.cards !== undefined) this.#options.cardRoutes?.(app, this.cards);
+      },
+      ['/v1'],
+    );
     return [names, server];
   }
 
@@ -187,7 +196,7 @@ export class NamesBench {
   async stop(): Promise<void> {
     await this.names.stop();
     await this.server.close();
-    await this.sql.close();
+    if (this.#options.sql === undefined) await this.sql.close();
     await this.#chain.close();
     await this.ledger.stop();
   }

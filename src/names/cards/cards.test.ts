@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { at, chainDown, NamesBench, text } from '../../../test/support/names-bench.ts';
+import { readConfig } from '../../config/config.ts';
+import { createCardPayments } from '../../credits/card/index.ts';
+import { parseSolanaAddress } from '../../formats/solana/address.ts';
+import { startProvider } from '../../localnet/card/testing.ts';
+import { silent, wallet } from '../../localnet/solana/testing.ts';
+import { stripeWebhookRoute } from '../../payment/card/stripe-webhook-route.ts';
+
+const arweaveBuyer = `${'w'.repeat(42)}A`;
+const solanaBuyer = wallet('card buyer');
+const payer = wallet('payer');
+
+async function openBench(t: TestContext) {
+  let time = () => Date.UTC(2026, 0, 1);
+  const { provider, stripe } = await startProvider(t, { now: () => time() });
+  const config = readConfig({ STRIPE_API_URL: provider.url, STRIPE_RECONCILE_INTERVAL_MS: '100' });
+  const bench = await NamesBench.start({
+    patienceMs: 300,
+    cardRoutes: stripeWebhookRoute,
+    cards: ({ sql, pricing, now }) =>
+      createCardPayments(
+        { ...config, STRIPE_SECRET_KEY: provider.secretKey, STRIPE_WEBHOOK_SECRET: provider.webhookSecret },
+        { sql, pricing, log: silent, now },
+      ),
+  });
+  time = () => bench.ledger.time;
+  await bench.server.listen();
+  await bench.cards?.start();
+  await provider.deliverTo(`${bench.server.url}/v1/stripe-webhook`);
+  t.after(async () => {
+    await bench.cards?.stop();
+    await bench.stop();
+  });
+  const quote = async (path: string) => {
+    const answer = await bench.get(`/arns/quote/payment-intent/${path}`);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body;
+  };
+  const pay = (quoted: unknown) =>
+    stripe.paymentIntents.confirm(text(quoted, 'paymentSession', 'id'), { payment_method: 'pm_card_visa' });
+  const status = async (quoted: unknown) =>
+    (await bench.get(`/arns/purchase/${text(quoted, 'purchaseQuote', 'nonce')}`)).body;
+  const until = async (quoted: unknown, expected: string) => {
+    for (let turn = 0; turn < 500; turn += 1) {
+      const now = await status(quoted);
+      if (text(now, 'status') === expected) return now;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    assert.fail(`never ${expected}: ${JSON.stringify(await status(quoted))}`);
+  };
+  /** What the card got back, in minor units. */
+  const refunded = async (quoted: unknown) => {
+    for (let turn = 0; turn < 500; turn += 1) {
+      const intent = await stripe.paymentIntents.retrieve(text(quoted, 'paymentSession', 'id'), {
+        expand: ['latest_charge'],
+      });
+      const charge = intent.latest_charge;
+      if (typeof charge === 'object' && charge !== null && charge.amount_refunded > 0)
+        return charge.amount_refunded;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return 0;
+  };
+  return { bench, stripe, quote, pay, status, until, refunded };
+}
+
+test('a name bought by card for an Arweave wallet is held for it until it names a wallet of its own', async (t) => {
+  const { bench, quote, pay, status, until } = await openBench(t);
+  const quoted = await quote(`${arweaveBuyer}/usd/Buy-Name/card-name?type=lease&years=1`);
+  const price = await bench.get('/arns/price/buy-name/card-name?type=lease&years=1&currency=usd');
+  assert.equal(
+    at(quoted, 'purchaseQuote', 'paymentAmount'),
+    at(price.body, 'fiatEstimate', 'paymentAmountWithAntSpawn'),
+  );
+  assert.equal(text(quoted, 'purchaseQuote', 'mTOKENQty'), '480000000');
+  assert.equal(text(quoted, 'purchaseQuote', 'wincQty'), text(price.body, 'wincTotalWithAntSpawn'));
+  assert.equal(text(quoted, 'purchaseQuote', 'intent'), 'Buy-Name');
+  assert.equal(at(quoted, 'purchaseQuote', 'usdArRate'), 6.25);
+  const pending = await status(quoted);
+  assert.equal(text(pending, 'status'), 'PENDING');
+  assert.equal(at(pending, 'messageId'), undefined);
+  await pay(quoted);
+  const confirmed = await until(quoted, 'CONFIRMED');
+  assert.match(text(confirmed, 'messageId'), /^[1-9A-HJ-NP-Za-km-z]{80,90}$/);
+  const antId = parseSolanaAddress(text(confirmed, 'antId'));
+  assert.equal((await bench.registry.name('card-name')).record?.ant, antId);
+  assert.equal((await bench.registry.ant(antId))?.owner, bench.service.address);
+  const mine = await bench.get(`/arns/my-names/${arweaveBuyer}`);
+  assert.equal(at(mine.body, 'names', 0, 'custodial'), true);
+  assert.equal(at(mine.body, 'names', 0, 'selfCustody'), false);
+  // Nobody but its buyer may ask for it.
+  await bench.give(payer, 10n ** 13n);
+  const body = { antId, ownerAddress: payer.address, target: wallet('thief').address };
+  const theft = await bench.create('transfer', body, payer);
+  assert.equal(theft.status, 400);
+});
+
+test('a name bought by card for a Solana wallet ends in that wallet', async (t) => {
+  const { bench, quote, pay, until } = await openBench(t);
+  const quoted = await quote(`${solanaBuyer.address}/eur/buy-record/card-sol?type=permabuy`);
+  await pay(quoted);
+  const confirmed = await until(quoted, 'CONFIRMED');
+  const antId = parseSolanaAddress(text(confirmed, 'antId'));
+  assert.equal((await bench.registry.ant(antId))?.owner, solanaBuyer.address);
+  assert.equal((await bench.registry.name('card-sol')).record?.type, 'permabuy');
+  const mine = await bench.get(`/arns/my-names/${solanaBuyer.address}`);
+  assert.deepEqual(
+    [at(mine.body, 'names', 0, 'custodial'), at(mine.body, 'names', 0, 'selfCustody')],
+    [false, true],
+  );
+  // With a token of his own only the name is bought.
+  const own = await quote(
+    `${solanaBuyer.address}/usd/buy-name/card-own-ant?type=lease&years=1&processId=${antId}`,
+  );
+  await pay(own);
+  await until(own, 'CONFIRMED');
+  assert.equal((await bench.registry.name('card-own-ant')).record?.ant, antId);
+  // The smallest charge is more than an undername costs: the rest becomes credits.
+  const wide = await quote(`${solanaBuyer.address}/usd/increase-undername-limit/card-own-ant?increaseQty=1`);
+  const excess = BigInt(text(wide, 'purchaseQuote', 'excessWincAmount'));
+  assert.equal(at(wide, 'purchaseQuote', 'paymentAmount'), 50);
+  await pay(wide);
+  await until(wide, 'CONFIRMED');
+  assert.equal(await bench.balance(solanaBuyer), excess);
+  assert.equal((await bench.registry.name('card-own-ant')).record?.undernameLimit, 11);
+  assert.deepEqual((await bench.credits.selfCheck()).problems, []);
+});
+
+test('a custodial token is handed over to its buyer at once', async (t) => {
+  const { bench, quote, pay, until } = await openBench(t);
+  const buyer = wallet('ambiguous');
+  // Bought for a wallet that was taken for another chain's: the service holds it.
+  const quoted = await quote(`${buyer.address}/usd/Buy-Name/held-name?type=lease&years=1`);
+  await bench.sql.run("UPDATE card_quotes SET address_type = 'arweave'");
+  await pay(quoted);
+  const antId = parseSolanaAddress(text(await until(quoted, 'CONFIRMED'), 'antId'));
+  assert.equal((await bench.registry.ant(antId))?.owner, bench.service.address);
+  await bench.give(buyer, 10n ** 13n);
+  const body = { antId, ownerAddress: buyer.address, target: wallet('new home').address };
+  const exit = await bench.create('transfer', body, buyer);
+  assert.equal(text(exit.body, 'status'), 'completed', JSON.stringify(exit.body));
+  assert.equal((await bench.registry.ant(antId))?.owner, wallet('new home').address);
+  const mine = await bench.get(`/arns/my-names/${buyer.address}`);
+  assert.equal(at(mine.body, 'names', 0, 'custodial'), false);
+});
+
+test('a name that is gone when the card is charged is refunded to the card', async (t) => {
+  const { bench, quote, pay, until, refunded } = await openBench(t);
+  await bench.give(payer, 10n ** 14n);
+  const quoted = await quote(`${arweaveBuyer}/usd/Buy-Name/too-late?type=lease&years=1`);
+  await bench.buy('too-late', wallet('faster'), payer);
+  await pay(quoted);
+  const failed = await until(quoted, 'FAILED');
+  assert.equal(text(failed, 'failedReason'), 'Name too-late already exists');
+  assert.match(text(failed, 'failedDate'), /^2026-/);
+  assert.equal(await refunded(quoted), at(quoted, 'purchaseQuote', 'paymentAmount'));
+  assert.equal(await bench.credits.balance(arweaveBuyer), undefined);
+  assert.deepEqual((await bench.credits.selfCheck()).problems, []);
+});
+
+test('a chain that is away delays a paid name; a crash between its steps does not lose it', async (t) => {
+  const { bench, quote, pay, status, until } = await openBench(t);
+  const quoted = await quote(`${arweaveBuyer}/usd/Buy-Name/patient?type=lease&years=1`);
+  bench.faults.before = (method) => (method === 'latestBlockhash' ? chainDown() : undefined);
+  await pay(quoted);
+  await bench.cards?.settled();
+  await bench.names.settled();
+  assert.equal(text(await status(quoted), 'status'), 'PENDING');
+  // The token's transaction goes out, then the process dies.
+  let sent = 0;
+  bench.faults.before = (method) => {
+    if (method === 'send') sent += 1;
+    if (method === 'send' && sent === 2) chainDown();
+    if (method === 'status' && sent >= 2) chainDown();
+    return undefined;
+  };
+  await bench.names.reconcile().catch(() => {});
+  bench.faults.before = () => {};
+  assert.equal(text(await status(quoted), 'status'), 'PENDING');
+  await bench.names.reconcile();
+  bench.ledger.skip(151);
+  await bench.names.reconcile();
+  const confirmed = await until(quoted, 'CONFIRMED');
+  assert.equal((await bench.registry.name('patient')).record?.ant, text(confirmed, 'antId'));
+});
+
+test('a quote nobody pays ends as failed, and card payments may be switched off', async (t) => {
+  const { bench, quote, status, until } = await openBench(t);
+  const quoted = await quote(`${arweaveBuyer}/usd/Buy-Name/unpaid?type=lease&years=1`);
+  assert.equal(text(await status(quoted), 'status'), 'PENDING');
+  bench.ledger.skipSeconds(3 * 3_600);
+  await until(quoted, 'FAILED');
+  for (const path of [
+    `cash/${arweaveBuyer}/usd/Buy-Name/unpaid?type=lease&years=1`,
+    'payment-intent/nobody/usd/Buy-Name/unpaid?type=lease&years=1',
+    `payment-intent/${arweaveBuyer}/xyz/Buy-Name/unpaid?type=lease&years=1`,
+  ]) {
+    const answer = await bench.get(`/arns/quote/${path}`);
+    assert.deepEqual([answer.status, answer.body], [400, 'Invalid parameters']);
+  }
+  const off = await NamesBench.start();
+  const answer = await off.get(
+    `/arns/quote/payment-intent/${arweaveBuyer}/usd/Buy-Name/x?type=lease&years=1`,
+  );
+  assert.deepEqual([answer.status, answer.body], [503, 'Fiat (Stripe) ArNS payments are disabled']);
+  await off.stop();
+});

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { at, NamesBench, namesLedgerMigrations, text } from '../../test/support/names-bench.ts';
+import { wallet } from '../localnet/solana/testing.ts';
+import { forEachEngine } from '../storage/sql/testing.ts';
+
+const credit = 10n ** 12n;
+const payer = wallet('payer');
+const owner = wallet('name owner');
+const target = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
+
+forEachEngine((_engine, open) => {
+  it('sells, manages, refuses and refunds on this engine', async () => {
+    const bench = await NamesBench.start({ sql: await open(namesLedgerMigrations), patienceMs: 200 });
+    try {
+      await bench.give(payer, 100n * credit);
+      const antId = await bench.buy('engine-name', owner, payer);
+      const body = { antId, ownerAddress: owner.address, transactionId: target, undername: 'docs' };
+      const nonce = '33333333-3333-4333-8333-333333333333';
+      const set = await bench.create('set-record', body, payer, { owner, nonce });
+      assert.equal(text(set.body, 'status'), 'completed', JSON.stringify(set.body));
+      const again = await bench.create('set-record', body, payer, { owner, nonce });
+      assert.equal(at(again.body, 'alreadyCompleted'), true);
+      const extended = await bench.create('extend-lease', { name: 'engine-name', years: 1 }, payer);
+      assert.equal(text(extended.body, 'status'), 'completed');
+      const held = await bench.balance(payer);
+      const lease = { name: 'never-signed', ownerAddress: owner.address, type: 'lease', years: 1 };
+      const [one, two] = await Promise.all([
+        bench.create('buy-name', lease, payer),
+        bench.create('buy-name', lease, payer),
+      ]);
+      assert.deepEqual([one.status, two.status], [200, 200]);
+      bench.ledger.skip(151);
+      await bench.names.reconcile();
+      assert.equal(await bench.balance(payer), held);
+      const poor = await bench.create('buy-name', lease, wallet('poor'));
+      assert.equal(poor.status, 402);
+      const names = await bench.get(`/arns/my-names/${owner.address}`);
+      assert.equal(at(names.body, 'names', 0, 'name'), 'engine-name');
+      assert.deepEqual((await bench.credits.selfCheck()).problems, []);
+    } finally {
+      await bench.stop();
+    }
+  });
+});
