@@ -7,24 +7,20 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Sql, SqlValue } from '../../storage/sql/sql.ts';
 import { compareKeys, type OrderKey, tieOf } from './order.ts';
-import { postedTerms, unpackTerms } from './records.ts';
+import {
+  type Criteria,
+  type JudgedRecord,
+  judgedColumns,
+  type Probe,
+  passes,
+  placeholders,
+  probeOf,
+} from './probe.ts';
 import { selectIn } from './rows.ts';
 import { EVERY_TERM, INGESTED_TERM } from './schema.ts';
+import { MergedWalk, orderBy, type Stretch, walkOf } from './walk.ts';
 
-export interface Criteria {
-  /** Records must have at least one term of every group. An empty group matches nothing. */
-  readonly groups: readonly (readonly number[])[];
-  /** Records must have none of these terms. */
-  readonly none: readonly number[];
-  /** Inclusive bounds of the position. */
-  readonly minPos: number;
-  readonly maxPos: number;
-  /** Inclusive bounds of the time of indexing, unix seconds. */
-  readonly minIngested: number | undefined;
-  readonly maxIngested: number | undefined;
-  /** Only these records, where given. */
-  readonly records: readonly number[] | undefined;
-}
+export type { Criteria } from './probe.ts';
 
 /** Asked between steps: throws when nobody waits for the answer any more. An `AbortSignal` is one. */
 export interface Interruption {
@@ -43,12 +39,18 @@ export interface PageRequest {
   readonly signal: Interruption | undefined;
 }
 
-/** Postings walked in one statement at most. */
+type Groups = readonly (readonly number[])[];
+
+/** Postings walked by one statement at most, and look-ups into the tree that it may cost. */
 const maxStep = 4_096;
+const maxLookups = 32_768;
+/** Candidates judged at once where several terms are merged. */
+const judgedAtOnce = 256;
 /** Up to here a term's postings are counted, beyond it is simply common. */
 const countLimit = 20_000;
 /** A term with fewer postings is sorted by time of indexing as a whole; others are found along the way. */
 const sortLimit = 4_000;
+const MAX = Number.MAX_SAFE_INTEGER;
 
 export class Search {
   readonly #sql: Sql;
@@ -64,7 +66,12 @@ export class Search {
     if (criteria.groups.some((group) => group.length === 0) || criteria.minPos > criteria.maxPos) return [];
     if (criteria.records !== undefined) return this.#among(request, criteria.records);
     const groups = await this.#rarestFirst(criteria.groups);
-    return request.order === 'height' ? this.#byHeight(request, groups) : this.#byIngestion(request, groups);
+    if (request.order === 'ingested') return this.#byIngestion(request, groups);
+    const driver = groups[0] ?? [EVERY_TERM];
+    const [term] = driver;
+    if (driver.length > 1 || term === undefined) return this.#byMerging(request, driver, groups.length);
+    const stretch = { ascending: request.ascending, minPos: criteria.minPos, maxPos: criteria.maxPos };
+    return this.#along(request, term, stretch, probeOf(criteria, groups.slice(1), 'c.pos'));
   }
 
   /** How many records match, counted up to a limit; undefined beyond it. */
@@ -80,107 +87,113 @@ export class Search {
       after = found.at(-1);
       if (found.length < maxStep || after === undefined) return counted;
       if (counted > limit) return undefined;
+      signal?.throwIfAborted();
+      await nextTurn();
     }
   }
 
-  /** Walks the postings of the rarest group, steps growing while few candidates pass. */
-  async #byHeight(request: PageRequest, groups: readonly (readonly number[])[]): Promise<OrderKey[]> {
-    const driver = groups[0] ?? [EVERY_TERM];
-    const filter = filterOf(request.criteria, groups.slice(1), 'c.pos');
+  /** Walks the postings of one term, steps growing while few candidates pass the probe. */
+  async #along(
+    request: PageRequest,
+    term: number,
+    stretch: Stretch,
+    probe: Probe | undefined,
+  ): Promise<OrderKey[]> {
+    if (probe === undefined) {
+      const walk = walkOf(term, stretch, request.after, request.limit);
+      return this.#sql.all<OrderKey>(walk.text, ...walk.values);
+    }
     const found: OrderKey[] = [];
-    let after = request.after;
-    let step = filter === undefined ? request.limit : Math.min(maxStep, request.limit * 2);
-    for (;;) {
+    const largest = Math.max(64, Math.min(maxStep, Math.floor(maxLookups / probe.cost)));
+    let step = Math.min(largest, request.limit * 2);
+    for (let after = request.after; ; ) {
       request.signal?.throwIfAborted();
-      const wanted = request.limit - found.length;
-      const walk = walkOf(driver, request, after, step);
-      if (filter === undefined) return this.#sql.all<OrderKey>(walk.text, ...walk.values);
-      const order = orderBy(request.ascending, 'c');
-      found.push(
-        ...(await this.#sql.all<OrderKey>(
-          `SELECT c.pos, c.tie, c.record FROM (${walk.text}) c ${filter.joins}
-           WHERE ${filter.text} ${order} LIMIT ?`,
-          ...walk.values,
-          ...filter.values,
-          wanted,
-        )),
+      const walk = walkOf(term, stretch, after, step);
+      const matching = await this.#sql.all<OrderKey>(
+        `SELECT c.pos, c.tie, c.record FROM (${walk.text}) c ${probe.joins} WHERE ${probe.text}
+         ${orderBy(request.ascending, 'c')} LIMIT ?`,
+        ...walk.values,
+        ...probe.values,
+        request.limit - found.length,
       );
+      found.push(...matching);
       if (found.length >= request.limit) return found;
       after = await this.#sql.get<OrderKey>(`${walk.text} OFFSET ?`, ...walk.values.with(-1, 1), step - 1);
       if (after === undefined) return found;
-      step = Math.min(maxStep, step * 2);
+      step = Math.min(largest, step * 2);
       await nextTurn();
     }
   }
 
-  async #byIngestion(request: PageRequest, groups: readonly (readonly number[])[]): Promise<OrderKey[]> {
-    const driver = groups[0];
+  /** Several terms drive: their postings are merged, and candidates judged by their records. */
+  async #byMerging(request: PageRequest, driver: readonly number[], groups: number): Promise<OrderKey[]> {
+    const { criteria, limit, ascending } = request;
+    const { minPos, maxPos, none, minIngested, maxIngested } = criteria;
+    const walk = new MergedWalk(this.#sql, driver, { ascending, minPos, maxPos }, request.after);
+    if (groups === 1 && none.length === 0 && minIngested === undefined && maxIngested === undefined) {
+      return walk.take(limit);
+    }
+    const found: OrderKey[] = [];
+    for (;;) {
+      request.signal?.throwIfAborted();
+      const candidates = await walk.take(judgedAtOnce);
+      const rows = await this.#judged(candidates.map(({ record }) => record));
+      const good = new Set(rows.filter((row) => passes(row, criteria)).map(({ record }) => record));
+      for (const key of candidates) {
+        if (good.has(key.record)) found.push(key);
+        if (found.length === limit) return found;
+      }
+      if (candidates.length < judgedAtOnce) return found;
+      await nextTurn();
+    }
+  }
+
+  async #byIngestion(request: PageRequest, groups: Groups): Promise<OrderKey[]> {
+    const { criteria, ascending } = request;
+    const [driver] = groups;
     if (driver !== undefined && (await this.#countOf(driver)) <= sortLimit) {
       return this.#sortedByIngestion(request, driver, groups.slice(1));
     }
-    const { criteria, ascending } = request;
-    const filter = filterOf({ ...criteria, minIngested: undefined, maxIngested: undefined }, groups, 'r.pos');
-    const bounds = {
-      ...request,
-      criteria: { ...criteria, minPos: criteria.minIngested ?? 0, maxPos: criteria.maxIngested ?? MAX },
-    };
-    const found: OrderKey[] = [];
-    let after = request.after;
-    let step = Math.min(maxStep, request.limit * 2);
-    for (;;) {
-      request.signal?.throwIfAborted();
-      const walk = walkOf([INGESTED_TERM], bounds, after, step);
-      found.push(
-        ...(await this.#sql.all<OrderKey>(
-          `SELECT c.pos, c.tie, c.record FROM (${walk.text}) c JOIN records r ON r.record = c.record
-           WHERE r.pos >= ? AND r.pos <= ? ${filter === undefined ? '' : `AND ${filter.text}`}
-           ${orderBy(ascending, 'c')} LIMIT ?`,
-          ...walk.values,
-          criteria.minPos,
-          criteria.maxPos,
-          ...(filter?.values ?? []),
-          request.limit - found.length,
-        )),
-      );
-      if (found.length >= request.limit) return found;
-      const last = await this.#sql.get<OrderKey>(
-        `${walk.text} OFFSET ?`,
-        ...walk.values.with(-1, 1),
-        step - 1,
-      );
-      if (last === undefined) return found;
-      after = last;
-      step = Math.min(maxStep, step * 2);
-      await nextTurn();
+    const { minPos, maxPos, none } = criteria;
+    const stretch = { ascending, minPos: criteria.minIngested ?? 0, maxPos: criteria.maxIngested ?? MAX };
+    const everywhere = minPos === 0 && maxPos === MAX;
+    if (groups.length === 0 && none.length === 0 && everywhere) {
+      return this.#along(request, INGESTED_TERM, stretch, undefined);
     }
+    const probe = probeOf({ none, minIngested: undefined, maxIngested: undefined }, groups, 'r.pos');
+    return this.#along(request, INGESTED_TERM, stretch, {
+      joins: 'JOIN records r ON r.record = c.record',
+      text: `r.pos >= ? AND r.pos <= ?${probe === undefined ? '' : ` AND ${probe.text}`}`,
+      values: [minPos, maxPos, ...(probe?.values ?? [])],
+      cost: 1 + (probe?.cost ?? 0),
+    });
   }
 
   /** A rare group: all its records, sorted by time of indexing. */
   async #sortedByIngestion(
     request: PageRequest,
     driver: readonly number[],
-    probes: readonly (readonly number[])[],
+    groups: Groups,
   ): Promise<OrderKey[]> {
     const { criteria, ascending, after } = request;
-    const filter = filterOf({ ...criteria, minIngested: undefined, maxIngested: undefined }, probes, 'c.pos');
+    const probe = probeOf({ ...criteria, minIngested: undefined, maxIngested: undefined }, groups, 'c.pos');
     const conditions = ['r.indexed_at >= ?', 'r.indexed_at <= ?'];
     const values: SqlValue[] = [criteria.minIngested ?? 0, criteria.maxIngested ?? MAX];
-    if (filter !== undefined) {
-      conditions.push(filter.text);
-      values.push(...filter.values);
+    if (probe !== undefined) {
+      conditions.push(probe.text);
+      values.push(...probe.values);
     }
     if (after !== undefined) {
       conditions.push(`(r.indexed_at, c.tie, c.record) ${ascending ? '>' : '<'} (?, ?, ?)`);
       values.push(after.pos, after.tie, after.record);
     }
     const direction = ascending ? 'ASC' : 'DESC';
-    const statement = `SELECT r.indexed_at AS pos, c.tie, c.record FROM (
-        SELECT DISTINCT pos, tie, record FROM postings
-        WHERE term IN (${placeholders(driver.length)}) AND pos >= ? AND pos <= ?
-      ) c JOIN records r ON r.record = c.record WHERE ${conditions.join(' AND ')}
-      ORDER BY r.indexed_at ${direction}, c.tie ${direction}, c.record ${direction} LIMIT ?`;
     return this.#sql.all<OrderKey>(
-      statement,
+      `SELECT r.indexed_at AS pos, c.tie, c.record FROM (
+         SELECT DISTINCT pos, tie, record FROM postings
+         WHERE term IN (${placeholders(driver.length)}) AND pos >= ? AND pos <= ?
+       ) c JOIN records r ON r.record = c.record WHERE ${conditions.join(' AND ')}
+       ORDER BY r.indexed_at ${direction}, c.tie ${direction}, c.record ${direction} LIMIT ?`,
       ...driver,
       criteria.minPos,
       criteria.maxPos,
@@ -192,32 +205,10 @@ export class Search {
   /** A page among listed records: they are few, so they are read and judged one by one. */
   async #among(request: PageRequest, records: readonly number[]): Promise<OrderKey[]> {
     const { criteria, order, ascending, after, limit } = request;
-    interface Candidate {
-      record: number;
-      id: Buffer;
-      kind: number;
-      pos: number;
-      indexed_at: number;
-      terms: Buffer;
-    }
-    const rows = await selectIn<Candidate>(
-      this.#sql,
-      'SELECT record, id, kind, pos, indexed_at, terms FROM records WHERE record IN ({in})',
-      records,
-    );
+    const rows = await this.#judged(records);
     const sign = ascending ? 1 : -1;
     return rows
-      .filter((row) => {
-        const terms = new Set(postedTerms(row.kind, unpackTerms(row.terms)));
-        return (
-          row.pos >= criteria.minPos &&
-          row.pos <= criteria.maxPos &&
-          row.indexed_at >= (criteria.minIngested ?? 0) &&
-          row.indexed_at <= (criteria.maxIngested ?? MAX) &&
-          criteria.groups.every((group) => group.some((term) => terms.has(term))) &&
-          !criteria.none.some((term) => terms.has(term))
-        );
-      })
+      .filter((row) => passes(row, criteria))
       .map((row) => ({
         pos: order === 'height' ? row.pos : row.indexed_at,
         tie: tieOf(row.id),
@@ -228,8 +219,12 @@ export class Search {
       .slice(0, limit);
   }
 
-  async #rarestFirst(groups: readonly (readonly number[])[]): Promise<(readonly number[])[]> {
-    if (groups.length < 2) return [...groups];
+  #judged(records: readonly number[]): Promise<(JudgedRecord & { id: Buffer })[]> {
+    return selectIn(this.#sql, `SELECT id, ${judgedColumns} FROM records WHERE record IN ({in})`, records);
+  }
+
+  async #rarestFirst(groups: Groups): Promise<Groups> {
+    if (groups.length < 2) return groups;
     const counted: { group: readonly number[]; count: number }[] = [];
     for (const group of groups) counted.push({ group, count: await this.#countOf(group) });
     return counted.sort((a, b) => a.count - b.count).map(({ group }) => group);
@@ -254,76 +249,4 @@ export class Search {
     }
     return total;
   }
-}
-
-const MAX = Number.MAX_SAFE_INTEGER;
-
-interface SqlPart {
-  readonly text: string;
-  readonly values: readonly SqlValue[];
-}
-
-const placeholders = (count: number): string => Array.from({ length: count }, () => '?').join(', ');
-
-function orderBy(ascending: boolean, table: string): string {
-  const direction = ascending ? 'ASC' : 'DESC';
-  return `ORDER BY ${table}.pos ${direction}, ${table}.tie ${direction}, ${table}.record ${direction}`;
-}
-
-/**
- * The next `limit` postings of any of the terms in order, each record once: as many limited branches as there
- * are terms, united. The last bound value is always the limit.
- */
-function walkOf(
-  terms: readonly number[],
-  request: PageRequest,
-  after: OrderKey | undefined,
-  limit: number,
-): SqlPart {
-  const { minPos, maxPos } = request.criteria;
-  const { ascending } = request;
-  const beyond = after === undefined ? '' : `AND (t.pos, t.tie, t.record) ${ascending ? '>' : '<'} (?, ?, ?)`;
-  const branch = `SELECT t.pos, t.tie, t.record FROM postings t
-    WHERE t.term = ? AND t.pos >= ? AND t.pos <= ? ${beyond} ${orderBy(ascending, 't')} LIMIT ?`;
-  // The cursor bounds the position as well, which every planner turns into a range of the tree.
-  const low = ascending && after !== undefined ? Math.max(minPos, after.pos) : minPos;
-  const high = !ascending && after !== undefined ? Math.min(maxPos, after.pos) : maxPos;
-  const bind = (term: number): SqlValue[] => [
-    term,
-    low,
-    high,
-    ...(after === undefined ? [] : [after.pos, after.tie, after.record]),
-    limit,
-  ];
-  const only = terms[0];
-  if (terms.length === 1 && only !== undefined) return { text: branch, values: bind(only) };
-  const union = terms.map((_, index) => `SELECT * FROM (${branch}) b${index}`).join(' UNION ');
-  return {
-    text: `SELECT u.pos, u.tie, u.record FROM (${union}) u ${orderBy(ascending, 'u')} LIMIT ?`,
-    values: [...terms.flatMap(bind), limit],
-  };
-}
-
-/** The conditions that a candidate `c` must pass besides the driver's; undefined when there are none. */
-function filterOf(
-  criteria: Criteria,
-  probes: readonly (readonly number[])[],
-  pos: 'c.pos' | 'r.pos',
-): (SqlPart & { readonly joins: string }) | undefined {
-  const conditions: string[] = [];
-  const values: SqlValue[] = [];
-  const probe = (terms: readonly number[]) => {
-    values.push(...terms);
-    return `EXISTS (SELECT 1 FROM postings p WHERE p.term IN (${placeholders(terms.length)})
-      AND p.pos = ${pos} AND p.tie = c.tie AND p.record = c.record)`;
-  };
-  for (const group of probes) conditions.push(probe(group));
-  if (criteria.none.length > 0) conditions.push(`NOT ${probe(criteria.none)}`);
-  let joins = '';
-  if (criteria.minIngested !== undefined || criteria.maxIngested !== undefined) {
-    joins = 'JOIN records r ON r.record = c.record';
-    conditions.push('r.indexed_at >= ? AND r.indexed_at <= ?');
-    values.push(criteria.minIngested ?? 0, criteria.maxIngested ?? MAX);
-  }
-  return conditions.length === 0 ? undefined : { text: conditions.join(' AND '), values, joins };
 }

@@ -1,0 +1,129 @@
+/**
+ * Walking postings in answer order: of one term by a statement, of several by merging. Merging holds a small buffer
+ * per term and refills only the one that ran dry, so its cost follows what is taken and the number of terms.
+ */
+import type { Sql, SqlValue } from '../../storage/sql/sql.ts';
+import { compareKeys, type OrderKey } from './order.ts';
+
+export interface SqlPart {
+  readonly text: string;
+  readonly values: readonly SqlValue[];
+}
+
+/** Which stretch of the order, and in which direction. */
+export interface Stretch {
+  readonly ascending: boolean;
+  /** Inclusive positions. */
+  readonly minPos: number;
+  readonly maxPos: number;
+}
+
+export function orderBy(ascending: boolean, table: string): string {
+  const direction = ascending ? 'ASC' : 'DESC';
+  return `ORDER BY ${table}.pos ${direction}, ${table}.tie ${direction}, ${table}.record ${direction}`;
+}
+
+/** The next postings of a term strictly after a key. The last bound value is the limit. */
+export function walkOf(term: number, stretch: Stretch, after: OrderKey | undefined, limit: number): SqlPart {
+  const { ascending, minPos, maxPos } = stretch;
+  const beyond = after === undefined ? '' : `AND (t.pos, t.tie, t.record) ${ascending ? '>' : '<'} (?, ?, ?)`;
+  // The key bounds the position as well, which every planner turns into a range of the tree.
+  const low = ascending && after !== undefined ? Math.max(minPos, after.pos) : minPos;
+  const high = !ascending && after !== undefined ? Math.min(maxPos, after.pos) : maxPos;
+  return {
+    text: `SELECT t.pos, t.tie, t.record FROM postings t WHERE t.term = ? AND t.pos >= ? AND t.pos <= ? ${beyond}
+      ${orderBy(ascending, 't')} LIMIT ?`,
+    values: [term, low, high, ...(after === undefined ? [] : [after.pos, after.tie, after.record]), limit],
+  };
+}
+
+interface Branch {
+  readonly term: number;
+  keys: OrderKey[];
+  at: number;
+  /** Nothing follows what is in the buffer. */
+  ended: boolean;
+  size: number;
+}
+
+const firstBuffer = 16;
+const largestBuffer = 512;
+/** Branches filled by one statement at first. */
+const filledTogether = 64;
+
+/** The postings of any of several terms, each record once. */
+export class MergedWalk {
+  readonly #sql: Sql;
+  readonly #stretch: Stretch;
+  readonly #after: OrderKey | undefined;
+  readonly #branches: Branch[];
+  readonly #sign: number;
+  #filled = false;
+  #last: OrderKey | undefined;
+
+  constructor(sql: Sql, terms: readonly number[], stretch: Stretch, after: OrderKey | undefined) {
+    this.#sql = sql;
+    this.#stretch = stretch;
+    this.#after = after;
+    this.#sign = stretch.ascending ? 1 : -1;
+    this.#branches = terms.map((term) => ({ term, keys: [], at: 0, ended: false, size: firstBuffer }));
+  }
+
+  /** The next keys, fewer than asked for only at the end. */
+  async take(count: number): Promise<OrderKey[]> {
+    if (!this.#filled) await this.#fill();
+    const taken: OrderKey[] = [];
+    while (taken.length < count) {
+      const branch = this.#first();
+      const key = branch?.keys[branch.at];
+      if (branch === undefined || key === undefined) break;
+      branch.at += 1;
+      // A record with two of the terms is met twice in a row.
+      if (this.#last?.record !== key.record) taken.push(key);
+      this.#last = key;
+      if (branch.at === branch.keys.length && !branch.ended) await this.#refill(branch, key);
+    }
+    return taken;
+  }
+
+  #first(): Branch | undefined {
+    let best: Branch | undefined;
+    let bestKey: OrderKey | undefined;
+    for (const branch of this.#branches) {
+      const key = branch.keys[branch.at];
+      if (key === undefined) continue;
+      if (bestKey === undefined || compareKeys(key, bestKey) * this.#sign < 0) {
+        best = branch;
+        bestKey = key;
+      }
+    }
+    return best;
+  }
+
+  async #fill(): Promise<void> {
+    this.#filled = true;
+    for (let at = 0; at < this.#branches.length; at += filledTogether) {
+      const some = this.#branches.slice(at, at + filledTogether);
+      const walks = some.map(({ term, size }) => walkOf(term, this.#stretch, this.#after, size));
+      const rows = await this.#sql.all<OrderKey & { branch: number }>(
+        walks
+          .map((walk, index) => `SELECT ${index} AS branch, b${index}.* FROM (${walk.text}) b${index}`)
+          .join(' UNION ALL '),
+        ...walks.flatMap((walk) => walk.values),
+      );
+      for (const { branch, pos, tie, record } of rows) some[branch]?.keys.push({ pos, tie, record });
+      for (const branch of some) {
+        branch.keys.sort((a, b) => compareKeys(a, b) * this.#sign);
+        branch.ended = branch.keys.length < branch.size;
+      }
+    }
+  }
+
+  async #refill(branch: Branch, after: OrderKey): Promise<void> {
+    branch.size = Math.min(largestBuffer, branch.size * 2);
+    const walk = walkOf(branch.term, this.#stretch, after, branch.size);
+    branch.keys = await this.#sql.all<OrderKey>(walk.text, ...walk.values);
+    branch.at = 0;
+    branch.ended = branch.keys.length < branch.size;
+  }
+}
