@@ -48,6 +48,8 @@ const maxLookups = 32_768;
 const judgedAtOnce = 256;
 /** Up to here a term's postings are counted, beyond it is simply common. */
 const countLimit = 20_000;
+/** Postings over which the density of a common term is measured. */
+const densitySample = 2_000;
 /** A term with fewer postings is sorted by time of indexing as a whole; others are found along the way. */
 const sortLimit = 4_000;
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -234,19 +236,32 @@ export class Search {
   async #countOf(terms: readonly number[]): Promise<number> {
     let total = 0;
     for (const term of terms) {
-      if (total > countLimit) return total;
       let count = this.#counts.get(term);
       if (count === undefined) {
-        const row = await this.#sql.get<{ n: number }>(
-          'SELECT count(*) AS n FROM (SELECT 1 FROM postings WHERE term = ? LIMIT ?) t',
-          term,
-          countLimit,
-        );
-        count = row?.n ?? 0;
+        count = await this.#estimate(term);
         this.#counts.set(term, count);
       }
       total += count;
     }
     return total;
+  }
+
+  /** Exact for rare terms. Common ones are compared by how densely they lie in the newest part of the order. */
+  async #estimate(term: number): Promise<number> {
+    const row = await this.#sql.get<{ n: number }>(
+      'SELECT count(*) AS n FROM (SELECT 1 FROM postings WHERE term = ? LIMIT ?) t',
+      term,
+      countLimit,
+    );
+    if (row === undefined || row.n < countLimit) return row?.n ?? 0;
+    const [newest, older] = await this.#sql.all<{ pos: number }>(
+      `SELECT max(pos) AS pos FROM postings WHERE term = ? UNION ALL
+       SELECT pos FROM (SELECT pos FROM postings WHERE term = ? ORDER BY pos DESC LIMIT 1 OFFSET ?) t`,
+      term,
+      term,
+      densitySample,
+    );
+    const span = 1 + (newest?.pos ?? 0) - (older?.pos ?? 0);
+    return countLimit + densitySample * (MAX / 2 ** 20 / span);
   }
 }
