@@ -1,0 +1,138 @@
+/** Payments in ETH and USDC on a real EVM node: sent by the published SDK or by hand, reported, credited once. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { EthereumToken, TurboFactory } from '@ardrive/turbo-sdk/node';
+import { encodeFunctionData, parseAbi } from 'viem';
+import { type RunningStack, startStack } from '../support/stack.ts';
+import { type EvmNode, startEvmNode } from './evm-node.ts';
+
+const service = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';
+const destination = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
+const usdc = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+/** The node's first account, with its well-known key. */
+const payerKey = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
+const payer = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
+const token = JSON.parse(readFileSync(join(import.meta.dirname, 'token/payment-token.json'), 'utf8'));
+const tokenAbi = parseAbi([
+  'function mint(address to, uint256 value)',
+  'function transfer(address to, uint256 value) returns (bool)',
+]);
+
+describe('payments on an EVM chain', () => {
+  let node: EvmNode;
+  let stack: RunningStack;
+  before(async () => {
+    node = await startEvmNode();
+    await node.call('hardhat_setCode', usdc, token.deployedBytecode);
+    stack = await startStack({
+      only: ['payment'],
+      environment: {
+        ETHEREUM_RPC_URL: node.url,
+        ETHEREUM_ADDRESS: service,
+        ETHEREUM_MIN_CONFIRMATIONS: '3',
+        PENDING_PAYMENT_RECHECK_MS: '100',
+        PAYMENT_TX_POLLING_WAIT_TIME_MS: '50',
+      },
+    });
+  });
+  after(async () => {
+    await stack?.stop();
+    await node?.stop();
+  });
+
+  const send = (transaction: Record<string, string>) =>
+    node.call<string>('eth_sendTransaction', { from: payer, gas: '0x30d40', ...transaction });
+  const mine = (blocks: number) => node.call('hardhat_mine', `0x${blocks.toString(16)}`);
+  async function report(id: string, name = 'ethereum') {
+    const url = `${stack.urls.payment}/v1/account/balance/${name}`;
+    const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ tx_id: id }) });
+    return { status: answer.status, body: JSON.parse(await answer.text()) };
+  }
+  async function credited(id: string, name = 'ethereum') {
+    const giveUpAt = Date.now() + 10_000;
+    for (;;) {
+      const { status, body } = await report(id, name);
+      if (status !== 202) return { status, body };
+      assert.ok(Date.now() < giveUpAt, 'not credited in time');
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  }
+  async function balance(address: string): Promise<bigint> {
+    const answer = await fetch(`${stack.urls.payment}/v1/account/balance/ethereum?address=${address}`);
+    return answer.status === 404 ? 0n : BigInt(JSON.parse(await answer.text()).winc);
+  }
+
+  test('the SDK tops up in ETH', async () => {
+    const turbo = TurboFactory.authenticated({
+      privateKey: payerKey,
+      token: 'ethereum',
+      paymentServiceConfig: { url: stack.urls.payment ?? '' },
+      gatewayUrl: node.url,
+      tokenTools: new EthereumToken({
+        gatewayUrl: node.url,
+        pollingOptions: { initialBackoffMs: 0, maxAttempts: 50, pollingIntervalMs: 50 },
+      }),
+    });
+    const paid = await turbo.topUpWithTokens({ tokenAmount: '10000000000000000' });
+    assert.equal(paid.status, 'pending');
+    assert.equal(paid.winc, '3830000000000');
+    await mine(3);
+    assert.equal((await credited(paid.id)).status, 200);
+    assert.equal((await turbo.getBalance()).winc, '3830000000000');
+    const [payment] = (await turbo.getPaymentHistory()).payments;
+    assert.ok(payment?.type === 'crypto');
+    assert.deepEqual([payment.transactionId, payment.senderAddress], [paid.id, payer]);
+  });
+
+  test('a memo names the wallet that is credited', async () => {
+    const data = `0x${Buffer.from(`turboCreditDestinationAddress=${destination}`).toString('hex')}`;
+    const id = await send({ to: service, value: '0x2386f26fc10000', data });
+    await mine(3);
+    const { status, body } = await credited(id);
+    assert.equal(status, 200);
+    assert.equal(body.creditedTransaction.destinationAddress, destination);
+    assert.equal(body.creditedTransaction.transactionSenderAddress, payer);
+    assert.equal(await balance(destination), 3_830_000_000_000n);
+    assert.equal((await report(id)).status, 200, 'again');
+    assert.equal(await balance(destination), 3_830_000_000_000n);
+  });
+
+  test('USDC is credited by its log, and a reverted transfer is not', async () => {
+    const transfer = (value: bigint) =>
+      encodeFunctionData({ abi: tokenAbi, functionName: 'transfer', args: [service, value] });
+    const memo = Buffer.from(`turboCreditDestinationAddress=${destination}`).toString('hex');
+    const mint = encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [payer, 5_000_000n] });
+    await send({ to: usdc, data: mint });
+    const before = await balance(destination);
+    const id = await send({ to: usdc, data: transfer(2_000_000n) + memo });
+    await mine(3);
+    const { status, body } = await credited(id, 'usdc');
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(body.creditedTransaction.transactionQuantity, 2_000_000);
+    const gained = (await balance(destination)) - before;
+    assert.equal(gained, 245_120_000_000n);
+
+    const tooMuch = await send({ to: usdc, data: transfer(50_000_000n) }).catch(() => undefined);
+    const reverted =
+      tooMuch ??
+      (await node.call<{ transactions: string[] }>('eth_getBlockByNumber', 'latest', false)).transactions[0];
+    assert.ok(reverted !== undefined);
+    await mine(3);
+    assert.equal((await report(reverted, 'usdc')).status, 400);
+    assert.equal(await balance(payer), 3_830_000_000_000n, 'nothing was credited');
+  });
+
+  test('a payment to another wallet, or of nothing, credits nothing', async () => {
+    const elsewhere = await send({ to: destination, value: '0x1' });
+    const nothing = await send({ to: service, value: '0x0' });
+    await mine(3);
+    const wrong = await report(elsewhere);
+    assert.equal(wrong.status, 400);
+    assert.equal(wrong.body, `Payment transaction '${elsewhere}' has wrong target address '${destination}'`);
+    assert.equal((await report(nothing)).body, 'Transaction quantity must be greater than 0');
+    assert.equal((await report(`0x${'0'.repeat(64)}`)).status, 404);
+    assert.equal((await report(elsewhere, 'matic')).body, 'Token not supported');
+  });
+});
