@@ -25,10 +25,10 @@ export function createErrorMapper(errorBody: ErrorBody) {
   return (error: unknown, request: Request, reply: Reply): void => {
     const answer = toHttpError(error, request, errorBody);
     if (answer === undefined) {
-      request.log.error(
-        { err: error, method: request.method, route: request.routeOptions.url },
-        'request failed',
-      );
+      const what = { err: error, method: request.method, route: request.routeOptions.url };
+      // A client that leaves while it sends its body breaks the read; that is not our failure.
+      if (request.raw.destroyed && !request.raw.complete) request.log.debug(what, 'the client left');
+      else request.log.error(what, 'request failed');
       sendError(reply, new HttpError(500, errorBody(500, 'Internal Server Error')));
       return;
     }

@@ -1,11 +1,14 @@
 /** One thread as the pool sees it: the tasks it was handed, in order, and what became of them. */
 import { extname } from 'node:path';
 import { type Transferable, Worker } from 'node:worker_threads';
-import { TaskFailed, ThreadDied } from './errors.ts';
+import { PoolClosed, TaskFailed, ThreadDied } from './errors.ts';
 import type { Order, Outcome, ThreadSetup } from './protocol.ts';
 
 /** The same program as source or compiled. */
 const program = new URL(`./thread${extname(import.meta.filename)}`, import.meta.url);
+
+/** How much longer the first task may take, in which the thread loads its module. */
+const startTimeoutMs = 30_000;
 
 export interface Task {
   readonly name: string;
@@ -36,7 +39,7 @@ export class Thread {
   constructor(module: URL, events: ThreadEvents) {
     this.#events = events;
     const setup: ThreadSetup = { module: module.href, working: this.#working };
-    this.#worker = new Worker(program, { workerData: setup });
+    this.#worker = new Worker(program, { workerData: setup, execArgv: [] });
     this.#worker.unref();
     this.#worker.on('message', (outcome: Outcome) => this.#done(outcome));
     this.#worker.on('messageerror', (error) => this.kill(error));
@@ -50,9 +53,11 @@ export class Thread {
     return this.#tasks.size;
   }
 
-  /** Milliseconds that the task at the head has been running. */
+  /** Milliseconds that the task at the head has been running; starting the thread is not its fault. */
   runningFor(now: number): number {
-    return this.#tasks.size === 0 ? 0 : now - this.#since;
+    if (this.#tasks.size === 0) return 0;
+    const starting = Atomics.load(this.#working, 0) === 0 ? startTimeoutMs : 0;
+    return now - this.#since - starting;
   }
 
   give(task: Task): void {
@@ -99,12 +104,16 @@ export class Thread {
     if (this.#gone) return;
     this.#gone = true;
     const reason = this.#reason ?? new Error(`exit code ${code}`);
+    const failure =
+      reason instanceof PoolClosed
+        ? reason
+        : new ThreadDied(`the thread died: ${reason.message}`, { cause: reason });
     const began = Atomics.load(this.#working, 0);
     const returned: Task[] = [];
     for (const [number, task] of this.#tasks) {
       // Buffers that were handed over went down with the thread, so that task cannot run again.
       if (number > began && task.transfer.length === 0 && began > 0) returned.push(task);
-      else task.reject(new ThreadDied(`the thread died: ${reason.message}`, { cause: reason }));
+      else task.reject(failure);
     }
     this.#tasks.clear();
     this.#events.gone(this, returned, reason);

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Metrics } from '../metrics.ts';
+import { rememberingLog, testServer } from '../testing.ts';
+import type { HttpServer, HttpServerOptions } from './server.ts';
+
+const open: HttpServer[] = [];
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const server of open.splice(0)) await server.close();
+});
+
+async function listening(options: Partial<HttpServerOptions> = {}): Promise<HttpServer> {
+  const server = testServer(options);
+  server.app.get('/', async () => ({ ok: true }));
+  server.app.post('/', async (request) => request.body);
+  open.push(server);
+  await server.listen();
+  return server;
+}
+
+/** A bare connection that remembers what it was told. */
+async function dial(
+  server: HttpServer,
+): Promise<{ socket: Socket; heard: () => string; closed: Promise<unknown> }> {
+  const socket = connect({ port: server.port, host: '127.0.0.1' });
+  sockets.push(socket);
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  socket.on('error', () => {});
+  const closed = once(socket, 'close');
+  await once(socket, 'connect');
+  return { socket, heard: () => text, closed };
+}
+
+describe('slow clients', () => {
+  test('a head that drips in is cut off with 408, other clients are served meanwhile', async () => {
+    const server = await listening({ headersTimeoutMs: 200 });
+    const slow = await dial(server);
+    slow.socket.write('GET / HTTP/1.1\r\nhost: x\r\n');
+    const drip = setInterval(() => slow.socket.write('x-a: b\r\n'), 20);
+    assert.equal((await fetch(server.url)).status, 200);
+    await slow.closed;
+    clearInterval(drip);
+    assert.match(slow.heard(), /^HTTP\/1\.1 408 Request Timeout\r\n/);
+    assert.match(slow.heard(), /\r\n\r\n"Request Timeout"$/);
+    assert.equal((await fetch(server.url)).status, 200);
+  });
+
+  test('a connection that says nothing is closed', async () => {
+    const server = await listening({ headersTimeoutMs: 200 });
+    const silent = await dial(server);
+    await silent.closed;
+  });
+
+  test('a body that drips in is cut off', async () => {
+    const server = await listening({ headersTimeoutMs: 200, requestTimeoutMs: 300 });
+    const slow = await dial(server);
+    slow.socket.write(
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"',
+    );
+    const drip = setInterval(() => slow.socket.write('x'), 20);
+    await slow.closed;
+    clearInterval(drip);
+    assert.match(slow.heard(), /^HTTP\/1\.1 (408|400) /);
+  });
+
+  test('an idle kept-alive connection is closed after its time', async () => {
+    const server = await listening({ keepAliveTimeoutMs: 50 });
+    const idle = await dial(server);
+    idle.socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await idle.closed;
+    assert.match(idle.heard(), /^HTTP\/1\.1 200 OK\r\n/);
+  });
+});
+
+describe('odd clients', () => {
+  test('what is not HTTP gets a 400 and is closed', async () => {
+    const server = await listening();
+    const odd = await dial(server);
+    odd.socket.write('\x16\x03\x01 hello\r\n\r\n');
+    await odd.closed;
+    assert.match(odd.heard(), /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*\r\n\r\n"Bad Request"$/);
+  });
+
+  test('a head beyond its limit gets a 431', async () => {
+    const server = await listening({ maxHeaderSize: 2048 });
+    const big = await dial(server);
+    big.socket.write(`GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'b'.repeat(4096)}\r\n\r\n`);
+    await big.closed;
+    assert.match(big.heard(), /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/);
+  });
+
+  test('a request with two lengths (smuggling) is refused', async () => {
+    const server = await listening();
+    const sly = await dial(server);
+    sly.socket.write(
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n',
+    );
+    await sly.closed;
+    assert.match(sly.heard(), /^HTTP\/1\.1 400 /);
+    assert.equal(sly.heard().match(/HTTP\/1\.1/g)?.length, 1);
+  });
+
+  test('a client that leaves while it sends is counted as such and is no error of ours', async () => {
+    const { log, lines } = rememberingLog();
+    const metrics = new Metrics();
+    const server = await listening({ log, metrics });
+    const leaving = await dial(server);
+    leaving.socket.write(
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"x',
+    );
+    while (metrics.requests.inFlight === 0) await sleep(2);
+    leaving.socket.destroy();
+    while (metrics.requests.inFlight > 0) await sleep(2);
+    assert.ok((await metrics.text()).includes('_count{route="/",method="POST",status="499"} 1'));
+    assert.deepEqual(lines, []);
+  });
+
+  test('the surface words these refusals too', async () => {
+    const server = await listening({ errorBody: (status, message) => ({ status, message }) });
+    const odd = await dial(server);
+    odd.socket.write('nonsense\r\n\r\n');
+    await odd.closed;
+    assert.ok(odd.heard().endsWith('{"status":400,"message":"Bad Request"}'));
+  });
+
+  test('a request beyond the connection limit is not served, and the limit frees again', async () => {
+    const server = await listening({ maxConnections: 1 });
+    const first = await dial(server);
+    const second = await dial(server);
+    await second.closed;
+    first.socket.destroy();
+    await first.closed;
+    while ((await fetch(server.url).catch(() => undefined))?.status !== 200) await sleep(5);
+  });
+});
