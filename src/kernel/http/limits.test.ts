@@ -9,7 +9,9 @@ import type { HttpServer, HttpServerOptions } from './server.ts';
 
 const open: HttpServer[] = [];
 const sockets: Socket[] = [];
+const drips: NodeJS.Timeout[] = [];
 afterEach(async () => {
+  for (const drip of drips.splice(0)) clearInterval(drip);
   for (const socket of sockets.splice(0)) socket.destroy();
   for (const server of open.splice(0)) await server.close();
 });
@@ -34,20 +36,21 @@ async function dial(
     text += chunk;
   });
   socket.on('error', () => {});
-  const closed = once(socket, 'close');
+  const closed = new Promise((resolve) => {
+    socket.on('close', resolve);
+  });
   await once(socket, 'connect');
   return { socket, heard: () => text, closed };
 }
 
-describe('slow clients', () => {
+describe('slow clients', { timeout: 30_000 }, () => {
   test('a head that drips in is cut off with 408, other clients are served meanwhile', async () => {
     const server = await listening({ headersTimeoutMs: 200 });
     const slow = await dial(server);
     slow.socket.write('GET / HTTP/1.1\r\nhost: x\r\n');
-    const drip = setInterval(() => slow.socket.write('x-a: b\r\n'), 20);
+    drips.push(setInterval(() => slow.socket.write('x-a: b\r\n'), 20));
     assert.equal((await fetch(server.url)).status, 200);
     await slow.closed;
-    clearInterval(drip);
     assert.match(slow.heard(), /^HTTP\/1\.1 408 Request Timeout\r\n/);
     assert.match(slow.heard(), /\r\n\r\n"Request Timeout"$/);
     assert.equal((await fetch(server.url)).status, 200);
@@ -65,9 +68,8 @@ describe('slow clients', () => {
     slow.socket.write(
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"',
     );
-    const drip = setInterval(() => slow.socket.write('x'), 20);
+    drips.push(setInterval(() => slow.socket.write('x'), 20));
     await slow.closed;
-    clearInterval(drip);
     assert.match(slow.heard(), /^HTTP\/1\.1 (408|400) /);
   });
 
@@ -80,7 +82,7 @@ describe('slow clients', () => {
   });
 });
 
-describe('odd clients', () => {
+describe('odd clients', { timeout: 30_000 }, () => {
   test('what is not HTTP gets a 400 and is closed', async () => {
     const server = await listening();
     const odd = await dial(server);
