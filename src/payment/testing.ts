@@ -69,7 +69,13 @@ export const serviceWallets = {
   ethereum: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A',
 };
 
-export async function paymentBench(environment: Record<string, string> = {}): Promise<PaymentBench> {
+export const paymentBenchMigrations = [...creditsMigrations, ...paymentMigrations];
+
+/** A database that is given is the caller's to close. */
+export async function paymentBench(
+  environment: Record<string, string> = {},
+  given?: Sql,
+): Promise<PaymentBench> {
   const config = readConfig(environment);
   const outside: Outside = {
     now: Date.UTC(2026, 0, 1),
@@ -82,13 +88,7 @@ export async function paymentBench(environment: Record<string, string> = {}): Pr
   };
   const now = (): number => outside.now;
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-payment-'));
-  const migrations = [...creditsMigrations, ...paymentMigrations];
-  const database = await openDatabase({
-    databaseUrl: undefined,
-    dataDir: folder,
-    name: 'ledger',
-    migrations,
-  });
+  const database = given ?? (await openTemporary(folder));
   const sql = breakable(database, outside);
   const credits = createCredits({ sql, now });
   const rates = staticRates(config.STATIC_RATES);
@@ -205,10 +205,19 @@ export async function paymentBench(environment: Record<string, string> = {}): Pr
     },
     async close() {
       await server.app.close();
-      await database.close();
+      if (given === undefined) await database.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function openTemporary(dataDir: string): Promise<Sql> {
+  return openDatabase({
+    databaseUrl: undefined,
+    dataDir,
+    name: 'ledger',
+    migrations: paymentBenchMigrations,
+  });
 }
 
 function parsed(text: string): unknown {

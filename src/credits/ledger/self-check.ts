@@ -9,6 +9,7 @@
  * 3. A spending's entries sum to what it took; a refunded one's to nothing.
  * 4. No entry belongs to an account that is not there.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { SelfCheck } from '../credits.ts';
 import { approvalAccount } from './accounts.ts';
@@ -17,6 +18,7 @@ import { changeIdOf, type SpendingRow } from './spendings.ts';
 
 const MAX_PROBLEMS = 100;
 const PAGE = 500;
+const ROWS_PER_TURN = 50;
 const ENTRIES_PAGE = 10_000;
 
 export async function selfCheck(sql: Sql): Promise<SelfCheck> {
@@ -164,7 +166,11 @@ async function* keysetPages<T>(page: (end: T | undefined) => Promise<T[]>): Asyn
   let end: T | undefined;
   for (;;) {
     const rows = await page(end);
-    yield* rows;
+    for (const [index, row] of rows.entries()) {
+      // Embedded reads finish within the turn; others are let in between.
+      if (index % ROWS_PER_TURN === 0) await nextTurn();
+      yield row;
+    }
     end = rows.at(-1);
     if (rows.length < PAGE) return;
   }
