@@ -11,13 +11,11 @@ import { join } from 'node:path';
 import { Client, request } from 'undici';
 import { winc } from '../src/credits/credits.ts';
 import { createCredits } from '../src/credits/ledger/index.ts';
-import { creditsMigrations } from '../src/credits/migrations.ts';
-import { x402Migrations } from '../src/credits/x402/migrations.ts';
 import { DeepHashBlob } from '../src/formats/deep-hash.ts';
 import { seededRandom } from '../src/formats/testing/seeded-random.ts';
 import { makeServiceRsaKey } from '../src/kernel/keys.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
-import { uploadMigrations } from '../src/upload/index.ts';
+import { testMigrations } from '../src/upload/testing.ts';
 import { signPss } from '../src/wallets/arweave/rsa.ts';
 import { itemOwner } from '../src/wallets/data-items/owner.ts';
 import { signItem, signItemHeader, solanaSigner } from '../src/wallets/data-items/signer.ts';
@@ -33,8 +31,12 @@ async function withServer<T>(
   work: (url: string, server: ChildProcess) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-upload-'));
-  const migrations = [...creditsMigrations, ...x402Migrations, ...uploadMigrations];
-  const sql = await openDatabase({ databaseUrl: undefined, dataDir: folder, name: 'ledger', migrations });
+  const sql = await openDatabase({
+    databaseUrl: undefined,
+    dataDir: folder,
+    name: 'ledger',
+    migrations: testMigrations,
+  });
   await createCredits({ sql }).credit({
     address,
     addressType: 'solana',

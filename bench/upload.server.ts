@@ -11,7 +11,7 @@ const serviceKey =
 const upload = await startTestUpload(
   { FREE_UPLOAD_LIMIT: '0', BUNDLE_MAX_WAIT_MS: '3600000' },
   { serviceKey, now: Date.now, ...(nodeUrl === undefined ? {} : { arweaveNodeUrls: [nodeUrl] }) },
-  folder,
+  { folder },
 );
 console.log(upload.url);
 process.on('message', () => process.send?.({ rss: process.memoryUsage.rss(), cpu: process.cpuUsage() }));

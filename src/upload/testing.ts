@@ -50,20 +50,25 @@ export interface TestAnswer {
   at(path: string): unknown;
 }
 
-/** A folder that is given is kept. */
+/** All that the database of a test needs. */
+export const testMigrations = [...creditsMigrations, ...x402Migrations, ...uploadMigrations];
+
+/** A folder that is given is kept, a database that is given stays open. */
 export async function startTestUpload(
   environment: Record<string, string> = {},
   deps: Partial<UploadDeps> | ((ledger: Pick<UploadDeps, 'sql' | 'credits'>) => Partial<UploadDeps>) = {},
-  given?: string,
+  given: { readonly folder?: string; readonly sql?: Sql } = {},
 ): Promise<TestUpload> {
-  const folder = given ?? mkdtempSync(join(tmpdir(), 'turnpike-upload-'));
+  const folder = given.folder ?? mkdtempSync(join(tmpdir(), 'turnpike-upload-'));
   const config = readConfig({ UPLOAD_PORT: '0', DATA_DIR: folder, ...environment });
-  const sql = await openDatabase({
-    databaseUrl: undefined,
-    dataDir: folder,
-    name: 'ledger',
-    migrations: [...creditsMigrations, ...x402Migrations, ...uploadMigrations],
-  });
+  const sql =
+    given.sql ??
+    (await openDatabase({
+      databaseUrl: undefined,
+      dataDir: folder,
+      name: 'ledger',
+      migrations: testMigrations,
+    }));
   const blobs = await openBlobStore({ blobStoreUrl: undefined, dataDir: folder });
   const credits = createCredits({ sql });
   const node = await fakeNode();
@@ -126,10 +131,10 @@ export async function startTestUpload(
     async close() {
       await surface.drain(1_000);
       await surface.stop();
-      await sql.close();
+      if (given.sql === undefined) await sql.close();
       await blobs.close();
       await new Promise((done) => node.close(done));
-      if (given === undefined) rmSync(folder, { recursive: true, force: true });
+      if (given.folder === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
 }

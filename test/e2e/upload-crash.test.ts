@@ -9,11 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/index.ts';
-import { creditsMigrations } from '../../src/credits/migrations.ts';
-import { x402Migrations } from '../../src/credits/x402/migrations.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
-import { uploadMigrations } from '../../src/upload/index.ts';
-import { startTestUpload } from '../../src/upload/testing.ts';
+import { startTestUpload, testMigrations } from '../../src/upload/testing.ts';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey, testArweaveKey } from '../../src/wallets/testing/keys.ts';
@@ -27,8 +24,12 @@ const given = 10n ** 12n;
 const kills = 6;
 
 function openLedger(folder: string) {
-  const migrations = [...creditsMigrations, ...x402Migrations, ...uploadMigrations];
-  return openDatabase({ databaseUrl: undefined, dataDir: folder, name: 'ledger', migrations });
+  return openDatabase({
+    databaseUrl: undefined,
+    dataDir: folder,
+    name: 'ledger',
+    migrations: testMigrations,
+  });
 }
 
 async function startChild(folder: string, nodeUrl: string): Promise<{ child: ChildProcess; url: string }> {
@@ -86,7 +87,7 @@ test('a surface that is killed again and again loses nothing and charges nothing
   const upload = await startTestUpload(
     { BUNDLE_MAX_WAIT_MS: '0', BUNDLE_POLL_MS: '15', BUNDLE_CONFIRMATIONS: '2' },
     { arweaveNodeUrls: [node.client.url], now: Date.now },
-    folder,
+    { folder },
   );
   try {
     for (let left = -1; left !== 0; await sleep(100)) {

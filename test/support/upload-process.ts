@@ -5,6 +5,6 @@ const [folder = '', nodeUrl = ''] = process.argv.slice(2);
 const running = await startTestUpload(
   { BUNDLE_MAX_WAIT_MS: '0', BUNDLE_POLL_MS: '15', BUNDLE_CONFIRMATIONS: '2', BUNDLE_MAX_ITEMS: '20' },
   { arweaveNodeUrls: [nodeUrl], now: Date.now },
-  folder,
+  { folder },
 );
 console.log(running.url);

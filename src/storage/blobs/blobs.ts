@@ -5,11 +5,17 @@
 
 export type BlobDigest = string;
 
+/**
+ * Told the digest before the blob is visible under it: the moment to write down that it is about to be there, so
+ * that a crash right after leaves no blob that nobody knows of. If it fails, the blob is not committed.
+ */
+export type BlobNamed = (digest: BlobDigest) => Promise<void>;
+
 export interface BlobWriter {
   /** Resolves when the store can take more: await it to hold back-pressure. */
   write(bytes: Uint8Array): Promise<void>;
   /** Makes the blob durable and visible under its digest. Writing bytes that exist already is no error. */
-  commit(): Promise<{ digest: BlobDigest; size: number }>;
+  commit(named?: BlobNamed): Promise<{ digest: BlobDigest; size: number }>;
   /** Forgets what was written. Safe to call at any time, also after commit (then it does nothing). */
   abort(): Promise<void>;
 }

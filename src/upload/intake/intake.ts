@@ -19,7 +19,7 @@ import { kyveAddress } from '../../wallets/kyve-address.ts';
 import type { ChainHead } from '../chain/head.ts';
 import { uploadErrors } from '../errors.ts';
 import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
-import { noteUnused } from '../items/blob-uses.ts';
+import { noteBlobs } from '../items/blob-uses.ts';
 import { findItem, type NewItem, type StoredItem } from '../items/item-rows.ts';
 import { type ApprovalOrder, type RevokeOrder, readApprovalTags } from './approval-tags.ts';
 import { contentTypeOf } from './content-type.ts';
@@ -116,7 +116,7 @@ export class Intake {
       const end = await verified(parser, hash);
       const size = end.header.length + end.payloadBytes;
       if (!sink.isInline) await this.checkFunds(request, read, size);
-      return await this.accept(request, read, size, await sink.commit());
+      return await this.accept(request, read, size, await this.commit(sink));
     } catch (error) {
       await sink.abort();
       throw explain(error, parser.header?.id);
@@ -161,23 +161,23 @@ export class Intake {
     if ((await credits.preview(request)) === undefined) throw uploadErrors.insufficientBalance();
   }
 
+  /** Makes a payload durable; if nothing comes of it, the sweeper deletes it. */
+  commit(sink: PayloadSink): Promise<StoredPayload> {
+    const { sql, now } = this.#deps;
+    return sink.commit((segments) => noteBlobs(sql, segments, now()));
+  }
+
   /** Stores and has paid an item that is verified and whose payload is durable. */
   async accept(payers: Payers, admitted: Admitted, size: number, payload: StoredPayload): Promise<Accepted> {
-    const { head, sql, receipts, now } = this.#deps;
-    try {
-      const height = head.height;
-      if (height === undefined) throw uploadErrors.chainUnknown(admitted.id);
-      const [payment, answer] = await this.#paymentFor(payers, admitted, size);
-      const item = { ...this.#newItem(admitted, size, payload, height), answer };
-      const stored = await storeItem(this.#deps, item, payment, admitted.order);
-      if (stored !== undefined) {
-        this.#deps.announce?.();
-        return { receipt: await receipts.sign({ ...item, ...stored }), duplicate: false };
-      }
-    } catch (error) {
-      // Another upload of the same bytes may use the blobs: only their rows can tell, and the sweeper asks them.
-      await noteUnused(sql, payload.segments, now()).catch(() => {});
-      throw error;
+    const { head, sql, receipts } = this.#deps;
+    const height = head.height;
+    if (height === undefined) throw uploadErrors.chainUnknown(admitted.id);
+    const [payment, answer] = await this.#paymentFor(payers, admitted, size);
+    const item = { ...this.#newItem(admitted, size, payload, height), answer };
+    const stored = await storeItem(this.#deps, item, payment, admitted.order);
+    if (stored !== undefined) {
+      this.#deps.announce?.();
+      return { receipt: await receipts.sign({ ...item, ...stored }), duplicate: false };
     }
     const first = await findItem(sql, admitted.id);
     if (first === undefined) throw new Error(`${admitted.id} is stored and is not there`);

@@ -46,10 +46,12 @@ export class PayloadSink {
     return this.#writer === undefined;
   }
 
-  /** Makes what was written durable. */
-  async commit(): Promise<StoredPayload> {
+  /** Makes what was written durable. The blob is noted as unused before it is there, for the sweeper to find. */
+  async commit(note: (segments: readonly Segment[]) => Promise<void>): Promise<StoredPayload> {
     if (this.#writer === undefined) return { inline: Buffer.concat(this.#held), segments: [] };
-    const { digest, size } = await this.#writer.commit();
+    const { digest, size } = await this.#writer.commit((name) =>
+      note([{ digest: name, start: 0, size: this.#size }]),
+    );
     return { inline: Buffer.alloc(0), segments: [{ digest, start: 0, size }] };
   }
 

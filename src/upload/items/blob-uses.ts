@@ -29,16 +29,23 @@ export async function dropBlobs(tx: SqlExecutor, segments: readonly Segment[], n
   }
 }
 
-/** Makes a blob known that nobody came to use, so that `deleteUnused` finds it. */
-export async function noteUnused(sql: SqlExecutor, segments: readonly Segment[], now: number): Promise<void> {
-  for (const digest of digestsOf(segments)) {
-    await sql.run(
-      `INSERT INTO upload_blobs (digest, uses, deleting, changed_at) VALUES (?, 0, 0, ?)
-       ON CONFLICT (digest) DO NOTHING`,
-      digest,
-      now,
-    );
-  }
+/**
+ * Writes down that blobs are about to be there, before they are: whoever makes a blob has from then on the time
+ * that `deleteUnused` leaves to use it, also when it was there before. Throws `BlobStoreUnavailable` when one is
+ * being deleted right now: try again.
+ */
+export async function noteBlobs(sql: Sql, segments: readonly Segment[], now: number): Promise<void> {
+  await sql.transaction(async (tx) => {
+    for (const digest of digestsOf(segments)) {
+      const changed = await tx.run(
+        `INSERT INTO upload_blobs (digest, uses, deleting, changed_at) VALUES (?, 0, 0, ?)
+         ON CONFLICT (digest) DO UPDATE SET changed_at = excluded.changed_at WHERE upload_blobs.deleting = 0`,
+        digest,
+        now,
+      );
+      if (changed === 0) throw new BlobStoreUnavailable('the blob is being deleted');
+    }
+  });
 }
 
 /** Deletes up to `limit` blobs that nobody has used since `before`; answers how many. */
@@ -56,7 +63,11 @@ export async function deleteUnused(
   let deleted = 0;
   for (const { digest } of found) {
     const marked = await sql.transaction((tx) =>
-      tx.run('UPDATE upload_blobs SET deleting = 1 WHERE digest = ? AND uses = 0', digest),
+      tx.run(
+        'UPDATE upload_blobs SET deleting = 1 WHERE digest = ? AND uses = 0 AND (changed_at < ? OR deleting = 1)',
+        digest,
+        before,
+      ),
     );
     if (marked === 0) continue;
     await blobs.delete(digest);

@@ -12,7 +12,7 @@ import { pricePerByte, startTestUpload, type TestUpload } from '../testing.ts';
 
 const settings = { MULTIPART_MAX_OPEN_PER_IP: '30', BUNDLE_POLL_MS: '20', BUNDLE_MAX_WAIT_MS: '9999999' };
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-multipart-'));
-let upload: TestUpload = await startTestUpload(settings, {}, folder);
+let upload: TestUpload = await startTestUpload(settings, {}, { folder });
 after(async () => {
   await upload.close();
   rmSync(folder, { recursive: true, force: true });
@@ -128,7 +128,7 @@ describe('an upload in parts', () => {
     const id = await create();
     await putAll(id, item, [0, chunkSize]);
     await upload.close();
-    upload = await startTestUpload(settings, {}, folder);
+    upload = await startTestUpload(settings, {}, { folder });
     await putAll(id, item, [2 * chunkSize]);
     // As a process that died while it finalized leaves it.
     await upload.sql.run(`UPDATE upload_sessions SET state = 'finalizing' WHERE id = ?`, id);

@@ -3,7 +3,7 @@ import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
 import { explain } from '../intake/explain.ts';
-import { dropBlobs, noteUnused, useBlobs } from '../items/blob-uses.ts';
+import { dropBlobs, noteBlobs, useBlobs } from '../items/blob-uses.ts';
 import { multipartLimits } from './limits.ts';
 import { asSegment, findSession, type PartRow, type SessionRow } from './sessions.ts';
 
@@ -36,14 +36,10 @@ export async function putPart(deps: PutPartDeps, part: PutPart): Promise<void> {
       await writer.write(piece);
     }
     if (size !== contentLength) throw uploadErrors.cutShort();
-    const { digest } = await writer.commit();
-    const row = { start: part.start, size, digest };
-    try {
-      await sql.transaction((tx) => addPart(tx, part.session, row, now()));
-    } catch (error) {
-      await noteUnused(sql, [asSegment(row)], now()).catch(() => {});
-      throw error;
-    }
+    const { digest } = await writer.commit((name) =>
+      noteBlobs(sql, [{ digest: name, start: 0, size: contentLength }], now()),
+    );
+    await sql.transaction((tx) => addPart(tx, part.session, { start: part.start, size, digest }, now()));
   } catch (error) {
     await writer.abort();
     throw explain(error);

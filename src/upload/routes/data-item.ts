@@ -5,6 +5,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Type } from 'typebox';
 import { isTxId } from '../../formats/base64url.ts';
+import { parseRange, type Span } from '../../kernel/http/byte-ranges.ts';
 import { sendBuffer, sendFile, takeOver } from '../../kernel/http/send-bytes.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
@@ -14,11 +15,6 @@ import { uploadErrors } from '../errors.ts';
 import { explain } from '../intake/explain.ts';
 import { findItem, readHead, type StoredItem } from '../items/item-rows.ts';
 import { openBlob, piecesOf, readItemBytes } from '../items/segments.ts';
-
-interface Range {
-  readonly start: number;
-  readonly end: number;
-}
 
 const none = Buffer.alloc(0);
 
@@ -85,7 +81,7 @@ async function sendItem(
   blobs: BlobStore,
   head: Buffer,
   item: StoredItem,
-  { start, end }: Range,
+  { start, end }: Span,
 ): Promise<void> {
   try {
     const pieces = [...piecesOf(head.length, item.segments, start, end)];
@@ -129,13 +125,9 @@ function drained(raw: ServerResponse): Promise<void> {
   });
 }
 
-/** The one range a request asks for; undefined for the whole. Throws 416 for a range outside. */
-function readRange(header: string | undefined, size: number): Range | undefined {
-  const match = /^bytes=([0-9]{0,15})-([0-9]{0,15})$/.exec(header ?? '');
-  if (match === null || (match[1] === '' && match[2] === '')) return undefined;
-  const [, first = '', last = ''] = match;
-  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
-  const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1);
-  if (start >= end) throw uploadErrors.badRange(size);
-  return { start, end };
+/** The range that is answered; undefined for the whole, also where several ranges are asked for. */
+function readRange(header: string | undefined, size: number): Span | undefined {
+  const range = parseRange(header, size);
+  if (range.kind === 'unsatisfiable') throw uploadErrors.badRange(size);
+  return range.kind === 'ranges' && range.spans.length === 1 ? range.spans[0] : undefined;
 }

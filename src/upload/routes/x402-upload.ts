@@ -132,7 +132,7 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
       return await deps.intake.repeat(stored);
     }
     const payers = { paidBy: [], clientAddress: '', prepaid: payment };
-    const accepted = await deps.intake.accept(payers, admitted, size, await sink.commit());
+    const accepted = await deps.intake.accept(payers, admitted, size, await deps.intake.commit(sink));
     nameSettlement(reply, payment);
     return accepted;
   } catch (error) {

@@ -76,8 +76,8 @@ class DiskBlobCache implements BlobCache {
     return {
       write: (bytes) => inner.write(bytes),
       abort: () => inner.abort(),
-      commit: async () => {
-        const written = await inner.commit();
+      commit: async (named) => {
+        const written = await inner.commit(named);
         if (written.size <= this.#maxBlobBytes) await this.#keep(written.digest, written.size, true);
         return written;
       },

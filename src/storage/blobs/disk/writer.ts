@@ -5,7 +5,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { join } from 'node:path';
-import type { BlobDigest, BlobWriter } from '../blobs.ts';
+import type { BlobDigest, BlobNamed, BlobWriter } from '../blobs.ts';
 import { type Files, unavailable } from './files.ts';
 import { temporaryName } from './temporaries.ts';
 
@@ -66,9 +66,10 @@ export class DiskBlobWriter implements BlobWriter {
     });
   }
 
-  commit(): Promise<{ digest: BlobDigest; size: number }> {
+  commit(named?: BlobNamed): Promise<{ digest: BlobDigest; size: number }> {
     return this.#step(async () => {
       const digest = this.#hash.digest('hex');
+      await named?.(digest);
       const size = this.#size;
       if (size > this.#maxSize || (await this.#target.has(digest, size))) await this.#discard();
       else await this.#publish(digest);

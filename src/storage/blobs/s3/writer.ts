@@ -9,7 +9,7 @@
  * lifecycle rule of the bucket should expire after a day.
  */
 import { createHash, type Hash, randomBytes } from 'node:crypto';
-import { type BlobDigest, BlobStoreUnavailable, type BlobWriter } from '../blobs.ts';
+import { type BlobDigest, type BlobNamed, BlobStoreUnavailable, type BlobWriter } from '../blobs.ts';
 import { digestPath } from '../digest.ts';
 import { element, type S3Client } from './client.ts';
 
@@ -63,9 +63,10 @@ export class S3BlobWriter implements BlobWriter {
     });
   }
 
-  commit(): Promise<{ digest: BlobDigest; size: number }> {
+  commit(named?: BlobNamed): Promise<{ digest: BlobDigest; size: number }> {
     return this.#step(async () => {
       const digest = this.#hash.digest('hex');
+      await named?.(digest);
       const size = this.#size;
       const key = digestPath(digest);
       const whole = this.#part.subarray(0, this.#filled);

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { seededRandom } from '../formats/testing/seeded-random.ts';
+import { forEachEngine } from '../storage/sql/testing.ts';
+import { itemOwner } from '../wallets/data-items/owner.ts';
+import { signItem, solanaSigner } from '../wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../wallets/testing/keys.ts';
+import { dropBundle, makePermanent } from './bundler/endings.ts';
+import { Lease } from './bundler/lease.ts';
+import { letItemsGo } from './bundler/let-go.ts';
+import { planBundle } from './bundler/plan.ts';
+import { deleteUnused, noteBlobs, useBlobs } from './items/blob-uses.ts';
+import { bundledItems, findItem } from './items/item-rows.ts';
+import { startTestUpload, testMigrations } from './testing.ts';
+
+const signer = solanaSigner(ed25519TestKey('engines'));
+const { address } = itemOwner(4, signer.owner).wallet;
+const random = seededRandom(91);
+const limits = { maxItems: 10, targetBytes: 20_000, maxWaitMs: 1_000 };
+
+describe('the tables of the upload surface', () => {
+  forEachEngine((_engine, open) => {
+    /** The bundler never gets a turn of its own here. */
+    const start = async () => {
+      const sql = await open(testMigrations);
+      const upload = await startTestUpload(
+        { BUNDLE_POLL_MS: '3600000', BUNDLE_MAX_WAIT_MS: '99999999' },
+        {},
+        { sql },
+      );
+      await upload.give(address, 'solana', 10n ** 12n);
+      const post = async (bytes: number): Promise<string> => {
+        upload.clock += 1;
+        const { status, body } = await upload.post(
+          '/v1/tx',
+          await signItem({ data: random.bytes(bytes) }, signer),
+        );
+        assert.equal(status, 200);
+        return String(body.id);
+      };
+      return { sql, upload, post };
+    };
+
+    it('take items in once, whoever comes first', async () => {
+      const { upload } = await start();
+      const item = await signItem({ data: random.bytes(30_000) }, signer);
+      const answers = await Promise.all(Array.from({ length: 6 }, () => upload.post('/v1/tx', item)));
+      assert.deepEqual(answers.map((answer) => answer.status).sort(), [200, 202, 202, 202, 202, 202]);
+      assert.equal(await upload.balance(address), 10n ** 12n - 3n * BigInt(item.length));
+      assert.equal((await upload.credits.selfCheck()).ok, true);
+      await upload.close();
+    });
+
+    it('plan bundles by age, number and size, the oldest items first', async () => {
+      const { sql, upload, post } = await start();
+      const first = [await post(100), await post(200), await post(300)];
+      assert.equal(await planBundle(sql, limits, upload.clock), undefined, 'nobody has waited long enough');
+      const plan = await planBundle(sql, limits, upload.clock + 1_000);
+      assert.ok(plan !== undefined);
+      const planned = await bundledItems(sql, plan, 0, 100);
+      assert.deepEqual(
+        planned.map((item) => item.id),
+        first,
+      );
+      assert.equal(planned[0]?.bundleOffset, 32 + 64 * 3);
+      assert.equal(planned[1]?.bundleOffset, 32 + 64 * 3 + (planned[0]?.size ?? 0));
+
+      for (let i = 0; i < 13; i++) await post(50);
+      const full = await planBundle(sql, limits, upload.clock);
+      assert.equal((await bundledItems(sql, full ?? '', 0, 100)).length, 10, 'full ones do not wait');
+      assert.equal(await planBundle(sql, limits, upload.clock), undefined);
+
+      const large = await post(30_000);
+      const sized = await planBundle(sql, limits, upload.clock);
+      assert.equal(
+        (await bundledItems(sql, sized ?? '', 0, 100)).length,
+        3,
+        'what fits before the large one',
+      );
+      const alone = await planBundle(sql, limits, upload.clock);
+      assert.deepEqual(
+        (await bundledItems(sql, alone ?? '', 0, 100)).map((item) => item.id),
+        [large],
+      );
+      await upload.close();
+    });
+
+    it('give items back when a bundle is dropped, and pay back those that fail for good', async () => {
+      const { sql, upload, post } = await start();
+      const id = await post(100);
+      const paid = await upload.balance(address);
+      for (let round = 0; round <= 10; round++) {
+        const plan = await planBundle(sql, { ...limits, maxWaitMs: 0 }, upload.clock);
+        assert.ok(plan !== undefined);
+        await dropBundle(sql, upload.credits, plan, upload.clock);
+      }
+      const item = await findItem(sql, id);
+      assert.equal(item?.state, 'failed');
+      assert.equal(item?.failedReason, 'too_many_failures');
+      assert.equal(await upload.balance(address), paid + (item?.winc ?? 0n));
+      assert.equal((await upload.get(`/v1/tx/${id}/status`)).body.status, 'FAILED');
+      await upload.close();
+    });
+
+    it('let go of what is permanent, and of blobs that nobody uses', async () => {
+      const { sql, upload, post } = await start();
+      const id = await post(50_000);
+      const plan = await planBundle(sql, { ...limits, maxWaitMs: 0 }, upload.clock);
+      await makePermanent(sql, plan ?? '', 7, upload.clock);
+      assert.equal(await letItemsGo(sql, 1_000, upload.clock), 0, 'not old enough');
+      assert.equal(await deleteUnused(sql, upload.blobs, upload.clock + 5_000, 10), 0);
+      assert.equal(await letItemsGo(sql, 1_000, upload.clock + 1_000), 1);
+      assert.equal((await findItem(sql, id))?.held, false);
+      assert.equal(await deleteUnused(sql, upload.blobs, upload.clock + 5_000, 10), 1);
+      assert.equal((await upload.counts()).upload_blobs, 0);
+      await upload.close();
+    });
+
+    it('never delete a blob that is about to be used', async () => {
+      const { sql, upload } = await start();
+      const segment = { ...(await upload.blobs.put(random.bytes(10_000))), start: 0 };
+      await noteBlobs(sql, [segment], 1_000);
+      await noteBlobs(sql, [segment], 2_000);
+      assert.equal(await deleteUnused(sql, upload.blobs, 2_000, 10), 0, 'it was noted again');
+      await sql.transaction((tx) => useBlobs(tx, [segment], 2_000));
+      assert.equal(await deleteUnused(sql, upload.blobs, 9_999, 10), 0);
+      assert.equal(await upload.blobs.size(segment.digest), 10_000);
+      await sql.run('UPDATE upload_blobs SET uses = 0, deleting = 1');
+      await assert.rejects(noteBlobs(sql, [segment], 3_000), /being deleted/);
+      await assert.rejects(
+        sql.transaction((tx) => useBlobs(tx, [segment], 3_000)),
+        /being deleted/,
+      );
+      await upload.close();
+    });
+
+    it('lease work to one process at a time', async () => {
+      const { sql, upload } = await start();
+      let now = 1_000;
+      const one = new Lease(sql, 'work', 500, () => now);
+      const other = new Lease(sql, 'work', 500, () => now);
+      assert.equal(await one.take(), true);
+      assert.equal(await other.take(), false);
+      assert.equal(await one.take(), true);
+      now += 501;
+      assert.equal(await other.take(), true);
+      assert.equal(await one.take(), false);
+      await other.release();
+      assert.equal(await one.take(), true);
+      await upload.close();
+    });
+  });
+});
