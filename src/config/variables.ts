@@ -9,6 +9,7 @@ import { names } from './variables/names.ts';
 import { operator } from './variables/operator.ts';
 import { payment } from './variables/payment.ts';
 import { pricing } from './variables/pricing.ts';
+import { router } from './variables/router.ts';
 import { upload } from './variables/upload.ts';
 import { x402 } from './variables/x402.ts';
 
@@ -26,6 +27,7 @@ export const groups = {
   Gateway: gateway,
   'Gateway content': content,
   'Gateway operator': operator,
+  Router: router,
 };
 
 export const variables = {
@@ -42,4 +44,5 @@ export const variables = {
   ...gateway,
   ...content,
   ...operator,
+  ...router,
 };

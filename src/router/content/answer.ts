@@ -1,0 +1,160 @@
+/** One answer with proven content: conditions, ranges, then the bytes (RFC 9110 §13, §14). */
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import {
+  contentRange,
+  multipartRanges,
+  parseRange,
+  type RangeAnswer,
+  type Span,
+} from '../../kernel/http/byte-ranges.ts';
+import { ifRange, noneMatch } from '../../kernel/http/conditional.ts';
+import { sendBuffer, sendFile, takeOver } from '../../kernel/http/send-bytes.ts';
+import type { Reply, Request } from '../../kernel/http/server.ts';
+import type { Opened } from './content.ts';
+import { type Approach, describe, type Headers } from './headers.ts';
+import { sendStream } from './send-stream.ts';
+
+export interface AnswerOptions {
+  readonly stallTimeoutMs: number;
+  /** False for an answer about content that was not fetched. Default true. */
+  readonly verified?: boolean;
+}
+
+const nothing = Buffer.alloc(0);
+
+/** Sends the content, or as much of it as was asked for; answers the number of bytes. */
+export async function answer(
+  request: Request,
+  reply: Reply,
+  opened: Opened,
+  approach: Approach,
+  options: AnswerOptions,
+): Promise<number> {
+  const headers = describe(opened, approach, options.verified ?? true);
+  try {
+    const { etag } = headers;
+    if (etag !== undefined && noneMatch(request.headers['if-none-match'], etag)) {
+      delete headers['content-type'];
+      delete headers['content-encoding'];
+      return await empty(takeOver(reply, 304, headers));
+    }
+    const wanted = rangeOf(request, opened, etag);
+    if (wanted.kind === 'unsatisfiable') {
+      return await empty(
+        takeOver(reply, 416, {
+          ...headers,
+          'content-range': `bytes */${opened.size ?? '*'}`,
+          'content-length': '0',
+        }),
+      );
+    }
+    if (wanted.kind === 'whole') return await sendWhole(request, reply, opened, headers, options);
+    return await sendRanges(reply, opened, headers, wanted.spans, options);
+  } finally {
+    await opened.reader?.close();
+  }
+}
+
+/** What of the content is asked for. Ranges of something on its way are served once it is there. */
+function rangeOf(request: Request, opened: Opened, etag: string | undefined): RangeAnswer {
+  const { range } = request.headers;
+  const condition = request.headers['if-range'];
+  const conditional = Array.isArray(condition) ? condition[0] : condition;
+  if (request.method === 'HEAD' || range === undefined || opened.size === undefined) return { kind: 'whole' };
+  if (!ifRange(conditional, etag ?? '""')) return { kind: 'whole' };
+  const wanted = parseRange(range, opened.size);
+  // Content that is only passing can be cut once.
+  return opened.fill !== undefined && wanted.kind === 'ranges' && wanted.spans.length > 1
+    ? { kind: 'whole' }
+    : wanted;
+}
+
+async function sendWhole(
+  request: Request,
+  reply: Reply,
+  opened: Opened,
+  headers: Headers,
+  options: AnswerOptions,
+): Promise<number> {
+  const { size, bytes, reader, fill } = opened;
+  if (size !== undefined) headers['content-length'] = String(size);
+  const raw = takeOver(reply, 200, headers);
+  if (request.method === 'HEAD') return await empty(raw);
+  if (bytes !== undefined) return await sendBuffer(raw, bytes, options);
+  if (reader !== undefined) return await sendSpan(raw, opened, { start: 0, end: reader.size }, options);
+  if (fill === undefined) throw new Error('content without bytes');
+  return await sendStream(raw, (gone) => fill.read(gone), { ...options, length: size });
+}
+
+async function sendRanges(
+  reply: Reply,
+  opened: Opened,
+  headers: Headers,
+  spans: readonly [Span, ...Span[]],
+  options: AnswerOptions,
+): Promise<number> {
+  const size = opened.size ?? 0;
+  const [span] = spans;
+  if (spans.length === 1) {
+    headers['content-range'] = contentRange(span, size);
+    headers['content-length'] = String(span.end - span.start);
+    return await sendSpan(takeOver(reply, 206, headers), opened, span, options);
+  }
+  const boundary = `${'-'.repeat(26)}${randomBytes(12).toString('hex')}`;
+  const parts = multipartRanges(spans, size, opened.contentType, boundary);
+  const raw = takeOver(reply, 206, {
+    ...headers,
+    'content-type': parts.contentType,
+    'content-length': String(parts.contentLength),
+  });
+  async function* pieces(): AsyncGenerator<Buffer> {
+    for (const part of parts.pieces) {
+      yield part.head;
+      const { start, end } = part.span;
+      if (opened.bytes !== undefined) yield opened.bytes.subarray(start, end);
+      else if (opened.reader !== undefined) yield* opened.reader.stream(start, end);
+    }
+    yield parts.tail;
+  }
+  return await sendStream(raw, pieces, { ...options, length: parts.contentLength });
+}
+
+async function sendSpan(
+  raw: ServerResponse,
+  opened: Opened,
+  span: Span,
+  options: AnswerOptions,
+): Promise<number> {
+  const { bytes, reader, fill } = opened;
+  if (bytes !== undefined) return await sendBuffer(raw, bytes.subarray(span.start, span.end), options);
+  if (reader?.fd !== undefined) return await sendFile(raw, reader.fd, span.start, span.end, options);
+  const length = span.end - span.start;
+  return await sendStream(
+    raw,
+    (gone) => (reader === undefined ? proven(fill?.read(gone), span) : reader.stream(span.start, span.end)),
+    { ...options, length },
+  );
+}
+
+/** A part of content that passes: its last piece waits until the whole is proven. */
+async function* proven(stream: AsyncIterable<Buffer> | undefined, span: Span): AsyncGenerator<Buffer> {
+  let position = 0;
+  let held: Buffer | undefined;
+  for await (const piece of stream ?? []) {
+    const part = piece.subarray(
+      Math.min(piece.length, Math.max(0, span.start - position)),
+      Math.max(0, Math.min(piece.length, span.end - position)),
+    );
+    position += piece.length;
+    if (part.length === 0) continue;
+    if (held !== undefined) yield held;
+    held = part;
+  }
+  if (held !== undefined) yield held;
+}
+
+async function empty(raw: ServerResponse): Promise<number> {
+  await sendBuffer(raw, nothing);
+  return 0;
+}

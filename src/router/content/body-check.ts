@@ -1,0 +1,69 @@
+/** Ways to know that bytes are the right ones, fed while they pass. */
+import type { ItemHeader } from '../../formats/ans104/item-header.ts';
+import {
+  CHUNK_BYTES,
+  clientSplit,
+  MIN_CHUNK_BYTES,
+  nodeSplit,
+  type Split,
+} from '../../formats/arweave/chunks.ts';
+import { DataRootBuilder } from '../../formats/arweave/data-root.ts';
+import { DeepHashBlob } from '../../formats/deep-hash.ts';
+import { verifyStreamed } from '../../wallets/data-items/verify.ts';
+
+export interface BodyCheck {
+  /** Takes the next bytes; they are whole and in order. */
+  update(piece: Buffer): void;
+  /** Whether these were the bytes; `digest` is their SHA-256 in hex. */
+  finish(digest: string, size: number): boolean | Promise<boolean>;
+}
+
+export type NewBodyCheck = () => BodyCheck;
+
+export function digestCheck(expected: string): NewBodyCheck {
+  return () => ({
+    update() {},
+    finish: (digest) => digest === expected,
+  });
+}
+
+/**
+ * Bytes that the item's owner signed: the id is the hash of that signature, so nobody needs to be believed.
+ * Several gateways may have handed over a header; those that come late are looked at when the first is not it.
+ */
+export function itemCheck(first: ItemHeader, others: () => Promise<readonly ItemHeader[]>): NewBodyCheck {
+  return () => {
+    const data = new DeepHashBlob();
+    return {
+      update: (piece) => void data.update(piece),
+      async finish(_digest, size) {
+        const dataHash = data.digest();
+        const signed = (header: ItemHeader) =>
+          verifyStreamed({ header, payloadBytes: size, dataHash }, { lenient: true });
+        return signed(first) || (await others()).some(signed);
+      },
+    };
+  };
+}
+
+/** Bytes under the root that a transaction's owner signed. */
+export function dataRootCheck(root: Buffer, dataSize: number): NewBodyCheck {
+  return () => {
+    const builders = splitsOf(dataSize).map((split) => new DataRootBuilder(split));
+    return {
+      update(piece) {
+        for (const builder of builders) builder.update(piece);
+      },
+      finish: (_digest, size) =>
+        size === dataSize && builders.some((builder) => builder.finish().root.equals(root)),
+    };
+  };
+}
+
+/** The legal trees over so many bytes; for most sizes there is one. */
+function splitsOf(size: number): Split[] {
+  const rest = size % CHUNK_BYTES;
+  if (size > 0 && rest === 0) return [clientSplit, { ...clientSplit, zeroLeaf: false }];
+  if (size > CHUNK_BYTES && rest < MIN_CHUNK_BYTES) return [clientSplit, nodeSplit];
+  return [clientSplit];
+}

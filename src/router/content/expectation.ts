@@ -1,0 +1,158 @@
+/**
+ * What the bytes of an id must be, known before they are trusted. From strong to weak: what was proven before,
+ * equal hashes from a quorum of gateways other than the serving one, the owner's signature, and, where neither
+ * can be had, the one hash that another gateway tells without anybody contradicting. Without any of these,
+ * content is not served while verification is on.
+ */
+import type { TxId } from '../../formats/base64url.ts';
+import type { Gateway } from '../gateways/gateway.ts';
+import { digestCheck, itemCheck, type NewBodyCheck } from './body-check.ts';
+import { DigestPoll, type DigestVote } from './digest-poll.ts';
+import type { Known, Method } from './known.ts';
+import { type SignatureProof, signatureProof } from './signature-proof.ts';
+
+export interface Expectation {
+  readonly method: Method;
+  readonly check: NewBodyCheck;
+  /** SHA-256, hex, where it is known beforehand. */
+  readonly digest: string | undefined;
+  readonly size: number | undefined;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  /** Origins whose answers it rests on. */
+  readonly by: readonly string[];
+  /** Whether bytes that fail it are certainly wrong, so that their gateway can be held to it. */
+  readonly conclusive: boolean;
+}
+
+/** How long a quorum may take before signatures are looked for as well. */
+const patienceMs = 200;
+const proofSources = 3;
+
+export function knownExpectation(known: Known): Expectation {
+  return { ...known, check: digestCheck(known.digest), conclusive: true };
+}
+
+export class ExpectationSearch {
+  readonly #id: TxId;
+  readonly #quorum: number;
+  readonly #poll: DigestPoll;
+  readonly #provers: readonly Gateway[];
+  readonly #stop = new AbortController();
+  #signatures: SignatureSearch | undefined;
+
+  /** Starts asking at once; the gateway that serves the bytes need not be known yet. */
+  constructor(id: TxId, verifiers: readonly Gateway[], routing: readonly Gateway[], quorum: number) {
+    this.#id = id;
+    this.#quorum = quorum;
+    this.#provers = [...new Set([...verifiers, ...routing])].filter(
+      ({ health }) => health.state !== 'quarantined',
+    );
+    this.#poll = new DigestPoll(id, verifiers, quorum, this.#stop.signal);
+    if (!this.#poll.canReach(quorum, verifiers[0])) this.#searchSignatures();
+  }
+
+  /** The expectation for bytes from `serving`; undefined where there is none to be had. */
+  async settle(serving: Gateway | undefined): Promise<Expectation | undefined> {
+    const agreement = this.#poll.agreement(this.#quorum, serving);
+    const early = await Promise.race([agreement, after(patienceMs)]);
+    if (early !== undefined && early !== 'later') return fromVotes(early, 'quorum');
+    const signature = this.#searchSignatures().first;
+    const found = await firstDefined([
+      agreement.then((votes) => (votes === undefined ? undefined : fromVotes(votes, 'quorum'))),
+      signature.then((proof) => (proof === undefined ? undefined : this.#fromProof(proof))),
+    ]);
+    if (found !== undefined) return found;
+    const groups = await this.#poll.complete(serving);
+    return groups.length === 1 && groups[0] !== undefined ? fromVotes(groups[0], 'single') : undefined;
+  }
+
+  /** By signature only, to decide between gateways that contradict each other. */
+  async bySignature(): Promise<Expectation | undefined> {
+    const proof = await this.#searchSignatures().first;
+    return proof === undefined ? undefined : this.#fromProof(proof);
+  }
+
+  /** Stops asking. */
+  close(): void {
+    this.#stop.abort(new Error('the content is proven'));
+  }
+
+  #searchSignatures(): SignatureSearch {
+    this.#signatures ??= new SignatureSearch(
+      this.#id,
+      this.#provers.slice(0, proofSources),
+      this.#stop.signal,
+    );
+    return this.#signatures;
+  }
+
+  #fromProof(proof: SignatureProof): Expectation {
+    const { of, contentType, contentEncoding, by } = proof;
+    const shared = {
+      method: 'signature',
+      digest: undefined,
+      contentType,
+      contentEncoding,
+      by: [by],
+    } as const;
+    if ('check' in of) return { ...shared, check: of.check, size: of.size, conclusive: true };
+    const others = async () =>
+      (await this.#searchSignatures().all).flatMap((other) => ('item' in other.of ? other.of.item : []));
+    return { ...shared, check: itemCheck(of.item, others), size: undefined, conclusive: false };
+  }
+}
+
+/** Asks several gateways for the signed fields of an id. */
+class SignatureSearch {
+  /** The first that was found; undefined when nobody has any. */
+  readonly first: Promise<SignatureProof | undefined>;
+  readonly all: Promise<readonly SignatureProof[]>;
+
+  constructor(id: TxId, gateways: readonly Gateway[], signal: AbortSignal) {
+    const asked = gateways.map((gateway) => signatureProof(gateway, id, signal).catch(() => undefined));
+    this.first = firstDefined(asked);
+    this.all = Promise.all(asked).then((proofs) => proofs.flatMap((proof) => proof ?? []));
+  }
+}
+
+function fromVotes(votes: readonly DigestVote[], method: 'quorum' | 'single'): Expectation {
+  const digest = votes[0]?.digest ?? '';
+  return {
+    method,
+    check: digestCheck(digest),
+    digest,
+    size: commonest(votes.map(({ size }) => size)),
+    contentType: commonest(votes.map(({ contentType }) => contentType)),
+    contentEncoding: commonest(votes.map(({ contentEncoding }) => contentEncoding)),
+    by: votes.map(({ gateway }) => gateway.origin),
+    conclusive: method === 'quorum',
+  };
+}
+
+/** The value that most gave; undefined where two are given equally often. */
+function commonest<T>(values: readonly T[]): T | undefined {
+  const [first, second] = [...Map.groupBy(values, (value) => value)].sort(
+    ([, a], [, b]) => b.length - a.length,
+  );
+  return first === undefined || first[1].length === second?.[1].length ? undefined : first[0];
+}
+
+function firstDefined<T>(promises: readonly Promise<T | undefined>[]): Promise<T | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+  let left = promises.length;
+  if (left === 0) resolve(undefined);
+  for (const one of promises) {
+    one.then((value) => {
+      left -= 1;
+      if (value !== undefined || left === 0) resolve(value);
+    }, reject);
+  }
+  return promise;
+}
+
+function after(milliseconds: number): Promise<'later'> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve('later'), milliseconds).unref();
+  });
+}

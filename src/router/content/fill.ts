@@ -1,0 +1,281 @@
+/**
+ * Large content on its way: one download for everybody who wants it, checked while it passes, kept in the cache.
+ * The last piece is held back until the whole is proven, so that wrong bytes never look complete: their readers'
+ * connections are cut. When a gateway stops half-way, another continues where it stopped.
+ *
+ * A reader that lags is waited for while it is alone, as any proxy would; beside others it is let go of the live
+ * bytes and continues from the cache once everything is there.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import type { BlobReader, BlobStore, BlobWriter } from '../../storage/blobs/blobs.ts';
+import type { BodyCheck } from './body-check.ts';
+
+/** Bytes a reader may lag behind the download. */
+const maxLag = 4 * 1024 * 1024;
+
+export interface FillOptions {
+  /** undefined: the content is too large to keep, and there is one reader. */
+  readonly cache: BlobStore | undefined;
+  /** undefined where nobody said. */
+  readonly size: number | undefined;
+  readonly maxSize: number;
+  readonly check: BodyCheck;
+  readonly body: AsyncIterable<unknown>;
+  /** Opens the rest from `start` elsewhere; throws when nobody has it. */
+  resume(start: number, cause: unknown): Promise<AsyncIterable<unknown>>;
+  /** Told once: proven (with the digest), wrong, or broken off. */
+  done(result: { readonly digest: string; readonly size: number } | 'wrong' | 'broken'): void;
+  /** The cache takes no more; the content is served on. */
+  cacheFailed(error: unknown): void;
+  /** Ends the download. */
+  abort(): void;
+}
+
+/** The bytes were not what the id stands for. */
+export class WrongBytes extends Error {
+  override readonly name = 'WrongBytes';
+}
+
+export class Fill {
+  readonly size: number | undefined;
+  /** Resolves with the digest when everything arrived and is proven; rejects otherwise. */
+  readonly finished: Promise<string>;
+  readonly #options: FillOptions;
+  readonly #sink: Sink;
+  readonly #readers = new Set<LiveReader>();
+  #beginning: Buffer[] | undefined = [];
+  #beginningBytes = 0;
+  #arrived = 0;
+  #over = false;
+
+  constructor(options: FillOptions) {
+    this.#options = options;
+    this.#sink = new Sink(options.cache, options.cacheFailed);
+    this.size = options.size;
+    this.finished = this.#run();
+    this.finished.catch(() => {}); // every reader is told
+  }
+
+  /** The whole content from its first byte, as it arrives; over at once when the signal says so. */
+  async *read(gone: AbortSignal): AsyncGenerator<Buffer> {
+    const reader = new LiveReader();
+    gone.addEventListener('abort', () => reader.end(gone.reason), { once: true });
+    if (this.#beginning === undefined) reader.letGo();
+    else for (const piece of this.#beginning) reader.give(piece);
+    if (this.#over) reader.end(undefined);
+    else this.#readers.add(reader);
+    try {
+      for (;;) {
+        const piece = await reader.take();
+        if (piece === undefined) break;
+        yield piece;
+      }
+      const digest = await this.finished;
+      if (reader.position < this.#arrived) yield* this.#fromCache(digest, reader.position);
+    } finally {
+      this.#readers.delete(reader);
+      reader.end(undefined);
+      this.#leftAlone();
+    }
+  }
+
+  /** Nobody reads any more: what is less than half there is not worth finishing. */
+  #leftAlone(): void {
+    if (this.#over || this.#readers.size > 0) return;
+    const worth = this.#sink.keeps && this.#arrived * 2 > (this.size ?? Number.POSITIVE_INFINITY);
+    if (!worth) this.#options.abort();
+  }
+
+  async *#fromCache(digest: string, start: number): AsyncGenerator<Buffer> {
+    const reader: BlobReader | undefined = await this.#options.cache?.open(digest);
+    if (reader === undefined) throw new Error('the content left the cache before it was read');
+    try {
+      yield* reader.stream(start);
+    } finally {
+      await reader.close();
+    }
+  }
+
+  async #run(): Promise<string> {
+    const { check, done } = this.#options;
+    const sink = this.#sink;
+    await sink.open();
+    let held: Buffer | undefined;
+    try {
+      let body: AsyncIterable<unknown> | undefined = this.#options.body;
+      while (body !== undefined) {
+        try {
+          for await (const piece of body) {
+            if (!Buffer.isBuffer(piece)) throw new TypeError('a body comes in bytes');
+            if (piece.length === 0) continue;
+            this.#arrived += piece.length;
+            const limit = this.size ?? this.#options.maxSize;
+            if (this.#arrived > limit) throw new WrongBytes('a gateway sends more than there is');
+            check.update(piece);
+            await sink.write(piece);
+            if (held !== undefined) await this.#give(held);
+            held = piece;
+          }
+          if (this.size !== undefined && this.#arrived < this.size) throw new Error('the body ended early');
+          body = undefined;
+        } catch (error) {
+          if (error instanceof WrongBytes) throw error;
+          body = await this.#options.resume(this.#arrived, error);
+        }
+      }
+      const digest = await sink.digest();
+      if (!(await check.finish(digest, this.#arrived)))
+        throw new WrongBytes('the bytes are not those of the id');
+      done({ digest, size: this.#arrived });
+      if (held !== undefined) await this.#give(held);
+      this.#end(undefined);
+      return digest;
+    } catch (error) {
+      await sink.drop();
+      done(error instanceof WrongBytes ? 'wrong' : 'broken');
+      this.#options.abort();
+      this.#end(error);
+      throw error;
+    }
+  }
+
+  async #give(piece: Buffer): Promise<void> {
+    if (this.#beginning !== undefined) {
+      this.#beginning.push(piece);
+      this.#beginningBytes += piece.length;
+      if (this.#beginningBytes > maxLag) this.#beginning = undefined;
+    }
+    for (const reader of this.#readers) reader.give(piece);
+    for (const reader of this.#readers) {
+      if (reader.lag <= maxLag) continue;
+      if (this.#readers.size === 1 || !this.#sink.keeps) await reader.caughtUp(maxLag / 2);
+      if (reader.lag <= maxLag) continue;
+      reader.letGo();
+      this.#readers.delete(reader);
+    }
+  }
+
+  #end(error: unknown): void {
+    this.#over = true;
+    for (const reader of this.#readers) reader.end(error);
+    // A reader that comes now finds everything in the cache, or nothing.
+    if (error !== undefined || this.#sink.keeps) this.#beginning = undefined;
+  }
+}
+
+/** Where the bytes go beside the readers: through a hash, and into the cache as long as that takes them. */
+class Sink {
+  readonly #cache: BlobStore | undefined;
+  readonly #onFailure: (error: unknown) => void;
+  readonly #hash: Hash = createHash('sha256');
+  #writer: BlobWriter | undefined;
+  #committed: string | undefined;
+
+  constructor(cache: BlobStore | undefined, onFailure: (error: unknown) => void) {
+    this.#cache = cache;
+    this.#onFailure = onFailure;
+  }
+
+  /** Whether everything so far is kept. */
+  get keeps(): boolean {
+    return this.#writer !== undefined;
+  }
+
+  async open(): Promise<void> {
+    await this.#attempt(async () => {
+      this.#writer = await this.#cache?.writer();
+    });
+  }
+
+  async write(piece: Buffer): Promise<void> {
+    this.#hash.update(piece);
+    const writer = this.#writer;
+    if (writer !== undefined) await this.#attempt(() => writer.write(piece));
+  }
+
+  async digest(): Promise<string> {
+    const writer = this.#writer;
+    if (writer !== undefined) {
+      await this.#attempt(async () => {
+        this.#committed = (await writer.commit()).digest;
+      });
+    }
+    return this.#hash.digest('hex');
+  }
+
+  /** Wrong bytes are kept under no name, not even their own. */
+  async drop(): Promise<void> {
+    await this.#writer?.abort().catch(() => {});
+    if (this.#committed !== undefined) await this.#cache?.delete(this.#committed).catch(() => {});
+  }
+
+  /** A disk that is full or broken is no reason to stop serving. */
+  async #attempt(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.#writer = undefined;
+      this.#onFailure(error);
+    }
+  }
+}
+
+/** Pieces on their way to one reader. */
+class LiveReader {
+  /** Bytes handed to the reader. */
+  position = 0;
+  lag = 0;
+  #queue: Buffer[] = [];
+  #ended = false;
+  #error: unknown;
+  #wake: (() => void) | undefined;
+  #onCaughtUp: (() => void) | undefined;
+  #goal = 0;
+
+  give(piece: Buffer): void {
+    this.#queue.push(piece);
+    this.lag += piece.length;
+    this.#wake?.();
+  }
+
+  /** Resolves when the reader lags no more than so many bytes, or is gone. */
+  caughtUp(bytes: number): Promise<void> {
+    this.#goal = bytes;
+    return new Promise((resolve) => {
+      this.#onCaughtUp = resolve;
+    });
+  }
+
+  /** No more live pieces: what is queued is dropped too, the cache has it. */
+  letGo(): void {
+    this.#queue = [];
+    this.lag = 0;
+    this.end(undefined);
+  }
+
+  end(error: unknown): void {
+    this.#ended = true;
+    this.#error = error;
+    this.#wake?.();
+    this.#onCaughtUp?.();
+  }
+
+  /** The next piece; undefined at the end or when let go. */
+  async take(): Promise<Buffer | undefined> {
+    for (;;) {
+      const piece = this.#queue.shift();
+      if (piece !== undefined) {
+        this.lag -= piece.length;
+        this.position += piece.length;
+        if (this.lag <= this.#goal) this.#onCaughtUp?.();
+        return piece;
+      }
+      if (this.#error !== undefined) throw this.#error;
+      if (this.#ended) return undefined;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
+      this.#wake = undefined;
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/** What an answer says beside its bytes, from what the router itself knows. */
+import type { TxId } from '../../formats/base64url.ts';
+import { strongETag } from '../../kernel/http/conditional.ts';
+import type { ResolvedName } from '../names/resolver.ts';
+import type { Opened } from './content.ts';
+
+export type Headers = Record<string, string>;
+
+/** How a reader came to the content; never stored with it. */
+export interface Approach {
+  readonly id: TxId;
+  readonly name?: ResolvedName;
+  readonly manifestId?: TxId;
+  readonly byFallback?: boolean;
+  /** Whether the URL names the id, so that what it shows can never change. */
+  readonly byId: boolean;
+}
+
+/** A hosted page may be embedded anywhere; what it is, is not for browsers to guess. */
+export const contentSafety: Readonly<Headers> = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'cross-origin',
+  'origin-agent-cluster': '?1',
+};
+
+export function etagOf(digest: string): string {
+  return strongETag(Buffer.from(digest, 'hex').toString('base64url'));
+}
+
+export function describe(opened: Opened, approach: Approach, verified: boolean): Headers {
+  const headers: Headers = {
+    ...contentSafety,
+    'content-type': opened.contentType,
+    'accept-ranges': 'bytes',
+    'cache-control': cacheControl(approach),
+    'x-cache': opened.from === 'cache' ? 'HIT' : 'MISS',
+    'x-router-mode': 'proxy',
+    'x-router-verified': verified ? 'true' : 'false',
+    'x-router-routed-via': opened.from,
+    'x-router-txid': approach.id,
+    'x-ar-io-data-id': approach.id,
+  };
+  if (opened.contentEncoding !== undefined) headers['content-encoding'] = opened.contentEncoding;
+  if (verified) {
+    headers['x-router-verification-method'] = opened.method;
+    if (opened.by.length > 0) headers['x-router-verified-by'] = opened.by.join(', ');
+  }
+  if (opened.from === 'cache') {
+    headers['x-router-cached'] = 'true';
+    headers['x-router-cache-age'] = String(Math.max(0, Date.now() - (opened.verifiedAt ?? Date.now())));
+  }
+  if (opened.digest !== undefined) {
+    const bytes = Buffer.from(opened.digest, 'hex');
+    const digest = bytes.toString('base64url');
+    headers.etag = strongETag(digest);
+    headers['x-ar-io-digest'] = digest;
+    headers['repr-digest'] = `sha-256=:${bytes.toString('base64')}:`;
+  }
+  addApproach(headers, approach);
+  return headers;
+}
+
+export function addApproach(headers: Headers, { name, manifestId }: Approach): void {
+  if (manifestId !== undefined) headers['x-router-manifest-txid'] = manifestId;
+  if (name === undefined) return;
+  headers['x-arns-name'] = name.label;
+  headers['x-arns-resolved-id'] = name.id;
+  headers['x-arns-ttl-seconds'] = String(name.ttlSeconds);
+  headers['x-arns-resolved-at'] = String(name.resolvedAt);
+  if (name.antId !== undefined) headers['x-arns-ant-id'] = name.antId;
+  if (name.stale) headers['x-router-arns-stale'] = 'true';
+}
+
+/** By what the URL may show later: a name may move, a manifest's gap may not be one for ever after a fallback. */
+export function cacheControl({ name, byFallback, byId }: Approach): string {
+  if (byFallback === true) return 'public, max-age=60, must-revalidate';
+  if (name !== undefined) return `public, max-age=${name.freshSeconds}, must-revalidate`;
+  return byId ? 'public, max-age=31536000, immutable' : 'public, max-age=3600, must-revalidate';
+}

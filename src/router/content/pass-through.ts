@@ -1,0 +1,111 @@
+/**
+ * Content without verification: the gateway's answer, passed on as it comes. Ranges and conditions are the
+ * gateway's to answer; nothing is kept. What a gateway says about itself is not repeated as the router's word.
+ */
+import type { TxId } from '../../formats/base64url.ts';
+import { takeOver } from '../../kernel/http/send-bytes.ts';
+import type { Reply, Request } from '../../kernel/http/server.ts';
+import { contentNotFound } from '../errors.ts';
+import { type GatewayAnswer, headerOf } from '../gateways/gateway.ts';
+import type { HedgedAsks } from '../gateways/hedged-ask.ts';
+import { type Approach, addApproach, cacheControl, contentSafety, type Headers } from './headers.ts';
+import { sendStream } from './send-stream.ts';
+
+const forwarded = ['range', 'if-none-match', 'if-modified-since', 'if-range'] as const;
+const relayed = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'content-range',
+  'accept-ranges',
+  'etag',
+  'last-modified',
+  'content-digest',
+  'x-ar-io-digest',
+] as const;
+const answers = new Set([200, 206, 304, 416]);
+
+export class PassThrough {
+  readonly #asks: HedgedAsks;
+  readonly #attempts: number;
+
+  constructor(asks: HedgedAsks, attempts: number) {
+    this.#asks = asks;
+    this.#attempts = attempts;
+  }
+
+  /** Asks for the content as the reader did. The caller sends the answer or discards it. */
+  open(request: Request, id: TxId, signal: AbortSignal): Promise<GatewayAnswer> {
+    const headers: Headers = {};
+    for (const name of forwarded) {
+      const value = request.headers[name];
+      if (typeof value === 'string') headers[name] = value;
+    }
+    return this.#ask(id, request.method === 'HEAD' ? 'HEAD' : 'GET', headers, signal);
+  }
+
+  /** The whole of it, or what is said about the whole, whatever the reader asked for. */
+  openWhole(id: TxId, method: 'GET' | 'HEAD', signal: AbortSignal): Promise<GatewayAnswer> {
+    return this.#ask(id, method, {}, signal);
+  }
+
+  async send(
+    request: Request,
+    reply: Reply,
+    answer: GatewayAnswer,
+    approach: Approach,
+    stallTimeoutMs: number,
+  ): Promise<number> {
+    const headers: Headers = {
+      ...contentSafety,
+      'cache-control': cacheControl(approach),
+      'x-cache': 'MISS',
+      'x-router-mode': 'proxy',
+      'x-router-verified': 'false',
+      'x-router-routed-via': answer.gateway.origin,
+      'x-router-txid': approach.id,
+      'x-ar-io-data-id': approach.id,
+    };
+    for (const name of relayed) {
+      const value = headerOf(answer.headers, name);
+      if (value !== undefined) headers[name] = value;
+    }
+    headers['content-type'] ??= 'application/octet-stream';
+    addApproach(headers, approach);
+    const raw = takeOver(reply, answer.status, headers);
+    if (request.method === 'HEAD' || answer.status === 304) {
+      answer.body.on('error', () => {}).resume();
+      raw.end();
+      return 0;
+    }
+    const { body } = answer;
+    const length = headers['content-length'];
+    try {
+      return await sendStream(raw, (gone) => bytesOf(body, gone), {
+        length: length === undefined ? undefined : Number(length),
+        stallTimeoutMs,
+      });
+    } catch (error) {
+      throw answer.gateway.failed('content', error, 0);
+    }
+  }
+
+  #ask(id: TxId, method: 'GET' | 'HEAD', headers: Headers, signal: AbortSignal): Promise<GatewayAnswer> {
+    return this.#asks.ask(
+      { role: 'content', method, path: `/raw/${id}`, headers },
+      {
+        attempts: this.#attempts,
+        tried: new Set(),
+        accepts: ({ status }) => answers.has(status),
+        absent: () => contentNotFound(id),
+        signal,
+      },
+    );
+  }
+}
+
+async function* bytesOf(body: GatewayAnswer['body'], gone: AbortSignal): AsyncGenerator<Buffer> {
+  const stop = (): void => void body.destroy();
+  gone.addEventListener('abort', stop, { once: true });
+  for await (const piece of body) if (Buffer.isBuffer(piece)) yield piece;
+}

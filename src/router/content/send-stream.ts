@@ -1,0 +1,51 @@
+/**
+ * Sends a body that is still on its way, with the reader's pace. A body that fails or has another length than was
+ * promised cuts the connection, also where none was promised: nothing unproven ever looks complete.
+ */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+
+export interface StreamOptions {
+  /** undefined: the body is chunked. */
+  readonly length: number | undefined;
+  readonly stallTimeoutMs: number;
+}
+
+/** Says how many bytes went out; throws when the body failed, not when the reader left. */
+export async function sendStream(
+  raw: ServerResponse,
+  open: (gone: AbortSignal) => AsyncIterable<Buffer>,
+  { length, stallTimeoutMs }: StreamOptions,
+): Promise<number> {
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort(new Error('the reader left'));
+  raw.once('close', onClose);
+  raw.setTimeout(stallTimeoutMs);
+  let sent = 0;
+  try {
+    for await (const piece of open(gone.signal)) {
+      if (gone.signal.aborted) return sent;
+      sent += piece.length;
+      if (length !== undefined && sent > length) throw new Error('a body is longer than was promised');
+      if (!raw.write(piece) && !(await drained(raw, gone.signal))) return sent - piece.length;
+    }
+    if (length !== undefined && sent < length) throw new Error('a body is shorter than was promised');
+    raw.end();
+    return sent;
+  } catch (error) {
+    if (gone.signal.aborted) return sent;
+    raw.destroy();
+    throw error;
+  } finally {
+    raw.off('close', onClose);
+  }
+}
+
+async function drained(raw: ServerResponse, gone: AbortSignal): Promise<boolean> {
+  try {
+    await once(raw, 'drain', { signal: gone });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * From a request to an answer: what the host and path mean, whether it may be served, and in which mode. The
+ * blocklist is asked at every hop: the name, what it points at, the manifest, the file in it.
+ */
+import type { TxId } from '../../formats/base64url.ts';
+import { sandboxLabel } from '../../formats/sandbox-label.ts';
+import type { Reply, Request } from '../../kernel/http/server.ts';
+import { contentBlocked, noHealthyGateways } from '../errors.ts';
+import type { GatewaySet } from '../gateways/gateway-set.ts';
+import type { Blocklist } from '../moderation/blocklist.ts';
+import type { NameResolver } from '../names/resolver.ts';
+import type { Host } from '../request/host.ts';
+import { parseTarget, type Target, type TargetRules } from '../request/target.ts';
+import { serveUnverified } from './unverified.ts';
+import { serveVerified, type VerifiedParts } from './verified.ts';
+import { redirect, type Wanted } from './wanted.ts';
+
+export interface ServeParts extends Omit<VerifiedParts, 'refuseBlocked'> {
+  readonly gateways: GatewaySet;
+  readonly names: NameResolver;
+  readonly blocklist: Blocklist | undefined;
+  readonly targetRules: TargetRules;
+  readonly verification: boolean;
+  readonly defaultMode: 'proxy' | 'route';
+  readonly allowModeOverride: boolean;
+  readonly onBlocked: (type: 'arns' | 'txid') => void;
+}
+
+/** What the router answers itself. */
+export type OwnTarget = Exclude<Target['kind'], 'id' | 'raw' | 'name' | 'sandbox-redirect'>;
+
+export class Serve {
+  readonly #parts: ServeParts & VerifiedParts;
+
+  constructor(parts: ServeParts) {
+    this.#parts = { ...parts, refuseBlocked: (id) => this.#refuseBlockedId(id) };
+  }
+
+  /** Answers content; where something else is wanted, says what. */
+  async serve(request: Request, reply: Reply, host: Host): Promise<OwnTarget | undefined> {
+    const { pathname, query } = splitUrl(request.url);
+    const target = parseTarget(host, pathname, this.#parts.targetRules);
+    switch (target.kind) {
+      case 'sandbox-redirect':
+        this.#refuseBlockedId(target.id);
+        redirect(reply, 302, `//${sandboxLabel(target.id)}.${target.authority}${pathname}${query}`, {
+          'cache-control': 'public, max-age=3600',
+          'x-router-txid': target.id,
+        });
+        return undefined;
+      case 'name': {
+        const { label, path } = target;
+        if (this.#parts.blocklist?.blocksLabel(label) === true) this.#blocked('arns');
+        const name = await this.#parts.names.resolve(label);
+        const below = { id: name.id, path, slash: true, byId: false, raw: false, name, query };
+        await this.#serve(request, reply, below, pathname);
+        return undefined;
+      }
+      case 'raw': {
+        const { id } = target;
+        await this.#serve(
+          request,
+          reply,
+          { id, path: '', slash: true, byId: true, raw: true, query },
+          pathname,
+        );
+        return undefined;
+      }
+      case 'id':
+        await this.#serve(request, reply, { ...target, raw: false, query }, pathname);
+        return undefined;
+      default:
+        return target.kind;
+    }
+  }
+
+  async #serve(request: Request, reply: Reply, wanted: Wanted, pathname: string): Promise<void> {
+    this.#refuseBlockedId(wanted.id);
+    const mode = this.#mode(wanted.query);
+    if (mode.route) this.#sendOn(reply, wanted, pathname, mode.query);
+    else if (this.#parts.verification) await serveVerified(this.#parts, request, reply, wanted);
+    else await serveUnverified(this.#parts, request, reply, wanted);
+  }
+
+  /** Redirect mode: the reader goes to a gateway, at an origin of the content's own where the gateway has those. */
+  #sendOn(reply: Reply, wanted: Wanted, pathname: string, query: string): void {
+    const gateway = this.#parts.gateways.choose(new Set());
+    if (gateway === undefined) throw noHealthyGateways();
+    const { id, name, byId } = wanted;
+    const { protocol, host } = new URL(gateway.origin);
+    const path = byId ? pathname : `/${id}${pathname}`;
+    let location = `${gateway.origin}${path}${query}`;
+    if (gateway.hasSubdomains && !wanted.raw) {
+      const label = name?.label ?? sandboxLabel(id);
+      location = `${protocol}//${label}.${host}${name === undefined ? path : pathname}${query}`;
+    }
+    redirect(reply, 302, location, {
+      'cache-control': 'no-store',
+      'x-router-mode': 'route',
+      'x-router-routed-via': gateway.origin,
+      'x-router-txid': id,
+      ...(name === undefined ? {} : { 'x-arns-resolved-id': id, 'x-arns-name': name.label }),
+    });
+  }
+
+  /** `mode` is the router's own parameter and goes no further. */
+  #mode(query: string): { route: boolean; query: string } {
+    const { defaultMode, allowModeOverride } = this.#parts;
+    if (!allowModeOverride || !query.includes('mode=')) return { route: defaultMode === 'route', query };
+    const parts = query.slice(1).split('&');
+    const asked = parts.findLast((part) => part === 'mode=proxy' || part === 'mode=route');
+    const rest = parts.filter((part) => !part.startsWith('mode='));
+    return {
+      route: (asked ?? `mode=${defaultMode}`) === 'mode=route',
+      query: rest.length === 0 ? '' : `?${rest.join('&')}`,
+    };
+  }
+
+  #refuseBlockedId(id: TxId): void {
+    if (this.#parts.blocklist?.blocksId(id) === true) this.#blocked('txid');
+  }
+
+  #blocked(type: 'arns' | 'txid'): never {
+    this.#parts.onBlocked(type);
+    throw contentBlocked();
+  }
+}
+
+function splitUrl(url: string): { pathname: string; query: string } {
+  // The absolute form (RFC 9112 §3.2.2) names the host once more; the Host header is what counts.
+  const path = url.startsWith('/') ? url : url.replace(/^[a-z]+:\/\/[^/]*/i, '') || '/';
+  const mark = path.indexOf('?');
+  return mark === -1
+    ? { pathname: path, query: '' }
+    : { pathname: path.slice(0, mark), query: path.slice(mark) };
+}

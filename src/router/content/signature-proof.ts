@@ -1,0 +1,194 @@
+/**
+ * Proof without trust: an id is the hash of a signature, and the signature covers owner, tags and data. Whatever
+ * gateway hands over those fields, they are checked against the id first and the bytes against them afterwards.
+ *
+ * Three ways to the fields, in this order: the header of the data item inside its bundle (by offsets that the
+ * gateway tells), the chain's transaction, and GraphQL for items that are in no mined bundle yet.
+ */
+import { createHash } from 'node:crypto';
+import { encodeItemHeader, type ItemHeader, parseItemHeader } from '../../formats/ans104/item-header.ts';
+import { type SignatureType, signatureLayout } from '../../formats/ans104/signature-types.ts';
+import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts';
+import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
+import { isTxId, type TxId, tryDecodeBase64url } from '../../formats/base64url.ts';
+import { discard, type Gateway, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
+import { dataRootCheck, digestCheck, type NewBodyCheck } from './body-check.ts';
+
+export interface SignatureProof {
+  /**
+   * An item's header names its id, but only the bytes show whether its other fields are those that were signed;
+   * a transaction has shown it already, and says what its bytes must be.
+   */
+  readonly of: { readonly item: ItemHeader } | { readonly check: NewBodyCheck; readonly size: number };
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly by: string;
+}
+
+const timeoutMs = 10_000;
+const maxItemHeader = 256 * 1024;
+const maxTransaction = 16 * 1024 * 1024;
+
+/** The proof of an id with the help of one gateway; undefined where that gateway cannot help. */
+export async function signatureProof(
+  gateway: Gateway,
+  id: TxId,
+  signal: AbortSignal,
+): Promise<SignatureProof | undefined> {
+  const head = await gateway.ask({ role: 'proof', method: 'HEAD', path: `/raw/${id}`, timeoutMs, signal });
+  discard(head);
+  const root = headerOf(head.headers, 'x-ar-io-root-transaction-id');
+  if (head.status === 200 && root !== undefined && root !== id) {
+    const proof = await itemProof(gateway, id, root, head, signal);
+    if (proof !== undefined) return proof;
+  }
+  const proof = await transactionProof(gateway, id, signal);
+  return proof ?? (await indexedProof(gateway, id, head, signal));
+}
+
+/** The bytes between an item's start and its data, read from its bundle. */
+async function itemProof(
+  gateway: Gateway,
+  id: TxId,
+  root: string,
+  head: GatewayAnswer,
+  signal: AbortSignal,
+): Promise<SignatureProof | undefined> {
+  const start = integer(
+    headerOf(head.headers, 'x-ar-io-root-data-item-offset') ??
+      headerOf(head.headers, 'x-ar-io-root-item-offset'),
+  );
+  const end = integer(headerOf(head.headers, 'x-ar-io-root-data-offset'));
+  if (!isTxId(root) || start === undefined || end === undefined) return undefined;
+  if (end <= start || end - start > maxItemHeader) return undefined;
+  const headers = { range: `bytes=${start}-${end - 1}` };
+  const answer = await gateway.ask({ role: 'proof', path: `/raw/${root}`, headers, timeoutMs, signal });
+  if (answer.status !== 206) {
+    discard(answer);
+    return undefined;
+  }
+  const header = parseItemHeader(await readBody(answer, maxItemHeader), { lenient: true });
+  if (typeof header === 'string' || header.id !== id) return undefined;
+  return proofOfItem(header, gateway.origin);
+}
+
+async function transactionProof(
+  gateway: Gateway,
+  id: TxId,
+  signal: AbortSignal,
+): Promise<SignatureProof | undefined> {
+  const answer = await gateway.ask({ role: 'proof', path: `/tx/${id}`, timeoutMs, signal });
+  if (answer.status !== 200) {
+    discard(answer);
+    return undefined;
+  }
+  const body = await readBody(answer, maxTransaction);
+  try {
+    const transaction = parseTransactionJson(JSON.parse(body.toString('utf8')));
+    const isIt = transaction.id.toString('base64url') === id;
+    if (!isIt || !(await verifyTransactionAsync(transaction))) return undefined;
+    const { tags, data, dataRoot, dataSize, format } = transaction;
+    const tag = (name: string) =>
+      tags.find((one) => one.name.toString('latin1').toLowerCase() === name)?.value.toString('utf8');
+    const check =
+      format === 1
+        ? digestCheck(createHash('sha256').update(data).digest('hex'))
+        : dataRootCheck(dataRoot, dataSize);
+    return {
+      of: { check: dataSize === 0 ? digestCheck(emptyDigest) : check, size: dataSize },
+      contentType: tag('content-type'),
+      contentEncoding: tag('content-encoding'),
+      by: gateway.origin,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+const emptyDigest = createHash('sha256').digest('hex');
+
+const query = `query ($id: ID!) { transaction(id: $id) {
+  id anchor signature recipient owner { key } tags { name value } } }`;
+
+/** An item's header put together again from what an index knows; it proves itself or is of no use. */
+async function indexedProof(
+  gateway: Gateway,
+  id: TxId,
+  head: GatewayAnswer,
+  signal: AbortSignal,
+): Promise<SignatureProof | undefined> {
+  const answer = await gateway.ask({
+    role: 'proof',
+    method: 'POST',
+    path: '/graphql',
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify({ query, variables: { id } })),
+    timeoutMs,
+    signal,
+  });
+  if (answer.status !== 200) {
+    discard(answer);
+    return undefined;
+  }
+  const document: unknown = JSON.parse((await readBody(answer, maxItemHeader)).toString('utf8'));
+  const node = member(member(document, 'data'), 'transaction');
+  const signature = bytesOf(node, 'signature');
+  const owner = bytesOf(member(node, 'owner'), 'key');
+  const tags = member(node, 'tags');
+  if (signature === undefined || owner === undefined || !Array.isArray(tags)) return undefined;
+  const told = integer(headerOf(head.headers, 'x-arweave-signature-type'));
+  for (const type of told === undefined ? [1, 2, 3, 4, 5, 6, 7] : [told]) {
+    const layout = signatureLayout(type);
+    if (layout?.signatureBytes !== signature.length || layout.ownerBytes !== owner.length) continue;
+    const header = rebuild(layout.type, signature, owner, node, tags);
+    if (header?.id === id) return proofOfItem(header, gateway.origin);
+  }
+  return undefined;
+}
+
+function rebuild(
+  signatureType: SignatureType,
+  signature: Buffer,
+  owner: Buffer,
+  node: unknown,
+  tags: readonly unknown[],
+): ItemHeader | undefined {
+  try {
+    const bytes = encodeItemHeader({
+      signatureType,
+      signature,
+      owner,
+      target: bytesOf(node, 'recipient') ?? Buffer.alloc(0),
+      anchor: bytesOf(node, 'anchor') ?? Buffer.alloc(0),
+      tags: tags.map((tag) => ({ name: String(member(tag, 'name')), value: String(member(tag, 'value')) })),
+    });
+    const header = parseItemHeader(bytes);
+    return typeof header === 'string' ? undefined : header;
+  } catch {
+    return undefined;
+  }
+}
+
+function proofOfItem(header: ItemHeader, by: string): SignatureProof {
+  const tag = (name: string) => header.tags.find((one) => one.name.toLowerCase() === name)?.value;
+  return {
+    of: { item: header },
+    contentType: tag('content-type'),
+    contentEncoding: tag('content-encoding'),
+    by,
+  };
+}
+
+function member(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  return Object.getOwnPropertyDescriptor(value, name)?.value;
+}
+
+function bytesOf(value: unknown, name: string): Buffer | undefined {
+  const text = member(value, name);
+  return typeof text === 'string' ? tryDecodeBase64url(text) : undefined;
+}
+
+function integer(text: string | undefined): number | undefined {
+  return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
+}

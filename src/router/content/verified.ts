@@ -1,0 +1,149 @@
+/** Serving with verification: nothing leaves that is not proven, and manifests are resolved from proven bytes. */
+import type { TxId } from '../../formats/base64url.ts';
+import type { Reply, Request } from '../../kernel/http/server.ts';
+import { notFound, verificationFailed } from '../errors.ts';
+import { discard, headerOf } from '../gateways/gateway.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { answer } from './answer.ts';
+import type { Content, Opened } from './content.ts';
+import type { Fill } from './fill.ts';
+import type { Approach } from './headers.ts';
+import { isManifestType, type Manifests } from './manifests.ts';
+import type { PassThrough } from './pass-through.ts';
+import { approachOf, redirectToFolder, type Wanted } from './wanted.ts';
+
+export interface VerifiedParts {
+  readonly content: Content;
+  readonly passThrough: PassThrough;
+  readonly manifests: Manifests;
+  readonly telemetry: Telemetry | undefined;
+  readonly maxManifestBytes: number;
+  readonly stallTimeoutMs: number;
+  /** Throws where the content may not be served. */
+  readonly refuseBlocked: (id: TxId) => void;
+}
+
+const headTimeoutMs = 30_000;
+
+export async function serveVerified(
+  parts: VerifiedParts,
+  request: Request,
+  reply: Reply,
+  wanted: Wanted,
+): Promise<void> {
+  const start = performance.now();
+  const isHead = request.method === 'HEAD';
+  const { content } = parts;
+  const first: Described = isHead
+    ? await describe(parts, wanted.id)
+    : { opened: await open(content, wanted.id) };
+  const approach = approachOf(wanted);
+  if (wanted.raw || !isManifestType(first.opened.contentType)) {
+    if (wanted.path === '' || wanted.raw) return await send(parts, request, reply, first, approach, start);
+    await first.opened.reader?.close();
+    throw notFound(wanted.path);
+  }
+  const hit = await resolveManifest(parts, wanted, first.opened);
+  if (!wanted.slash) return redirectToFolder(reply, wanted);
+  parts.refuseBlocked(hit.id);
+  const child: Described = isHead ? await describe(parts, hit.id) : { opened: await open(content, hit.id) };
+  const below = { ...approach, id: hit.id, manifestId: wanted.id, byFallback: hit.by === 'fallback' };
+  await send(parts, request, reply, child, below, start);
+}
+
+interface Described {
+  readonly opened: Opened;
+  /** False where it is only what others say about it. */
+  readonly verified?: boolean;
+}
+
+function open(content: Content, id: TxId): Promise<Opened> | Opened {
+  return content.atHand(id) ?? content.open(id);
+}
+
+async function resolveManifest(parts: VerifiedParts, { id, path }: Wanted, opened: Opened) {
+  const { manifests, content, maxManifestBytes } = parts;
+  try {
+    return await manifests.resolve(id, path, opened.size, async () =>
+      readAll(hasBytes(opened) ? opened : await content.open(id), maxManifestBytes),
+    );
+  } finally {
+    await opened.reader?.close();
+  }
+}
+
+async function send(
+  parts: VerifiedParts,
+  request: Request,
+  reply: Reply,
+  described: Described,
+  approach: Approach,
+  start: number,
+): Promise<void> {
+  const { telemetry, stallTimeoutMs, content } = parts;
+  let { opened } = described;
+  if (opened.fill !== undefined && request.headers.range !== undefined) {
+    opened = await finished(content, approach.id, opened, opened.fill);
+  }
+  // Last of all, since time has passed.
+  parts.refuseBlocked(approach.id);
+  const verified = described.verified ?? true;
+  const sent = await answer(request, reply, opened, approach, { stallTimeoutMs, verified });
+  if (opened.from === 'cache') telemetry?.cacheHit(sent, performance.now() - start);
+  else telemetry?.bytes(opened.from, sent);
+}
+
+/** A part of content that is on its way is served once the whole is proven, from the cache where it is kept. */
+async function finished(content: Content, id: TxId, opened: Opened, fill: Fill): Promise<Opened> {
+  if (!content.keeps(fill.size)) return opened;
+  await fill.finished.catch((error: unknown) => {
+    throw verificationFailed(id, 'The content could not be fetched whole', error);
+  });
+  return await content.open(id);
+}
+
+/** What can be said about content without fetching it. */
+async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
+  const { content, passThrough } = parts;
+  const known = await content.known(id);
+  if (known !== undefined) return { opened: { ...known, from: 'cache' } };
+  const [upstream, expectation] = await Promise.all([
+    passThrough.openWhole(id, 'HEAD', AbortSignal.timeout(headTimeoutMs)),
+    content.describe(id),
+  ]);
+  discard(upstream);
+  const length = headerOf(upstream.headers, 'content-length');
+  const opened: Opened = {
+    size:
+      expectation?.size ??
+      (length !== undefined && /^[0-9]{1,15}$/.test(length) ? Number(length) : undefined),
+    contentType: expectation?.contentType ?? 'application/octet-stream',
+    contentEncoding: expectation?.contentEncoding,
+    digest: expectation?.digest,
+    method: expectation?.method ?? 'none',
+    by: expectation?.by ?? [],
+    from: upstream.gateway.origin,
+    verifiedAt: undefined,
+  };
+  return { opened, verified: false };
+}
+
+function hasBytes({ bytes, reader, fill }: Opened): boolean {
+  return bytes !== undefined || reader !== undefined || fill !== undefined;
+}
+
+async function readAll({ bytes, reader, fill }: Opened, limit: number): Promise<Buffer> {
+  if (bytes !== undefined) return bytes;
+  const pieces: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const piece of reader?.stream() ?? fill?.read(new AbortController().signal) ?? []) {
+      size += piece.length;
+      pieces.push(piece);
+      if (size > limit) break;
+    }
+  } finally {
+    await reader?.close();
+  }
+  return Buffer.concat(pieces);
+}

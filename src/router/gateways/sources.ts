@@ -1,0 +1,157 @@
+/**
+ * Where lists of gateways come from. Lists that others write are not trusted with addresses inside our own
+ * network: only what the operator names may be there.
+ */
+import { BlockList, isIP } from 'node:net';
+import { request } from 'undici';
+
+export interface GatewayList {
+  /** For `/router/info`. */
+  readonly source: string;
+  /** Whether it may change while the router runs. */
+  readonly changes: boolean;
+  /** Used until the list could be read for the first time. */
+  readonly fallback: readonly string[];
+  /** Origins, best first. */
+  read(): Promise<readonly string[]>;
+}
+
+const listLimit = 8 * 1024 * 1024;
+const timeoutMs = 10_000;
+
+/** What the operator wrote, or what the stack made known by the time the router starts. */
+export function staticList(urls: () => readonly string[]): GatewayList {
+  return {
+    source: 'static',
+    changes: false,
+    fallback: [],
+    async read() {
+      return urls().map((url) => new URL(url).origin);
+    },
+  };
+}
+
+/** The peers that another gateway knows of: `GET /ar-io/peers`, an object `gateways` with a `url` each. */
+export function peersList(peer: string, fallback: readonly string[]): GatewayList {
+  return {
+    source: 'trusted-peers',
+    changes: true,
+    fallback,
+    async read() {
+      const document = await readJson(`${peer}/ar-io/peers`);
+      const gateways = field(document, 'gateways');
+      const urls = Object.values(isRecord(gateways) ? gateways : {}).flatMap(
+        (one) => field(one, 'url') ?? [],
+      );
+      return usable(urls, `${peer}/ar-io/peers`);
+    },
+  };
+}
+
+/**
+ * The gateway registry: `{items: [{status, settings: {fqdn, port, protocol}, operatorStake,
+ * totalDelegatedStake}]}`, those that joined, by stake. `count` takes the first only.
+ */
+export function registryList(url: string, fallback: readonly string[], count?: number): GatewayList {
+  return {
+    source: count === undefined ? 'network' : 'top-staked',
+    changes: true,
+    fallback,
+    async read() {
+      const document = await readJson(url);
+      const items = Array.isArray(document) ? document : field(document, 'items');
+      const joined = (Array.isArray(items) ? items : [])
+        .filter((item) => field(item, 'status') === 'joined')
+        .map((item) => ({ url: registeredUrl(field(item, 'settings')), stake: stakeOf(item) }))
+        .sort((a, b) => (a.stake > b.stake ? -1 : a.stake < b.stake ? 1 : 0));
+      const urls = usable(
+        joined.flatMap((one) => one.url ?? []),
+        url,
+      );
+      return count === undefined ? urls : urls.slice(0, count);
+    },
+  };
+}
+
+function registeredUrl(settings: unknown): string | undefined {
+  const fqdn = field(settings, 'fqdn');
+  const port = field(settings, 'port') ?? 443;
+  const protocol = field(settings, 'protocol') ?? 'https';
+  return typeof fqdn === 'string' ? `${String(protocol)}://${fqdn}:${String(port)}` : undefined;
+}
+
+function stakeOf(item: unknown): bigint {
+  let stake = 0n;
+  for (const name of ['operatorStake', 'totalDelegatedStake']) {
+    const value = String(field(item, name) ?? '0');
+    if (/^[0-9]{1,30}$/.test(value)) stake += BigInt(value);
+  }
+  return stake;
+}
+
+function usable(urls: readonly unknown[], source: string): string[] {
+  const origins = urls.flatMap((url) => {
+    if (typeof url !== 'string' || !URL.canParse(url)) return [];
+    const { protocol, hostname, origin } = new URL(url);
+    const isWeb = protocol === 'https:' || protocol === 'http:';
+    return isWeb && !isPrivateHost(hostname) ? [origin] : [];
+  });
+  if (origins.length === 0) throw new Error(`${source} names no gateway that can be used`);
+  return origins;
+}
+
+const inside = new BlockList();
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['224.0.0.0', 3],
+] as const) {
+  inside.addSubnet(network, prefix);
+}
+for (const [network, prefix] of [
+  ['::', 127],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const) {
+  inside.addSubnet(network, prefix, 'ipv6');
+}
+
+/** True for an address or name that only means something inside our own network. */
+export function isPrivateHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  const version = isIP(host);
+  if (version !== 0) return inside.check(host, version === 6 ? 'ipv6' : 'ipv4');
+  return !host.includes('.') || /\.(localhost|local|internal|lan)\.?$/.test(host);
+}
+
+async function readJson(url: string): Promise<unknown> {
+  const { statusCode, body } = await request(url, {
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of body) {
+    if (!Buffer.isBuffer(piece)) continue;
+    size += piece.length;
+    if (size > listLimit) throw new Error(`${url} answers with too much`);
+    pieces.push(piece);
+  }
+  if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}`);
+  return JSON.parse(Buffer.concat(pieces).toString('utf8'));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function field(value: unknown, name: string): unknown {
+  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}

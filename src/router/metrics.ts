@@ -1,0 +1,66 @@
+/** What the router tells Prometheus, beside the request figures that every surface has. */
+import type { Metrics } from '../kernel/metrics.ts';
+import type { Attempt } from './gateways/gateway.ts';
+
+/** Gateways that have series of their own; the rest share one, so that a registry cannot flood the scrape. */
+const maxGatewaySeries = 50;
+
+export function createRouterMetrics(metrics: Metrics) {
+  const attempts = metrics.counter(
+    'router_upstream_attempts_total',
+    'Questions to gateways, by what came of them',
+    ['gateway', 'role', 'outcome'],
+  );
+  const latency = metrics.histogram('router_upstream_ttfb_seconds', 'Time until a gateway begins to answer', [
+    'gateway',
+  ]);
+  const verifications = metrics.counter('router_verifications_total', 'Content that was checked', [
+    'method',
+    'outcome',
+  ]);
+  const names = metrics.counter('router_arns_resolutions_total', 'Names that were asked for', ['outcome']);
+  const mismatches = metrics.counter(
+    'router_arns_consensus_mismatch_total',
+    'Gateways that said something else about a name than the others',
+    ['gateway'],
+  );
+  const blocked = metrics.counter('router_blocked_requests_total', 'Requests for blocked content', ['type']);
+  const hedged = metrics.counter(
+    'router_hedged_requests_total',
+    'Second gateways asked because the first was slow',
+    ['won'],
+  );
+  const shed = metrics.counter('router_shed_total', 'Requests refused to stay alive', ['reason']);
+  const hits = metrics.plainCounter('router_cache_hits_total', 'Content found in the cache');
+  const misses = metrics.plainCounter('router_cache_misses_total', 'Content fetched from gateways');
+  const corrupt = metrics.plainCounter('router_cache_corruption_total', 'Cached files that were damaged');
+  const limited = metrics.plainCounter('router_rate_limited_total', 'Requests beyond the rate limit');
+  const seen = new Set<string>();
+  const series = (gateway: string): string => {
+    if (seen.has(gateway)) return gateway;
+    if (seen.size >= maxGatewaySeries) return 'other';
+    seen.add(gateway);
+    return gateway;
+  };
+  return {
+    hits,
+    misses,
+    corrupt,
+    limited,
+    attempt({ gateway, role, outcome, latencyMs }: Attempt): void {
+      const name = series(gateway);
+      attempts.inc({ gateway: name, role, outcome });
+      latency.observe({ gateway: name }, latencyMs / 1_000);
+    },
+    verified: (method: string, ok: boolean) =>
+      verifications.inc({ method, outcome: ok ? 'verified' : 'failed' }),
+    resolution: (outcome: string) => names.inc({ outcome }),
+    disagreed: (gateway: string) => mismatches.inc({ gateway: series(gateway) }),
+    blocked: (type: string) => blocked.inc({ type }),
+    hedged: (won: boolean) => hedged.inc({ won: String(won) }),
+    shed: (reason: string) => shed.inc({ reason }),
+    gauge: (name: string, help: string, read: () => number) => void metrics.gauge(name, help, [], read),
+  };
+}
+
+export type RouterMetrics = ReturnType<typeof createRouterMetrics>;

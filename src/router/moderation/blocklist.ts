@@ -1,0 +1,259 @@
+/**
+ * What may not be served. Asked at every hop of a request (name, what it points at, manifest, file in it), so it
+ * answers from two sets in memory. Changes are written to the file before they count; the file may also be
+ * changed by hand or replaced, and a bad one changes nothing.
+ */
+import { appendFile, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { StartupError } from '../../kernel/errors.ts';
+import type { Logger } from '../../kernel/log.ts';
+import { labelAndName } from '../request/host.ts';
+import { type BlockEntry, type BlockType, blocklistText, parseBlocklist } from './entries.ts';
+import { watchFile } from './watch-file.ts';
+
+export interface AuditLine {
+  readonly at: string;
+  readonly actor: string;
+  readonly action: 'block' | 'unblock' | 'reload';
+  readonly type?: BlockType;
+  readonly value?: string;
+  readonly reason?: string;
+  readonly source: 'api' | 'admin' | 'file';
+}
+
+export interface BlocklistStats {
+  readonly totalEntries: number;
+  readonly arnsCount: number;
+  /** Ids that are blocked by themselves or through a name. */
+  readonly txIdCount: number;
+  readonly lastUpdated: string | null;
+  readonly filePath: string;
+}
+
+const fileLimit = 64 * 1024 * 1024;
+const auditShown = 256 * 1024;
+
+export class Blocklist {
+  readonly path: string;
+  readonly #log: Logger;
+  #entries = new Map<string, BlockEntry>();
+  #names = new Set<string>();
+  #ids = new Set<string>();
+  #lastUpdated: string | null = null;
+  #text = '';
+  #changes: Promise<unknown> = Promise.resolve();
+  #unwatch: (() => void) | undefined;
+  /** Why the file is not what is enforced. */
+  problem: string | undefined;
+  failedReloads = 0;
+
+  constructor(path: string, log: Logger) {
+    this.path = path;
+    this.#log = log;
+  }
+
+  /** A list that cannot be read at start is fatal: serving what should be blocked is worse than not serving. */
+  async start(): Promise<void> {
+    try {
+      await mkdir(dirname(this.path), { recursive: true });
+      const text = await this.#readFile();
+      if (text === undefined) await this.#store([]);
+      else this.#adopt(parseBlocklist(text), text);
+    } catch (error) {
+      throw new StartupError(`MODERATION_BLOCKLIST_PATH ${this.path}: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+    this.#unwatch = watchFile(this.path, () => void this.reload('file').catch(() => {}));
+  }
+
+  stop(): void {
+    this.#unwatch?.();
+  }
+
+  blocksId(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  /** A blocked name takes its undernames with it; a blocked undername is blocked alone. */
+  blocksLabel(label: string): boolean {
+    if (this.#names.size === 0) return false;
+    return labelAndName(label.toLowerCase()).some((name) => this.#names.has(name));
+  }
+
+  find(type: BlockType, value: string): BlockEntry | undefined {
+    return this.#entries.get(keyOf(type, value));
+  }
+
+  entries(type?: BlockType): BlockEntry[] {
+    return [...this.#entries.values()].filter((entry) => type === undefined || entry.type === type);
+  }
+
+  stats(): BlocklistStats {
+    return {
+      totalEntries: this.#entries.size,
+      arnsCount: this.#names.size,
+      txIdCount: this.#ids.size,
+      lastUpdated: this.#lastUpdated,
+      filePath: this.path,
+    };
+  }
+
+  /** Adds an entry, or what is new about one. True when anything changed. */
+  block(entry: BlockEntry, source: AuditLine['source']): Promise<boolean> {
+    return this.#change(async () => {
+      const key = keyOf(entry.type, entry.value);
+      const known = this.#entries.get(key);
+      if (known !== undefined && (known.resolvedTxId !== undefined || entry.resolvedTxId === undefined)) {
+        return false;
+      }
+      const next = new Map(this.#entries).set(
+        key,
+        known === undefined || entry.resolvedTxId === undefined
+          ? entry
+          : { ...known, resolvedTxId: entry.resolvedTxId },
+      );
+      await this.#store([...next.values()]);
+      if (known === undefined) await this.#audit({ ...auditOf(entry, 'block'), source });
+      return true;
+    });
+  }
+
+  /** The entry that was removed; undefined when there was none. */
+  unblock(
+    type: BlockType,
+    value: string,
+    actor: string,
+    source: AuditLine['source'],
+  ): Promise<BlockEntry | undefined> {
+    return this.#change(async () => {
+      const key = keyOf(type, value);
+      const entry = this.#entries.get(key);
+      if (entry === undefined) return undefined;
+      const next = new Map(this.#entries);
+      next.delete(key);
+      await this.#store([...next.values()]);
+      await this.#audit({ at: new Date().toISOString(), actor, action: 'unblock', type, value, source });
+      return entry;
+    });
+  }
+
+  /** Reads the file again. One that is wrong changes nothing and is an error. */
+  reload(source: AuditLine['source']): Promise<void> {
+    return this.#change(async () => {
+      try {
+        const text = await this.#readFile();
+        if (text === undefined) throw new Error('the file is gone');
+        if (text === this.#text) {
+          this.problem = undefined;
+          return;
+        }
+        this.#adopt(parseBlocklist(text), text);
+        this.problem = undefined;
+        this.#log.info({ entries: this.#entries.size }, 'blocklist reloaded');
+        await this.#audit({ at: new Date().toISOString(), actor: source, action: 'reload', source });
+      } catch (error) {
+        this.problem = messageOf(error);
+        this.failedReloads += 1;
+        this.#log.error({ err: error }, 'the blocklist cannot be read: the last good one stays in force');
+        throw error;
+      }
+    });
+  }
+
+  /** The newest lines of the audit log, newest first. */
+  async audit(limit: number): Promise<unknown[]> {
+    const file = await open(this.#auditPath).catch(() => undefined);
+    if (file === undefined) return [];
+    try {
+      const { size } = await file.stat();
+      const length = Math.min(size, auditShown);
+      const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
+      const lines = buffer.toString('utf8').split('\n');
+      if (length < size) lines.shift();
+      return lines.flatMap(parseLine).slice(-limit).reverse();
+    } finally {
+      await file.close();
+    }
+  }
+
+  get #auditPath(): string {
+    return join(dirname(this.path), `${basename(this.path)}.audit.jsonl`);
+  }
+
+  /** One change at a time, each whole. */
+  #change<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#changes.then(work);
+    this.#changes = done.catch(() => {});
+    return done;
+  }
+
+  async #readFile(): Promise<string | undefined> {
+    const found = await stat(this.path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (found === undefined) return undefined;
+    if (found.size > fileLimit) throw new Error('the blocklist is larger than 64 MiB');
+    return await readFile(this.path, 'utf8');
+  }
+
+  async #store(entries: readonly BlockEntry[]): Promise<void> {
+    const text = blocklistText(entries, new Date().toISOString());
+    const temporary = `${this.path}.${process.pid}.tmp`;
+    try {
+      const file = await open(temporary, 'w', 0o600);
+      try {
+        await file.writeFile(text);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(temporary, this.path);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+    this.#adopt(entries, text);
+  }
+
+  #adopt(entries: readonly BlockEntry[], text: string): void {
+    this.#entries = new Map(entries.map((entry) => [keyOf(entry.type, entry.value), entry]));
+    this.#names = new Set(entries.filter(({ type }) => type === 'arns').map(({ value }) => value));
+    this.#ids = new Set(
+      entries.flatMap((entry) => (entry.type === 'txid' ? entry.value : (entry.resolvedTxId ?? []))),
+    );
+    this.#lastUpdated = new Date().toISOString();
+    this.#text = text;
+  }
+
+  async #audit(line: AuditLine): Promise<void> {
+    await appendFile(this.#auditPath, `${JSON.stringify(line)}\n`, { mode: 0o600 }).catch(
+      (error: unknown) => {
+        this.#log.error({ err: error, line }, 'the audit log cannot be written');
+      },
+    );
+  }
+}
+
+function auditOf(entry: BlockEntry, action: 'block'): Omit<AuditLine, 'source'> {
+  const { type, value, reason, blockedBy, blockedAt } = entry;
+  return { at: blockedAt, actor: blockedBy, action, type, value, reason };
+}
+
+/** A line that a crash cut short is left out. */
+function parseLine(line: string): unknown[] {
+  try {
+    return [JSON.parse(line)];
+  } catch {
+    return [];
+  }
+}
+
+function keyOf(type: BlockType, value: string): string {
+  return `${type}/${value}`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,76 @@
+/** The blocklist as a document: what an entry is, and reading one strictly. */
+import { isTxId } from '../../formats/base64url.ts';
+
+export type BlockType = 'arns' | 'txid';
+
+export interface BlockEntry {
+  readonly type: BlockType;
+  /** Names in lower case. */
+  readonly value: string;
+  readonly reason: string;
+  /** ISO 8601. */
+  readonly blockedAt: string;
+  readonly blockedBy: string;
+  /** What a name pointed at when it was blocked; blocked as well. */
+  readonly resolvedTxId?: string;
+}
+
+export const maxReasonLength = 1_024;
+export const maxActorLength = 256;
+const nameLabel = /^[a-z0-9_-]{1,63}$/;
+
+export function isBlockType(value: unknown): value is BlockType {
+  return value === 'arns' || value === 'txid';
+}
+
+/** The value as it is compared, or undefined where it is no name or id. */
+export function canonicalValue(type: BlockType, value: string): string | undefined {
+  if (type === 'txid') return isTxId(value) ? value : undefined;
+  const name = value.toLowerCase();
+  return nameLabel.test(name) ? name : undefined;
+}
+
+/** Every entry of a document, or an error about the first that is wrong: a list is taken whole or not at all. */
+export function parseBlocklist(text: string): BlockEntry[] {
+  const document: unknown = JSON.parse(text);
+  const entries = field(document, 'entries');
+  if (!Array.isArray(entries)) throw new Error('a blocklist is {"version": 1, "entries": […]}');
+  return entries.map((entry: unknown, index) => parseEntry(entry, index));
+}
+
+function parseEntry(entry: unknown, index: number): BlockEntry {
+  const fail = (what: string): never => {
+    throw new Error(`entry ${index + 1} of the blocklist ${what}`);
+  };
+  const type = field(entry, 'type');
+  const given = field(entry, 'value');
+  if (!isBlockType(type)) return fail("has a type other than 'arns' and 'txid'");
+  const value = typeof given === 'string' ? canonicalValue(type, given) : undefined;
+  if (value === undefined) return fail(type === 'arns' ? 'has no name as value' : 'has no id as value');
+  const resolved = field(entry, 'resolvedTxId');
+  if (resolved !== undefined && (typeof resolved !== 'string' || !isTxId(resolved))) {
+    return fail('has a resolvedTxId that is no id');
+  }
+  return {
+    type,
+    value,
+    reason: textOf(entry, 'reason') ?? '',
+    blockedAt: textOf(entry, 'blockedAt') ?? new Date(0).toISOString(),
+    blockedBy: textOf(entry, 'blockedBy') ?? 'file',
+    ...(typeof resolved === 'string' ? { resolvedTxId: resolved } : {}),
+  };
+}
+
+export function blocklistText(entries: readonly BlockEntry[], updatedAt: string): string {
+  return `${JSON.stringify({ version: 1, updatedAt, entries }, null, 2)}\n`;
+}
+
+function textOf(value: unknown, name: string): string | undefined {
+  const text = field(value, name);
+  return typeof text === 'string' ? text.slice(0, maxReasonLength) : undefined;
+}
+
+function field(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  return Object.getOwnPropertyDescriptor(value, name)?.value;
+}

@@ -1,0 +1,86 @@
+/** Asks one gateway what a name points at. */
+import { discard, type Gateway, headerOf, readBody } from '../gateways/gateway.ts';
+import type { Vote } from './consensus.ts';
+
+const answerLimit = 64 * 1024;
+const resolvedId = /^[A-Za-z0-9_-]{1,128}$/;
+
+/**
+ * A gateway with a domain is asked at the name's own host, as readers would be; one that is an address has no
+ * hosts below it and is asked at its resolver. A gateway never fails here: it votes or is silent.
+ */
+export async function askName(
+  gateway: Gateway,
+  label: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Vote> {
+  try {
+    return gateway.hasSubdomains
+      ? await askHost(gateway, label, timeoutMs, signal)
+      : await askResolver(gateway, label, timeoutMs, signal);
+  } catch (error) {
+    return { kind: 'silent', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function askHost(
+  gateway: Gateway,
+  label: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Vote> {
+  const host = `${label}.${gateway.host}`;
+  const answer = await gateway.ask({
+    role: 'name',
+    method: 'HEAD',
+    path: '/',
+    headers: { host },
+    timeoutMs,
+    signal,
+  });
+  discard(answer);
+  const { status, headers } = answer;
+  const id = headerOf(headers, 'x-arns-resolved-id');
+  if (id !== undefined && resolvedId.test(id) && status < 400) {
+    return vote(
+      id,
+      headerOf(headers, 'x-arns-ttl-seconds'),
+      headerOf(headers, 'x-arns-ant-id') ?? headerOf(headers, 'x-arns-process-id'),
+    );
+  }
+  // A page of the gateway's own in place of a name that nobody registered carries no id.
+  if (status === 404 || (status >= 200 && status < 300)) return { kind: 'absent' };
+  return { kind: 'silent', reason: `answered ${status}` };
+}
+
+async function askResolver(
+  gateway: Gateway,
+  label: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Vote> {
+  const path = `/ar-io/resolver/${encodeURIComponent(label)}`;
+  const answer = await gateway.ask({ role: 'name', path, timeoutMs, signal });
+  if (answer.status !== 200) {
+    discard(answer);
+    return answer.status === 404
+      ? { kind: 'absent' }
+      : { kind: 'silent', reason: `answered ${answer.status}` };
+  }
+  const document: unknown = JSON.parse((await readBody(answer, answerLimit)).toString('utf8'));
+  const id = textOf(document, 'txId') ?? textOf(document, 'resolvedId');
+  if (id === undefined || !resolvedId.test(id)) return { kind: 'silent', reason: 'answered without an id' };
+  return vote(id, textOf(document, 'ttlSeconds'), textOf(document, 'antId') ?? textOf(document, 'processId'));
+}
+
+function vote(id: string, ttl: string | undefined, antId: string | undefined): Vote {
+  const ttlSeconds = ttl !== undefined && /^[0-9]{1,9}$/.test(ttl) ? Number(ttl) : undefined;
+  return { kind: 'id', id, ttlSeconds, ...(antId === undefined ? {} : { antId }) };
+}
+
+function textOf(value: unknown, name: string): string | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  const found: unknown = Object.getOwnPropertyDescriptor(value, name)?.value;
+  return typeof found === 'string' || typeof found === 'number' ? String(found) : undefined;
+}

@@ -1,0 +1,218 @@
+/**
+ * Names by agreement of the verification gateways, and what is remembered of it: a target is believed for its
+ * time to live, used a while longer while it is asked for again, and long after when nobody can be asked. That a
+ * name points nowhere is remembered briefly.
+ */
+import { LRUCache } from 'lru-cache';
+import { isTxId, type TxId } from '../../formats/base64url.ts';
+import type { Logger } from '../../kernel/log.ts';
+import { nameConflict, nameNotFound, nameUnavailable, nameUnsupported } from '../errors.ts';
+import type { Gateway } from '../gateways/gateway.ts';
+import { askName } from './ask-name.ts';
+import { type Ballot, type ConsensusRules, decide, type Verdict } from './consensus.ts';
+
+export interface ResolvedName {
+  readonly label: string;
+  readonly id: TxId;
+  readonly antId: string | undefined;
+  /** As the record says. */
+  readonly ttlSeconds: number;
+  /** Seconds for which a reader may keep the answer. */
+  readonly freshSeconds: number;
+  /** Older than it should be: nobody could be asked, or they are being asked. */
+  readonly stale: boolean;
+  readonly resolvedAt: number;
+  readonly by: readonly string[];
+}
+
+export interface NameResolverOptions {
+  readonly verifiers: () => readonly Gateway[];
+  /** How many gateways must agree, given how many there are. */
+  readonly rules: (verifiers: number) => ConsensusRules;
+  readonly maxTtlMs: number;
+  readonly log: Logger;
+  readonly onBallot: (gateway: string, agreed: boolean) => void;
+  readonly onResolution: (outcome: Verdict['kind'] | 'stale') => void;
+  readonly timeoutMs?: number;
+  readonly now?: () => number;
+  /** Keeps names between restarts. */
+  readonly keep?: NameKeeper;
+}
+
+export interface NameKeeper {
+  load(label: string): Promise<KeptName | undefined>;
+  save(label: string, kept: KeptName): void;
+}
+
+export interface KeptName {
+  readonly id: string;
+  readonly antId: string | undefined;
+  readonly ttlSeconds: number;
+  /** Unix milliseconds. */
+  readonly resolvedAt: number;
+  readonly by: readonly string[];
+}
+
+const maxNames = 50_000;
+const defaultTtlSeconds = 300;
+const leastTtlMs = 10_000;
+const negativeMs = 30_000;
+const revalidateMs = 5 * 60_000;
+const errorMs = 24 * 3_600_000;
+
+export class NameResolver {
+  readonly #options: NameResolverOptions;
+  readonly #now: () => number;
+  readonly #names = new LRUCache<string, KeptName>({ max: maxNames });
+  readonly #absent = new LRUCache<string, number>({ max: maxNames });
+  readonly #asking = new Map<string, Promise<Verdict>>();
+
+  constructor(options: NameResolverOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+  }
+
+  get size(): number {
+    return this.#names.size;
+  }
+
+  /** What the label points at; throws 404, 502 or 503 as the gateways' answers demand. */
+  async resolve(label: string): Promise<ResolvedName> {
+    const now = this.#now();
+    const known = this.#names.get(label) ?? (await this.#load(label));
+    if (known !== undefined) {
+      const age = now - known.resolvedAt;
+      const life = this.#lifeMs(known);
+      if (age < life) return this.#answer(label, known, false);
+      if (age < life + revalidateMs) {
+        void this.#ask(label).catch(() => {});
+        return this.#answer(label, known, true);
+      }
+    }
+    if (now < (this.#absent.get(label) ?? 0)) throw nameNotFound(label);
+    const verdict = await this.#ask(label);
+    if (verdict.kind === 'agreed') {
+      return this.#answer(label, this.#names.get(label) ?? keptOf(verdict, now), false);
+    }
+    if (verdict.kind === 'absent') throw nameNotFound(label);
+    const usable =
+      known !== undefined &&
+      now - known.resolvedAt < errorMs &&
+      (verdict.kind === 'unavailable' || verdict.ids.includes(known.id));
+    if (usable) {
+      this.#options.onResolution('stale');
+      return this.#answer(label, known, true);
+    }
+    throw verdict.kind === 'conflict' ? nameConflict(label) : nameUnavailable(label);
+  }
+
+  /** What each verification gateway says right now, for the operator. */
+  async poll(label: string): Promise<readonly Ballot[]> {
+    const signal = AbortSignal.timeout(this.#options.timeoutMs ?? 5_000);
+    return await Promise.all(
+      this.#options.verifiers().map(async (gateway) => ({
+        gateway: gateway.origin,
+        vote: await askName(gateway, label, this.#options.timeoutMs ?? 5_000, signal),
+      })),
+    );
+  }
+
+  forget(label: string): void {
+    this.#names.delete(label);
+    this.#absent.delete(label);
+  }
+
+  #answer(label: string, known: KeptName, stale: boolean): ResolvedName {
+    if (!isTxId(known.id)) throw nameUnsupported(label);
+    const left = this.#lifeMs(known) - (this.#now() - known.resolvedAt);
+    return {
+      label,
+      id: known.id,
+      antId: known.antId,
+      ttlSeconds: known.ttlSeconds,
+      freshSeconds: Math.max(0, Math.floor(left / 1_000)),
+      stale,
+      resolvedAt: known.resolvedAt,
+      by: known.by,
+    };
+  }
+
+  #lifeMs({ ttlSeconds }: KeptName): number {
+    return Math.max(Math.min(ttlSeconds * 1_000, this.#options.maxTtlMs), leastTtlMs);
+  }
+
+  async #load(label: string): Promise<KeptName | undefined> {
+    const kept = await this.#options.keep?.load(label).catch(() => undefined);
+    if (kept !== undefined && this.#names.get(label) === undefined) this.#names.set(label, kept);
+    return kept;
+  }
+
+  /** One question for everybody who asks for the same name. */
+  #ask(label: string): Promise<Verdict> {
+    const running = this.#asking.get(label);
+    if (running !== undefined) return running;
+    const asking = this.#askAll(label).finally(() => this.#asking.delete(label));
+    this.#asking.set(label, asking);
+    return asking;
+  }
+
+  async #askAll(label: string): Promise<Verdict> {
+    const { onResolution, keep, log } = this.#options;
+    const verdict = await this.#vote(label);
+    onResolution(verdict.kind);
+    if (verdict.kind === 'agreed') {
+      const kept = keptOf(verdict, this.#now());
+      this.#names.set(label, kept);
+      this.#absent.delete(label);
+      keep?.save(label, kept);
+    } else if (verdict.kind === 'absent') {
+      this.#names.delete(label);
+      this.#absent.set(label, this.#now() + negativeMs);
+    } else {
+      log.warn({ name: label, verdict }, 'a name could not be resolved');
+    }
+    return verdict;
+  }
+
+  /** Asks all at once and stops asking once it is decided. */
+  #vote(label: string): Promise<Verdict> {
+    const { verifiers, rules, timeoutMs = 5_000 } = this.#options;
+    const gateways = verifiers().filter(({ health }) => health.state !== 'quarantined');
+    const consensus = rules(gateways.length);
+    if (gateways.length === 0) return Promise.resolve({ kind: 'unavailable' });
+    const stop = new AbortController();
+    const { promise, resolve } = Promise.withResolvers<Verdict>();
+    const ballots: Ballot[] = [];
+    let decided = false;
+    for (const gateway of gateways) {
+      void askName(gateway, label, timeoutMs, stop.signal).then((vote) => {
+        if (decided) return;
+        ballots.push({ gateway: gateway.origin, vote });
+        const verdict = decide(ballots, gateways.length - ballots.length, consensus);
+        if (verdict === undefined) return;
+        decided = true;
+        stop.abort(new Error('the others agreed'));
+        this.#count(label, ballots, verdict);
+        resolve(verdict);
+      });
+    }
+    return promise;
+  }
+
+  #count(label: string, ballots: readonly Ballot[], verdict: Verdict): void {
+    if (verdict.kind !== 'agreed' && verdict.kind !== 'absent') return;
+    for (const { gateway, vote } of ballots) {
+      if (vote.kind === 'silent') continue;
+      const agreed = verdict.by.includes(gateway);
+      this.#options.onBallot(gateway, agreed);
+      if (!agreed) {
+        this.#options.log.warn({ name: label, gateway, vote, verdict }, 'a gateway disagrees about a name');
+      }
+    }
+  }
+}
+
+function keptOf(verdict: Verdict & { kind: 'agreed' }, now: number): KeptName {
+  const { id, antId, ttlSeconds = defaultTtlSeconds, by } = verdict;
+  return { id, antId, ttlSeconds, resolvedAt: now, by };
+}

@@ -1,0 +1,39 @@
+/** Bearer tokens (RFC 6750): compared in constant time, and guessed only slowly. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Request } from '../../kernel/http/server.ts';
+import { managementError } from '../errors.ts';
+import { RateLimit } from './rate-limit.ts';
+
+export interface BearerGuard {
+  /** Throws 401, 403 or 429 unless the request carries the token. */
+  require(request: Request, address: string): void;
+  holds(request: Request): boolean;
+}
+
+const failuresPerMinute = 5;
+
+export function createBearerGuard(token: () => string): BearerGuard {
+  const failures = new RateLimit(failuresPerMinute, 60_000);
+  const holds = (request: Request): boolean => {
+    const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+    return given !== undefined && equal(given, token());
+  };
+  return {
+    holds,
+    require(request, address) {
+      // Whoever has the token is never locked out by those who guess from the same address.
+      if (holds(request)) return;
+      if (request.headers.authorization === undefined) {
+        throw managementError(401, 'Authorization header required', {}, { 'www-authenticate': 'Bearer' });
+      }
+      if (!failures.take(address).allowed) throw managementError(429, 'Too many auth attempts');
+      throw managementError(403, 'Invalid authorization token');
+    },
+  };
+}
+
+/** The hashes have one length, so that the time says nothing about the token's. */
+export function equal(given: string, expected: string): boolean {
+  const hash = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(hash(given), hash(expected));
+}

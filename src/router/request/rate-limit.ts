@@ -1,0 +1,62 @@
+/**
+ * Requests per reader and time: a bucket that fills steadily, so that a burst is fine and a flood is not. IPv6
+ * readers count by their /64, which is what one of them is given. Memory is bounded: the readers that were not
+ * seen for longest are forgotten, which only ever favours them.
+ */
+import { isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
+
+export interface RateAnswer {
+  readonly allowed: boolean;
+  readonly remaining: number;
+  /** Seconds until the bucket is full, or until the next request where there is none left. */
+  readonly resetSeconds: number;
+}
+
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+const maxReaders = 100_000;
+
+export class RateLimit {
+  readonly limit: number;
+  readonly #windowMs: number;
+  readonly #now: () => number;
+  readonly #buckets = new LRUCache<string, Bucket>({ max: maxReaders });
+
+  constructor(limit: number, windowMs: number, now: () => number = () => performance.now()) {
+    this.limit = limit;
+    this.#windowMs = windowMs;
+    this.#now = now;
+  }
+
+  take(address: string): RateAnswer {
+    const key = readerOf(address);
+    const now = this.#now();
+    const bucket = this.#buckets.get(key) ?? { tokens: this.limit, at: now };
+    const rate = this.limit / this.#windowMs;
+    bucket.tokens = Math.min(this.limit, bucket.tokens + (now - bucket.at) * rate);
+    bucket.at = now;
+    const allowed = bucket.tokens >= 1;
+    if (allowed) bucket.tokens -= 1;
+    this.#buckets.set(key, bucket);
+    const missing = allowed ? this.limit - bucket.tokens : 1 - bucket.tokens;
+    return {
+      allowed,
+      remaining: Math.floor(bucket.tokens),
+      resetSeconds: Math.max(1, Math.ceil(missing / rate / 1_000)),
+    };
+  }
+}
+
+/** The part of an address that stands for one reader. */
+export function readerOf(address: string): string {
+  if (!isIPv6(address) || address.includes('.')) return address.replace(/^::ffff:/i, '');
+  const [head = '', tail] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const rest = tail === undefined || tail === '' ? [] : tail.split(':');
+  while (tail !== undefined && groups.length + rest.length < 8) groups.push('0');
+  return [...groups, ...rest].slice(0, 4).join(':');
+}

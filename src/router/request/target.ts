@@ -1,0 +1,118 @@
+/** What the path of a request asks for, on whichever host it came. */
+import { isTxId, type TxId } from '../../formats/base64url.ts';
+import { sandboxLabel } from '../../formats/sandbox-label.ts';
+import { badId, badRequest, notFound, rootHostOnly } from '../errors.ts';
+import type { Host } from './host.ts';
+
+export type Target =
+  /** Content below an id. `path` is decoded, without the slash after the id; `slash` says whether there was one. */
+  | {
+      readonly kind: 'id';
+      readonly id: TxId;
+      readonly path: string;
+      readonly slash: boolean;
+      /** Whether the URL itself names the id, so that what it shows never changes. */
+      readonly byId: boolean;
+    }
+  | { readonly kind: 'raw'; readonly id: TxId }
+  | { readonly kind: 'name'; readonly label: string; readonly path: string }
+  /** To the origin that belongs to the id alone. */
+  | { readonly kind: 'sandbox-redirect'; readonly authority: string; readonly id: TxId }
+  | { readonly kind: 'chain' }
+  | { readonly kind: 'graphql' }
+  | { readonly kind: 'self' };
+
+export interface TargetRules {
+  /** An id or a name. */
+  readonly rootContent: string | undefined;
+  readonly restrictToRoot: boolean;
+  readonly chainReads: boolean;
+}
+
+const idFirst = /^\/([A-Za-z0-9_-]{43})(?=\/|$)/;
+const rawId = /^\/raw\/([A-Za-z0-9_-]{43})\/?$/;
+
+export function parseTarget(host: Host, pathname: string, rules: TargetRules): Target {
+  if (host.kind === 'unknown') throw notFound(pathname);
+  if (host.kind !== 'root') {
+    if (rules.restrictToRoot) throw rootHostOnly();
+    const id = leadingId(pathname);
+    if (id !== undefined) {
+      if (host.kind !== 'sandbox' || sandboxLabel(id) !== host.label) {
+        return { kind: 'sandbox-redirect', authority: host.rootAuthority, id };
+      }
+      return below(id, pathname);
+    }
+    if (host.kind === 'sandbox') throw notFound(pathname);
+    return { kind: 'name', label: host.label, path: decodePath(pathname.slice(1)) };
+  }
+  if (rules.restrictToRoot) return rootTarget(pathname, rules) ?? failRestricted();
+  const raw = rawId.exec(pathname)?.[1];
+  if (raw !== undefined) return { kind: 'raw', id: checkId(raw) };
+  const id = leadingId(pathname);
+  if (id !== undefined) {
+    return host.hasSubdomains && !isLocal(host.authority)
+      ? { kind: 'sandbox-redirect', authority: host.authority, id }
+      : below(id, pathname);
+  }
+  const root = rootTarget(pathname, rules);
+  if (root !== undefined) return root;
+  if (pathname === '/graphql') return { kind: 'graphql' };
+  if (rules.chainReads && isChainRead(pathname)) return { kind: 'chain' };
+  if (pathname === '/') return { kind: 'self' };
+  throw notFound(pathname);
+}
+
+/** Not every resolver knows the hosts below localhost, and there is nobody to keep apart on it. */
+function isLocal(authority: string): boolean {
+  return /^localhost(:|$)/.test(authority);
+}
+
+function rootTarget(pathname: string, { rootContent }: TargetRules): Target | undefined {
+  if (rootContent === undefined) return undefined;
+  const path = decodePath(pathname.slice(1));
+  if (isTxId(rootContent)) return { kind: 'id', id: rootContent, path, slash: true, byId: false };
+  return { kind: 'name', label: rootContent, path };
+}
+
+function failRestricted(): never {
+  throw rootHostOnly();
+}
+
+function below(id: TxId, pathname: string): Target {
+  const rest = pathname.slice(44);
+  return { kind: 'id', id, path: decodePath(rest.slice(1)), slash: rest !== '', byId: true };
+}
+
+function leadingId(pathname: string): TxId | undefined {
+  const text = idFirst.exec(pathname)?.[1];
+  return text === undefined ? undefined : checkId(text);
+}
+
+/** 43 characters that no id is written with would be another spelling of one: a way around every list. */
+function checkId(text: string): TxId {
+  if (!isTxId(text)) throw badId(text);
+  return text;
+}
+
+/** Decoded once; manifests are looked up with what the reader meant. */
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw badRequest('Malformed percent-encoding in path');
+  }
+}
+
+const chainReads = [
+  /^\/(?:info|peers|height|tx_anchor)$/,
+  /^\/tx\/[A-Za-z0-9_-]{43}(?:\/(?:status|offset|data|id|last_tx|owner|tags|target|quantity|data_size|data_root|signature|reward))?$/,
+  /^\/wallet\/[A-Za-z0-9_-]{43}\/(?:balance|last_tx)$/,
+  /^\/price\/[0-9]{1,16}(?:\/[A-Za-z0-9_-]{43})?$/,
+  /^\/block\/(?:current|hash\/[A-Za-z0-9_-]{64}|height\/[0-9]{1,16})$/,
+  /^\/chunk\/[0-9]{1,20}(?:\/data)?$/,
+];
+
+function isChainRead(pathname: string): boolean {
+  return chainReads.some((pattern) => pattern.test(pathname));
+}

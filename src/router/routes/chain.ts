@@ -1,0 +1,118 @@
+/**
+ * Chain reads and GraphQL on the root host, passed on to a gateway or node: clients that are pointed at the router
+ * use them to check content for themselves. Nothing of it is kept, since blocks may still change.
+ */
+import { takeOver } from '../../kernel/http/send-bytes.ts';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { sendStream } from '../content/send-stream.ts';
+import { gatewayError, notFound, payloadTooLarge } from '../errors.ts';
+import { type Ask, type GatewayAnswer, headerOf } from '../gateways/gateway.ts';
+import type { HedgedAsks } from '../gateways/hedged-ask.ts';
+
+export interface ChainProxyOptions {
+  readonly nodes: HedgedAsks;
+  readonly graphql: HedgedAsks;
+  /** Path of the GraphQL endpoint there. */
+  readonly graphqlPath: string;
+  readonly attempts: number;
+  readonly stallTimeoutMs: number;
+}
+
+const graphqlBodyLimit = 1024 * 1024;
+const relayed = ['content-type', 'content-length', 'content-encoding', 'etag'] as const;
+
+export class ChainProxy {
+  readonly #options: ChainProxyOptions;
+
+  constructor(options: ChainProxyOptions) {
+    this.#options = options;
+  }
+
+  async read(request: Request, reply: Reply): Promise<void> {
+    const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
+    await this.#pass(request, reply, this.#options.nodes, { role: 'chain', method, path: request.url });
+  }
+
+  /** `POST /graphql`, and `GET` with the query in the URL. */
+  graphqlRoutes(app: App): void {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser(
+      '*',
+      { parseAs: 'buffer', bodyLimit: graphqlBodyLimit },
+      (_request, body, done) => done(null, body),
+    );
+    app.route({
+      method: ['GET', 'POST'],
+      url: '/graphql',
+      bodyLimit: graphqlBodyLimit,
+      schema: { summary: 'GraphQL of a gateway' },
+      errorHandler: (error, _request, reply) => {
+        if ('statusCode' in error && error.statusCode === 413) throw payloadTooLarge();
+        return reply.send(error);
+      },
+      handler: async (request, reply) => {
+        const { graphql, graphqlPath } = this.#options;
+        const mark = request.url.indexOf('?');
+        const path = graphqlPath + (mark === -1 ? '' : request.url.slice(mark));
+        const isPost = request.method === 'POST';
+        await this.#pass(request, reply, graphql, {
+          role: 'chain',
+          method: isPost ? 'POST' : 'GET',
+          path,
+          headers: headersOf(request),
+          ...(isPost && Buffer.isBuffer(request.body) ? { body: request.body } : {}),
+        });
+      },
+    });
+  }
+
+  async #pass(request: Request, reply: Reply, asks: HedgedAsks, ask: Ask): Promise<void> {
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort(new Error('the reader left')));
+    const { attempts, stallTimeoutMs } = this.#options;
+    const answer = await asks.ask(ask, {
+      attempts,
+      tried: new Set(),
+      accepts: ({ status }) => status < 500 && status !== 429 && (status < 300 || status >= 400),
+      absent: () => notFound(request.url),
+      signal: gone.signal,
+    });
+    const headers: Record<string, string> = {
+      'cache-control': 'no-store',
+      'x-router-mode': 'proxy',
+      'x-router-verified': 'false',
+      'x-router-routed-via': answer.gateway.origin,
+      'x-content-type-options': 'nosniff',
+    };
+    for (const name of relayed) {
+      const value = headerOf(answer.headers, name);
+      if (value !== undefined) headers[name] = value;
+    }
+    const raw = takeOver(reply, answer.status, headers);
+    if (request.method === 'HEAD') {
+      answer.body.on('error', () => {}).resume();
+      raw.end();
+      return;
+    }
+    const length = headers['content-length'];
+    await sendStream(raw, () => bytesOf(answer), {
+      length: length === undefined ? undefined : Number(length),
+      stallTimeoutMs,
+    }).catch((error: unknown) => {
+      throw gatewayError('The gateway broke off', error);
+    });
+  }
+}
+
+function headersOf(request: Request): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name of ['content-type', 'accept'] as const) {
+    const value = request.headers[name];
+    if (value !== undefined) headers[name] = value;
+  }
+  return headers;
+}
+
+async function* bytesOf({ body }: GatewayAnswer): AsyncGenerator<Buffer> {
+  for await (const piece of body) if (Buffer.isBuffer(piece)) yield piece;
+}

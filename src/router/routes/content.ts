@@ -1,0 +1,105 @@
+/**
+ * Everything that is not management: content on every host, chain reads and the router's own page on the root
+ * host. Hosts below the root belong to a name or an id with all their paths, so they are answered before any
+ * route is looked at.
+ */
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { methodNotAllowed, notFound, overloaded, rateLimited, shuttingDown } from '../errors.ts';
+import type { RouterParts } from '../parts.ts';
+import { clientAddress } from '../request/client-address.ts';
+import { type Host, parseHost } from '../request/host.ts';
+import { RateLimit } from '../request/rate-limit.ts';
+import type { ChainProxy } from './chain.ts';
+import { routerInfo } from './info.ts';
+
+export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): void {
+  const { settings, figures, serve, log } = parts;
+  const { config, baseDomain } = settings;
+  const hostRules = { baseDomain, allowUnknownHosts: config.ALLOW_UNKNOWN_HOSTS };
+  const limit = config.RATE_LIMIT_ENABLED
+    ? new RateLimit(config.RATE_LIMIT_MAX_REQUESTS, config.RATE_LIMIT_WINDOW_MS)
+    : undefined;
+  const timings = parts.metrics.requests.route('content');
+  let inFlight = 0;
+  figures.gauge('router_http_in_flight', 'Content requests in flight', () => inFlight);
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const host = parseHost(request.headers.host, hostRules);
+    if (host.kind === 'root') {
+      done();
+      return;
+    }
+    request.timings = timings;
+    handle(request, reply, host).catch((error: unknown) => {
+      if (reply.sent) cut(reply, error);
+      else done(error instanceof Error ? error : new Error(String(error)));
+    });
+  });
+
+  app.route({
+    method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+    url: '/*',
+    schema: { summary: 'Content by id, name or at the root host', hide: true },
+    // Bodies are for nobody here.
+    bodyLimit: 1,
+    onRequest: (request, reply, done) => {
+      const host = parseHost(request.headers.host, hostRules);
+      handle(request, reply, host).catch((error: unknown) => {
+        if (reply.sent) cut(reply, error);
+        else done(error instanceof Error ? error : new Error(String(error)));
+      });
+    },
+    handler: (_request, reply) => reply,
+  });
+
+  async function handle(request: Request, reply: Reply, host: Host): Promise<void> {
+    if (request.method === 'OPTIONS') {
+      await reply.code(204).header('allow', 'GET, HEAD, OPTIONS').send();
+      return;
+    }
+    if (parts.draining()) throw shuttingDown();
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
+    if (isManagement(request.url, host)) throw notFound(pathOf(request.url));
+    if (limit !== undefined) countRequest(limit, request, reply);
+    if (inFlight >= config.MAX_CONCURRENT_REQUESTS) {
+      figures.shed('in-flight');
+      throw overloaded();
+    }
+    inFlight += 1;
+    reply.raw.once('close', () => {
+      inFlight -= 1;
+    });
+    const own = await serve.serve(request, reply, host);
+    if (own === 'chain') await chain.read(request, reply);
+    else if (own === 'self') await reply.header('cache-control', 'no-store').send(routerInfo(parts));
+    else if (own !== undefined) throw notFound(pathOf(request.url));
+  }
+
+  function countRequest(rate: RateLimit, request: Request, reply: Reply): void {
+    const { allowed, remaining, resetSeconds } = rate.take(
+      clientAddress(request, config.TRUSTED_PROXY_COUNT),
+    );
+    reply
+      .header('x-ratelimit-limit', String(rate.limit))
+      .header('x-ratelimit-remaining', String(remaining))
+      .header('x-ratelimit-reset', String(Math.ceil(Date.now() / 1_000) + resetSeconds));
+    if (allowed) return;
+    figures.limited.add();
+    throw rateLimited(resetSeconds);
+  }
+
+  /** The head is out, so that the only way to say that the body is wrong is not to finish it. */
+  function cut(reply: Reply, error: unknown): void {
+    log.warn({ err: error, url: reply.request.url }, 'an answer was cut off');
+    reply.raw.destroy();
+  }
+}
+
+/** Paths below the router's own prefixes that no route took are not content, whatever is at the root. */
+function isManagement(url: string, host: Host): boolean {
+  return host.kind === 'root' && /^\/(?:router|gw|wayfinder|ar-io)(?:[/?]|$)/i.test(url);
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? url;
+}

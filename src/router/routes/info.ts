@@ -1,0 +1,73 @@
+/** What the router is and how it is set up, without secrets or paths (interface §4.5). */
+import type { App } from '../../kernel/http/server.ts';
+import type { RouterParts } from '../parts.ts';
+import { uptimeOf } from './health.ts';
+
+export function routerInfo(parts: RouterParts) {
+  const { settings, gateways, version } = parts;
+  const { config, baseDomain } = settings;
+  const restricted = config.RESTRICT_TO_ROOT_HOST;
+  return {
+    name: 'Turnpike Router',
+    version,
+    description: 'Serves permanent content by id and by name, from gateways it does not have to trust',
+    uptime: uptimeOf(parts),
+    baseDomain,
+    endpoints: {
+      arns: restricted ? null : `https://{arnsName}.${baseDomain}`,
+      txid: restricted ? null : `https://${baseDomain}/{txId}`,
+      health: '/router/health',
+      ready: '/router/ready',
+      metrics: '/router/metrics',
+      stats: '/router/stats/gateways',
+      info: '/router/info',
+    },
+    mode: config.DEFAULT_MODE,
+    allowModeOverride: config.ALLOW_MODE_OVERRIDE,
+    rootHostContent: settings.rootContent ?? null,
+    restrictToRootHost: restricted,
+    routing: {
+      strategy: config.ROUTING_STRATEGY,
+      gatewaySource: settings.routing.source,
+      gatewayCount: gateways.routing.length,
+    },
+    verification: {
+      enabled: config.VERIFICATION_ENABLED,
+      gatewaySource: settings.verification.source,
+      gatewayCount: gateways.verification.length,
+      consensusThreshold: Math.min(
+        config.ARNS_CONSENSUS_THRESHOLD,
+        Math.max(1, gateways.verification.length),
+      ),
+      quorum: config.VERIFICATION_QUORUM,
+    },
+    cache: {
+      enabled: parts.cache !== undefined,
+      diskBacked: parts.cache !== undefined,
+      maxSizeBytes: config.CONTENT_CACHE_MAX_SIZE_BYTES,
+    },
+    moderation: { enabled: parts.blocklist !== undefined },
+    rateLimit: { enabled: config.RATE_LIMIT_ENABLED },
+  };
+}
+
+export function infoRoutes(app: App, parts: RouterParts): void {
+  for (const url of ['/info', '']) {
+    app.route({
+      method: ['GET', 'HEAD'],
+      url,
+      schema: { summary: 'Configuration, version, uptime and operating mode', hide: url === '' },
+      handler: (_request, reply) => reply.header('cache-control', 'no-store').send(routerInfo(parts)),
+    });
+  }
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/metrics',
+    schema: { summary: 'Prometheus metrics' },
+    handler: async (_request, reply) =>
+      reply
+        .header('content-type', parts.metrics.contentType)
+        .header('cache-control', 'no-store')
+        .send(await parts.metrics.text()),
+  });
+}

@@ -1,0 +1,176 @@
+/** The blocklist over HTTP (interface §4.5). Everything but `check` needs the moderation token (interface §5). */
+import { Type } from 'typebox';
+import type { App, Request } from '../../kernel/http/server.ts';
+import { managementError } from '../errors.ts';
+import { blockContent } from '../moderation/block-content.ts';
+import type { Blocklist } from '../moderation/blocklist.ts';
+import {
+  type BlockType,
+  canonicalValue,
+  isBlockType,
+  maxActorLength,
+  maxReasonLength,
+} from '../moderation/entries.ts';
+import type { RouterParts } from '../parts.ts';
+import { type BearerGuard, createBearerGuard } from '../request/bearer.ts';
+import { clientAddress } from '../request/client-address.ts';
+
+const bodyLimit = 16 * 1024;
+const Params = Type.Object({ type: Type.String(), value: Type.String() });
+const wrongType = "Invalid type. Must be 'arns' or 'txid'";
+const wrongId = 'Invalid transaction ID format (must be 43 base64url chars)';
+
+export function moderationRoutes(app: App, parts: RouterParts, blocklist: Blocklist): void {
+  const guard: BearerGuard = createBearerGuard(parts.moderationToken);
+  const actor = (request: Request) => clientAddress(request, parts.settings.config.TRUSTED_PROXY_COUNT);
+  const authorized = (request: Request) => guard.require(request, actor(request));
+
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'no-store');
+    done();
+  });
+
+  app.post(
+    '/moderation/block',
+    {
+      schema: {
+        summary: 'Block a name or an id',
+        security: [{ bearer: [] }],
+        body: Type.Unknown({ description: '{type: "arns" | "txid", value, reason, blockedBy?}' }),
+      },
+      bodyLimit,
+      onRequest: async (request) => authorized(request),
+    },
+    async (request, reply) => {
+      const { type, value, canonical, reason, blockedBy } = readBlock(request.body);
+      try {
+        const blocked = await blockContent(
+          parts,
+          blocklist,
+          { type, value: canonical, reason, blockedBy },
+          'api',
+        );
+        return await reply.send({ success: true, blocked: { type, value, ...blocked } });
+      } catch (error) {
+        throw managementError(500, 'Failed to block content', { message: messageOf(error) });
+      }
+    },
+  );
+
+  app.get(
+    '/moderation/blocklist',
+    {
+      schema: {
+        summary: 'Everything that is blocked',
+        security: [{ bearer: [] }],
+        querystring: Type.Object({ type: Type.Optional(Type.String()) }),
+      },
+      onRequest: async (request) => authorized(request),
+    },
+    (request, reply) => {
+      const { type } = request.query;
+      if (type !== undefined && !isBlockType(type)) throw managementError(400, wrongType);
+      const entries = blocklist.entries(type);
+      return reply.send({ entries, total: entries.length });
+    },
+  );
+
+  app.get(
+    '/moderation/check/:type/:value',
+    { schema: { summary: 'Whether a name or an id is blocked', params: Params } },
+    (request, reply) => {
+      const { type, value, canonical } = readTarget(request.params.type, request.params.value);
+      const blocked = type === 'arns' ? blocklist.blocksLabel(canonical) : blocklist.blocksId(canonical);
+      // Why and by whom is for those who may read the list.
+      const entry = guard.holds(request) ? blocklist.find(type, canonical) : undefined;
+      return reply.send({ type, value, blocked, ...(entry === undefined ? {} : { entry }) });
+    },
+  );
+
+  app.get(
+    '/moderation/stats',
+    {
+      schema: { summary: 'Moderation figures', security: [{ bearer: [] }] },
+      onRequest: async (request) => authorized(request),
+    },
+    (_request, reply) => reply.send(blocklist.stats()),
+  );
+
+  app.delete(
+    '/moderation/block/:type/:value',
+    {
+      schema: { summary: 'Unblock a name or an id', security: [{ bearer: [] }], params: Params },
+      onRequest: async (request) => authorized(request),
+    },
+    async (request, reply) => {
+      const { type, value, canonical } = readTarget(request.params.type, request.params.value);
+      const removed = await blocklist
+        .unblock(type, canonical, actor(request), 'api')
+        .catch((error: unknown) => {
+          throw managementError(500, 'Failed to unblock content', { message: messageOf(error) });
+        });
+      if (removed === undefined) {
+        if (type === 'txid' && blocklist.blocksId(canonical)) {
+          throw managementError(409, 'Blocked by name entry', { value });
+        }
+        throw managementError(404, 'Content not found in blocklist');
+      }
+      return reply.send({ success: true, unblocked: { type, value } });
+    },
+  );
+
+  app.post(
+    '/moderation/reload',
+    {
+      schema: { summary: 'Read the blocklist from disk again', security: [{ bearer: [] }] },
+      bodyLimit,
+      onRequest: async (request) => authorized(request),
+    },
+    async (_request, reply) => {
+      await blocklist.reload('api').catch((error: unknown) => {
+        throw managementError(500, 'Failed to reload blocklist', { message: messageOf(error) });
+      });
+      return reply.send({ success: true, message: 'Blocklist reloaded', stats: blocklist.stats() });
+    },
+  );
+}
+
+/** The words of the first thing that is wrong with a request to block. */
+export function readBlock(body: unknown) {
+  const field = (name: string): unknown =>
+    typeof body === 'object' && body !== null
+      ? Object.getOwnPropertyDescriptor(body, name)?.value
+      : undefined;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw managementError(400, 'Invalid JSON body');
+  }
+  const type = field('type');
+  if (!isBlockType(type)) throw managementError(400, wrongType);
+  const value = field('value');
+  if (typeof value !== 'string' || value === '') throw managementError(400, 'Value is required');
+  const canonical = canonicalValue(type, value);
+  if (canonical === undefined) throw managementError(400, type === 'txid' ? wrongId : 'Invalid ArNS name');
+  const reason = field('reason');
+  if (typeof reason !== 'string' || reason.trim() === '') throw managementError(400, 'Reason is required');
+  if (reason.length > maxReasonLength) throw managementError(400, `Reason is longer than ${maxReasonLength}`);
+  const blockedBy = field('blockedBy') ?? 'api';
+  if (typeof blockedBy !== 'string' || blockedBy === '' || blockedBy.length > maxActorLength) {
+    throw managementError(400, `blockedBy must be text of at most ${maxActorLength}`);
+  }
+  return { type, value, canonical, reason, blockedBy };
+}
+
+export function readTarget(
+  type: string,
+  value: string,
+): { type: BlockType; value: string; canonical: string } {
+  if (!isBlockType(type)) throw managementError(400, wrongType);
+  if (value === '') throw managementError(400, 'Value is required');
+  const canonical = canonicalValue(type, value);
+  if (canonical === undefined) throw managementError(400, type === 'txid' ? wrongId : 'Invalid ArNS name');
+  return { type, value, canonical };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,359 @@
+/** Puts the parts of the router together and gives them a life. */
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
+import { makeToken, readOrCreateKey } from '../kernel/keys.ts';
+import { Metrics } from '../kernel/metrics.ts';
+import type { Surface } from '../kernel/surface.ts';
+import type { BlobCache } from '../storage/blobs/cache/cache.ts';
+import { openBlobCache } from '../storage/blobs/open.ts';
+import { Content } from './content/content.ts';
+import { KnownStore } from './content/known.ts';
+import { Manifests } from './content/manifests.ts';
+import { PassThrough } from './content/pass-through.ts';
+import { Serve } from './content/serve.ts';
+import type { AttemptListener, GatewayLimits } from './gateways/gateway.ts';
+import { GatewaySet } from './gateways/gateway-set.ts';
+import { HedgedAsks } from './gateways/hedged-ask.ts';
+import { Pings } from './gateways/pings.ts';
+import { staticList } from './gateways/sources.ts';
+import type { RouterDeps } from './index.ts';
+import { createRouterMetrics } from './metrics.ts';
+import { Blocklist } from './moderation/blocklist.ts';
+import { NameResolver } from './names/resolver.ts';
+import type { RouterParts } from './parts.ts';
+import { ChainProxy } from './routes/chain.ts';
+import { contentRoutes } from './routes/content.ts';
+import { guardRoutes, healthRoutes } from './routes/health.ts';
+import { infoRoutes } from './routes/info.ts';
+import { moderationRoutes } from './routes/moderation.ts';
+import { statsRoutes } from './routes/stats.ts';
+import { type RouterSettings, routerSettings } from './settings.ts';
+import { Telemetry } from './telemetry/telemetry.ts';
+
+export function createRouterSurface(config: Config, deps: RouterDeps): Surface {
+  const settings = routerSettings(config, deps.localGatewayUrl);
+  let running: RunningRouter | undefined;
+  return {
+    name: 'router',
+    get url() {
+      return running?.server.url ?? `http://${config.HOST}:${config.PORT}`;
+    },
+    async start() {
+      running = await buildRouter(settings, deps);
+      await running.start();
+    },
+    async drain(timeoutMs) {
+      await running?.drain(timeoutMs);
+    },
+    async stop() {
+      await running?.stop();
+    },
+  };
+}
+
+interface RunningRouter {
+  readonly server: HttpServer;
+  start(): Promise<void>;
+  drain(timeoutMs: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<RunningRouter> {
+  const { config } = settings;
+  const { log } = deps;
+  const metrics = new Metrics();
+  const figures = createRouterMetrics(metrics);
+  let draining = false;
+
+  const telemetry = config.TELEMETRY_ENABLED
+    ? new Telemetry({
+        path: settings.telemetryPath,
+        sampleSuccess: config.TELEMETRY_SAMPLE_SUCCESS,
+        sampleErrors: config.TELEMETRY_SAMPLE_ERRORS,
+        retentionDays: config.TELEMETRY_RETENTION_DAYS,
+        log,
+      })
+    : undefined;
+  const onAttempt: AttemptListener = (attempt) => {
+    figures.attempt(attempt);
+    telemetry?.attempt(attempt);
+  };
+  const limits: GatewayLimits = {
+    failureThreshold: config.CIRCUIT_BREAKER_THRESHOLD,
+    resetMs: config.CIRCUIT_BREAKER_RESET_MS,
+    connections: config.HTTP_CONNECTIONS_PER_HOST,
+    connectTimeoutMs: config.HTTP_CONNECT_TIMEOUT_MS,
+    requestTimeoutMs: config.HTTP_REQUEST_TIMEOUT_MS,
+    streamTimeoutMs: config.STREAM_TIMEOUT_MS,
+  };
+  const setOf = (routing: RouterSettings['routing'], verification: RouterSettings['verification']) =>
+    new GatewaySet({
+      routing,
+      verification,
+      strategy: config.ROUTING_STRATEGY,
+      limits,
+      onAttempt,
+      log,
+      refreshMs: config.NETWORK_GATEWAY_REFRESH_MS,
+    });
+  const gateways = setOf(settings.routing, settings.verification);
+  const asks = new HedgedAsks(gateways, figures.hedged);
+  const chain = chainSets(settings, setOf, gateways);
+  const pings = config.PING_ENABLED
+    ? new Pings(gateways, config.PING_INTERVAL_MS, config.PING_TIMEOUT_MS)
+    : undefined;
+
+  const known = new KnownStore(log);
+  const cache = await openCache(settings, figures.corrupt.add.bind(figures.corrupt, 1));
+  const blocklist = config.MODERATION_ENABLED ? new Blocklist(settings.blocklistPath, log) : undefined;
+  const moderationToken = config.MODERATION_ENABLED
+    ? (config.MODERATION_ADMIN_TOKEN ?? (await keptToken(settings, 'moderation-admin-token', deps)))
+    : '';
+
+  const names = new NameResolver({
+    verifiers: () => gateways.verification,
+    // Fewer gateways than must agree can only all agree.
+    rules: (count) => ({
+      threshold: Math.min(config.ARNS_CONSENSUS_THRESHOLD, Math.max(1, count)),
+      unanimous: config.ARNS_REQUIRE_UNANIMITY,
+    }),
+    maxTtlMs: config.ARNS_CACHE_TTL_MS,
+    log,
+    onBallot: (gateway, agreed) => {
+      telemetry?.consensus(gateway, agreed);
+      if (!agreed) figures.disagreed(gateway);
+    },
+    onResolution: figures.resolution,
+    keep: known,
+  });
+  const content = new Content({
+    gateways,
+    asks,
+    known,
+    cache,
+    maxItemBytes: Math.min(config.CONTENT_CACHE_MAX_ITEM_SIZE_BYTES, config.CONTENT_CACHE_MAX_SIZE_BYTES / 2),
+    memoryBytes: cache === undefined ? 0 : config.CONTENT_MEMORY_CACHE_BYTES,
+    quorum: config.VERIFICATION_QUORUM,
+    attempts: config.RETRY_ATTEMPTS,
+    log,
+    events: {
+      verified(gateway, method, ok) {
+        figures.verified(method, ok);
+        telemetry?.verification(gateway, ok ? 'success' : 'failed');
+      },
+      cache: (hit) => (hit ? figures.hits : figures.misses).add(),
+    },
+  });
+  const serve = new Serve({
+    gateways,
+    content,
+    passThrough: new PassThrough(asks, config.RETRY_ATTEMPTS),
+    manifests: new Manifests(config.MAX_MANIFEST_BYTES),
+    names,
+    blocklist,
+    telemetry,
+    targetRules: {
+      rootContent: settings.rootContent,
+      restrictToRoot: config.RESTRICT_TO_ROOT_HOST,
+      chainReads: config.ARWEAVE_API_ENABLED,
+    },
+    verification: config.VERIFICATION_ENABLED,
+    defaultMode: config.DEFAULT_MODE,
+    allowModeOverride: config.ALLOW_MODE_OVERRIDE,
+    maxManifestBytes: config.MAX_MANIFEST_BYTES,
+    stallTimeoutMs: config.STREAM_TIMEOUT_MS,
+    onBlocked: figures.blocked,
+  });
+  const parts: RouterParts = {
+    settings,
+    log,
+    version: deps.version,
+    startedAt: performance.now(),
+    metrics,
+    figures,
+    gateways,
+    names,
+    content,
+    known,
+    cache,
+    serve,
+    telemetry,
+    blocklist,
+    draining: () => draining,
+    moderationToken: () => moderationToken,
+  };
+  addGauges(parts);
+  const server = createServer(
+    parts,
+    new ChainProxy({ ...chain.asks(figures.hedged), ...proxyLimits(config) }),
+  );
+
+  return {
+    server,
+    async start() {
+      await blocklist?.start();
+      await known.start(settings.cachePath);
+      await telemetry?.start();
+      await gateways.start();
+      await chain.start();
+      warnAboutTrust(parts);
+      await server.listen();
+      pings?.start();
+    },
+    async drain(timeoutMs) {
+      draining = true;
+      await server.drain(timeoutMs);
+    },
+    async stop() {
+      draining = true;
+      await server.close();
+      await pings?.stop();
+      blocklist?.stop();
+      await gateways.stop();
+      await chain.stop();
+      await telemetry?.stop();
+      await known.stop();
+      await cache?.close();
+    },
+  };
+}
+
+function createServer(parts: RouterParts, chain: ChainProxy): HttpServer {
+  const { config, rootContent } = parts.settings;
+  const server = createHttpServer({
+    name: 'router',
+    title: 'Content router',
+    description: 'Serves permanent content by id and name from several gateways, verified and cached.',
+    version: parts.version,
+    host: config.HOST,
+    port: config.PORT,
+    portVariable: 'PORT',
+    log: parts.log,
+    metrics: parts.metrics,
+    bodyLimit: 64 * 1024,
+    headersTimeoutMs: 10_000,
+    requestTimeoutMs: 30_000,
+    cors: { methods: ['GET', 'HEAD', 'OPTIONS'], exposeHeaders: ['*'] },
+    errorBody: (_status, message) => ({ error: message }),
+    notFound: (request) => ({ error: 'Not Found', path: request.url.split('?', 1)[0] ?? request.url }),
+    // A site at the root host has all paths but the router's own.
+    docs: rootContent === undefined,
+  });
+  // First, so that hosts of names and ids never reach a route of the router's.
+  contentRoutes(server.app, parts, chain);
+  server.mount(
+    (app) => {
+      healthRoutes(app, parts);
+      infoRoutes(app, parts);
+      statsRoutes(app, parts);
+      if (parts.blocklist !== undefined) moderationRoutes(app, parts, parts.blocklist);
+    },
+    ['/router', ...config.ROUTER_ALIAS_PREFIXES.map((prefix) => `/${prefix}`)],
+  );
+  server.mount(
+    (app) => guardRoutes(app, parts),
+    ['/gw', ...config.GW_ALIAS_PREFIXES.map((one) => `/${one}`)],
+  );
+  if (rootContent === undefined && config.ARWEAVE_API_ENABLED) {
+    server.mount((app) => chain.graphqlRoutes(app));
+  }
+  return server;
+}
+
+/** Who answers chain reads: nodes of their own where those are configured. */
+function chainSets(
+  { config }: RouterSettings,
+  setOf: (routing: RouterSettings['routing'], verification: RouterSettings['verification']) => GatewaySet,
+  gateways: GatewaySet,
+) {
+  const none = staticList(() => []);
+  const { ARWEAVE_READ_NODES: nodes, GRAPHQL_PROXY_URL: graphqlUrl } = config;
+  const nodeSet =
+    nodes.length === 0
+      ? gateways
+      : setOf(
+          staticList(() => nodes),
+          none,
+        );
+  const graphqlSet =
+    graphqlUrl === undefined
+      ? gateways
+      : setOf(
+          staticList(() => [graphqlUrl]),
+          none,
+        );
+  const own = [nodeSet, graphqlSet].filter((set) => set !== gateways);
+  return {
+    asks: (onHedge: (won: boolean) => void) => ({
+      nodes: new HedgedAsks(nodeSet, onHedge),
+      graphql: new HedgedAsks(graphqlSet, onHedge),
+      graphqlPath: graphqlUrl === undefined ? '/graphql' : new URL(graphqlUrl).pathname,
+    }),
+    start: () => Promise.all(own.map((set) => set.start())),
+    stop: () => Promise.all(own.map((set) => set.stop())),
+  };
+}
+
+function proxyLimits(config: Config) {
+  return { attempts: config.RETRY_ATTEMPTS, stallTimeoutMs: config.STREAM_TIMEOUT_MS };
+}
+
+async function openCache(settings: RouterSettings, onDamaged: () => void): Promise<BlobCache | undefined> {
+  const { config, cachePath } = settings;
+  if (!config.CONTENT_CACHE_ENABLED || !config.VERIFICATION_ENABLED) return undefined;
+  return await openBlobCache({
+    folder: join(cachePath, 'blobs'),
+    maxBytes: config.CONTENT_CACHE_MAX_SIZE_BYTES,
+    maxBlobBytes: config.CONTENT_CACHE_MAX_ITEM_SIZE_BYTES,
+    onDamaged,
+  });
+}
+
+async function keptToken(settings: RouterSettings, name: string, { log }: RouterDeps): Promise<string> {
+  const { path, text, made } = await readOrCreateKey(join(settings.config.DATA_DIR, 'keys'), name, makeToken);
+  if (made) log.info({ path }, 'made a token');
+  return text;
+}
+
+function addGauges({ figures, gateways, names, cache, blocklist, telemetry, draining }: RouterParts): void {
+  const { gauge } = figures;
+  gauge('router_gateways_total', 'Gateways that content may come from', () => gateways.counts().total);
+  gauge('router_gateways_healthy', 'Of those, how many may be asked', () => gateways.counts().healthy);
+  gauge(
+    'router_gateways_circuit_open',
+    'Of those, how many are left alone',
+    () => gateways.counts().circuitOpen,
+  );
+  gauge('router_arns_cache_size', 'Names that are remembered', () => names.size);
+  gauge('router_cache_bytes', 'Bytes in the content cache', () => cache?.statistics().bytes ?? 0);
+  gauge('router_cache_entries', 'Entries of the content cache', () => cache?.statistics().entries ?? 0);
+  gauge(
+    'router_cache_evictions',
+    'Entries that made room for others',
+    () => cache?.statistics().evictions ?? 0,
+  );
+  gauge(
+    'router_blocklist_reload_failures',
+    'Blocklists that were refused',
+    () => blocklist?.failedReloads ?? 0,
+  );
+  gauge('router_telemetry_dropped', 'Events that could not be kept', () => telemetry?.dropped ?? 0);
+  gauge('router_draining', '1 while the router shuts down', () => (draining() ? 1 : 0));
+}
+
+/** What the operator should know about how little is believed to whom. */
+function warnAboutTrust({ settings, gateways, log }: RouterParts): void {
+  const { config } = settings;
+  const verifiers = gateways.verification.length;
+  if (verifiers < config.ARNS_CONSENSUS_THRESHOLD) {
+    log.warn(
+      { verifiers, threshold: config.ARNS_CONSENSUS_THRESHOLD },
+      'fewer verification gateways than must agree on names: all that there are must',
+    );
+  }
+  if (!config.VERIFICATION_ENABLED) log.warn('verification is off: gateways are believed');
+  else if (verifiers <= config.VERIFICATION_QUORUM) {
+    log.info({ verifiers }, 'too few gateways to agree on hashes: content is proven by signatures');
+  }
+}

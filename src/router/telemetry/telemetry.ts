@@ -1,0 +1,186 @@
+/**
+ * Figures about gateways. The request path only adds numbers in memory; every few seconds they go to the
+ * database in one transaction. When the database fails, figures wait in memory (hours stay small however long)
+ * and sampled events are dropped oldest first, counted.
+ */
+import type { Logger } from '../../kernel/log.ts';
+import { openSqliteFile } from '../../storage/sql/open.ts';
+import type { Attempt } from '../gateways/gateway.ts';
+import { addAttempt, addHour, addLatency, emptyHour, type HourFigures } from './hour.ts';
+import { telemetryMigrations } from './migrations.ts';
+import { type KeptHour, type SampledEvent, TelemetryStore } from './store.ts';
+
+export interface TelemetryOptions {
+  readonly path: string;
+  readonly sampleSuccess: number;
+  readonly sampleErrors: number;
+  readonly retentionDays: number;
+  readonly log: Logger;
+  readonly flushMs?: number;
+  readonly random?: () => number;
+  readonly now?: () => number;
+}
+
+/** The pseudo-gateway of answers that no gateway was asked for. */
+export const cacheOrigin = 'cache';
+
+const maxWaitingEvents = 10_000;
+const maxWaitingHours = 50_000;
+const hourMs = 3_600_000;
+
+export class Telemetry {
+  readonly #options: TelemetryOptions;
+  readonly #random: () => number;
+  readonly #now: () => number;
+  #hours = new Map<string, KeptHour>();
+  #events: SampledEvent[] = [];
+  #store: TelemetryStore | undefined;
+  #flushTimer: NodeJS.Timeout | undefined;
+  #purgeTimer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> = Promise.resolve();
+  /** Why figures are not kept right now. */
+  problem: string | undefined;
+  dropped = 0;
+
+  constructor(options: TelemetryOptions) {
+    this.#options = options;
+    this.#random = options.random ?? Math.random;
+    this.#now = options.now ?? Date.now;
+  }
+
+  /** A database that cannot be opened does not keep the router from serving; it is tried again. */
+  async start(): Promise<void> {
+    await this.#open();
+    await this.#purge();
+    this.#flushTimer = setInterval(() => void this.flush(), this.#options.flushMs ?? 5_000).unref();
+    this.#purgeTimer = setInterval(() => void this.#purge(), hourMs).unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#flushTimer);
+    clearInterval(this.#purgeTimer);
+    await this.flush();
+    await this.#store?.close().catch(() => {});
+    this.#store = undefined;
+  }
+
+  attempt(attempt: Attempt): void {
+    if (attempt.role === 'ping') return;
+    addAttempt(this.#hour(attempt.gateway), attempt.outcome, attempt.latencyMs);
+    const probability =
+      attempt.outcome === 'success' ? this.#options.sampleSuccess : this.#options.sampleErrors;
+    if (probability === 0 || this.#random() >= probability) return;
+    this.#events.push({ ...attempt, at: this.#now(), weight: 1 / probability });
+    if (this.#events.length <= maxWaitingEvents) return;
+    this.#events.shift();
+    this.dropped += 1;
+  }
+
+  cacheHit(bytes: number, latencyMs: number): void {
+    const hour = this.#hour(cacheOrigin);
+    hour.totalRequests += 1;
+    hour.successfulRequests += 1;
+    hour.bytesServed += bytes;
+    addLatency(hour, latencyMs);
+  }
+
+  bytes(gateway: string, count: number): void {
+    this.#hour(gateway).bytesServed += count;
+  }
+
+  verification(gateway: string, outcome: 'success' | 'failed' | 'skipped'): void {
+    const hour = this.#hour(gateway);
+    if (outcome === 'skipped') {
+      hour.verificationSkipped += 1;
+      return;
+    }
+    hour.verificationAttempts += 1;
+    if (outcome === 'success') hour.verificationSuccess += 1;
+    else hour.verificationFailed += 1;
+  }
+
+  consensus(gateway: string, agreed: boolean): void {
+    const hour = this.#hour(gateway);
+    hour.consensusParticipations += 1;
+    if (agreed) hour.consensusAgreements += 1;
+    else hour.consensusDisagreements += 1;
+  }
+
+  /** Everything so far goes to the database; figures that could not be written stay for the next time. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(() => this.#write());
+    return this.#flushing;
+  }
+
+  /** What is kept, with what waits to be. Throws when the database cannot be read. */
+  async hours(start: Date, end: Date, gateway?: string): Promise<KeptHour[]> {
+    await this.flush();
+    if (this.#store === undefined) throw new Error(this.problem ?? 'the telemetry database is not open');
+    return await this.#store.hours(bucketOf(start), end.toISOString(), gateway);
+  }
+
+  async gateways(): Promise<string[]> {
+    await this.flush();
+    if (this.#store === undefined) throw new Error(this.problem ?? 'the telemetry database is not open');
+    return await this.#store.gateways();
+  }
+
+  #hour(gateway: string): HourFigures {
+    const hourBucket = bucketOf(new Date(this.#now()));
+    const key = `${gateway} ${hourBucket}`;
+    const known = this.#hours.get(key);
+    if (known !== undefined) return known.figures;
+    const figures = emptyHour();
+    if (this.#hours.size < maxWaitingHours) this.#hours.set(key, { gateway, hourBucket, figures });
+    return figures;
+  }
+
+  async #open(): Promise<void> {
+    try {
+      this.#store = new TelemetryStore(await openSqliteFile(this.#options.path, telemetryMigrations));
+      this.problem = undefined;
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  async #write(): Promise<void> {
+    if (this.#store === undefined) await this.#open();
+    const store = this.#store;
+    if (store === undefined || (this.#hours.size === 0 && this.#events.length === 0)) return;
+    const hours = this.#hours;
+    const events = this.#events;
+    this.#hours = new Map();
+    this.#events = [];
+    try {
+      await store.add([...hours.values()], events);
+      this.problem = undefined;
+    } catch (error) {
+      this.#failed(error);
+      for (const [key, hour] of hours) {
+        const newer = this.#hours.get(key);
+        if (newer === undefined) this.#hours.set(key, hour);
+        else addHour(newer.figures, hour.figures);
+      }
+      const waiting = [...events, ...this.#events];
+      this.dropped += Math.max(0, waiting.length - maxWaitingEvents);
+      this.#events = waiting.slice(-maxWaitingEvents);
+    }
+  }
+
+  async #purge(): Promise<void> {
+    const before = new Date(this.#now() - this.#options.retentionDays * 24 * hourMs);
+    await this.#store?.purge(before).catch((error: unknown) => this.#failed(error));
+  }
+
+  #failed(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    if (this.problem === undefined) this.#options.log.warn({ err: error }, 'telemetry is not kept for now');
+    this.problem = message;
+  }
+}
+
+/** The hour in UTC that a moment belongs to. */
+export function bucketOf(moment: Date): string {
+  return new Date(Math.floor(moment.getTime() / hourMs) * hourMs).toISOString();
+}
