@@ -247,7 +247,7 @@ function createServer(parts: RouterParts, chain: ChainProxy): HttpServer {
       healthRoutes(app, parts);
       infoRoutes(app, parts);
       statsRoutes(app, parts);
-      if (parts.blocklist !== undefined) moderationRoutes(app, parts, parts.blocklist);
+      moderationRoutes(app, parts);
     },
     ['/router', ...config.ROUTER_ALIAS_PREFIXES.map((prefix) => `/${prefix}`)],
   );

@@ -1,9 +1,8 @@
 /** The blocklist over HTTP (interface §4.5). Everything but `check` needs the moderation token (interface §5). */
 import { Type } from 'typebox';
 import type { App, Request } from '../../kernel/http/server.ts';
-import { managementError } from '../errors.ts';
+import { managementError, notFound } from '../errors.ts';
 import { blockContent } from '../moderation/block-content.ts';
-import type { Blocklist } from '../moderation/blocklist.ts';
 import {
   type BlockType,
   canonicalValue,
@@ -20,7 +19,9 @@ const Params = Type.Object({ type: Type.String(), value: Type.String() });
 const wrongType = "Invalid type. Must be 'arns' or 'txid'";
 const wrongId = 'Invalid transaction ID format (must be 43 base64url chars)';
 
-export function moderationRoutes(app: App, parts: RouterParts, blocklist: Blocklist): void {
+export function moderationRoutes(app: App, parts: RouterParts): void {
+  if (parts.blocklist === undefined) return disabledRoutes(app);
+  const { blocklist } = parts;
   const guard: BearerGuard = createBearerGuard(parts.moderationToken);
   const actor = (request: Request) => clientAddress(request, parts.settings.config.TRUSTED_PROXY_COUNT);
   const authorized = (request: Request) => guard.require(request, actor(request));
@@ -133,6 +134,28 @@ export function moderationRoutes(app: App, parts: RouterParts, blocklist: Blockl
       return reply.send({ success: true, message: 'Blocklist reloaded', stats: blocklist.stats() });
     },
   );
+}
+
+/** The contract's routes, which are not there while moderation is off. */
+function disabledRoutes(app: App): void {
+  for (const [method, url] of [
+    ['POST', '/moderation/block'],
+    ['GET', '/moderation/blocklist'],
+    ['GET', '/moderation/check/:type/:value'],
+    ['GET', '/moderation/stats'],
+    ['DELETE', '/moderation/block/:type/:value'],
+    ['POST', '/moderation/reload'],
+  ] as const) {
+    app.route({
+      method,
+      url,
+      schema: { summary: 'Needs MODERATION_ENABLED' },
+      onRequest: async (request) => {
+        throw notFound(request.url.split('?', 1)[0] ?? request.url);
+      },
+      handler: (_request, reply) => reply,
+    });
+  }
 }
 
 /** The words of the first thing that is wrong with a request to block. */
