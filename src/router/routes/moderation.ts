@@ -20,8 +20,11 @@ const wrongType = "Invalid type. Must be 'arns' or 'txid'";
 const wrongId = 'Invalid transaction ID format (must be 43 base64url chars)';
 
 export function moderationRoutes(app: App, parts: RouterParts): void {
-  if (parts.blocklist === undefined) return disabledRoutes(app);
   const { blocklist } = parts;
+  if (blocklist === undefined) {
+    disabledRoutes(app);
+    return;
+  }
   const guard: BearerGuard = createBearerGuard(parts.moderationToken);
   const actor = (request: Request) => clientAddress(request, parts.settings.config.TRUSTED_PROXY_COUNT);
   const authorized = (request: Request) => guard.require(request, actor(request));
