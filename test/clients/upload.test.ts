@@ -54,6 +54,20 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     assert.equal(answer.status, 200);
     return Buffer.from(await answer.arrayBuffer()).subarray(Number(answer.headers.get('x-payload-offset')));
   };
+  /** What readers get: from the service at once, from the chain later. */
+  const served = async (id: string): Promise<Buffer> => {
+    const answer = await fetch(`${stack.urls.gateway}/raw/${id}`);
+    assert.equal(answer.status, 200, `the gateway answered ${answer.status} for ${id}`);
+    return Buffer.from(await answer.arrayBuffer());
+  };
+  const permanent = async (id: string): Promise<void> => {
+    for (let waited = 0; ; waited += 100) {
+      const answer = await fetch(`${stack.urls.upload}/v1/tx/${id}/status`);
+      if ((await answer.text()).includes('FINALIZED')) return;
+      assert.ok(waited < 60_000, stack.log());
+      await sleep(100);
+    }
+  };
   const uploadBytes = (turbo: Turbo, data: Buffer, options: { paidBy?: string[]; chunk?: boolean } = {}) =>
     turbo.uploadFile({
       fileStreamFactory: () => data,
@@ -97,12 +111,17 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     assert.ok(BigInt(receipt.winc) > 0n);
     assert.equal(await wincOf(turbo), before - BigInt(receipt.winc));
     assert.ok((await stored(receipt.id)).equals(data));
+    assert.ok((await served(receipt.id)).equals(data), 'readable at once');
+    await permanent(receipt.id);
+    assert.ok((await served(receipt.id)).equals(data), 'and when it is permanent');
   });
 
   test('uploads 20 MiB in chunks', async () => {
     const data = random.bytes(20 * 1024 * 1024);
     const receipt = await uploadBytes(arweave(), data, { chunk: true });
-    assert.ok((await stored(receipt.id)).equals(data));
+    assert.ok((await served(receipt.id)).equals(data));
+    await permanent(receipt.id);
+    assert.ok((await served(receipt.id)).equals(data));
   });
 
   for (const [name, wallet] of [
@@ -121,7 +140,7 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
       assert.equal(approval.approvedAddress, approvedAddress);
       const data = random.bytes(1_024);
       const receipt = await uploadBytes(borrower, data, { paidBy: [arweaveTestAddress] });
-      assert.ok((await stored(receipt.id)).equals(data));
+      assert.ok((await served(receipt.id)).equals(data));
       const { givenApprovals } = await payer.getBalance();
       assert.equal(
         givenApprovals.find((given) => given.approvedAddress === approvedAddress)?.usedWincAmount,
@@ -151,15 +170,11 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     assert.ok(parsed !== undefined);
     const page = resolveManifestPath(parsed, '');
     assert.equal((await stored(page?.id ?? '')).toString(), '<h1>hello</h1>');
-  });
-
-  test('everything that was uploaded becomes permanent', async () => {
-    const receipt = await uploadBytes(arweave(), random.bytes(2_000));
-    const status = async () =>
-      (await (await fetch(`${stack.urls.upload}/v1/tx/${receipt.id}/status`)).json()) as { status: string };
-    for (let waited = 0; (await status()).status !== 'FINALIZED'; waited += 100) {
-      assert.ok(waited < 60_000, stack.log());
-      await sleep(100);
-    }
+    const read = async (path: string) =>
+      (await fetch(`${stack.urls.gateway}/${manifestResponse?.id}${path}`)).text();
+    assert.equal(await read('/'), '<h1>hello</h1>');
+    assert.equal(await read('/css/site.css'), 'h1 { color: red }');
+    await permanent(manifestResponse?.id ?? '');
+    assert.equal(await read('/css/site.css'), 'h1 { color: red }');
   });
 });
