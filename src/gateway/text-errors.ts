@@ -3,6 +3,8 @@
 import { HttpError } from '../kernel/errors.ts';
 import { createErrorMapper } from '../kernel/http/error-mapper.ts';
 import type { App, Reply } from '../kernel/http/server.ts';
+import { DatabaseUnavailable } from '../storage/sql/sql.ts';
+import { upstreamUnavailable } from './errors.ts';
 
 const mapOther = createErrorMapper((_status, message) => message);
 
@@ -13,6 +15,11 @@ export function answerErrorsAsText(app: App): void {
         request.log.warn({ err: error, status: error.status }, 'request refused');
       }
       sendTextError(reply, error, error.body);
+      return;
+    }
+    if (error instanceof DatabaseUnavailable) {
+      request.log.warn({ err: error }, 'the database does not answer');
+      sendTextError(reply, upstreamUnavailable(error), 'Temporarily unavailable');
       return;
     }
     reply.header('cache-control', 'no-store');
