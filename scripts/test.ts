@@ -1,24 +1,35 @@
 /**
  * Runs the test-suites by name: `node scripts/test.ts unit e2e`.
  *
- *   unit     src/**, scripts/**: beside the code, one process for all (fast)
+ *   unit     src/**, scripts/**: beside the code, no port but free ones, quick
  *   e2e      test/e2e/**: whole stacks on free ports, one process per file
- *   servers  test/servers/**, and the unit suites again on PostgreSQL
+ *   servers  test/servers/**, and on PostgreSQL the unit suites that run on every engine
  *   clients  test/clients/**: published third-party clients, with a package of their own
  *
  * Further arguments after `--` narrow to files whose path contains one of them.
  */
 import { spawnSync } from 'node:child_process';
-import { globSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { installClients } from '../test/support/install-clients.ts';
 import { preparePostgres } from '../test/support/postgres-server.ts';
 
 const root = resolve(import.meta.dirname, '..');
-const suites: Record<string, { globs: string[]; flags: string[] }> = {
+interface Suite {
+  readonly globs: string[];
+  readonly flags: string[];
+  /** Only files in which this stands. */
+  readonly mentions?: RegExp;
+}
+
+const suites: Record<string, Suite> = {
   unit: { globs: ['src/**/*.test.ts', 'scripts/**/*.test.ts'], flags: ['--test-concurrency=2'] },
   e2e: { globs: ['test/e2e/**/*.test.ts'], flags: ['--test-concurrency=2'] },
-  servers: { globs: ['test/servers/**/*.test.ts', 'src/**/*.test.ts'], flags: ['--test-concurrency=2'] },
+  servers: {
+    globs: ['test/servers/**/*.test.ts', 'src/**/*.test.ts'],
+    flags: ['--test-concurrency=2'],
+    mentions: /forEachEngine|TEST_DATABASE_URL|'npm'/,
+  },
   clients: { globs: ['test/clients/**/*.test.ts'], flags: ['--test-concurrency=1'] },
 };
 
@@ -34,6 +45,9 @@ for (const name of names) {
     process.exit(1);
   }
   const files = globSync(suite.globs, { cwd: root, exclude: (path) => String(path).includes('node_modules') })
+    .filter(
+      (file) => suite.mentions === undefined || suite.mentions.test(readFileSync(join(root, file), 'utf8')),
+    )
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
     .sort();
   if (files.length === 0) continue;

@@ -50,18 +50,22 @@ export function nodeInfoRoutes(app: App, { index, nodes }: GatewayContext): void
     return send(reply, await ask('/tx_anchor', fallback), 30);
   });
 
-  async function price(request: Request, reply: Reply): Promise<Reply> {
+  async function price(request: Request, reply: Reply, target = ''): Promise<Reply> {
     const size = param(request, 'size');
     if (!/^[0-9]{1,20}$/.test(size)) throw nodeError(400, { error: 'size_must_be_an_integer' });
-    const target = param(request, 'target');
     if (target === '') return relay(reply, await nodes.get(`/price/${size}`, { retryOn: [] }), 30);
     if (target !== 'target' && !isArweaveAddress(target)) throw nodeError(400, 'Invalid address.');
     // The bare word stands for a wallet that the chain has not seen.
     const address = target === 'target' ? 'A'.repeat(43) : target;
     return relay(reply, await nodes.get(`/price/${size}/${address}`, { retryOn: [] }), 30);
   }
-  addGet(app, '/price/:size', 'Winston to store so many bytes', price);
-  addGet(app, '/price/:size/:target', 'Winston to store bytes and pay a wallet', price);
+  addGet(app, '/price/:size', 'Winston to store so many bytes', (request, reply) => price(request, reply));
+  addGet(app, '/price/:size/target', 'Winston to store bytes and pay a new wallet', (request, reply) =>
+    price(request, reply, 'target'),
+  );
+  addGet(app, '/price/:size/:target', 'Winston to store bytes and pay a wallet', (request, reply) =>
+    price(request, reply, param(request, 'target')),
+  );
 
   for (const field of ['balance', 'last_tx']) {
     addGet(app, `/wallet/:address/${field}`, `A wallet's ${field}`, async (request, reply) => {

@@ -17,7 +17,8 @@ export function addOpenApi(app: App, info: OpenApiInfo): void {
   const { title, description = '', version = '1.0.0' } = info;
   swagger.fastifySwagger(
     app,
-    { openapi: { openapi: '3.1.0', info: { title, description, version } } },
+    // Only routes that were given a HEAD of their own have one: it belongs in the document.
+    { openapi: { openapi: '3.1.0', info: { title, description, version } }, exposeHeadRoutes: true },
     (error) => {
       if (error !== undefined) throw error;
     },
