@@ -26,6 +26,8 @@ export interface GatewayContext {
   writers: Writers | undefined;
   /** What is not served; the admin part keeps it. */
   blocklist: Blocklist | undefined;
+  /** The block list changed: removes the copies of content with those hashes (base64url), and ready answers. */
+  dropCopies: (hashes: Iterable<string>) => Promise<void>;
   /** Answers `GET /` in place of the gateway info, where an apex is configured. */
   apex: ((request: Request, reply: Reply) => Promise<unknown>) | undefined;
   /** Added to `/gw/info` by parts that are switched on. */

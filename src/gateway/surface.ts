@@ -68,6 +68,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       bytes: new ChunkSource(index, chunks),
       writers: undefined,
       blocklist: undefined,
+      dropCopies: async () => {},
       apex: undefined,
       info: {},
       peers: () => ({}),

@@ -35,6 +35,8 @@ export interface AdminGateway {
     path: string,
     headers?: Record<string, string>,
   ): Promise<{ status: number; body: string; headers: Headers }>;
+  /** A new gateway on the same data. */
+  restart(overrides?: Record<string, string>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -45,23 +47,28 @@ export interface AdminGatewayOptions extends LocalStackOptions {
 
 export async function startAdminGateway(options: AdminGatewayOptions = {}): Promise<AdminGateway> {
   let context: GatewayContext | undefined;
+  const cacheFolder = mkdtempSync(join(tmpdir(), 'turnpike-cache-'));
+  const openCache = () =>
+    openContentCache({ DATA_DIR: cacheFolder, CONTIGUOUS_DATA_CACHE_MAX_BYTES: 64 * 1024 * 1024 });
+  let cache = await openCache();
   const content: CreatePart = (made) => {
     context = made;
     return createContentPart({ cache, uploadUrl: () => undefined, names: options.names ?? [] })(made);
   };
-  const cacheFolder = mkdtempSync(join(tmpdir(), 'turnpike-cache-'));
-  const cache = await openContentCache({
-    DATA_DIR: cacheFolder,
-    CONTIGUOUS_DATA_CACHE_MAX_BYTES: 64 * 1024 * 1024,
-  });
   const stack = await startLocalStack({
     ...options,
     parts: [content, createAdminPart({ adminKey, ...options.admin }), ...(options.parts ?? [])],
   });
-  assert.ok(context);
   return {
     stack,
-    context,
+    get context() {
+      assert.ok(context);
+      return context;
+    },
+    async restart(overrides) {
+      cache = await openCache();
+      await stack.restartGateway(overrides);
+    },
     get url() {
       return stack.gateway.url;
     },

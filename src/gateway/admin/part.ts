@@ -7,6 +7,9 @@ import { gatewayPrefixes } from '../routes/gateway-routes.ts';
 import { AskedTransactions } from './asked.ts';
 import { fingerprint, guardWithKey } from './auth.ts';
 import { noSuchRoute } from './errors.ts';
+import { BlockStore } from './moderation/block-store.ts';
+import { LiveBlocklist } from './moderation/live-blocklist.ts';
+import { moderationRoutes } from './routes/moderation.ts';
 import { queueRoutes } from './routes/queue.ts';
 
 export interface AdminPartDeps {
@@ -18,6 +21,14 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
     const { config, index, log } = context;
     const writers = requireWriters(context);
     const asked = new AskedTransactions({ index, writers, log });
+    const store = new BlockStore(index.sql);
+    const blocklist = new LiveBlocklist({
+      store,
+      index,
+      log,
+      dropCopies: (hashes) => context.dropCopies(hashes),
+    });
+    context.blocklist = blocklist;
     const key = fingerprint(deps.adminKey);
 
     function routes(scope: App): void {
@@ -30,6 +41,12 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
         log[level]({ key, method: request.method, route, status: reply.statusCode }, 'admin call');
       });
       queueRoutes(scope, { context, writers, asked, maxBundles: config.BUNDLE_QUEUE_MAX });
+      moderationRoutes(scope, {
+        blocklist,
+        store,
+        asked,
+        isKnown: async (id) => (await index.locate(id)) !== undefined,
+      });
       // Also what does not exist is behind the key, and is not taken for content.
       for (const url of ['/', '/*']) {
         scope.all(url, { schema: { hide: true } }, async () => {
@@ -47,9 +64,12 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
           gatewayPrefixes(config.GW_ALIAS_PREFIXES).map((prefix) => `${prefix}/admin`),
         ),
       async start() {
+        await blocklist.start();
         asked.start();
       },
-      stop: () => asked.stop(),
+      async stop() {
+        await Promise.all([asked.stop(), blocklist.stop()]);
+      },
     };
   };
 }

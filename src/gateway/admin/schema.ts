@@ -13,4 +13,21 @@ CREATE TABLE asked_transactions (
 );
 CREATE INDEX asked_transactions_due ON asked_transactions (next_try_at);`,
   },
+  {
+    id: 'gateway-admin-002-blocks',
+    up: `
+CREATE TABLE block_sources (
+  source SERIAL_KEY,
+  name TEXT NOT NULL UNIQUE,
+  created_at BIGINT NOT NULL
+);
+CREATE TABLE content_blocks (
+  kind TEXT NOT NULL,
+  what TEXT NOT NULL,
+  source BIGINT,
+  notes TEXT,
+  blocked_at BIGINT NOT NULL,
+  PRIMARY KEY (kind, what)
+);`,
+  },
 ];

@@ -8,10 +8,25 @@ export interface Blocklist {
   blocksHash(hash: string): boolean;
   /** A name as it stands in a host: `name` or `undername_name`; blocking a name blocks its undernames. */
   blocksName(label: string): boolean;
+  /** Some hash is blocked: content whose hash is not known is hashed before a byte of it leaves. */
+  readonly wantsHashes: boolean;
+  /**
+   * The blocked item of which a byte would leave with the `asked` part of `content`, a region of the data of the
+   * chain transaction `root`. An item inside blocked content is not blocked with it; `except` is what is served.
+   */
+  blockedPart(root: string, content: Span, asked: Span, except?: string): string | undefined;
+}
+
+/** Bytes `start` (inclusive) to `end` (exclusive). */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
 }
 
 export const nothingBlocked: Blocklist = {
   blocksId: () => false,
   blocksHash: () => false,
   blocksName: () => false,
+  wantsHashes: false,
+  blockedPart: () => undefined,
 };

@@ -2,6 +2,7 @@
  * What is known about an id and where its bytes are: the cache first, then the sources in order. Absence is said
  * only when every source that could be asked said so; where one could not, that failure is the answer.
  */
+import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../kernel/log.ts';
 import type { BlobReader, BlobStore } from '../../storage/blobs/blobs.ts';
@@ -112,6 +113,12 @@ export class Content implements ByteSource {
     this.#absent.delete(id);
   }
 
+  /** Removes the copy of content with that hash, in memory and on disk. */
+  async drop(hash: string): Promise<void> {
+    this.#small.delete(hash);
+    await this.#options.cache.delete(Buffer.from(hash, 'base64url').toString('hex'));
+  }
+
   /** The cached file of an id, if it is there and sound. */
   async openCached(described: Described): Promise<BlobReader | undefined> {
     if (described.hash === undefined) return undefined;
@@ -166,17 +173,32 @@ export class Content implements ByteSource {
     return this.#openWhole(id, described, journey, signal);
   }
 
+  /** Reads content whose hash nobody knows yet to its end; undefined where it does not exist. */
+  async hashOf(id: string, journey: Journey): Promise<string | undefined> {
+    const opened = await this.open(id, undefined, journey, new AbortController().signal);
+    if (opened === undefined) return undefined;
+    const digest = createHash('sha256');
+    for await (const piece of streamOf(opened)) digest.update(piece);
+    const hash = digest.digest('base64url');
+    const described = (await this.describe(id, journey)) ?? opened.described;
+    if (described.hash === undefined) {
+      if (described.located !== undefined) await this.#options.index.noteVerified(id, hash, false);
+      this.#remember({ ...described, hash });
+    }
+    return hash;
+  }
+
   /** For background work: the same bytes, without a client behind it. */
   async stream(id: string, range?: ByteRange, signal?: AbortSignal): Promise<OpenedBytes | undefined> {
     const opened = await this.open(id, range, ownJourney, signal ?? new AbortController().signal);
     if (opened === undefined) return undefined;
-    const { described, reader, bytes } = opened;
-    const stream =
-      opened.stream ??
-      (reader !== undefined
-        ? closing(reader, range?.start ?? 0, range?.end)
-        : only(bytes?.subarray(range?.start, range?.end)));
-    return { size: described.size, proven: described.verified, hash: described.hash, stream };
+    const { described } = opened;
+    return {
+      size: described.size,
+      proven: described.verified,
+      hash: described.hash,
+      stream: streamOf(opened, range),
+    };
   }
 
   async #openRange(
@@ -316,6 +338,13 @@ function fromCache(described: Described, where: Pick<OpenedContent, 'bytes' | 'r
 
 async function* only(bytes: Buffer | undefined): AsyncGenerator<Buffer> {
   if (bytes !== undefined && bytes.length > 0) yield bytes;
+}
+
+/** What was opened, as pieces; its reader is closed with it. */
+function streamOf({ stream, reader, bytes }: OpenedContent, range?: ByteRange): AsyncIterable<Buffer> {
+  if (stream !== undefined) return stream;
+  if (reader !== undefined) return closing(reader, range?.start ?? 0, range?.end);
+  return only(bytes?.subarray(range?.start, range?.end));
 }
 
 async function* closing(reader: BlobReader, start: number, end: number | undefined): AsyncGenerator<Buffer> {

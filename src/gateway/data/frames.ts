@@ -6,9 +6,9 @@ import { Type } from 'typebox';
 import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import { blocked, invalidId, notFound } from '../errors.ts';
+import { invalidId, notFound } from '../errors.ts';
 import { journeyOf } from './answer/request.ts';
-import { type ServeParts, servePlace } from './serve.ts';
+import { refuseBlocked, type ServeParts, servePlace } from './serve.ts';
 
 /** Larger content is not put into the record. */
 const inlineLimit = 12 * 1024 * 1024;
@@ -40,10 +40,8 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
   if (prefersHtml(request)) {
     return await servePlace(parts, request, reply, { id, path: '' }, { reason: 'content' });
   }
-  const list = parts.blocklist();
+  await refuseBlocked(parts, request, id);
   const described = await parts.content.describe(id, journeyOf(request));
-  if (list.blocksId(id) || (described?.hash !== undefined && list.blocksHash(described.hash)))
-    throw blocked(id);
   if (described === undefined) throw notFound();
   const record = await recordOf(parts, id);
   if (record === undefined) throw notFound();

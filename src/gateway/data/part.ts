@@ -85,6 +85,10 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
     };
     // Background work reads through the cache too.
     context.bytes = content;
+    context.dropCopies = async (hashes) => {
+      parts.ready.clear();
+      for (const hash of hashes) await content.drop(hash);
+    };
     context.apex = apexHandler(parts, { apexId, apexName });
     return {
       name: 'content',

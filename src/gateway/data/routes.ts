@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import { invalidId, notFound } from '../errors.ts';
+import { blocked, invalidId, notFound } from '../errors.ts';
 import type { Approach } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
 import { frameRoutes } from './frames.ts';
@@ -136,6 +136,7 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
   async function serveResolver(label: string, reply: Reply): Promise<unknown> {
     const target = await resolveLabel(parts, label);
     if (target === undefined) throw notFound();
+    if (parts.blocklist().blocksId(target.id)) throw blocked(target.id);
     const { name, undername } = splitLabel(label);
     return await reply
       .headers(nameHeaders(label, name, undername, target))

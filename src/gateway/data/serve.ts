@@ -6,10 +6,10 @@ import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound } from '../errors.ts';
-import { type AnswerParts, type Approach, answerContent } from './answer/answer.ts';
+import { type AnswerParts, type Approach, answerContent, blockedPartOf } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
 import { journeyOf } from './answer/request.ts';
-import type { Blocklist } from './blocklist.ts';
+import type { Described } from './content.ts';
 import type { Manifests } from './manifests.ts';
 import { splitLabel } from './names/host.ts';
 import type { NameResolver, ResolvedTarget } from './names/resolver.ts';
@@ -17,8 +17,6 @@ import type { NameResolver, ResolvedTarget } from './names/resolver.ts';
 export interface ServeParts extends AnswerParts {
   readonly manifests: Manifests;
   readonly names: NameResolver;
-  /** Asked anew for each request: the admin part may replace it. */
-  readonly blocklist: () => Blocklist;
   readonly enforceUndernameLimit: boolean;
 }
 
@@ -33,7 +31,7 @@ export async function serveRaw(
 ): Promise<unknown> {
   const readyKey = `raw/${id}`;
   const ready = parts.ready.find(request, readyKey);
-  if (ready !== undefined && !isBlocked(parts, ready.id, ready.described.hash)) {
+  if (ready !== undefined && isStillServed(parts, ready.described)) {
     parts.metrics.cacheHits.inc();
     return parts.ready.send(request, reply, ready);
   }
@@ -64,11 +62,7 @@ export async function servePlace(
   const key = `${place.slashRedirect === undefined ? approach.reason : 'bare'}/${id}/${place.path}`;
   const readyKey = approach.headers === undefined ? key : undefined;
   const ready = readyKey === undefined ? undefined : parts.ready.find(request, readyKey);
-  if (
-    ready !== undefined &&
-    !isBlocked(parts, id, undefined) &&
-    !isBlocked(parts, ready.id, ready.described.hash)
-  ) {
+  if (ready !== undefined && !parts.blocklist().blocksId(id) && isStillServed(parts, ready.described)) {
     parts.metrics.cacheHits.inc();
     return parts.ready.send(request, reply, ready);
   }
@@ -134,16 +128,26 @@ function withKey(approach: Approach, readyKey: string | undefined): Approach {
   return readyKey === undefined ? approach : { ...approach, readyKey };
 }
 
-function isBlocked({ blocklist }: ServeParts, id: string, hash: string | undefined): boolean {
+/** Whether an answer that was given before may be given again. */
+function isStillServed({ blocklist }: ServeParts, described: Described): boolean {
   const list = blocklist();
-  return list.blocksId(id) || (hash !== undefined && list.blocksHash(hash));
+  const { id, hash, size } = described;
+  if (list.blocksId(id) || (hash !== undefined && list.blocksHash(hash))) return false;
+  return blockedPartOf(list, described, { start: 0, end: size }) === undefined;
 }
 
 /** By id, and by what the bytes are: a copy under another id is no way around. */
-async function refuseBlocked(parts: ServeParts, request: Request, id: string): Promise<void> {
-  if (isBlocked(parts, id, undefined)) throw blocked(id);
-  const described = await parts.content.describe(id, journeyOf(request));
-  if (isBlocked(parts, id, described?.hash)) throw blocked(id);
+export async function refuseBlocked(
+  { blocklist, content }: AnswerParts,
+  request: Request,
+  id: string,
+): Promise<void> {
+  const list = blocklist();
+  if (list.blocksId(id)) throw blocked(id);
+  if (!list.wantsHashes) return;
+  const journey = journeyOf(request);
+  const hash = (await content.describe(id, journey))?.hash ?? (await content.hashOf(id, journey));
+  if (hash !== undefined && list.blocksHash(hash)) throw blocked(id);
 }
 
 function decodePath(path: string): string {

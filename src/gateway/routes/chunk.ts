@@ -7,6 +7,7 @@ import type { GatewayContext } from '../context.ts';
 import { nodeError } from '../errors.ts';
 import { sendJsonText } from '../text-errors.ts';
 import { addGet, cacheFor, cacheForever, param, parseDigits } from './answers.ts';
+import { refuseBlockedBytes } from './refuse-blocked.ts';
 
 interface Owner {
   readonly id: string;
@@ -16,7 +17,8 @@ interface Owner {
   readonly stable: boolean;
 }
 
-export function chunkRoutes(app: App, { index, chunks }: GatewayContext): void {
+export function chunkRoutes(app: App, context: GatewayContext): void {
+  const { index, chunks } = context;
   async function chunkOf(request: Request) {
     const text = param(request, 'offset');
     if (/^-[0-9]+$/.test(text)) throw nodeError(400, { error: 'offset_out_of_bounds' });
@@ -24,7 +26,12 @@ export function chunkRoutes(app: App, { index, chunks }: GatewayContext): void {
     const offset = parseDigits(text);
     const chunk = offset === undefined || offset === 0 ? undefined : await chunks.rawChunk(offset);
     if (offset === undefined || chunk === undefined) throw nodeError(404, '');
-    return { offset, chunk, owner: await ownerOf(chunk, offset) };
+    const owner = await ownerOf(chunk, offset);
+    if (owner !== undefined) {
+      const { relativeStart: start, bytes } = chunk;
+      await refuseBlockedBytes(context, owner.id, { start, end: start + bytes.length });
+    }
+    return { offset, chunk, owner };
   }
 
   /** The transaction whose data covers the offset, where the index has one with that data root. */

@@ -8,6 +8,7 @@ import { nodeError, UpstreamError } from '../errors.ts';
 import type { ChainTransaction, Located } from '../index/gateway-index.ts';
 import { sendJsonText, sendText } from '../text-errors.ts';
 import { addGet, cacheFor, cacheForever, param, pendingAnswer, relay, requireId } from './answers.ts';
+import { refuseBlockedBytes } from './refuse-blocked.ts';
 
 /** Ids that the index lists while no node can. */
 const maxPending = 1_000;
@@ -31,11 +32,14 @@ export function transactionRoutes(app: App, context: GatewayContext): void {
     if (located !== undefined && json !== undefined) {
       return sendJsonText(located.stable ? cacheForever(reply) : cacheFor(reply, 30), JSON.stringify(json));
     }
+    // A node's JSON may carry the data itself.
+    await refuseBlockedBytes(context, id);
     return relayOr(reply, `/tx/${id}`, located);
   });
 
   addGet(app, '/unconfirmed_tx/:id', 'A transaction, mined or pending', async (request, reply) => {
     const id = requireId(param(request, 'id'), 'Invalid hash.');
+    await refuseBlockedBytes(context, id);
     return relay(reply, await nodes.get(`/unconfirmed_tx/${id}`), 20);
   });
 
@@ -67,6 +71,7 @@ export function transactionRoutes(app: App, context: GatewayContext): void {
     const id = requireId(param(request, 'id'), 'Invalid hash.');
     const field = param(request, 'field');
     if (!/^[a-z_]{1,20}(\.[a-z0-9]{1,10})?$/.test(field)) throw nodeError(400, { error: 'invalid_field' });
+    if (field === 'data' || field.startsWith('data.')) await refuseBlockedBytes(context, id);
     const located = await index.locate(id);
     const json =
       field.startsWith('data.') || field === 'data'

@@ -6,8 +6,9 @@ import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional
 import { sendBuffer, sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { BlobReader } from '../../../storage/blobs/blobs.ts';
-import { notFound } from '../../errors.ts';
+import { blocked, notFound } from '../../errors.ts';
 import type { GatewayIndex } from '../../index/gateway-index.ts';
+import type { Blocklist } from '../blocklist.ts';
 import type { Content, Described, OpenedContent } from '../content.ts';
 import type { ContentMetrics } from '../metrics.ts';
 import type { Journey } from '../sources/source.ts';
@@ -35,6 +36,8 @@ export interface AnswerParts {
   readonly cacheControl: CacheControl;
   readonly metrics: ContentMetrics;
   readonly ready: ReadyAnswers;
+  /** Asked anew for each request: the admin part may replace it. */
+  readonly blocklist: () => Blocklist;
 }
 
 /** Answers GET and HEAD for one id that is neither blocked nor to be resolved any further. */
@@ -138,6 +141,7 @@ async function send(
     const conditional = header(request, 'if-range');
     const wanted = ifRange(conditional, etag ?? '""') ? request.headers.range : undefined;
     const spans = approach.status === undefined ? readRange(wanted, size) : undefined;
+    refuseBlockedParts(parts.blocklist(), described, spans);
     const { readyKey } = approach;
     if (readyKey !== undefined && opened.bytes !== undefined && spans === undefined && journey.hops === 0) {
       const head = { ...headers, ...wholeHeaders(described) };
@@ -157,6 +161,27 @@ async function send(
   } finally {
     await reader?.close();
   }
+}
+
+/** A bundle is not a way around the block of an item in it. */
+function refuseBlockedParts(list: Blocklist, described: Described, spans: readonly Span[] | undefined): void {
+  for (const span of spans ?? [{ start: 0, end: described.size }]) {
+    const part = blockedPartOf(list, described, span);
+    if (part !== undefined) throw blocked(part);
+  }
+}
+
+/** The blocked item of which a byte is in that part of the content. */
+export function blockedPartOf(list: Blocklist, described: Described, span: Span): string | undefined {
+  const { id, size, located } = described;
+  if (located === undefined) return undefined;
+  const start = located.placement?.dataOffsetInRoot ?? 0;
+  return list.blockedPart(
+    located.placement?.root ?? id,
+    { start, end: start + size },
+    { start: start + span.start, end: start + span.end },
+    id,
+  );
 }
 
 /** Content that is not in the cache. */

@@ -37,6 +37,11 @@ export class ReadyAnswers {
     return undefined;
   }
 
+  /** What may be served has changed: every answer is put together anew. */
+  clear(): void {
+    this.#answers.clear();
+  }
+
   send(request: Request, reply: Reply, ready: Ready): Reply {
     reply.hijack();
     reply.raw.writeHead(200, ready.head.concat('x-request-id', request.id));

@@ -1,0 +1,117 @@
+/** Blocks as they are kept: idempotent writes, and a counter that tells every process when to look again. */
+import type { Sql, SqlExecutor } from '../../../storage/sql/sql.ts';
+
+/** Documentation only: who asked for the block, and why. */
+export interface Reason {
+  readonly source?: string | undefined;
+  readonly notes?: string | undefined;
+}
+
+export interface Block extends Reason {
+  /** Id, hash (base64url both) or name. */
+  readonly what: string;
+  readonly blockedAt: number;
+}
+
+export interface Blocks {
+  readonly ids: readonly Block[];
+  readonly hashes: readonly Block[];
+  readonly names: readonly Block[];
+}
+
+export type BlockKind = 'id' | 'hash' | 'name';
+
+const versionName = 'blocks';
+
+export class BlockStore {
+  readonly #sql: Sql;
+  readonly #now: () => number;
+
+  constructor(sql: Sql, now: () => number = () => Math.floor(Date.now() / 1000)) {
+    this.#sql = sql;
+    this.#now = now;
+  }
+
+  /** Blocks all of them or none. What is blocked already stays as it was. */
+  async block(what: readonly (readonly [BlockKind, string])[], reason: Reason): Promise<void> {
+    const now = this.#now();
+    await this.#sql.transaction(async (tx) => {
+      const source = reason.source === undefined ? null : await sourceKey(tx, reason.source, now);
+      for (const [kind, text] of what) {
+        await tx.run(
+          `INSERT INTO content_blocks (kind, what, source, notes, blocked_at) VALUES (?, ?, ?, ?, ?)
+           ON CONFLICT (kind, what) DO NOTHING`,
+          kind,
+          text,
+          source,
+          reason.notes ?? null,
+          now,
+        );
+      }
+      await bump(tx);
+    });
+  }
+
+  /** Answers how many of them were blocked. */
+  async unblock(what: readonly (readonly [BlockKind, string])[]): Promise<number> {
+    return this.#sql.transaction(async (tx) => {
+      let lifted = 0;
+      for (const [kind, text] of what) {
+        lifted += await tx.run('DELETE FROM content_blocks WHERE kind = ? AND what = ?', kind, text);
+      }
+      await bump(tx);
+      return lifted;
+    });
+  }
+
+  /** Grows with every change. */
+  async version(): Promise<number> {
+    const row = await this.#sql.get<{ value: number }>(
+      'SELECT value FROM chain_state WHERE name = ?',
+      versionName,
+    );
+    return row?.value ?? 0;
+  }
+
+  async load(): Promise<Blocks> {
+    const rows = await this.#sql.all<{
+      kind: BlockKind;
+      what: string;
+      source: string | null;
+      notes: string | null;
+      blocked_at: number;
+    }>(
+      `SELECT b.kind, b.what, s.name AS source, b.notes, b.blocked_at
+       FROM content_blocks b LEFT JOIN block_sources s ON s.source = b.source ORDER BY b.kind, b.what`,
+    );
+    const blocks: Record<BlockKind, Block[]> = { id: [], hash: [], name: [] };
+    for (const row of rows) {
+      blocks[row.kind].push({
+        what: row.what,
+        blockedAt: row.blocked_at,
+        ...(row.source !== null && { source: row.source }),
+        ...(row.notes !== null && { notes: row.notes }),
+      });
+    }
+    return { ids: blocks.id, hashes: blocks.hash, names: blocks.name };
+  }
+}
+
+async function bump(tx: SqlExecutor): Promise<void> {
+  await tx.run(
+    `INSERT INTO chain_state (name, value) VALUES (?, 1)
+     ON CONFLICT (name) DO UPDATE SET value = chain_state.value + 1`,
+    versionName,
+  );
+}
+
+async function sourceKey(tx: SqlExecutor, name: string, now: number): Promise<number> {
+  await tx.run(
+    'INSERT INTO block_sources (name, created_at) VALUES (?, ?) ON CONFLICT (name) DO NOTHING',
+    name,
+    now,
+  );
+  const row = await tx.get<{ source: number }>('SELECT source FROM block_sources WHERE name = ?', name);
+  if (row === undefined) throw new Error('a source was not stored');
+  return row.source;
+}

@@ -1,0 +1,121 @@
+/**
+ * Where blocked items lie inside chain transactions: their bytes can also be had as a part of the bundle, by range
+ * or by chunk. Places are learnt from the index, for ids as soon as their bundle is read, for hashes by walking the
+ * records once and the new ones from then on.
+ */
+import type { Span } from '../../data/blocklist.ts';
+import { selectIn } from '../../index/rows.ts';
+import type { SqlGatewayIndex } from '../../index/sql-index.ts';
+
+interface Region extends Span {
+  readonly id: string;
+}
+
+interface PlacedRow {
+  readonly id: Buffer;
+  readonly kind: number;
+  readonly hash: Buffer | null;
+  readonly root_id: Buffer | null;
+  readonly start: number | null;
+  readonly data_size: number;
+}
+
+/** Records of one step of a walk: a few milliseconds of SQLite. */
+const walkStep = 5_000;
+/** Steps of one call; the next call goes on. */
+const stepsPerCall = 40;
+const idsPerCall = 500;
+
+const placed = `SELECT r.id, r.kind, r.hash, root.id AS root_id, r.parent_offset + r.data_offset AS start, r.data_size
+  FROM records r LEFT JOIN records root ON root.record = r.root`;
+
+export class BlockedRegions {
+  readonly #index: SqlGatewayIndex;
+  readonly #byRoot = new Map<string, Map<string, Region>>();
+  #ids: ReadonlySet<string> = new Set();
+  #hashes: ReadonlySet<string> = new Set();
+  /** Blocked ids whose place is not known; chain transactions have none and leave the set. */
+  #unplaced = new Set<string>();
+  /** Records up to here were compared with the blocked hashes. */
+  #walkedTo = 0;
+
+  constructor(index: SqlGatewayIndex) {
+    this.#index = index;
+  }
+
+  /** The blocked item of which a byte would leave, other than `except`. */
+  overlapping(root: string, content: Span, asked: Span, except?: string): string | undefined {
+    for (const region of this.#byRoot.get(root)?.values() ?? []) {
+      const isWithin = region.start >= content.start && region.end <= content.end && region.id !== except;
+      if (isWithin && region.start < asked.end && region.end > asked.start) return region.id;
+    }
+    return undefined;
+  }
+
+  change(ids: ReadonlySet<string>, hashes: ReadonlySet<string>): void {
+    this.#ids = ids;
+    this.#hashes = hashes;
+    // From the beginning: what was lifted goes, what is new is found.
+    this.#byRoot.clear();
+    this.#unplaced = new Set(ids);
+    this.#walkedTo = 0;
+  }
+
+  async learn(): Promise<void> {
+    const wanted = [...this.#unplaced].slice(0, idsPerCall);
+    if (wanted.length > 0) {
+      const rows = await selectIn<PlacedRow>(
+        this.#index.sql,
+        `${placed} WHERE r.id IN ({in})`,
+        wanted.map((id) => Buffer.from(id, 'base64url')),
+      );
+      for (const row of rows) this.#note(row);
+      // Those that stay come last next time, so that every one has its turn.
+      for (const id of wanted)
+        if (this.#unplaced.delete(id) && !this.#isPlaced(id, rows)) this.#unplaced.add(id);
+    }
+    if (this.#hashes.size > 0) await this.#walk();
+  }
+
+  #isPlaced(id: string, rows: readonly PlacedRow[]): boolean {
+    const row = rows.find((one) => one.id.toString('base64url') === id);
+    return row !== undefined && (row.kind === 0 || row.root_id !== null);
+  }
+
+  async #walk(): Promise<void> {
+    const { sql } = this.#index;
+    const hashes = this.#hashes;
+    for (let step = 0; step < stepsPerCall; step += 1) {
+      const newest = await sql.get<{ newest: number | null }>('SELECT max(record) AS newest FROM records');
+      const end = Math.min(newest?.newest ?? 0, this.#walkedTo + walkStep);
+      if (end <= this.#walkedTo) return;
+      const rows = await sql.all<{ record: number; hash: Buffer }>(
+        `SELECT record, hash FROM records
+         WHERE record > ? AND record <= ? AND root IS NOT NULL AND hash IS NOT NULL`,
+        this.#walkedTo,
+        end,
+      );
+      const found = rows.filter(({ hash }) => hashes.has(hash.toString('base64url')));
+      const places = await selectIn<PlacedRow>(
+        sql,
+        `${placed} WHERE r.record IN ({in})`,
+        found.map(({ record }) => record),
+      );
+      if (hashes !== this.#hashes) return;
+      for (const row of places) this.#note(row);
+      this.#walkedTo = end;
+    }
+  }
+
+  #note(row: PlacedRow): void {
+    if (row.root_id === null || row.start === null || row.data_size === 0) return;
+    const id = row.id.toString('base64url');
+    const isBlocked =
+      this.#ids.has(id) || (row.hash !== null && this.#hashes.has(row.hash.toString('base64url')));
+    if (!isBlocked) return;
+    const root = row.root_id.toString('base64url');
+    const regions = this.#byRoot.get(root) ?? new Map<string, Region>();
+    regions.set(id, { id, start: row.start, end: row.start + row.data_size });
+    this.#byRoot.set(root, regions);
+  }
+}
