@@ -64,6 +64,7 @@ const payment: Part = {
         arweaveNodes: world.arweaveNodeUrls,
         solanaRpcUrl: config.SOLANA_RPC_URL[0] ?? world.urls.get('solana'),
         arweaveAddress: (await keys.arweave()).address,
+        solanaAddress: (await keys.solana()).address,
       },
       version,
       gateways: [gatewayUrl(world)],
