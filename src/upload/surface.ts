@@ -29,6 +29,7 @@ import {
   type X402UploadDeps,
   x402UploadRoutes,
 } from './routes/x402-upload.ts';
+import { UploadMetrics } from './upload-metrics.ts';
 import { UploadPayments } from './x402/upload-payment.ts';
 
 export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
@@ -47,8 +48,10 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
   const hashes = new PayloadHashes(
     config.WORKER_THREADS === 0 ? availableParallelism() : config.WORKER_THREADS,
   );
+  const uploadMetrics = new UploadMetrics(metrics, () => announcer?.healthy ?? false);
   const intake = new Intake({
     ...deps,
+    metrics: uploadMetrics,
     hashes,
     receipts,
     head,
@@ -69,6 +72,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
   });
   const bundler = new Bundler({
     ...deps,
+    metrics: uploadMetrics,
     nodes,
     now,
     limits: {

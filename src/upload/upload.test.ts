@@ -391,6 +391,14 @@ describe('credit sharing', () => {
   });
 });
 
+test('metrics count what came in and what was refused', async () => {
+  const text = (await upload.get('/v1/metrics')).bytes.toString();
+  assert.match(text, /upload_items_total\{type="4"\} [1-9]/);
+  assert.match(text, /upload_refused_total\{status="402"\} [1-9]/);
+  assert.match(text, /upload_repeats_total [1-9]/);
+  assert.equal((await upload.get('/health')).bytes.toString(), 'OK');
+});
+
 test('small items are free when the operator says so, up to an allowance per address', async () => {
   const free = await startTestUpload({
     FREE_UPLOAD_LIMIT: '1000',

@@ -15,6 +15,7 @@ import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import { type ArweaveNodes, NodeRefused } from '../chain/node-client.ts';
+import type { UploadMetrics } from '../upload-metrics.ts';
 import { LostItem } from './bundle-bytes.ts';
 import type { BundleRow } from './bundle-rows.ts';
 import { judgeBundle } from './confirm.ts';
@@ -31,6 +32,7 @@ export interface BundlerDeps {
   readonly credits: Credits;
   readonly nodes: ArweaveNodes;
   readonly serviceKey: ArweaveKey;
+  readonly metrics: UploadMetrics;
   readonly log: Logger;
   readonly now: () => number;
   readonly limits: PlanLimits;
@@ -110,6 +112,7 @@ export class Bundler {
     if (now() >= this.#tidyAt) {
       this.#tidyAt = now() + tidyMs;
       await this.tidy();
+      await this.#count();
     }
     return true;
   }
@@ -118,6 +121,17 @@ export class Bundler {
     const { sql, blobs, retentionMs, now } = this.#deps;
     while (!this.#stopping.signal.aborted && (await letItemsGo(sql, retentionMs, now())) > 0);
     while (!this.#stopping.signal.aborted && (await deleteUnusedBlobs(sql, blobs, now())) > 0);
+  }
+
+  async #count(): Promise<void> {
+    const { sql, metrics, nodes } = this.#deps;
+    const height = await nodes.height().catch(() => 0);
+    const counts = await sql.get<{ items: number; overdue: number | null }>(
+      `SELECT COUNT(*) AS items, SUM(CASE WHEN deadline_height < ? THEN 1 ELSE 0 END) AS overdue
+       FROM upload_items WHERE state IN ('new', 'planned')`,
+      height,
+    );
+    metrics.waiting(counts?.items ?? 0, Number(counts?.overdue ?? 0));
   }
 
   async #advanceDue(): Promise<void> {
@@ -204,11 +218,12 @@ export class Bundler {
   }
 
   async #confirm(bundle: BundleRow): Promise<boolean> {
-    const { nodes, confirmations, sql, credits, log, now } = this.#deps;
+    const { nodes, confirmations, sql, credits, log, now, metrics } = this.#deps;
     const verdict = await judgeBundle(nodes, bundle, confirmations);
     switch (verdict.kind) {
       case 'permanent':
         await makePermanent(sql, bundle.plan, verdict.blockHeight, now());
+        metrics.bundleEnded('permanent', now() - bundle.created_at);
         this.#trees.delete(bundle.plan);
         log.info({ plan: bundle.plan, tx: bundle.tx_id, items: bundle.item_count }, 'a bundle is permanent');
         return false;
@@ -216,6 +231,7 @@ export class Bundler {
         log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'a bundle was dropped by the chain');
         this.#trees.delete(bundle.plan);
         await dropBundle(sql, credits, bundle.plan, now());
+        metrics.bundleEnded('dropped', now() - bundle.created_at);
         return false;
       case 'forgotten':
         log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'no node knows a bundle: posting it again');

@@ -39,6 +39,7 @@ export async function prepareBundle(deps: BundlerDeps, bundle: BundleRow): Promi
     nodes.anchor(),
     nodes.balance(serviceKey.address),
   ]);
+  deps.metrics.wallet(balance);
   if (balance < reward) {
     throw new WalletShort(
       `${serviceKey.address} has ${balance} winston, bundle ${bundle.plan} costs ${reward}`,

@@ -9,6 +9,7 @@ import { type Credits, type Winc, winc } from '../../credits/credits.ts';
 import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { type ItemEnd, ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
+import { HttpError } from '../../kernel/errors.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -21,6 +22,7 @@ import { uploadErrors } from '../errors.ts';
 import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { noteBlobs } from '../items/blob-uses.ts';
 import { findItem, type NewItem, type StoredItem } from '../items/item-rows.ts';
+import type { UploadMetrics } from '../upload-metrics.ts';
 import { type ApprovalOrder, type RevokeOrder, readApprovalTags } from './approval-tags.ts';
 import { contentTypeOf } from './content-type.ts';
 import { explain } from './explain.ts';
@@ -38,6 +40,7 @@ export interface IntakeDeps {
   readonly head: Pick<ChainHead, 'height'>;
   readonly freeTier: FreeTier;
   readonly hashes: PayloadHashes;
+  readonly metrics: UploadMetrics;
   readonly blocked: ReadonlySet<string>;
   readonly maxItemBytes: number;
   /** Called when there is an item to tell the gateway about; absent where there is no gateway to tell. */
@@ -119,7 +122,9 @@ export class Intake {
       return await this.accept(request, read, size, await this.commit(sink));
     } catch (error) {
       await sink.abort();
-      throw explain(error, parser.header?.id);
+      const answer = explain(error, parser.header?.id);
+      this.#deps.metrics.refused(answer instanceof HttpError ? answer.status : 500);
+      throw answer;
     } finally {
       hash.release();
     }
@@ -127,6 +132,7 @@ export class Intake {
 
   /** The receipt of an item that is stored. */
   async repeat(item: StoredItem): Promise<Accepted> {
+    this.#deps.metrics.repeated();
     return { receipt: await this.#deps.receipts.sign(item), duplicate: true };
   }
 
@@ -177,6 +183,7 @@ export class Intake {
     const stored = await storeItem(this.#deps, item, payment, admitted.order);
     if (stored !== undefined) {
       this.#deps.announce?.();
+      this.#deps.metrics.accepted(item.signatureType, size);
       return { receipt: await receipts.sign({ ...item, ...stored }), duplicate: false };
     }
     const first = await findItem(sql, admitted.id);
