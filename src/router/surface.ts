@@ -214,6 +214,7 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
       await chain.stop();
       await telemetry?.stop();
       await known.stop();
+      await content.settled();
       await cache?.close();
     },
   };

@@ -63,6 +63,7 @@ export class Content {
   readonly #options: ContentOptions;
   readonly #memory: LRUCache<string, Buffer> | undefined;
   readonly #fetching = new Map<TxId, Promise<Opened>>();
+  readonly #keeping = new Set<Promise<unknown> | undefined>();
   #cachePausedUntil = 0;
 
   constructor(options: ContentOptions) {
@@ -127,6 +128,11 @@ export class Content {
     }
   }
 
+  /** Resolves when what is on its way to the disk is there. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#keeping);
+  }
+
   /** Takes content out of the cache. True when it was there. */
   async purge(id: TxId): Promise<boolean> {
     const known = await this.#options.known.get(id);
@@ -184,8 +190,7 @@ export class Content {
         const answer = await this.#ask(id, tried, stop.signal).catch((error: unknown) => {
           throw wrong ? verificationFailed(id, 'Every gateway that has it sent other bytes', error) : error;
         });
-        const expectation =
-          known === undefined ? await search?.settle(answer.gateway) : knownExpectation(known);
+        const expectation = known === undefined ? await search?.settle(answer) : knownExpectation(known);
         if (expectation === undefined) {
           discard(answer);
           throw verificationFailed(id, 'Neither a signature nor enough gateways could prove the content');
@@ -363,10 +368,13 @@ export class Content {
     else gateway.health.observe('server_error', undefined, `doubtful bytes for ${id}`);
   }
 
+  /** The reader does not wait for the disk. */
   #keep(bytes: Buffer): void {
-    this.#kept(bytes.length)
+    const putting = this.#kept(bytes.length)
       ?.put(bytes)
-      .catch((error: unknown) => this.#cacheFailed(error));
+      .catch((error: unknown) => this.#cacheFailed(error))
+      .finally(() => this.#keeping.delete(putting));
+    if (putting !== undefined) this.#keeping.add(putting);
   }
 
   #cacheFailed(error: unknown): void {

@@ -5,7 +5,7 @@
  * content is not served while verification is on.
  */
 import type { TxId } from '../../formats/base64url.ts';
-import type { Gateway } from '../gateways/gateway.ts';
+import type { Gateway, GatewayAnswer } from '../gateways/gateway.ts';
 import { digestCheck, itemCheck, type NewBodyCheck } from './body-check.ts';
 import { DigestPoll, type DigestVote } from './digest-poll.ts';
 import type { Known, Method } from './known.ts';
@@ -35,35 +35,41 @@ export function knownExpectation(known: Known): Expectation {
 
 export class ExpectationSearch {
   readonly #id: TxId;
+  readonly #verifiers: readonly Gateway[];
   readonly #quorum: number;
-  readonly #poll: DigestPoll;
   readonly #provers: readonly Gateway[];
   readonly #stop = new AbortController();
+  #poll: DigestPoll | undefined;
+  #served: GatewayAnswer | undefined;
   #signatures: SignatureSearch | undefined;
 
-  /** Starts asking at once; the gateway that serves the bytes need not be known yet. */
+  /**
+   * Starts asking for hashes at once where they may suffice; the gateway that serves the bytes need not be known
+   * yet. Signatures are looked for once somebody has the content: ids that nobody has cost little.
+   */
   constructor(id: TxId, verifiers: readonly Gateway[], routing: readonly Gateway[], quorum: number) {
     this.#id = id;
+    this.#verifiers = verifiers;
     this.#quorum = quorum;
     this.#provers = [...new Set([...verifiers, ...routing])].filter(
       ({ health }) => health.state !== 'quarantined',
     );
-    this.#poll = new DigestPoll(id, verifiers, quorum, this.#stop.signal);
-    if (!this.#poll.canReach(quorum, verifiers[0])) this.#searchSignatures();
+    if (verifiers.length >= quorum) this.#askForDigests();
   }
 
-  /** The expectation for bytes from `serving`; undefined where there is none to be had. */
-  async settle(serving: Gateway | undefined): Promise<Expectation | undefined> {
-    const agreement = this.#poll.agreement(this.#quorum, serving);
+  /** The expectation for bytes of this answer; undefined where there is none to be had. */
+  async settle(served: GatewayAnswer | undefined): Promise<Expectation | undefined> {
+    this.#served = served;
+    const serving = served?.gateway;
+    const agreement = this.#poll?.agreement(this.#quorum, serving) ?? Promise.resolve(undefined);
     const early = await Promise.race([agreement, after(patienceMs)]);
     if (early !== undefined && early !== 'later') return fromVotes(early, 'quorum');
-    const signature = this.#searchSignatures().first;
     const found = await firstDefined([
       agreement.then((votes) => (votes === undefined ? undefined : fromVotes(votes, 'quorum'))),
-      signature.then((proof) => (proof === undefined ? undefined : this.#fromProof(proof))),
+      this.bySignature(),
     ]);
     if (found !== undefined) return found;
-    const groups = await this.#poll.complete(serving);
+    const groups = await this.#askForDigests().complete(serving);
     return groups.length === 1 && groups[0] !== undefined ? fromVotes(groups[0], 'single') : undefined;
   }
 
@@ -78,12 +84,14 @@ export class ExpectationSearch {
     this.#stop.abort(new Error('the content is proven'));
   }
 
+  #askForDigests(): DigestPoll {
+    this.#poll ??= new DigestPoll(this.#id, this.#verifiers, this.#quorum, this.#stop.signal);
+    return this.#poll;
+  }
+
   #searchSignatures(): SignatureSearch {
-    this.#signatures ??= new SignatureSearch(
-      this.#id,
-      this.#provers.slice(0, proofSources),
-      this.#stop.signal,
-    );
+    const provers = this.#provers.slice(0, proofSources);
+    this.#signatures ??= new SignatureSearch(this.#id, provers, this.#served, this.#stop.signal);
     return this.#signatures;
   }
 
@@ -109,8 +117,17 @@ class SignatureSearch {
   readonly first: Promise<SignatureProof | undefined>;
   readonly all: Promise<readonly SignatureProof[]>;
 
-  constructor(id: TxId, gateways: readonly Gateway[], signal: AbortSignal) {
-    const asked = gateways.map((gateway) => signatureProof(gateway, id, signal).catch(() => undefined));
+  constructor(
+    id: TxId,
+    gateways: readonly Gateway[],
+    served: GatewayAnswer | undefined,
+    signal: AbortSignal,
+  ) {
+    const asked = gateways.map((gateway) =>
+      signatureProof(gateway, id, signal, served?.gateway === gateway ? served : undefined).catch(
+        () => undefined,
+      ),
+    );
     this.first = firstDefined(asked);
     this.all = Promise.all(asked).then((proofs) => proofs.flatMap((proof) => proof ?? []));
   }

@@ -29,14 +29,17 @@ const timeoutMs = 10_000;
 const maxItemHeader = 256 * 1024;
 const maxTransaction = 16 * 1024 * 1024;
 
-/** The proof of an id with the help of one gateway; undefined where that gateway cannot help. */
+/**
+ * The proof of an id with the help of one gateway; undefined where that gateway cannot help. An answer of the
+ * gateway's about the content, where there is one already, saves a question.
+ */
 export async function signatureProof(
   gateway: Gateway,
   id: TxId,
   signal: AbortSignal,
+  served?: GatewayAnswer,
 ): Promise<SignatureProof | undefined> {
-  const head = await gateway.ask({ role: 'proof', method: 'HEAD', path: `/raw/${id}`, timeoutMs, signal });
-  discard(head);
+  const head = served ?? (await askHead(gateway, id, signal));
   const root = headerOf(head.headers, 'x-ar-io-root-transaction-id');
   if (head.status === 200 && root !== undefined && root !== id) {
     const proof = await itemProof(gateway, id, root, head, signal);
@@ -44,6 +47,12 @@ export async function signatureProof(
   }
   const proof = await transactionProof(gateway, id, signal);
   return proof ?? (await indexedProof(gateway, id, head, signal));
+}
+
+async function askHead(gateway: Gateway, id: TxId, signal: AbortSignal): Promise<GatewayAnswer> {
+  const head = await gateway.ask({ role: 'proof', method: 'HEAD', path: `/raw/${id}`, timeoutMs, signal });
+  discard(head);
+  return head;
 }
 
 /** The bytes between an item's start and its data, read from its bundle. */

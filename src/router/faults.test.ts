@@ -1,0 +1,379 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { get as httpGet } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type BenchOptions, type RouterBench, startRouterBench } from './testing/router-bench.ts';
+import { type Behaviour, type TestItem, testItem } from './testing/stub-gateway.ts';
+
+const small = await testItem('small and right');
+const large = await testItem(Buffer.alloc(2_500_000, 'right '), 'application/octet-stream');
+const wrongBytes: Behaviour = {
+  bytes: ({ data }) => Buffer.from(data).fill('wrong '),
+};
+const lying: Behaviour = { ...wrongBytes, digest: () => 'f'.repeat(42) + 'A', contentType: 'text/html' };
+
+async function benchOf(t: TestContext, options: BenchOptions = {}): Promise<RouterBench> {
+  const bench = await startRouterBench({ items: [small, large], ...options });
+  t.after(() => bench.stop());
+  return bench;
+}
+
+function behave(bench: RouterBench, ...behaviours: Behaviour[]): void {
+  behaviours.forEach((behaviour, index) => {
+    const gateway = bench.gateways[index];
+    if (gateway !== undefined) gateway.behaviour = behaviour;
+  });
+}
+
+/** The router tries the first gateway first. */
+const inTurn = { ROUTING_STRATEGY: 'round-robin' };
+
+async function readiness(bench: RouterBench): Promise<number> {
+  return (await bench.get('/router/ready')).status;
+}
+
+/** What a client that only trusts complete bodies gets: bytes, or undefined when the connection was cut. */
+function download(bench: RouterBench, item: TestItem): Promise<{ status: number; body: Buffer } | undefined> {
+  return new Promise((resolve) => {
+    const asked = httpGet(`${bench.router.url}/${item.id}`, (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(pieces) }));
+      response.on('error', () => resolve(undefined));
+    });
+    asked.on('error', () => resolve(undefined));
+  });
+}
+
+test('1: a connection that breaks mid-body is continued by another gateway', async (t) => {
+  const bench = await benchOf(t);
+  behave(bench, { resetAfter: 1_200_000 }, { resetAfter: 1_500_000 });
+  for (let round = 0; round < 3; round += 1) {
+    const got = await download(bench, large);
+    assert.equal(got?.status, 200);
+    assert.ok(got?.body.equals(large.data));
+  }
+  assert.equal(await readiness(bench), 200);
+});
+
+test('2: a body that ends too early but cleanly never looks complete', async (t) => {
+  const bench = await benchOf(t, { count: 1 });
+  behave(bench, { truncateTo: 2_000_000 });
+  assert.equal(await download(bench, large), undefined);
+  behave(bench, { truncateTo: 5 });
+  const got = await download(bench, small);
+  assert.equal(got, undefined);
+  behave(bench, {});
+});
+
+test('3: wrong bytes of one gateway cost the reader nothing and the gateway its place', async (t) => {
+  const bench = await benchOf(t, { environment: inTurn });
+  for (const gateway of bench.gateways.slice(0, 1)) gateway.behaviour = lying;
+  for (const item of [small, await testItem('another'), await testItem('a third')]) {
+    for (const gateway of bench.gateways) gateway.items.set(item.id, item);
+    const got = await bench.get(`/${item.id}`);
+    assert.equal(got.status, 200);
+    assert.ok(got.body.equals(item.data));
+    assert.equal(got.headers['content-type'], 'text/plain', 'the type is not the serving gateway’s to say');
+  }
+  const ready = (await bench.get('/router/ready')).json();
+  assert.deepEqual(ready.gateways, {
+    total: 3,
+    healthy: 2,
+    unhealthy: 1,
+    circuitOpen: 1,
+    maxGateways: 1000,
+  });
+  const stats = await bench.get(`/router/stats/gateways/${encodeURIComponent(bench.gateways[0]?.url ?? '')}`);
+  assert.ok(JSON.stringify(stats.json()).includes('"verificationFailed":1'));
+});
+
+test('3: with every gateway wrong, nobody gets wrong bytes', async (t) => {
+  const bench = await benchOf(t);
+  behave(bench, wrongBytes, wrongBytes, wrongBytes);
+  const got = await bench.get(`/${small.id}`);
+  assert.equal(got.status, 502);
+  assert.equal(got.json().error, 'VERIFICATION_FAILED');
+  const other = await benchOf(t);
+  behave(other, wrongBytes, wrongBytes, wrongBytes);
+  assert.equal(await download(other, large), undefined, 'large content is cut before its end');
+  behave(other, {}, {}, {});
+});
+
+test('3: one fast liar that vouches for itself is not believed', async (t) => {
+  const bench = await benchOf(t, { environment: inTurn });
+  behave(bench, lying, { delayMs: 30 }, { delayMs: 30 });
+  const got = await bench.get(`/${small.id}`);
+  assert.equal(got.status, 200);
+  assert.ok(got.body.equals(small.data));
+});
+
+test('3: two liars that agree are overruled when one gateway is asked alone: the signature decides', async (t) => {
+  const bench = await benchOf(t, { count: 2, environment: inTurn });
+  behave(bench, {}, lying);
+  const got = await bench.get(`/${small.id}`);
+  assert.equal(got.status, 200);
+  assert.ok(got.body.equals(small.data));
+  assert.equal(got.headers['x-router-verification-method'], 'signature');
+});
+
+test('a single gateway is enough: its bytes are proven by their signature', async (t) => {
+  const bench = await benchOf(t, { count: 1 });
+  const got = await bench.get(`/${small.id}`);
+  assert.equal(got.headers['x-router-verification-method'], 'signature');
+  assert.ok(got.body.equals(small.data));
+  behave(bench, lying);
+  const item = await testItem('forged');
+  bench.gateways[0]?.items.set(item.id, item);
+  assert.equal((await bench.get(`/${item.id}`)).status, 502);
+});
+
+test('content that nobody can prove is not served', async (t) => {
+  const bench = await benchOf(t, { count: 1 });
+  behave(bench, { proofless: true });
+  const got = await bench.get(`/${small.id}`);
+  assert.equal(got.status, 502);
+  assert.equal(got.json().error, 'VERIFICATION_FAILED');
+});
+
+test('4: a gateway that does not begin to answer is overtaken', async (t) => {
+  const bench = await benchOf(t, { environment: inTurn });
+  behave(bench, { stalled: true });
+  const start = performance.now();
+  const got = await bench.get(`/${small.id}`);
+  assert.equal(got.status, 200);
+  assert.ok(performance.now() - start < 3_000);
+  behave(bench, { stalled: true }, { stalled: true }, { stalled: true });
+  await bench.restart({ HTTP_REQUEST_TIMEOUT_MS: '200', CONTENT_CACHE_ENABLED: 'false' });
+  const late = await bench.get(`/${(await testItem('nobody answers')).id}`);
+  assert.equal(late.status, 504);
+  assert.equal(late.json().error, 'GATEWAY_TIMEOUT');
+});
+
+test('4: a body that stalls is continued elsewhere', async (t) => {
+  const bench = await benchOf(t, { environment: { ...inTurn, STREAM_TIMEOUT_MS: '300' } });
+  behave(bench, { stallAfter: 1_500_000 });
+  const got = await download(bench, large);
+  assert.ok(got?.body.equals(large.data));
+});
+
+test('5: two against one agree on a name, and the third is known', async (t) => {
+  const bench = await benchOf(t);
+  const [one, two, three] = bench.gateways;
+  one?.names.set('flip', { id: large.id, ttlSeconds: 60 });
+  two?.names.set('flip', { id: small.id, ttlSeconds: 60 });
+  three?.names.set('flip', { id: small.id, ttlSeconds: 60 });
+  if (two !== undefined) two.behaviour = { delayMs: 20 };
+  const got = await bench.get('/', { host: 'flip.localhost' });
+  assert.equal(got.status, 200);
+  assert.ok(got.body.equals(small.data));
+  assert.match(
+    (await bench.get('/router/metrics')).body.toString(),
+    new RegExp(`router_arns_consensus_mismatch_total\\{gateway="${one?.url}"\\} 1`),
+  );
+});
+
+test('5: three that all disagree are a conflict, verifiers that are down are no absence', async (t) => {
+  const bench = await benchOf(t);
+  const other = await testItem('other');
+  [small.id, large.id, other.id].forEach((id, index) => {
+    bench.gateways[index]?.names.set('odd', { id, ttlSeconds: 60 });
+  });
+  const conflict = await bench.get('/', { host: 'odd.localhost' });
+  assert.equal(conflict.status, 502);
+  assert.equal(conflict.json().error, 'ARNS_CONSENSUS_MISMATCH');
+  behave(bench, { status: 500 }, { status: 500 }, {});
+  const down = await bench.get('/', { host: 'somebody.localhost' });
+  assert.equal(down.status, 503);
+  assert.equal(down.json().error, 'ARNS_RESOLUTION_UNAVAILABLE');
+  assert.equal(down.headers['retry-after'], '5');
+});
+
+test('7: content above the limit of the cache is streamed each time and never kept', async (t) => {
+  const bench = await benchOf(t, { environment: { CONTENT_CACHE_MAX_ITEM_SIZE_BYTES: '1500000' } });
+  for (let round = 0; round < 2; round += 1) {
+    const got = await bench.get(`/${large.id}`);
+    assert.ok(got.body.equals(large.data));
+    assert.equal(got.headers['x-cache'], 'MISS');
+  }
+  const range = await bench.get(`/${large.id}`, { headers: { range: 'bytes=10-19' } });
+  assert.equal(range.status, 206);
+  assert.ok(range.body.equals(large.data.subarray(10, 20)));
+});
+
+test('8: a cached file that was damaged is fetched again, never served', async (t) => {
+  const bench = await benchOf(t);
+  assert.equal((await bench.get(`/${large.id}`)).status, 200);
+  await bench.get(`/${small.id}`);
+  const blobs = () =>
+    readdirSync(join(bench.dataDir, 'content-cache', 'blobs'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /^[0-9a-f]{64}$/.test(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name));
+  await bench.restart();
+  const files = blobs();
+  assert.equal(files.length, 2);
+  for (const file of files) {
+    if (statSync(file).size > 1_000) truncateSync(file, 1_000);
+    else writeFileSync(file, 'poisoned bytes!');
+  }
+  await bench.restart();
+  const [first, second] = [await bench.get(`/${large.id}`), await bench.get(`/${small.id}`)];
+  assert.ok(first.body.equals(large.data));
+  assert.ok(second.body.equals(small.data));
+  assert.equal(second.headers['x-cache'], 'MISS');
+  assert.match((await bench.get('/router/metrics')).body.toString(), /router_cache_corruption_total 2/);
+});
+
+test('9: a drain lets streams finish to their last byte', async (t) => {
+  const bench = await benchOf(t);
+  behave(bench, { delayMs: 150 }, { delayMs: 150 }, { delayMs: 150 });
+  const running = [download(bench, large), download(bench, small)];
+  const asked = (item: TestItem) =>
+    bench.gateways.some((one) => one.count(new RegExp(`GET /raw/${item.id}`)) > 0);
+  while (!asked(large) || !asked(small)) await new Promise(setImmediate);
+  await bench.router.drain(5_000);
+  const [first, second] = await Promise.all(running);
+  assert.ok(first?.body.equals(large.data));
+  assert.ok(second?.body.equals(small.data));
+  await assert.rejects(bench.get('/router/health'), 'no new connections');
+});
+
+test('11: a telemetry database that cannot be opened does not keep the router from serving', async (t) => {
+  const bench = await benchOf(t, { count: 1, environment: { TELEMETRY_DB_PATH: '/dev/null/telemetry.db' } });
+  assert.equal((await bench.get(`/${small.id}`)).status, 200);
+  const health = (await bench.get('/router/health')).json();
+  assert.equal(health.degraded, true);
+  assert.match(String(health.degradedReason), /telemetry/);
+  assert.equal((await bench.get('/router/stats/gateways')).status, 500);
+});
+
+test('12: with all gateways down, what is cached and known by name is still served', async (t) => {
+  const bench = await benchOf(t, { environment: { ARNS_CACHE_TTL_MS: '0' } });
+  for (const gateway of bench.gateways) gateway.names.set('site', { id: small.id, ttlSeconds: 60 });
+  assert.equal((await bench.get('/', { host: 'site.localhost' })).status, 200);
+  behave(bench, { status: 500 }, { status: 500 }, { status: 500 });
+  await bench.restart();
+  for (let round = 0; round < 4; round += 1) {
+    const failing = await bench.get(`/${large.id}`);
+    assert.ok([502, 503].includes(failing.status), String(failing.status));
+    assert.notEqual(failing.status, 404);
+  }
+  assert.equal(await readiness(bench), 503);
+  assert.equal((await bench.get(`/${small.id}`)).status, 200);
+  const named = await bench.get('/', { host: 'site.localhost' });
+  assert.equal(named.status, 200);
+  assert.ok(named.body.equals(small.data));
+});
+
+test('ranges and conditions of things that are not cached hurt no gateway', async (t) => {
+  const bench = await benchOf(t);
+  const range = await bench.get(`/${large.id}`, { headers: { range: 'bytes=0-99' } });
+  assert.equal(range.status, 206);
+  assert.ok(range.body.equals(large.data.subarray(0, 100)));
+  const condition = await bench.get(`/${small.id}`, { headers: { 'if-none-match': `"${small.digest}"` } });
+  assert.equal(condition.status, 304);
+  assert.equal(await readiness(bench), 200);
+});
+
+test('a gateway that sends for ever is cut off', async (t) => {
+  const bench = await benchOf(t, { environment: inTurn });
+  behave(bench, { endless: true });
+  const got = await bench.get(`/${small.id}`);
+  assert.equal(got.status, 200);
+  assert.ok(got.body.equals(small.data));
+});
+
+test('hostile hosts, paths and heads are refused without harm', async (t) => {
+  const bench = await benchOf(t, { environment: { BASE_DOMAIN: 'router.example' } });
+  for (const host of [
+    'evil.example',
+    'a.b.router.example',
+    'x@router.example',
+    'router.example.evil',
+    '-'.repeat(80),
+  ]) {
+    assert.equal((await bench.get(`/${small.id}`, { host })).status, 404, host);
+  }
+  const moved = await bench.get(`/${small.id}?a=1`, { host: 'router.example' });
+  assert.equal(moved.status, 302);
+  assert.match(
+    String(moved.headers.location),
+    new RegExp(`^//[a-z2-7]{52}\\.router\\.example/${small.id}\\?a=1$`),
+  );
+  const sandbox = new URL(`http:${moved.headers.location}`).host;
+  assert.equal((await bench.get(`/${small.id}`, { host: sandbox })).status, 200);
+  assert.equal(
+    (await bench.get(`/${large.id}`, { host: sandbox })).status,
+    302,
+    'another id has another origin',
+  );
+  assert.equal((await bench.get('/app.js', { host: sandbox })).status, 404);
+  for (const head of [
+    'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
+    'POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: a\r\nX: y\nSmuggled: z\r\n\r\n',
+  ]) {
+    const socket = connect(Number(new URL(bench.router.url).port), '127.0.0.1');
+    socket.write(head);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    assert.match(answer.toString(), /^HTTP\/1\.1 4\d\d /);
+    socket.destroy();
+  }
+  assert.equal((await bench.get('/router/health')).status, 200);
+});
+
+test('a forged X-Forwarded-For gives no new allowance', async (t) => {
+  const bench = await benchOf(t, {
+    environment: { RATE_LIMIT_ENABLED: 'true', RATE_LIMIT_MAX_REQUESTS: '3', RATE_LIMIT_WINDOW_MS: '600000' },
+  });
+  const statuses: number[] = [];
+  for (let index = 0; index < 5; index += 1) {
+    const headers = { 'x-forwarded-for': `10.0.0.${index}` };
+    statuses.push((await bench.get(`/${small.id}`, { headers })).status);
+  }
+  assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
+  assert.equal((await bench.get('/gw/healthcheck')).status, 200, 'health is never limited');
+});
+
+test('a name cannot poison what is cached under an id', async (t) => {
+  const bench = await benchOf(t);
+  for (const gateway of bench.gateways) gateway.names.set('mine', { id: small.id, ttlSeconds: 60 });
+  await bench.get('/', { host: 'mine.localhost' });
+  const byId = await bench.get(`/${small.id}`);
+  assert.equal(byId.headers['x-arns-name'], undefined);
+  assert.match(String(byId.headers['cache-control']), /immutable/);
+  const byName = await bench.get('/', { host: 'mine.localhost' });
+  assert.match(String(byName.headers['cache-control']), /must-revalidate/);
+});
+
+test('thousands of ids that nobody has leave the router as it was', { timeout: 60_000 }, async (t) => {
+  const bench = await benchOf(t, { count: 1, environment: { TELEMETRY_ENABLED: 'false' } });
+  const ids = Array.from({ length: 1_000 }, (_, index) =>
+    Buffer.alloc(32, `${index} `).toString('base64url'),
+  );
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (let id = ids[next++]; id !== undefined; id = ids[next++]) {
+        assert.equal((await bench.get(`/${id}`)).status, 404);
+      }
+    }),
+  );
+  assert.equal(await readiness(bench), 200);
+  assert.equal((await bench.get(`/${small.id}`)).status, 200);
+});
+
+test('without verification the gateway’s answer is passed on, ranges included', async (t) => {
+  const bench = await benchOf(t, { environment: { VERIFICATION_ENABLED: 'false' } });
+  const whole = await bench.get(`/${large.id}`);
+  assert.equal(whole.headers['x-router-verified'], 'false');
+  assert.ok(whole.body.equals(large.data));
+  const range = await bench.get(`/${large.id}`, { headers: { range: 'bytes=5-14' } });
+  assert.equal(range.status, 206);
+  assert.ok(range.body.equals(large.data.subarray(5, 15)));
+  behave(bench, { resetAfter: 100_000 }, { resetAfter: 100_000 }, { resetAfter: 100_000 });
+  assert.equal(await download(bench, large), undefined, 'a body that breaks off is cut');
+});
