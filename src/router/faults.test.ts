@@ -13,7 +13,7 @@ const large = await testItem(Buffer.alloc(2_500_000, 'right '), 'application/oct
 const wrongBytes: Behaviour = {
   bytes: ({ data }) => Buffer.from(data).fill('wrong '),
 };
-const lying: Behaviour = { ...wrongBytes, digest: () => 'f'.repeat(42) + 'A', contentType: 'text/html' };
+const lying: Behaviour = { ...wrongBytes, digest: () => `${'f'.repeat(42)}A`, contentType: 'text/html' };
 
 async function benchOf(t: TestContext, options: BenchOptions = {}): Promise<RouterBench> {
   const bench = await startRouterBench({ items: [small, large], ...options });

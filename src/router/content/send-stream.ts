@@ -20,14 +20,13 @@ export async function sendStream(
   const gone = new AbortController();
   const onClose = (): void => gone.abort(new Error('the reader left'));
   raw.once('close', onClose);
-  raw.setTimeout(stallTimeoutMs);
   let sent = 0;
   try {
     for await (const piece of open(gone.signal)) {
       if (gone.signal.aborted) return sent;
       sent += piece.length;
       if (length !== undefined && sent > length) throw new Error('a body is longer than was promised');
-      if (!raw.write(piece) && !(await drained(raw, gone.signal))) return sent - piece.length;
+      if (!raw.write(piece) && !(await drained(raw, gone.signal, stallTimeoutMs))) return sent - piece.length;
     }
     if (length !== undefined && sent < length) throw new Error('a body is shorter than was promised');
     raw.end();
@@ -41,11 +40,15 @@ export async function sendStream(
   }
 }
 
-async function drained(raw: ServerResponse, gone: AbortSignal): Promise<boolean> {
+/** False when the reader left or takes nothing for too long; a body that is late itself is no fault of its. */
+async function drained(raw: ServerResponse, gone: AbortSignal, stallTimeoutMs: number): Promise<boolean> {
+  const timer = setTimeout(() => raw.destroy(), stallTimeoutMs);
   try {
     await once(raw, 'drain', { signal: gone });
     return true;
   } catch {
     return false;
+  } finally {
+    clearTimeout(timer);
   }
 }
