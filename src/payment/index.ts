@@ -51,7 +51,7 @@ export interface PaymentDeps {
   readonly doors?: readonly PaymentDoor[];
   /** Routes of other surfaces on the same server, mounted under `/v1`: names. */
   readonly routes?: readonly Routes[];
-  /** Bytes a wallet may still upload for nothing; without it there is no free tier. */
+  /** Bytes a wallet may still upload for nothing; without it what the configuration of uploads says. */
   readonly freeBytes?: (address: string) => Promise<number | null>;
   readonly metrics?: Metrics;
 }
@@ -95,7 +95,7 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
     metrics,
     doors,
     countries: config.SUPPORTED_COUNTRIES.length > 0 ? config.SUPPORTED_COUNTRIES : defaultCountries,
-    freeBytes: deps.freeBytes ?? (async () => 0),
+    freeBytes: deps.freeBytes ?? (async (address) => configuredFreeBytes(config, address)),
     info: () => ({
       version: deps.version,
       addresses: chain.payments.addresses,
@@ -120,6 +120,11 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
       await Promise.all([...jobs.map((job) => job.stop()), ...doors.map((door) => door.stop())]);
     },
   };
+}
+
+/** Small items of everyone, or all items of listed wallets, are free without a limit per wallet. */
+function configuredFreeBytes(config: Config, address: string): null | 0 {
+  return config.FREE_UPLOAD_LIMIT > 0 || config.ALLOW_LISTED_ADDRESSES.includes(address) ? null : 0;
 }
 
 function createServer(

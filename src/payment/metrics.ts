@@ -1,9 +1,8 @@
-/** What operators count. Names of the first two are those of published payment services. */
+/** What operators count. */
 import type { Counter, Gauge, Metrics } from '../kernel/metrics.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 
 export interface PaymentMetrics {
-  /** Winc credited through any door. */
   readonly topUps: Counter<string>;
   readonly chainCredited: Counter<'token'>;
   readonly chainFailed: Counter<'token' | 'reason'>;
@@ -18,7 +17,7 @@ export function paymentMetrics(metrics: Metrics, pricing: Pricing): PaymentMetri
     });
   }
   return {
-    topUps: metrics.counter('top_ups', 'Winc credited by chain payments'),
+    topUps: metrics.counter('chain_top_ups', 'Winc credited by chain payments'),
     chainCredited: metrics.counter('chain_payment_credited_total', 'Chain payments credited', ['token']),
     chainFailed: metrics.counter('chain_payment_failed_total', 'Chain payments that failed', [
       'token',

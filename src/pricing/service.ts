@@ -1,5 +1,4 @@
 /** `Pricing` put together: oracles and catalogue in memory, the arithmetic of `quotes/` between them. */
-import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
 import { judgePromoCodes, type PromoJudge, promoUses } from './catalogue/promo.ts';
 import {
   allRows,
@@ -11,6 +10,7 @@ import {
 import { sparedBy } from './catalogue/upload-uses.ts';
 import { currencyFacts } from './currencies.ts';
 import { type Decimal, decimal, toNumber } from './decimal.ts';
+import type { PricingOptions } from './options.ts';
 import { Oracle } from './oracle.ts';
 import {
   type BytesQuote,
@@ -19,11 +19,9 @@ import {
   currencies,
   type FiatQuote,
   type GibibyteRates,
-  type NetworkPriceSource,
   type Pricing,
   type PromoContext,
   type PurchaseQuote,
-  type RateSource,
   type RateTable,
   type Token,
   type TokenQuote,
@@ -43,27 +41,6 @@ import {
 } from './quotes/fiat.ts';
 import { limitsOf } from './quotes/limits.ts';
 import { chargeTokenFees, usdcOfWinc, usdOfToken, wincOfToken, wincOfUsdc } from './quotes/token.ts';
-
-export interface PricingOptions {
-  /** The `ledger` database, which holds the catalogue. */
-  readonly sql: Sql;
-  readonly rates: RateSource;
-  readonly network: NetworkPriceSource;
-  /** Whether a payment was ever credited to the wallet (the ledger knows). */
-  readonly hasPaid: (executor: SqlExecutor, address: string) => Promise<boolean>;
-  readonly ratesFreshMs: number;
-  readonly ratesUsableMs: number;
-  readonly networkFreshMs: number;
-  readonly networkUsableMs: number;
-  readonly catalogueFreshMs: number;
-  /** US dollars per data item, decimal text. */
-  readonly usdPerItem: string;
-  /** Fees that hold without any catalogue row. */
-  readonly fees: readonly PaymentAdjustment[];
-  readonly tokensWithoutFees: readonly string[];
-  readonly now?: () => number;
-  onOracleFailure?(oracle: string, error: unknown): void;
-}
 
 const GIBIBYTE = 2 ** 30;
 const noRows: readonly UploadAdjustment[] = [];

@@ -17,9 +17,13 @@ const ACKNOWLEDGED = 400;
 
 /** Runs the child until it has acknowledged so many changes, kills it, answers all it acknowledged. */
 async function killedAfter(count: number, args: string[]): Promise<string[]> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'crash-child.ts'), ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, '../../../test/support/credits-process.ts'), ...args],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const lines: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     lines.push(line);

@@ -3,11 +3,11 @@
  * when it has been acknowledged. Arguments: database URL or `-`, folder, database name, round.
  */
 
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
-import { openDatabase } from '../../storage/sql/open.ts';
-import { winc } from '../credits.ts';
-import { creditsMigrations } from '../migrations.ts';
-import { createCredits } from './index.ts';
+import { winc } from '../../src/credits/credits.ts';
+import { createCredits } from '../../src/credits/ledger/index.ts';
+import { creditsMigrations } from '../../src/credits/migrations.ts';
+import { seededRandom } from '../../src/formats/testing/seeded-random.ts';
+import { openDatabase } from '../../src/storage/sql/open.ts';
 
 const [url = '-', folder = '.', name = 'ledger', round = '0'] = process.argv.slice(2);
 const sql = await openDatabase({
