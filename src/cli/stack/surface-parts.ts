@@ -6,6 +6,7 @@ import { createGatewaySurface } from '../../gateway/index.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
 import { createX402TopUps } from '../../payment/x402/index.ts';
+import { createRouterSurface } from '../../router/index.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
 import { createUploadSurface } from '../../upload/index.ts';
 import { version } from '../version.ts';
@@ -105,7 +106,20 @@ const upload: Part = {
   },
 };
 
-export const surfaceParts: readonly Part[] = [gateway, payment, upload];
+const router: Part = {
+  name: 'router',
+  what: 'content from proven gateways, by id or name',
+  local: false,
+  wanted: () => true,
+  create: (world) =>
+    createRouterSurface(world.config, {
+      log: world.log,
+      version,
+      localGatewayUrl: () => world.urls.get('gateway'),
+    }),
+};
+
+export const surfaceParts: readonly Part[] = [gateway, payment, upload, router];
 
 function sharedLedger(world: World): Promise<Ledger> {
   world.ledger ??= openLedger(world);
