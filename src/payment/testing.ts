@@ -41,6 +41,8 @@ export interface Outside {
   chainDown: boolean;
   /** What the chains know: `chain id` -> transaction. */
   readonly transactions: Map<string, ChainTransaction>;
+  /** What every look at a chain waits for. */
+  slow: Promise<void> | undefined;
   /** How often a chain was asked. */
   lookups: number;
 }
@@ -83,6 +85,7 @@ export async function paymentBench(
     networkDown: false,
     databaseDown: false,
     chainDown: false,
+    slow: undefined,
     transactions: new Map(),
     lookups: 0,
   };
@@ -233,6 +236,7 @@ function fakeTokens(outside: Outside): Map<string, AcceptedToken> {
     parseId,
     async read(id: string): Promise<ChainTransaction> {
       outside.lookups += 1;
+      await outside.slow;
       if (outside.chainDown) throw new Error('the chain is down');
       return outside.transactions.get(`${chain} ${id}`) ?? { state: 'not-found' };
     },

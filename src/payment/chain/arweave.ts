@@ -40,10 +40,10 @@ async function readFrom(node: string, id: string, minConfirmations: number): Pro
   if (mined.status === 202) {
     const waiting = await callText(`${node}/unconfirmed_tx/${id}`);
     if (waiting.status !== 200) return { state: 'unreadable' };
-    return { state: 'pending', transfer: readTransfer(waiting.text) };
+    return { state: 'pending', transfer: readTransfer(id, waiting.text) };
   }
   if (mined.status !== 200) throw new Error(`the node answered ${mined.status}`);
-  const transfer = readTransfer(mined.text);
+  const transfer = readTransfer(id, mined.text);
   const status = await callText(`${node}/tx/${id}/status`);
   // Between the two calls a block may have been replaced: then it waits again.
   if (status.status !== 200) return { state: 'pending', transfer };
@@ -57,9 +57,9 @@ async function readFrom(node: string, id: string, minConfirmations: number): Pro
   return { state, transfer: { ...transfer, blockHeight } };
 }
 
-function readTransfer(text: string): Transfer {
+function readTransfer(id: string, text: string): Transfer {
   const header: unknown = JSON.parse(text);
-  if (!isRecord(header)) throw new Error('the node answered no transaction');
+  if (!isRecord(header) || header.id !== id) throw new Error('the node answered another transaction');
   const owner = tryDecodeBase64url(textMember(header, 'owner'));
   const quantity = parseAmount(textMember(header, 'quantity'));
   if (owner === undefined || owner.length === 0 || quantity === undefined) {

@@ -257,6 +257,22 @@ forEachEngine((_engine, open) =>
       assert.equal((await report()).status, 200, 'nothing was lost on the way');
     });
 
+    it('looks for a bounded number of unknown ids at once, and answers known ones meanwhile', async () => {
+      onChain('confirmed');
+      await report();
+      const wait = Promise.withResolvers<void>();
+      bench.outside.slow = wait.promise;
+      const unknown = Array.from({ length: 70 }, (_, n) =>
+        report(`{"tx_id":"${String(n).padStart(42, 'u')}A"}`),
+      );
+      const refused = await Promise.race(unknown);
+      assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1']);
+      assert.equal((await report()).status, 200);
+      wait.resolve();
+      const statuses = (await Promise.all(unknown)).map(({ status }) => status);
+      assert.equal(statuses.filter((status) => status === 404).length, 64);
+    });
+
     it('refuses a body that is too large', async () => {
       const answer = await bench.post('/v1/account/balance/arweave', 'x'.repeat(70_000));
       assert.equal(answer.status, 413);

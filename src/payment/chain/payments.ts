@@ -11,6 +11,7 @@ import {
   notMinedYet,
   paymentTooSmall,
   tokenNotSupported,
+  transactionFailure,
   transactionNotFound,
   wrongTarget,
   zeroQuantity,
@@ -39,6 +40,7 @@ export interface ChainPaymentsOptions {
   onFailed?(row: ChainPaymentRow, reason: string): void;
 }
 
+const MAX_FINDING = 64;
 const CHECKED_AT_ONCE = 4;
 const MAX_CHECK_PAUSE_MS = 600_000;
 const ROWS_PER_RUN = 100;
@@ -48,6 +50,8 @@ export class ChainPayments {
   readonly #now: () => number;
   /** One look at a transaction at a time, whoever asks. */
   readonly #flights = new Map<string, Promise<ChainPaymentRow>>();
+  /** Unknown transactions that are being looked for. */
+  #finding = 0;
 
   constructor(options: ChainPaymentsOptions) {
     this.#options = options;
@@ -57,11 +61,6 @@ export class ChainPayments {
   /** Token -> wallet, for `/info`. */
   get addresses(): Record<string, string> {
     return Object.fromEntries([...this.#options.tokens].map(([name, { wallet }]) => [name, wallet]));
-  }
-
-  /** How many transactions are being looked for now. */
-  get inFlight(): number {
-    return this.#flights.size;
   }
 
   async report(tokenName: string, transactionId: string, referer?: string): Promise<ChainPaymentRow> {
@@ -102,7 +101,15 @@ export class ChainPayments {
   async #look(token: AcceptedToken, id: string, referer?: string): Promise<ChainPaymentRow> {
     const known = await readRow(this.#options.sql, token.chain, id);
     if (known?.state === 'pending') return this.#mayRecheck(known) ? this.#recheck(known) : known;
-    return known ?? this.#accept(token, id, await this.#find(token, id), referer);
+    if (known !== undefined) return known;
+    // Anyone may report anything, and each unknown id costs calls to a chain.
+    if (this.#finding >= MAX_FINDING) throw transactionFailure(undefined, 1);
+    this.#finding += 1;
+    try {
+      return await this.#accept(token, id, await this.#find(token, id), referer);
+    } finally {
+      this.#finding -= 1;
+    }
   }
 
   /** Waits a little for a transaction that its sender has just sent. */

@@ -11,8 +11,6 @@ import { missingTransactionId, transactionFailure } from '../errors.ts';
 import { errorText } from '../schemas.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
-/** The route is public and each unknown id costs calls to a chain. */
-const MAX_IN_FLIGHT = 64;
 
 const transaction = Type.Object({}, { additionalProperties: true, title: 'Payment transaction' });
 
@@ -48,7 +46,6 @@ export function reportTransactionRoute(app: App, payments: ChainPayments): void 
       async ({ params, body, headers }, reply) => {
         const id = readTransactionId(body);
         if (id === undefined) throw missingTransactionId();
-        if (payments.inFlight >= MAX_IN_FLIGHT) throw transactionFailure(undefined, 1);
         const referer = readReferer(headers.referer);
         const row = await payments.report(params.token, id, referer).catch((error: unknown) => {
           throw toAnswer(error);
