@@ -16,7 +16,7 @@
  */
 import type { Logger } from '../kernel/log.ts';
 
-export { createRouterSurface } from './surface.ts';
+export { createRouterSurface, type RouterSurface } from './surface.ts';
 
 export interface RouterDeps {
   readonly log: Logger;

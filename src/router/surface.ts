@@ -7,6 +7,7 @@ import { Metrics } from '../kernel/metrics.ts';
 import type { Surface } from '../kernel/surface.ts';
 import type { BlobCache } from '../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../storage/blobs/open.ts';
+import { createAdminServer } from './admin/server.ts';
 import { Content } from './content/content.ts';
 import { KnownStore } from './content/known.ts';
 import { Manifests } from './content/manifests.ts';
@@ -31,13 +32,21 @@ import { statsRoutes } from './routes/stats.ts';
 import { type RouterSettings, routerSettings } from './settings.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
 
-export function createRouterSurface(config: Config, deps: RouterDeps): Surface {
+export interface RouterSurface extends Surface {
+  /** The operator's page; undefined where it is off. */
+  readonly adminUrl: string | undefined;
+}
+
+export function createRouterSurface(config: Config, deps: RouterDeps): RouterSurface {
   const settings = routerSettings(config, deps.localGatewayUrl);
   let running: RunningRouter | undefined;
   return {
     name: 'router',
     get url() {
       return running?.server.url ?? `http://${config.HOST}:${config.PORT}`;
+    },
+    get adminUrl() {
+      return running?.admin?.url;
     },
     async start() {
       running = await buildRouter(settings, deps);
@@ -54,6 +63,7 @@ export function createRouterSurface(config: Config, deps: RouterDeps): Surface {
 
 interface RunningRouter {
   readonly server: HttpServer;
+  readonly admin: HttpServer | undefined;
   start(): Promise<void>;
   drain(timeoutMs: number): Promise<void>;
   stop(): Promise<void>;
@@ -189,8 +199,13 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
     new ChainProxy({ ...chain.asks(figures.hedged), ...proxyLimits(config) }),
   );
 
+  const admin = config.ADMIN_UI_ENABLED
+    ? createAdminServer(parts, config.ADMIN_TOKEN ?? (await keptToken(settings, 'router-admin-token', deps)))
+    : undefined;
+
   return {
     server,
+    admin,
     async start() {
       await blocklist?.start();
       await known.start(settings.cachePath);
@@ -199,15 +214,18 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
       await chain.start();
       warnAboutTrust(parts);
       await server.listen();
+      await admin?.listen();
+      if (admin !== undefined) log.info({ url: admin.url }, "the router's admin page");
       pings?.start();
     },
     async drain(timeoutMs) {
       draining = true;
-      await server.drain(timeoutMs);
+      await Promise.all([server.drain(timeoutMs), admin?.drain(0)]);
     },
     async stop() {
       draining = true;
       await server.close();
+      await admin?.close();
       await pings?.stop();
       blocklist?.stop();
       await gateways.stop();

@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { request } from 'undici';
 import { readConfig } from '../../config/config.ts';
 import { createLogger } from '../../kernel/log.ts';
-import type { Surface } from '../../kernel/surface.ts';
-import { createRouterSurface } from '../index.ts';
+import { createRouterSurface, type RouterSurface } from '../index.ts';
 import { StubGateway, type TestItem } from './stub-gateway.ts';
 
 export interface RouterBench {
-  readonly router: Surface;
+  readonly router: RouterSurface;
   readonly gateways: readonly StubGateway[];
   readonly dataDir: string;
   /** GET, unless said otherwise, at a path of the router, with the host a reader would use. */

@@ -1,0 +1,103 @@
+/** What the admin page shows, as data. */
+import { describeConfig } from '../../config/config.ts';
+import type { Gateway } from '../gateways/gateway.ts';
+import type { RouterParts } from '../parts.ts';
+import { problemsOf, uptimeOf } from '../routes/health.ts';
+import { summarize, totals } from '../telemetry/summary.ts';
+import { bucketOf } from '../telemetry/telemetry.ts';
+
+const hourMs = 3_600_000;
+export const ranges: Readonly<Record<string, number>> = { '1h': 1, '6h': 6, '24h': 24, '7d': 168 };
+
+export function statusView(parts: RouterParts) {
+  const { settings, gateways, cache, names } = parts;
+  const { config } = settings;
+  const stored = cache?.statistics();
+  const hits = parts.figures.hits.value;
+  const misses = parts.figures.misses.value;
+  return {
+    version: parts.version,
+    uptimeMs: uptimeOf(parts).ms,
+    uptime: uptimeOf(parts).human,
+    draining: parts.draining(),
+    problems: problemsOf(parts),
+    mode: config.DEFAULT_MODE,
+    baseDomain: settings.baseDomain,
+    verificationEnabled: config.VERIFICATION_ENABLED,
+    verificationCount: gateways.verification.length,
+    routingStrategy: config.ROUTING_STRATEGY,
+    gateways: gateways.counts(),
+    names: names.size,
+    cache: {
+      enabled: cache !== undefined,
+      entries: stored?.entries ?? 0,
+      sizeBytes: stored?.bytes ?? 0,
+      maxSizeBytes: config.CONTENT_CACHE_MAX_SIZE_BYTES,
+      evictions: stored?.evictions ?? 0,
+      hits,
+      misses,
+      hitRate: hits + misses === 0 ? 0 : hits / (hits + misses),
+    },
+    moderation: parts.blocklist?.stats() ?? null,
+  };
+}
+
+export function gatewaysView({ gateways }: RouterParts) {
+  const routing = new Set<Gateway>(gateways.routing);
+  const verification = new Set<Gateway>(gateways.verification);
+  return gateways.all.map((gateway) => ({
+    gateway: gateway.origin,
+    state: gateway.health.state,
+    routing: routing.has(gateway),
+    verification: verification.has(gateway),
+    latencyMs: gateway.health.latencyMs ?? null,
+    errorRate: gateway.health.errorRate,
+    inFlight: gateway.inFlight,
+    lastFailure: gateway.health.lastFailure ?? null,
+  }));
+}
+
+/** Figures of the last hours with one series per gateway for the charts. */
+export async function telemetryView({ telemetry }: RouterParts, hours: number) {
+  if (telemetry === undefined) return { enabled: false as const };
+  const end = new Date();
+  const start = new Date(end.getTime() - (hours - 1) * hourMs);
+  const kept = await telemetry.hours(start, end);
+  const buckets = Array.from({ length: hours }, (_, index) =>
+    bucketOf(new Date(start.getTime() + index * hourMs)),
+  );
+  const gateways = summarize(kept, { start, end });
+  const series = gateways.map(({ gateway }) => {
+    const own = new Map(
+      kept.filter((hour) => hour.gateway === gateway).map((hour) => [hour.hourBucket, hour.figures]),
+    );
+    return {
+      gateway,
+      points: buckets.map((bucket) => {
+        const hour = own.get(bucket);
+        if (hour === undefined || hour.totalRequests === 0)
+          return { requests: 0, latencyMs: null, errorRate: null };
+        const failures = hour.serverErrors + hour.timeouts + hour.connectionErrors;
+        return {
+          requests: hour.totalRequests,
+          latencyMs: hour.latencyCount === 0 ? null : hour.latencySum / hour.latencyCount,
+          errorRate: failures / hour.totalRequests,
+        };
+      }),
+    };
+  });
+  return { enabled: true as const, buckets, gateways, series, totals: totals(gateways) };
+}
+
+/** The router's variables; whether a secret is set is said, never what it is. */
+export function configView({ settings }: RouterParts) {
+  const { config } = settings;
+  return describeConfig()
+    .filter(({ group }) => group === 'Router' || group === 'General' || group === 'Ports')
+    .map(({ group, name, kind, meaning, defaultText }) => {
+      const value: unknown = Object.getOwnPropertyDescriptor(config, name)?.value;
+      const secret = kind === 'secret' || name.endsWith('_URL') || /TOKEN|SECRET|KEY/.test(name);
+      const shown = value === undefined ? '' : secret ? '(set)' : String(value);
+      return { group, name, meaning, value: shown, isDefault: shown === defaultText };
+    });
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type GetOptions, type RouterBench, startRouterBench } from '../testing/router-bench.ts';
+import { type TestItem, testItem } from '../testing/stub-gateway.ts';
+
+const token = 'moderation-token-of-the-test';
+let bench: RouterBench;
+let item: TestItem;
+let site: TestItem;
+let path: string;
+before(async () => {
+  item = await testItem('a file');
+  site = await testItem(
+    JSON.stringify({ manifest: 'arweave/paths', version: '0.1.0', paths: { 'file.txt': { id: item.id } } }),
+    'application/x.arweave-manifest+json',
+  );
+  bench = await startRouterBench({
+    items: [item, site],
+    environment: { MODERATION_ENABLED: 'true', MODERATION_ADMIN_TOKEN: token },
+  });
+  path = join(bench.dataDir, 'blocklist.json');
+  for (const gateway of bench.gateways) {
+    gateway.names.set('flip', { id: item.id, ttlSeconds: 60 });
+    gateway.names.set('sub_flip', { id: site.id, ttlSeconds: 60 });
+    gateway.names.set('other', { id: item.id, ttlSeconds: 60 });
+  }
+});
+after(() => bench.stop());
+
+const call = (url: string, options: GetOptions & { json?: unknown } = {}) =>
+  bench.get(`/router/moderation${url}`, {
+    ...options,
+    ...(options.json === undefined ? {} : { method: 'POST' as const, body: JSON.stringify(options.json) }),
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(options.json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    },
+  });
+const statusOf = async (url: string, host?: string) =>
+  (await bench.get(url, host === undefined ? {} : { host })).status;
+const until = async (holds: () => Promise<boolean>) => {
+  while (!(await holds())) await new Promise((done) => setTimeout(done, 20));
+};
+
+test('the token is needed for everything but the check', async () => {
+  const without = await bench.get('/router/moderation/blocklist');
+  assert.equal(without.status, 401);
+  assert.deepEqual(without.json(), { error: 'Authorization header required' });
+  assert.equal(without.headers['www-authenticate'], 'Bearer');
+  const wrong = await bench.get('/router/moderation/stats', { headers: { authorization: 'Bearer no' } });
+  assert.equal(wrong.status, 403);
+  assert.deepEqual(wrong.json(), { error: 'Invalid authorization token' });
+  assert.equal((await bench.get(`/router/moderation/check/txid/${item.id}`)).status, 200);
+});
+
+test('a request that is wrong is told why and blocks nothing', async () => {
+  const reason = 'because';
+  for (const [json, error] of [
+    [{ type: 'x', value: 'a', reason }, "Invalid type. Must be 'arns' or 'txid'"],
+    [{ type: 'arns', reason }, 'Value is required'],
+    [{ type: 'arns', value: 'a' }, 'Reason is required'],
+    [{ type: 'txid', value: 'short', reason }, 'Invalid transaction ID format (must be 43 base64url chars)'],
+    [
+      { type: 'txid', value: `${item.id.slice(0, 42)}_`, reason },
+      'Invalid transaction ID format (must be 43 base64url chars)',
+    ],
+    [[], 'Invalid JSON body'],
+  ] as const) {
+    const got = await call('/block', { json });
+    assert.equal(got.status, 400);
+    assert.deepEqual(got.json(), { error });
+  }
+  const broken = await call('/block', {
+    method: 'POST',
+    body: '{',
+    headers: { 'content-type': 'application/json' },
+  });
+  assert.equal(broken.status, 400);
+  assert.equal((await call('/blocklist')).json().total, 0);
+});
+
+test('a blocked id is unreachable by id, by every name and through manifests, cached or not', async () => {
+  assert.equal(await statusOf(`/${item.id}`), 200);
+  assert.equal(await statusOf('/file.txt', 'sub_flip.localhost'), 200);
+  const got = await call('/block', { json: { type: 'txid', value: item.id, reason: 'test' } });
+  assert.deepEqual(got.json(), {
+    success: true,
+    blocked: { type: 'txid', value: item.id, purgedFromCache: true },
+  });
+  const refused = await bench.get(`/${item.id}`);
+  assert.equal(refused.status, 403);
+  assert.deepEqual(refused.json(), {
+    error: 'Forbidden',
+    message: 'This content is not available',
+    code: 'CONTENT_BLOCKED',
+  });
+  assert.equal(refused.headers['cache-control'], 'no-store');
+  for (const [url, host] of [
+    [`/raw/${item.id}`, undefined],
+    [`/${item.id}?mode=route`, undefined],
+    [`/${site.id}/file.txt`, undefined],
+    ['/', 'flip.localhost'],
+    ['/', 'other.localhost'],
+    ['/file.txt', 'sub_flip.localhost'],
+  ] as const) {
+    assert.equal(await statusOf(url, host), 403, `${host} ${url}`);
+  }
+  const check = (await call(`/check/txid/${item.id}`)).json();
+  assert.equal(check.blocked, true);
+  assert.equal((check.entry as Record<string, unknown>).blockedBy, 'api');
+  const open = (await bench.get(`/router/moderation/check/txid/${item.id}`)).json();
+  assert.deepEqual(open, { type: 'txid', value: item.id, blocked: true }, 'why is not for everybody');
+  const again = await call('/block', { json: { type: 'txid', value: item.id, reason: 'again' } });
+  assert.equal((again.json().blocked as Record<string, unknown>).purgedFromCache, false);
+  assert.equal((await call(`/block/txid/${item.id}`, { method: 'DELETE' })).status, 200);
+  assert.equal(await statusOf(`/${item.id}`), 200);
+  assert.equal((await call(`/block/txid/${item.id}`, { method: 'DELETE' })).status, 404);
+});
+
+test('a blocked name takes what it shows and its undernames with it', async () => {
+  const got = await call('/block', { json: { type: 'arns', value: 'Flip', reason: 'test' } });
+  assert.equal((got.json().blocked as Record<string, unknown>).resolvedTxId, item.id);
+  assert.equal(await statusOf('/', 'flip.localhost'), 403);
+  assert.equal(await statusOf('/', 'FLIP.localhost'), 403);
+  assert.equal(await statusOf('/file.txt', 'sub_flip.localhost'), 403);
+  assert.equal(await statusOf(`/${item.id}`), 403);
+  assert.equal((await call('/check/arns/FLIP')).json().blocked, true);
+  assert.equal((await call(`/block/txid/${item.id}`, { method: 'DELETE' })).status, 409);
+  const stats = (await call('/stats')).json();
+  assert.deepEqual([stats.totalEntries, stats.arnsCount, stats.txIdCount], [1, 1, 1]);
+  assert.equal((await call('/block/arns/FLIP', { method: 'DELETE' })).status, 200);
+  assert.equal(await statusOf('/', 'flip.localhost'), 200);
+});
+
+test('10: the file is followed through renames, and a bad one changes nothing', async () => {
+  const list = (...ids: string[]) =>
+    JSON.stringify({ version: 1, entries: ids.map((value) => ({ type: 'txid', value, reason: 'file' })) });
+  const replace = (text: string) => {
+    writeFileSync(`${path}.new`, text);
+    renameSync(`${path}.new`, path);
+  };
+  for (const text of [list(item.id), list(), list(item.id)]) {
+    replace(text);
+    const expected = text.includes(item.id) ? 403 : 200;
+    await until(async () => (await statusOf(`/${item.id}`)) === expected);
+  }
+  for (const bad of ['{', '{"entries":{}}', '{"entries":[{"type":"txid","value":"x"}]}']) {
+    replace(bad);
+    const reload = await call('/reload', { method: 'POST' });
+    assert.equal(reload.status, 500);
+    assert.equal(reload.json().error, 'Failed to reload blocklist');
+    assert.equal(await statusOf(`/${item.id}`), 403, 'the last good list stays in force');
+  }
+  assert.match(String((await bench.get('/router/health')).json().degradedReason), /blocklist/);
+  replace(list());
+  const good = await call('/reload', { method: 'POST' });
+  assert.equal(good.json().message, 'Blocklist reloaded');
+  assert.equal(await statusOf(`/${item.id}`), 200);
+  const audit = readFileSync(`${path}.audit.jsonl`, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.ok(audit.some(({ action, value }) => action === 'unblock' && value === 'flip'));
+});
+
+test('10: a blocklist that cannot be read keeps the router from starting', async () => {
+  writeFileSync(path, 'not a list');
+  await assert.rejects(bench.restart(), /MODERATION_BLOCKLIST_PATH/);
+  writeFileSync(path, '{"version":1,"entries":[]}');
+  await bench.restart();
+});
