@@ -1,0 +1,6 @@
+import { test } from 'node:test';
+import { tour } from './tour.ts';
+
+test('the tour: card, share, folder, name, router, GraphQL', async (t) => {
+  await tour((line) => t.diagnostic(line));
+});
