@@ -9,6 +9,7 @@
  * - `graphql/`  the public query schema over the index
  * - `data/`     content: sources, cache, manifests, names, headers
  * - `admin/`    the operator's side: queues, moderation, export, pruning, behind the admin key
+ * - `export/`   the index as Parquet files
  * - `routes/`   one file per route or small family
  */
 export type { ByteRange, ByteSource, OpenedBytes } from './chain/byte-source.ts';

@@ -7,7 +7,6 @@ import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import type { Surface } from '../kernel/surface.ts';
 import { openDatabase } from '../storage/sql/open.ts';
-import { adminMigrations } from './admin/schema.ts';
 import { ChunkSource } from './chain/chunk-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
 import { NodePool } from './chain/node-pool.ts';
@@ -15,8 +14,8 @@ import type { CreatePart, GatewayContext, GatewayPart } from './context.ts';
 import { type Filter, FilterError, parseFilterText } from './filters/filter.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createWriters } from './import/part.ts';
-import { migrations } from './index/schema.ts';
 import { SqlGatewayIndex } from './index/sql-index.ts';
+import { gatewayMigrations } from './migrations.ts';
 import { createChainReads } from './routes/chain-reads.ts';
 import { createGatewayRoutes } from './routes/gateway-routes.ts';
 import { answerErrorsAsText } from './text-errors.ts';
@@ -47,7 +46,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       databaseUrl: config.DATABASE_URL,
       dataDir: config.DATA_DIR,
       name: 'gateway',
-      migrations: [...migrations, ...adminMigrations],
+      migrations: gatewayMigrations,
       log: deps.log,
     });
     const nodes = new NodePool({

@@ -1,4 +1,4 @@
-import { integer } from '../kinds.ts';
+import { integer, text } from '../kinds.ts';
 
 /** The operator's side of the gateway: admin routes, export, metering, signatures. */
 export const operator = {
@@ -6,5 +6,10 @@ export const operator = {
     meaning: 'Bundles that may wait before `queue-bundle` answers 429',
     default: 100_000,
     min: 1,
+  }),
+  PARQUET_EXPORT_DIR: text({
+    meaning:
+      'Folder that Parquet exports are written into, and never outside of; DATA_DIR/parquet without it',
+    default: undefined,
   }),
 };

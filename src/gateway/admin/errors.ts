@@ -23,3 +23,9 @@ export const tooManyItems = (most: number) =>
   new HttpError(400, `A batch holds at most ${most} data item headers`);
 
 export const indexerBusy = () => new HttpError(503, 'Data item indexer is busy', { retryAfter: 1 });
+
+export const pruneRunning = () => new HttpError(409, 'A prune is already in progress');
+
+export const exportRunning = () => new HttpError(409, 'An export is already in progress');
+
+export const badExport = 'Invalid or missing required parameters';

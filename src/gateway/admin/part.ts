@@ -1,7 +1,9 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
+import { join } from 'node:path';
 import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
 import { type App, mount } from '../../kernel/http/server.ts';
 import type { CreatePart, GatewayContext } from '../context.ts';
+import { Exporter } from '../export/index.ts';
 import type { Writers } from '../import/part.ts';
 import { gatewayPrefixes } from '../routes/gateway-routes.ts';
 import { AskedTransactions } from './asked.ts';
@@ -9,8 +11,11 @@ import { fingerprint, guardWithKey } from './auth.ts';
 import { noSuchRoute } from './errors.ts';
 import { BlockStore } from './moderation/block-store.ts';
 import { LiveBlocklist } from './moderation/live-blocklist.ts';
+import { Pruning } from './prune.ts';
+import { exportRoutes } from './routes/export-parquet.ts';
 import { moderationRoutes } from './routes/moderation.ts';
 import { queueRoutes } from './routes/queue.ts';
+import { stateRoutes } from './routes/state.ts';
 
 export interface AdminPartDeps {
   readonly adminKey: string;
@@ -29,6 +34,8 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
       dropCopies: (hashes) => context.dropCopies(hashes),
     });
     context.blocklist = blocklist;
+    const pruning = new Pruning(index, log);
+    const exporter = new Exporter({ databaseUrl: config.DATABASE_URL, dataDir: config.DATA_DIR, log });
     const key = fingerprint(deps.adminKey);
 
     function routes(scope: App): void {
@@ -46,6 +53,12 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
         store,
         asked,
         isKnown: async (id) => (await index.locate(id)) !== undefined,
+      });
+      stateRoutes(scope, { context, asked, blocklist }, pruning);
+      exportRoutes(scope, {
+        exporter,
+        folder: config.PARQUET_EXPORT_DIR ?? join(config.DATA_DIR, 'parquet'),
+        stableHeight: () => index.stableHeight,
       });
       // Also what does not exist is behind the key, and is not taken for content.
       for (const url of ['/', '/*']) {
@@ -68,7 +81,7 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
         asked.start();
       },
       async stop() {
-        await Promise.all([asked.stop(), blocklist.stop()]);
+        await Promise.all([asked.stop(), blocklist.stop(), pruning.stop(), exporter.stop()]);
       },
     };
   };

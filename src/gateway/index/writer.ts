@@ -3,7 +3,7 @@
  * is now, never doubled. Batches are small, because on SQLite a transaction runs on the event loop.
  */
 import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
-import { firstPos, PENDING_POS, type RecordKind, tieOf } from './order.ts';
+import { DATA_ITEM, firstPos, PENDING_POS, type RecordKind, tieOf } from './order.ts';
 import {
   type Entry,
   type Mined,
@@ -44,6 +44,13 @@ export interface Written {
   readonly id: Buffer;
   /** The record did not exist before. */
   readonly fresh: boolean;
+}
+
+/** A place in the postings of one term. */
+export interface Cursor {
+  readonly pos: number;
+  readonly tie: number;
+  readonly record: number;
 }
 
 export class IndexWriter {
@@ -249,6 +256,43 @@ export class IndexWriter {
       );
       await this.#remove(tx, stored);
       return stored.length;
+    });
+  }
+
+  /**
+   * Removes data items that will not move any more and were indexed before a time, one batch a call. Walks by time
+   * of indexing from `after`; answers where the next call goes on, undefined at the end.
+   */
+  async dropStableItems(
+    sql: Sql,
+    range: { readonly indexedBefore: number; readonly minHeight: number; readonly maxHeight: number },
+    after: Cursor,
+  ): Promise<{ readonly next: Cursor | undefined; readonly looked: number; readonly dropped: number }> {
+    return sql.transaction(async (tx) => {
+      const walked = await tx.all<Cursor>(
+        `SELECT pos, tie, record FROM postings WHERE term = ? AND pos < ?
+           AND (pos, tie, record) > (CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT))
+         ORDER BY pos, tie, record LIMIT ?`,
+        INGESTED_TERM,
+        range.indexedBefore,
+        after.pos,
+        after.tie,
+        after.record,
+        WRITE_BATCH,
+      );
+      const stored = (
+        await selectIn<StoredRecord>(
+          tx,
+          `SELECT ${storedColumns} FROM records WHERE record IN ({in})`,
+          walked.map(({ record }) => record),
+        )
+      ).filter(
+        ({ kind, height }) =>
+          kind === DATA_ITEM && height !== null && height >= range.minHeight && height <= range.maxHeight,
+      );
+      await this.#remove(tx, stored);
+      const next = walked.length < WRITE_BATCH ? undefined : walked.at(-1);
+      return { next, looked: walked.length, dropped: stored.length };
     });
   }
 

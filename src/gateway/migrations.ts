@@ -1,0 +1,6 @@
+/** All migrations of the `gateway` database, in order; every opener gives this list. */
+import type { Migration } from '../storage/sql/sql.ts';
+import { adminMigrations } from './admin/schema.ts';
+import { migrations } from './index/schema.ts';
+
+export const gatewayMigrations: readonly Migration[] = [...migrations, ...adminMigrations];
