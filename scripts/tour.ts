@@ -3,7 +3,8 @@ import { installClients } from '../test/support/install-clients.ts';
 
 installClients();
 const started = performance.now();
-const { tour } = (await import('../test/clients/tour.ts')) as {
+// By address: the clients it imports are installed only now, and types are checked without them.
+const { tour } = (await import(new URL('../test/clients/tour.ts', import.meta.url).href)) as {
   tour: (print: (line: string) => void) => Promise<void>;
 };
 await tour((line) => console.log(line));
