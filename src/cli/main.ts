@@ -51,6 +51,11 @@ const commands: readonly CommandEntry[] = [
     summary: 'Promo codes, and adjustments of the prices of payments and uploads',
     load: async () => (await import('./commands/promo.ts')).promo,
   },
+  {
+    name: 'index',
+    summary: 'Build, publish, list and verify the index files of a gateway',
+    load: async () => (await import('./commands/index.ts')).index,
+  },
 ];
 
 export async function main(args: string[]): Promise<void> {

@@ -4,6 +4,7 @@ import { card } from './variables/card.ts';
 import { content } from './variables/content.ts';
 import { gateway } from './variables/gateway.ts';
 import { general, ports } from './variables/general.ts';
+import { indexes } from './variables/indexes.ts';
 import { keys } from './variables/keys.ts';
 import { names } from './variables/names.ts';
 import { operator } from './variables/operator.ts';
@@ -27,6 +28,7 @@ export const groups = {
   Gateway: gateway,
   'Gateway content': content,
   'Gateway operator': operator,
+  'Published indexes': indexes,
   Router: router,
 };
 
@@ -44,5 +46,6 @@ export const variables = {
   ...gateway,
   ...content,
   ...operator,
+  ...indexes,
   ...router,
 };

@@ -3,6 +3,7 @@ import { request } from 'undici';
 import { createAdminPart } from '../../gateway/admin/index.ts';
 import { createContentPart, namesOfRegistry, openContentCache } from '../../gateway/data/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
+import { createIndexesPart } from '../../gateway/indexes/index.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
 import { createX402TopUps } from '../../payment/x402/index.ts';
@@ -32,6 +33,7 @@ const gateway: Part = {
           uploadUrl: () => world.urls.get('upload'),
           names: [namesOfRegistry(openNameRegistry(world).registry)],
         }),
+        createIndexesPart(),
         createAdminPart({ adminKey: await keys.adminKey() }),
       ],
     });

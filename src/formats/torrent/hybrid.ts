@@ -1,0 +1,177 @@
+/**
+ * Torrents that both versions of the protocol read (BEP 3 and BEP 52), made so that equal files give equal
+ * infohashes: fixed piece length, files in name order, each padded to a whole piece, the last too, and nothing in
+ * `info` but what the files determine.
+ */
+import { createHash, hash } from 'node:crypto';
+import { type Bencoded, bencode } from './bencode.ts';
+import { inNameOrder } from './torrent-name.ts';
+
+export const pieceLength = 256 * 1024;
+const blockLength = 16 * 1024;
+const zeroLeaf = Buffer.alloc(32);
+
+export interface HashedFile {
+  readonly name: string;
+  readonly length: number;
+  /** SHA-1 of each piece, the last filled with zeros. */
+  readonly pieces: Buffer;
+  /** Root of the tree over 16 KiB blocks; undefined for an empty file. */
+  readonly root: Buffer | undefined;
+  /** The tree's level of one hash per piece, for files longer than a piece. */
+  readonly layer: Buffer | undefined;
+}
+
+/** Hashes one file as it is read: one piece is held at a time. */
+export class FileHasher {
+  readonly #name: string;
+  readonly #pieceLength: number;
+  readonly #piece: Buffer;
+  #used = 0;
+  #length = 0;
+  readonly #sha1: Buffer[] = [];
+  /** Per whole piece the root of its blocks; of the last one its blocks. */
+  readonly #pieceRoots: Buffer[] = [];
+  #lastBlocks: Buffer[] = [];
+
+  constructor(name: string, length = pieceLength) {
+    this.#name = name;
+    this.#pieceLength = length;
+    this.#piece = Buffer.allocUnsafe(length);
+  }
+
+  update(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length; ) {
+      const copied = bytes.copy(this.#piece, this.#used, at);
+      at += copied;
+      this.#used += copied;
+      this.#length += copied;
+      if (this.#used === this.#pieceLength) this.#finishPiece();
+    }
+  }
+
+  end(): HashedFile {
+    if (this.#used > 0) this.#finishPiece();
+    const several = this.#pieceRoots.length > 1;
+    const emptyPiece = merkleRoot([zeroLeaf], zeroLeaf, this.#pieceLength / blockLength);
+    return {
+      name: this.#name,
+      length: this.#length,
+      pieces: Buffer.concat(this.#sha1),
+      root:
+        this.#length === 0
+          ? undefined
+          : several
+            ? merkleRoot(this.#pieceRoots, emptyPiece)
+            : merkleRoot(this.#lastBlocks, zeroLeaf),
+      layer: several ? Buffer.concat(this.#pieceRoots) : undefined,
+    };
+  }
+
+  #finishPiece(): void {
+    const piece = this.#piece.subarray(0, this.#used);
+    const blocks: Buffer[] = [];
+    for (let at = 0; at < piece.length; at += blockLength)
+      blocks.push(hash('sha256', piece.subarray(at, at + blockLength), 'buffer'));
+    this.#lastBlocks = blocks;
+    this.#pieceRoots.push(merkleRoot(blocks, zeroLeaf, this.#pieceLength / blockLength));
+    this.#sha1.push(hash('sha1', this.#piece.fill(0, this.#used), 'buffer'));
+    this.#used = 0;
+  }
+}
+
+/** Leaves are filled up with `filler` to a power of two, or to `width`. */
+function merkleRoot(leaves: readonly Buffer[], filler: Buffer, width?: number): Buffer {
+  const size = width ?? 2 ** Math.ceil(Math.log2(Math.max(1, leaves.length)));
+  let level = [...leaves, ...Array.from({ length: size - leaves.length }, () => filler)];
+  while (level.length > 1) {
+    const above: Buffer[] = [];
+    for (let at = 0; at < level.length; at += 2)
+      above.push(
+        createHash('sha256')
+          .update(level[at]!)
+          .update(level[at + 1]!)
+          .digest(),
+      );
+    level = above;
+  }
+  return level[0]!;
+}
+
+export interface Torrent {
+  readonly infohashV1: string;
+  readonly infohashV2: string;
+  readonly info: Buffer;
+  /** The `.torrent` file. */
+  readonly bytes: Buffer;
+}
+
+export interface TorrentOptions {
+  readonly name: string;
+  readonly files: readonly HashedFile[];
+  readonly pieceLength?: number;
+  readonly trackers?: readonly string[];
+  /** Web seeds (BEP 19): the client adds torrent name and file name. */
+  readonly webSeeds?: readonly string[];
+}
+
+export function makeTorrent(options: TorrentOptions): Torrent {
+  const { name, trackers = [], webSeeds = [] } = options;
+  const length = options.pieceLength ?? pieceLength;
+  const files = inNameOrder(options.files);
+  const list: Bencoded[] = [];
+  for (const file of files) {
+    list.push(
+      new Map<string, Bencoded>([
+        ['length', file.length],
+        ['path', [file.name]],
+      ]),
+    );
+    const rest = file.length % length;
+    if (rest === 0) continue;
+    const pad = length - rest;
+    list.push(
+      new Map<string, Bencoded>([
+        ['attr', 'p'],
+        ['length', pad],
+        ['path', ['.pad', String(pad)]],
+      ]),
+    );
+  }
+  const tree = new Map<string, Bencoded>();
+  for (const file of files) {
+    const leaf = new Map<string, Bencoded>([['length', file.length]]);
+    if (file.root !== undefined) leaf.set('pieces root', file.root);
+    tree.set(file.name, new Map([['', leaf]]));
+  }
+  const info = bencode(
+    new Map<string, Bencoded>([
+      ['file tree', tree],
+      ['files', list],
+      ['meta version', 2],
+      ['name', name],
+      ['piece length', length],
+      ['pieces', Buffer.concat(files.map(({ pieces }) => pieces))],
+    ]),
+  );
+  const layers = new Map<Buffer, Bencoded>();
+  for (const { root, layer } of files) if (root !== undefined && layer !== undefined) layers.set(root, layer);
+  const [announce] = trackers;
+  return {
+    infohashV1: hash('sha1', info, 'hex'),
+    infohashV2: hash('sha256', info, 'hex'),
+    info,
+    // Keys in order: announce, announce-list, info, piece layers, url-list. `info` goes in as it was hashed.
+    bytes: Buffer.concat([
+      Buffer.from('d'),
+      ...(announce === undefined ? [] : [bencode('announce'), bencode(announce)]),
+      ...(trackers.length < 2 ? [] : [bencode('announce-list'), bencode(trackers.map((one) => [one]))]),
+      bencode('info'),
+      info,
+      bencode('piece layers'),
+      bencode(layers),
+      ...(webSeeds.length === 0 ? [] : [bencode('url-list'), bencode(webSeeds)]),
+      Buffer.from('e'),
+    ]),
+  };
+}

@@ -1,0 +1,121 @@
+/** Small durable acts on files: written whole or not at all, and there after a crash. */
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { copyFile, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}
+
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+export async function writeWhole(path: string, bytes: Uint8Array | string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    const file = await open(temporary, 'wx');
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** The whole file, or undefined where there is none; throws for one beyond the limit. */
+export async function readBounded(path: string, limit: number): Promise<Buffer | undefined> {
+  try {
+    const file = await open(path, 'r');
+    try {
+      const { size } = await file.stat();
+      if (size > limit) throw new Error(`${path} is larger than ${limit} bytes`);
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}
+
+export async function digestFile(path: string): Promise<{ sha256: string; size: number }> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const piece of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+    hash.update(piece);
+    size += piece.length;
+  }
+  return { sha256: hash.digest('hex'), size };
+}
+
+/**
+ * A second name for a file under its digest, which pins the very bytes that were hashed: a file that is replaced
+ * later under its first name does not change what is served. Copied where the file system cannot link.
+ */
+export async function pinByDigest(path: string, folder: string): Promise<{ sha256: string; size: number }> {
+  await mkdir(folder, { recursive: true });
+  const temporary = join(folder, `.${randomBytes(8).toString('hex')}.tmp`);
+  try {
+    try {
+      await link(path, temporary);
+    } catch (error) {
+      if (!hasCode(error, 'EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK')) throw error;
+      await copyFile(path, temporary);
+    }
+    const digest = await digestFile(temporary);
+    await rename(temporary, join(folder, digest.sha256));
+    return digest;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+/** One process at a time; a lock whose holder is gone is taken over. */
+export async function withLock<T>(path: string, work: () => Promise<T>, patienceMs = 30_000): Promise<T> {
+  await mkdir(dirname(path), { recursive: true });
+  const until = Date.now() + patienceMs;
+  for (;;) {
+    try {
+      const file = await open(path, 'wx');
+      await file.writeFile(String(process.pid));
+      await file.close();
+      break;
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST')) throw error;
+      const holder = Number(await readFile(path, 'utf8').catch(() => ''));
+      if (holder > 0 && !isAlive(holder)) await rm(path, { force: true });
+      else if (Date.now() > until) throw new Error(`${path} is held by process ${holder}`);
+      else await sleep(50);
+    }
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return hasCode(error, 'EPERM');
+  }
+}

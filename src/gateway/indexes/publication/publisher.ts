@@ -1,0 +1,198 @@
+/**
+ * Publishes: pins the files of all bands under their digests, makes their torrents, signs the document that lists
+ * them, and puts it in place by one rename. Links come before the document that names them and go after the one
+ * that no longer does, so that a crash at any point leaves a publication that is whole; doing it again finishes.
+ */
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalJson } from '../../../formats/canonical-json.ts';
+import { torrentName } from '../../../formats/torrent/torrent-name.ts';
+import { rootIndex } from '../bands/build.ts';
+import { heightRangeOf, manifestName, supersededBy } from '../bands/manifest.ts';
+import { type StoredBand, storedBands } from '../bands/stored.ts';
+import { hasCode, pinByDigest, readBounded, withLock, writeWhole } from '../files.ts';
+import { type IndexFolders, indexFolders } from '../folders.ts';
+import {
+  maxDocumentBytes,
+  type PublishedIndex,
+  sha256Hex,
+  signPublication,
+  type VerifiedPublication,
+  verifyPublication,
+} from './document.ts';
+import type { Observer } from './observer.ts';
+import type { Band, BandFile } from './read-indexes.ts';
+import { PublisherState } from './state.ts';
+import { bandTorrent } from './torrents.ts';
+
+export interface PublisherOptions {
+  readonly dataDir: string;
+  readonly observer: Observer;
+  /** base58 wallet of the gateway; the observer's own address without it. */
+  readonly publisher: string | undefined;
+  readonly ttlSeconds: number;
+  /** The filter under which the gateway unbundles: what the index can be expected to hold. */
+  readonly filter: unknown;
+  /** Offer torrents, whose web seed is this gateway at that address. */
+  readonly torrents: { readonly publicUrl: string } | undefined;
+  readonly now?: () => number;
+  readonly onFile?: (name: string, size: number) => void;
+}
+
+export interface PublishReport {
+  readonly published: boolean;
+  readonly sequence: number;
+  readonly bands: number;
+  readonly files: number;
+}
+
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #folders: IndexFolders;
+  readonly #now: () => number;
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+    this.#folders = indexFolders(options.dataDir);
+    this.#now = options.now ?? Date.now;
+  }
+
+  /** Publishes what is built, if it changed or the document on disk is past half of its life. */
+  publish(): Promise<PublishReport> {
+    return withLock(join(this.#folders.published, '.lock'), () => this.#publish());
+  }
+
+  async #publish(): Promise<PublishReport> {
+    const { observer, ttlSeconds } = this.#options;
+    const state = await PublisherState.read(this.#folders.state);
+    const { live, dropped } = await this.#bands();
+    const bands: Band[] = [];
+    for (const band of live) bands.push(await this.#describe(band, state));
+    const indexes: PublishedIndex[] = [{ ...rootIndex, filter: this.#options.filter, bands }];
+    const current = await this.#current();
+    const count = { bands: bands.length, files: bands.reduce((sum, { files }) => sum + files.length, 0) };
+    if (current !== undefined && this.#stillGood(current.publication, indexes)) {
+      await this.#prune(indexes, dropped);
+      return { published: false, sequence: current.publication.sequence, ...count };
+    }
+    const sequence = Math.max(state.sequence, current?.publication.sequence ?? 0) + 1;
+    const issued = this.#now();
+    const bytes = signPublication(
+      {
+        version: 1,
+        publisher: this.#options.publisher ?? observer.address,
+        sequence,
+        previousManifestSha256: current === undefined ? null : sha256Hex(current.bytes),
+        issuedAt: new Date(issued).toISOString(),
+        expiresAt: new Date(issued + ttlSeconds * 1000).toISOString(),
+        indexes,
+      },
+      observer,
+    );
+    if (bytes.length > maxDocumentBytes) throw new Error('the publication is too large: use larger bands');
+    verifyPublication(bytes);
+    // A sequence that was written down is never used again, whatever happens next.
+    await state.write(sequence);
+    await writeWhole(this.#folders.document, bytes);
+    await this.#prune(indexes, dropped);
+    return { published: true, sequence, ...count };
+  }
+
+  async #bands(): Promise<{ live: StoredBand[]; dropped: StoredBand[] }> {
+    const all = await storedBands(join(this.#folders.published, rootIndex.name));
+    const gone = new Set(all.flatMap(({ manifest }) => supersededBy(manifest.metadata)));
+    return { live: all.filter(({ id }) => !gone.has(id)), dropped: all.filter(({ id }) => gone.has(id)) };
+  }
+
+  async #describe({ id, folder, manifest }: StoredBand, state: PublisherState): Promise<Band> {
+    const names = [manifestName, ...manifest.partitions.map(({ filename }) => filename)].sort();
+    const found = (await readdir(folder)).sort();
+    if (canonicalJson(found) !== canonicalJson(names))
+      throw new Error(`${folder} holds other files than its manifest names`);
+    const files: BandFile[] = [];
+    for (const name of names) files.push(await this.#file(join(folder, name), name, state));
+    for (const { filename, size } of manifest.partitions) {
+      if (files.find(({ name }) => name === filename)?.size !== size)
+        throw new Error(`${join(folder, filename)} has another size than its manifest says`);
+    }
+    const heightRange = heightRangeOf(manifest);
+    const { torrents } = this.#options;
+    return {
+      id,
+      files,
+      ...(heightRange !== undefined && { heightRange }),
+      records: manifest.totalRecords,
+      http: { baseUrl: `/gw/indexes/${rootIndex.name}/${id}/` },
+      ...(torrents !== undefined && {
+        torrent: await bandTorrent(this.#folders, torrentName(files), files, torrents.publicUrl),
+      }),
+      ...(supersededBy(manifest.metadata).length > 0 && {
+        metadata: { supersedes: supersededBy(manifest.metadata) },
+      }),
+    };
+  }
+
+  /** Pinned and hashed once; known again by inode, size and time as long as its link is there. */
+  async #file(path: string, name: string, state: PublisherState): Promise<BandFile> {
+    const { ino, size, mtimeMs } = await stat(path);
+    const fingerprint = `${ino}:${size}:${mtimeMs}`;
+    const known = state.digests.get(fingerprint);
+    if (known !== undefined && (await sizeOf(join(this.#folders.blobs, known))) === size) {
+      return { name, size, sha256: known };
+    }
+    this.#options.onFile?.(name, size);
+    const pinned = await pinByDigest(path, this.#folders.blobs);
+    state.digests.set(fingerprint, pinned.sha256);
+    return { name, ...pinned };
+  }
+
+  async #current(): Promise<{ bytes: Buffer; publication: VerifiedPublication } | undefined> {
+    const bytes = await readBounded(this.#folders.document, maxDocumentBytes);
+    return bytes === undefined ? undefined : { bytes, publication: verifyPublication(bytes) };
+  }
+
+  #stillGood(publication: VerifiedPublication, indexes: readonly PublishedIndex[]): boolean {
+    const halfLife = Date.parse(publication.issuedAt) + (this.#options.ttlSeconds * 1000) / 2;
+    return (
+      publication.keyId === this.#options.observer.address &&
+      publication.publisher === (this.#options.publisher ?? this.#options.observer.address) &&
+      canonicalJson(publication.indexes) === canonicalJson(indexes) &&
+      this.#now() < halfLife
+    );
+  }
+
+  /** Removes what the document in place does not name. */
+  async #prune(indexes: readonly PublishedIndex[], dropped: readonly StoredBand[]): Promise<void> {
+    const bands = indexes.flatMap((index) => index.bands);
+    await removeOthers(
+      this.#folders.blobs,
+      new Set(bands.flatMap((band) => band.files.map((file) => file.sha256))),
+    );
+    await removeOthers(
+      this.#folders.torrents,
+      new Set(
+        bands.flatMap(({ torrent }) => (torrent === undefined ? [] : [`${torrent.infohashV1}.torrent`])),
+      ),
+    );
+    for (const { folder } of dropped) {
+      await rm(join(folder, manifestName), { force: true });
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+async function removeOthers(folder: string, wanted: ReadonlySet<string>): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const name of await readdir(folder)) {
+    if (!wanted.has(name)) await rm(join(folder, name), { force: true });
+  }
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}

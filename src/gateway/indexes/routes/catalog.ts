@@ -1,0 +1,97 @@
+/**
+ * What is published at the moment, as look-ups: a request names an entry of the signed document or nothing, and
+ * never becomes part of a path. A document that cannot be read or is wrong publishes nothing.
+ */
+import { stat } from 'node:fs/promises';
+import { torrentName } from '../../../formats/torrent/index.ts';
+import type { Logger } from '../../../kernel/log.ts';
+import { readBounded } from '../files.ts';
+import type { IndexFolders } from '../folders.ts';
+import {
+  maxDocumentBytes,
+  sha256Hex,
+  type VerifiedPublication,
+  verifyPublication,
+} from '../publication/document.ts';
+import type { BandFile } from '../publication/read-indexes.ts';
+
+/** How soon a new publication is seen. */
+const lookAgainMs = 250;
+
+export interface Published {
+  readonly bytes: Buffer;
+  readonly sha256: string;
+  readonly publication: VerifiedPublication;
+  /** `name/band/file`. */
+  readonly byName: ReadonlyMap<string, BandFile>;
+  readonly byDigest: ReadonlyMap<string, BandFile>;
+  /** `torrentName/file`. */
+  readonly bySeed: ReadonlyMap<string, BandFile>;
+  readonly infohashes: ReadonlySet<string>;
+}
+
+export class Catalog {
+  readonly #folders: IndexFolders;
+  readonly #log: Logger;
+  #published: Published | undefined;
+  #seen = '';
+  #lookAt = 0;
+  #looking: Promise<void> | undefined;
+
+  constructor(folders: IndexFolders, log: Logger) {
+    this.#folders = folders;
+    this.#log = log;
+  }
+
+  /** What was found when it was last looked for. */
+  get known(): Published | undefined {
+    return this.#published;
+  }
+
+  async current(): Promise<Published | undefined> {
+    if (performance.now() >= this.#lookAt) {
+      this.#looking ??= this.#look().finally(() => {
+        this.#looking = undefined;
+        this.#lookAt = performance.now() + lookAgainMs;
+      });
+      await this.#looking;
+    }
+    return this.#published;
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const { mtimeMs, size, ino } = await stat(this.#folders.document);
+      const seen = `${ino}:${mtimeMs}:${size}`;
+      if (seen === this.#seen) return;
+      const bytes = await readBounded(this.#folders.document, maxDocumentBytes);
+      this.#seen = seen;
+      this.#published = bytes && publishedOf(bytes);
+    } catch (error) {
+      this.#published = undefined;
+      const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+      if (!missing) this.#log.warn({ err: error }, 'the index publication cannot be served');
+      else this.#seen = '';
+    }
+  }
+}
+
+function publishedOf(bytes: Buffer): Published {
+  const publication = verifyPublication(bytes);
+  const byName = new Map<string, BandFile>();
+  const byDigest = new Map<string, BandFile>();
+  const bySeed = new Map<string, BandFile>();
+  const infohashes = new Set<string>();
+  for (const { name, bands } of publication.indexes) {
+    for (const { id, files, torrent } of bands) {
+      const seed = torrent === undefined ? undefined : torrentName(files);
+      if (torrent !== undefined) infohashes.add(torrent.infohashV1);
+      for (const file of files) {
+        byName.set(`${name}/${id}/${file.name}`, file);
+        byDigest.set(file.sha256, file);
+        if (seed !== undefined) bySeed.set(`${seed}/${file.name}`, file);
+      }
+    }
+  }
+  return { bytes, sha256: sha256Hex(bytes), publication, byName, byDigest, bySeed, infohashes };
+}

@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import {
+  type AdminGateway,
+  makeItem,
+  postBundle,
+  startAdminGateway,
+} from '../../../../test/support/admin-gateway.ts';
+import { until } from '../../../../test/support/local-gateway.ts';
+import { indexFolders } from '../folders.ts';
+import { buildBands, createIndexesPart, type Publisher } from '../index.ts';
+import { type VerifiedPublication, verifyPublication } from '../publication/document.ts';
+import { publisherOf, readObserver } from '../publication/open.ts';
+import type { IndexMeter } from './send-file.ts';
+
+let gateway: AdminGateway;
+let publisher: Publisher;
+let meter: IndexMeter | undefined;
+const prefix = '/gw/indexes';
+
+before(async () => {
+  gateway = await startAdminGateway({
+    parts: [createIndexesPart({ meter: () => meter })],
+    overrides: { INDEX_BAND_HEIGHTS: '1000' },
+  });
+  const { config } = gateway.context;
+  publisher = publisherOf(config, await readObserver(config.DATA_DIR));
+});
+after(() => gateway.stop());
+
+const folders = () => indexFolders(gateway.context.config.DATA_DIR);
+
+async function build(): Promise<void> {
+  await buildBands({
+    sql: gateway.context.index.sql,
+    published: folders().published,
+    bandHeights: 1000,
+    publisher: 'me',
+  });
+}
+
+async function publish(): Promise<VerifiedPublication> {
+  await publisher.publish();
+  // A new document is looked for a few times a second.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  return listing();
+}
+
+async function listing(): Promise<VerifiedPublication> {
+  const answer = await fetch(`${gateway.url}${prefix}`);
+  assert.equal(answer.status, 200);
+  return verifyPublication(Buffer.from(await answer.arrayBuffer()));
+}
+
+async function ask(path: string, init: RequestInit = {}) {
+  const answer = await fetch(`${gateway.url}${path}`, init);
+  return {
+    status: answer.status,
+    body: Buffer.from(await answer.arrayBuffer()),
+    header: (name: string) => answer.headers.get(name),
+  };
+}
+
+async function mineItems(texts: readonly string[]): Promise<void> {
+  const items = await Promise.all(texts.map((text) => makeItem({ data: Buffer.from(text) })));
+  await postBundle(gateway.stack, items);
+  for (const { id } of items) {
+    await until('an item is indexed', async () => {
+      const found = await gateway.context.index.locate(id);
+      return found?.placement !== undefined && found.height !== undefined;
+    });
+  }
+}
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+test('while nothing is published every route answers 404 and may not be kept', async () => {
+  for (const path of [
+    '',
+    '/',
+    '/x/y/z',
+    `/blob/${'0'.repeat(64)}`,
+    `/webseed/${'0'.repeat(16)}/f`,
+    `/torrents/${'0'.repeat(40)}.torrent`,
+    '/a/b/c/d',
+  ]) {
+    const answer = await ask(`${prefix}${path}`);
+    assert.deepEqual(
+      [answer.status, answer.body.toString(), answer.header('cache-control')],
+      [404, '{}', 'no-store'],
+      path,
+    );
+  }
+  const info: unknown = JSON.parse((await ask('/gw/info')).body.toString());
+  assert.ok(typeof info === 'object' && info !== null && !('indexes' in info));
+});
+
+test('an empty gateway can build and publish', async () => {
+  await build();
+  const { indexes, sequence } = await publish();
+  assert.equal(sequence, 1);
+  assert.equal(indexes[0]?.bands[0]?.records, 0);
+});
+
+test('items are built into a band that replaces the one before, and the listing is signed and cacheable', async () => {
+  const before = await listing();
+  await mineItems(Array.from({ length: 40 }, (_, at) => `item ${at}`));
+  await build();
+  const publication = await publish();
+  const [band] = publication.indexes[0]?.bands ?? [];
+  assert.equal(band?.records, 40);
+  assert.deepEqual(band?.heightRange, [0, null]);
+  assert.deepEqual(band?.metadata?.supersedes, [before.indexes[0]?.bands[0]?.id]);
+  assert.equal(publication.sequence, 2);
+  const first = await ask(prefix);
+  assert.equal(first.header('cache-control'), 'public, max-age=60');
+  assert.equal(first.header('content-type'), 'application/json');
+  assert.equal(first.header('etag'), `"${sha256(first.body)}"`);
+  const digest = createHash('sha256').update(first.body).digest('base64');
+  assert.equal(first.header('content-digest'), `sha-256=:${digest}:`);
+  const head = await ask(prefix, { method: 'HEAD' });
+  assert.deepEqual(
+    [head.status, head.header('content-length'), head.body.length],
+    [200, String(first.body.length), 0],
+  );
+  const again = await ask(prefix, { headers: { 'if-none-match': first.header('etag') ?? '' } });
+  assert.deepEqual([again.status, again.header('cache-control')], [304, 'public, max-age=60']);
+  assert.deepEqual((await ask('/ar-io/indexes')).body, first.body);
+  assert.match(
+    (await ask('/gw/info')).body.toString(),
+    /"indexes":\{"manifestUrl":"\/gw\/indexes","names":\["root-tx-index"\]\}/,
+  );
+});
+
+test('building and publishing again changes nothing', async () => {
+  const before = (await ask(prefix)).body;
+  await build();
+  await publish();
+  assert.deepEqual((await ask(prefix)).body, before);
+});
+
+test('every file is served by name, by digest and as a web seed, with its exact caching', async () => {
+  const [band] = (await listing()).indexes[0]?.bands ?? [];
+  assert.ok(band?.torrent !== undefined && band.http !== undefined);
+  const seed = /dn=([0-9a-f]{16})/.exec(band.torrent.magnet)?.[1];
+  for (const file of band.files) {
+    const addresses: [string, string][] = [
+      [`${band.http.baseUrl}${file.name}`, 'public, no-cache'],
+      [`${prefix}/blob/${file.sha256}`, 'public, max-age=31536000, immutable'],
+      [`${prefix}/webseed/${seed}/${file.name}`, 'public, max-age=31536000, immutable'],
+      [`/ar-io/indexes/blob/${file.sha256}`, 'public, max-age=31536000, immutable'],
+    ];
+    for (const [path, caching] of addresses) {
+      const answer = await ask(path);
+      assert.equal(answer.status, 200, path);
+      assert.equal(sha256(answer.body), file.sha256);
+      assert.equal(answer.header('cache-control'), caching);
+      assert.equal(answer.header('etag'), `"${file.sha256}"`);
+      assert.equal(answer.header('accept-ranges'), 'bytes');
+      assert.equal(answer.header('x-ar-io-index-file'), file.sha256);
+      assert.equal(answer.header('content-digest'), answer.header('repr-digest'));
+    }
+  }
+  const torrent = await ask(band.torrent.torrentUrl);
+  assert.deepEqual(
+    [torrent.status, torrent.header('content-type'), torrent.header('cache-control')],
+    [200, 'application/x-bittorrent', 'public, max-age=86400'],
+  );
+  const start = torrent.body.indexOf('4:info') + 6;
+  const end = torrent.body.indexOf('12:piece layers');
+  assert.equal(
+    createHash('sha1').update(torrent.body.subarray(start, end)).digest('hex'),
+    band.torrent.infohashV1,
+  );
+});
+
+test('ranges and conditions follow RFC 9110, and errors are never kept', async () => {
+  const file = (await listing()).indexes[0]?.bands[0]?.files[0];
+  assert.ok(file !== undefined);
+  const path = `${prefix}/blob/${file.sha256}`;
+  const whole = (await ask(path)).body;
+  const ranged = (range: string, more: Record<string, string> = {}) =>
+    ask(path, { headers: { range, ...more } });
+  for (const [range, start, end] of [
+    ['bytes=10-19', 10, 20],
+    ['bytes=4000-', 4000, whole.length],
+    ['bytes=-7', whole.length - 7, whole.length],
+    ['bytes=0-9,10-19', 0, 20],
+  ] as const) {
+    const answer = await ranged(range);
+    assert.deepEqual(
+      [answer.status, answer.header('content-range')],
+      [206, `bytes ${start}-${end - 1}/${whole.length}`],
+    );
+    assert.deepEqual(answer.body, whole.subarray(start, end));
+    assert.equal(answer.header('content-digest'), null);
+    assert.match(answer.header('repr-digest') ?? '', /^sha-256=:/);
+  }
+  assert.equal((await ranged('bytes=0-1,50-60')).body.length, whole.length);
+  assert.equal((await ranged('items=0-1')).status, 200);
+  assert.equal((await ranged('bytes=0-1', { 'if-range': '"other"' })).status, 200);
+  assert.equal((await ranged('bytes=0-1', { 'if-range': `"${file.sha256}"` })).status, 206);
+  const beyond = await ranged(`bytes=${whole.length}-`);
+  assert.deepEqual(
+    [beyond.status, beyond.header('content-range'), beyond.header('cache-control'), beyond.body.toString()],
+    [416, `bytes */${whole.length}`, 'no-store', 'Range not satisfiable'],
+  );
+  for (const wrong of ['bytes=x', 'bytes=5-2', 'bytes=', 'bytes=-', 'bytes=1-2,x']) {
+    const answer = await ranged(wrong);
+    assert.deepEqual(
+      [answer.status, answer.header('cache-control'), answer.body.toString()],
+      [400, 'no-store', "Malformed 'range' header"],
+      wrong,
+    );
+  }
+  const unchanged = await ask(path, { headers: { 'if-none-match': `"x", W/"${file.sha256}"` } });
+  assert.deepEqual(
+    [unchanged.status, unchanged.header('cache-control')],
+    [304, 'public, max-age=31536000, immutable'],
+  );
+});
+
+test('no trick with names reaches a file that is not listed', async () => {
+  for (const path of [
+    '/root-tx-index/..%2F..%2Fpublication.json/x',
+    '/root-tx-index/%2e%2e/publication.json',
+    '/root-tx-index/x/..%5c..%5cstate.json',
+    '/root-tx-index/__proto__/x',
+    '/constructor/x/y',
+    '/ROOT/x/y',
+    '/webseed/constructor/x',
+  ]) {
+    const answer = await ask(`${prefix}${path}`);
+    assert.ok([400, 404].includes(answer.status), `${path}: ${answer.status}`);
+    assert.equal(answer.header('cache-control'), 'no-store', path);
+  }
+  const bad = await ask(`${prefix}/root-tx-index/a%2Fb/c`);
+  assert.deepEqual([bad.status, bad.body.toString()], [400, 'Invalid index, band or file name']);
+  const torrent = await ask(`${prefix}/torrents/..%2Fx.torrent`);
+  assert.deepEqual([torrent.status, torrent.header('cache-control')], [400, 'no-store']);
+});
+
+test('a metered gateway prices bytes only, and marks them private', async () => {
+  const file = (await listing()).indexes[0]?.bands[0]?.files[0];
+  assert.ok(file !== undefined);
+  const charged: number[] = [];
+  meter = { charge: async (_request, _reply, bytes) => void charged.push(bytes) };
+  try {
+    const path = `${prefix}/blob/${file.sha256}`;
+    assert.equal((await ask(path)).header('cache-control'), 'private, max-age=31536000, immutable');
+    await ask(path, { headers: { range: 'bytes=0-9' } });
+    await ask(path, { headers: { 'if-none-match': '*' } });
+    await ask(path, { headers: { range: 'bytes=x' } });
+    await ask(prefix);
+    assert.deepEqual(charged, [file.size, 10]);
+  } finally {
+    meter = undefined;
+  }
+});
+
+test('a link that is missing or disagrees is 503, and publishing again mends it', async () => {
+  const publication = await listing();
+  const band = publication.indexes[0]?.bands[0];
+  const file = band?.files[0];
+  assert.ok(band?.http !== undefined && file !== undefined);
+  const link = join(folders().blobs, file.sha256);
+  rmSync(link);
+  const missing = await ask(`${band.http.baseUrl}${file.name}`);
+  assert.deepEqual(
+    [missing.status, missing.header('retry-after'), missing.header('cache-control')],
+    [503, '60', 'no-store'],
+  );
+  writeFileSync(link, 'x');
+  const other = await ask(`${prefix}/blob/${file.sha256}`);
+  assert.deepEqual([other.status, other.body.toString()], [503, 'Index file is being updated']);
+  await publish();
+  assert.equal(sha256((await ask(`${prefix}/blob/${file.sha256}`)).body), file.sha256);
+});
+
+test('a crash between links and document leaves the old publication whole, and the next publish cleans up', async () => {
+  const before = await listing();
+  writeFileSync(join(folders().blobs, 'f'.repeat(64)), 'left behind');
+  writeFileSync(`${folders().document}.abc.tmp`, 'half a document');
+  await mineItems(['one more']);
+  await build();
+  assert.deepEqual(await listing(), before);
+  const after = await publish();
+  assert.equal(after.sequence, before.sequence + 1);
+  const listed = new Set(after.indexes[0]?.bands.flatMap(({ files }) => files.map((file) => file.sha256)));
+  assert.deepEqual(new Set(readdirSync(folders().blobs)), listed);
+  rmSync(folders().state);
+  await mineItems(['and one more']);
+  await build();
+  assert.equal((await publish()).sequence, after.sequence + 1, 'the document itself says the sequence');
+});
+
+test('a document that was tampered with publishes nothing', async () => {
+  const { document } = folders();
+  truncateSync(document, statSync(document).size - 1);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal((await ask(prefix)).status, 404);
+});

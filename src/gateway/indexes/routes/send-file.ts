@@ -1,0 +1,86 @@
+/** Serves one listed file from its pinned bytes: conditional, by range, priced, and only while it is what was signed. */
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { contentRange } from '../../../kernel/http/byte-ranges.ts';
+import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
+import { sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
+import type { Reply, Request } from '../../../kernel/http/server.ts';
+import { hasCode } from '../files.ts';
+import type { BandFile } from '../publication/read-indexes.ts';
+import { beingUpdated, notAvailable } from './errors.ts';
+import { spanOf } from './range.ts';
+
+/**
+ * Who counts and prices the bytes. `charge` throws (402 or 429) to refuse, and may set headers; it is called once
+ * it is certain what will be sent, so that 304, 400, 404, 416 and 503 cost nothing.
+ */
+export interface IndexMeter {
+  charge(request: Request, reply: Reply, bytes: number): Promise<void>;
+}
+
+export interface SendOptions {
+  readonly blobs: string;
+  readonly meter: IndexMeter | undefined;
+  /** Without `public` or `private`: `no-cache`, or a year for what a digest names. */
+  readonly caching: string;
+}
+
+export async function sendIndexFile(
+  request: Request,
+  reply: Reply,
+  file: BandFile,
+  options: SendOptions,
+): Promise<Reply> {
+  const handle = await openPinned(join(options.blobs, file.sha256), file.size);
+  try {
+    const { meter } = options;
+    const etag = strongETag(file.sha256);
+    const digest = `sha-256=:${Buffer.from(file.sha256, 'hex').toString('base64')}:`;
+    const caching = `${meter === undefined ? 'public' : 'private'}, ${options.caching}`;
+    const headers = { etag, 'repr-digest': digest, 'cache-control': caching };
+    if (noneMatch(request.headers['if-none-match'], etag)) {
+      return await reply.code(304).headers(headers).send();
+    }
+    const isHead = request.method === 'HEAD';
+    const wanted =
+      isHead || !ifRange(headerOf(request, 'if-range'), etag) ? undefined : request.headers.range;
+    const span = spanOf(wanted, file.size);
+    const start = span?.start ?? 0;
+    const end = span?.end ?? file.size;
+    await meter?.charge(request, reply, isHead ? 0 : end - start);
+    const raw = takeOver(reply, span === undefined ? 200 : 206, {
+      ...headers,
+      'accept-ranges': 'bytes',
+      'content-type': 'application/octet-stream',
+      'content-length': end - start,
+      ...(span === undefined
+        ? { 'content-digest': digest }
+        : { 'content-range': contentRange(span, file.size) }),
+      'x-ar-io-index-file': file.sha256,
+    });
+    if (isHead || start === end) raw.end();
+    else await sendFile(raw, handle.fd, start, end);
+    return reply;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openPinned(path: string, size: number): Promise<FileHandle> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, 'r');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) throw notAvailable();
+    throw error;
+  }
+  const found = await handle.stat();
+  if (found.size === size) return handle;
+  await handle.close();
+  throw beingUpdated();
+}
+
+function headerOf(request: Request, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}
