@@ -7,6 +7,7 @@
  * JSON-RPC. It may call formats, wallets, kernel and storage. It is no validator: nobody votes, and one process
  * is the whole cluster.
  */
+import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
@@ -24,6 +25,7 @@ import type { Ledger } from './ledger.ts';
 import { openLedger } from './open.ts';
 import { answerText } from './rpc/dispatch.ts';
 import type { RpcContext } from './rpc/method.ts';
+import { Subscriptions } from './rpc/subscriptions.ts';
 import { migrations } from './schema.ts';
 
 export interface LocalSolanaDeps {
@@ -45,6 +47,16 @@ export interface LocalSolana extends Surface {
   crank(): Promise<number>;
   /** The ledger itself, once started: for tests and benches. */
   readonly ledger: Ledger;
+}
+
+/** Where clients look for WebSockets when they are told only the HTTP port: the next one. */
+function nextPort(server: Server, config: Pick<Config, 'HOST' | 'LOCAL_SOLANA_PORT'>, log: Logger): void {
+  if (config.LOCAL_SOLANA_PORT === 0 || config.LOCAL_SOLANA_PORT === 65_535) return;
+  const port = config.LOCAL_SOLANA_PORT + 1;
+  server.on('error', (error) =>
+    log.warn({ err: error, port }, 'WebSockets are served on the HTTP port only'),
+  );
+  server.listen({ host: config.HOST, port });
 }
 
 interface Running {
@@ -94,6 +106,15 @@ export function createLocalSolana(
     return reply.header('content-type', 'application/json; charset=utf-8').send(answer);
   });
 
+  const subscriptions = new Subscriptions(() => live().ledger);
+  const sockets = createServer((_request, response) => response.writeHead(426).end());
+  for (const listener of [app.server, sockets]) {
+    listener.on('upgrade', (request, stream) => {
+      if (running === undefined) stream.destroy();
+      else subscriptions.upgrade(request, stream);
+    });
+  }
+
   const crank = (): Promise<number> => {
     const { ledger, faucet } = live();
     turning ??= turnCrank(ledger, faucet, programs).finally(() => {
@@ -134,10 +155,16 @@ export function createLocalSolana(
       for (const address of deps.fund ?? []) await faucet.fund(address);
       await crank();
       await server.listen();
+      nextPort(sockets, config, log);
       log.info({ genesisHash: opened.ledger.slots.genesisHash }, 'local Solana ledger, not a public cluster');
     },
-    drain: (timeoutMs) => server.drain(timeoutMs),
+    drain: (timeoutMs) => {
+      subscriptions.close();
+      return server.drain(timeoutMs);
+    },
     async stop() {
+      subscriptions.close();
+      sockets.close();
       await server.close();
       if (running === undefined) return;
       const { timer, ledger, sql } = running;

@@ -30,6 +30,7 @@ export async function complete(context: ActionContext, action: Action, messageId
     }
     return true;
   });
+  if ('name' in action.request) context.prices.forget(action.request.name);
   if (done) context.metrics.action(action.request.action, 'completed');
   return current(context, action);
 }

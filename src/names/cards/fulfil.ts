@@ -206,6 +206,7 @@ async function confirm(
       });
     }
   });
+  context.prices.forget(asked.name);
   context.metrics.action(`card-${asked.action}`, 'completed');
   return false;
 }

@@ -94,6 +94,11 @@ export class NamePrices {
     return winc(cost > actionFloor ? cost : actionFloor);
   }
 
+  /** The name was just changed by us: what was seen of it is old. */
+  forget(name: string): void {
+    this.#glimpses.delete(name);
+  }
+
   #surcharge(name: string, rates: RateTable, ownAnt: boolean): Winc {
     if (ownAnt) return winc(0n);
     const { spawnSurcharge, microLamports } = this.#settings;
