@@ -197,13 +197,16 @@ test('a crash between debit and send is refunded; a repeat of the request does n
   await bench.buy(name, owner, payer);
   const held = await bench.balance(payer);
   const nonce = '22222222-2222-4222-8222-222222222222';
+  let hangs = false;
   bench.faults.before = (method) => {
-    if (method === 'latestBlockhash') return new Promise<void>(() => {});
-    return undefined;
+    if (method !== 'latestBlockhash') return undefined;
+    hangs = true;
+    return new Promise<void>(() => {});
   };
   const hanging = bench.create('extend-lease', { name, years: 1 }, payer, { nonce });
   hanging.catch(() => {});
-  while ((await bench.balance(payer)) === held) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!hangs) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.notEqual(await bench.balance(payer), held);
   bench.faults.before = () => {};
   await bench.restart();
   await bench.names.reconcile();

@@ -52,6 +52,12 @@ export interface AntState {
   readonly controllers: readonly SolanaAddress[];
 }
 
+export interface AntRecordState {
+  readonly ant: AntState;
+  readonly record: AntRecord | undefined;
+  readonly metadata: AntRecordMetadata | undefined;
+}
+
 /** What a name or undername resolves to. */
 export interface ResolvedName {
   readonly name: string;
@@ -75,6 +81,8 @@ export interface NameRegistry {
   demand(): Promise<DemandFactor>;
   name(name: string): Promise<NameState>;
   ant(asset: SolanaAddress): Promise<AntState | undefined>;
+  /** A token with one of its records, all as of one moment. */
+  antRecord(asset: SolanaAddress, undername: string): Promise<AntRecordState | undefined>;
   record(asset: SolanaAddress, undername: string): Promise<AntRecord | undefined>;
   metadata(asset: SolanaAddress, undername: string): Promise<AntRecordMetadata | undefined>;
   records(asset: SolanaAddress): Promise<AntRecord[]>;
@@ -123,6 +131,30 @@ export function createNameRegistry(
     return value;
   }
 
+  const antPlaces = (asset: SolanaAddress) => [
+    asset,
+    ant.config(asset).address,
+    ant.controllers(asset).address,
+  ];
+
+  function toAnt(
+    asset: SolanaAddress,
+    [account, config, controllers]: readonly (ChainAccount | undefined)[],
+  ): AntState | undefined {
+    if (account === undefined || account.owner !== coreProgram || account.data[0] !== 1) return undefined;
+    const state = decoded(antConfig, programs.ant, config);
+    const list: AntControllers | undefined = decoded(antControllers, programs.ant, controllers);
+    if (state === undefined || list === undefined) return undefined;
+    const owner = coreAssetOwner(account.data);
+    return {
+      asset,
+      assetSize: account.data.length,
+      owner,
+      config: state,
+      controllers: state.lastKnownOwner === owner ? list.controllers : [],
+    };
+  }
+
   const registry: NameRegistry = {
     programs,
     antProgram: programs.ant,
@@ -140,23 +172,20 @@ export function createNameRegistry(
     },
 
     async ant(asset) {
-      const [account, config, controllers] = await chain.accounts([
-        asset,
-        ant.config(asset).address,
-        ant.controllers(asset).address,
-      ]);
-      if (account === undefined || account.owner !== coreProgram || account.data[0] !== 1) return undefined;
-      const state = decoded(antConfig, programs.ant, config);
-      const list: AntControllers | undefined = decoded(antControllers, programs.ant, controllers);
-      if (state === undefined || list === undefined) return undefined;
-      const owner = coreAssetOwner(account.data);
-      return {
-        asset,
-        assetSize: account.data.length,
-        owner,
-        config: state,
-        controllers: state.lastKnownOwner === owner ? list.controllers : [],
-      };
+      return toAnt(asset, await chain.accounts(antPlaces(asset)));
+    },
+
+    async antRecord(asset, undername) {
+      const places = [ant.record(asset, undername).address, ant.metadata(asset, undername).address];
+      const [record, metadata, ...parts] = await chain.accounts([...places, ...antPlaces(asset)]);
+      const state = toAnt(asset, parts);
+      return (
+        state && {
+          ant: state,
+          record: decoded(antRecord, programs.ant, record),
+          metadata: decoded(antRecordMetadata, programs.ant, metadata),
+        }
+      );
     },
 
     async record(asset, undername) {

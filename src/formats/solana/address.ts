@@ -59,30 +59,35 @@ export function isOnCurve(bytes: Uint8Array): boolean {
   const y2 = (y * y) % p;
   const u = (y2 + p - 1n) % p;
   const v = (d * y2 + 1n) % p;
-  // x² = u/v has a root exactly where u·v is a square (Euler's criterion); v is never zero.
-  const power = toHalfOrder((u * v) % p);
-  return power === 1n || power === 0n;
+  // x² = u/v has a root exactly where u·v is a square; v is never zero.
+  return jacobi((u * v) % p, p) >= 0;
 }
 
-/** x^((p-1)/2) = x^(2^254 - 10), by the usual chain of 2^n - 1 powers. */
-function toHalfOrder(x: bigint): bigint {
-  const x2 = (x * x) % p;
-  const e2 = (x2 * x) % p;
-  const e4 = (square(e2, 2) * e2) % p;
-  const e5 = (square(e4, 1) * x) % p;
-  const e10 = (square(e5, 5) * e5) % p;
-  const e20 = (square(e10, 10) * e10) % p;
-  const e40 = (square(e20, 20) * e20) % p;
-  const e50 = (square(e40, 10) * e10) % p;
-  const e100 = (square(e50, 50) * e50) % p;
-  const e200 = (square(e100, 100) * e100) % p;
-  const e250 = (square(e200, 50) * e50) % p;
-  const x6 = (square(x2, 1) * x2) % p;
-  return (square(e250, 4) * x6) % p;
+/** The Jacobi symbol of a over n: for a prime n, 1 where a is a square, 0 where n divides it, else -1. */
+function jacobi(a: bigint, n: bigint): number {
+  let symbol = 1;
+  let [top, bottom] = [a, n];
+  while (top !== 0n) {
+    const twos = trailingZeros(top);
+    if (twos > 0) {
+      top >>= BigInt(twos);
+      const rest = Number(bottom & 7n);
+      if (twos % 2 === 1 && (rest === 3 || rest === 5)) symbol = -symbol;
+    }
+    // Quadratic reciprocity, for the two odd numbers.
+    if (Number(top & 3n) === 3 && Number(bottom & 3n) === 3) symbol = -symbol;
+    [top, bottom] = [bottom % top, top];
+  }
+  return bottom === 1n ? symbol : 0;
 }
 
-function square(value: bigint, times: number): bigint {
-  let result = value;
-  for (let count = 0; count < times; count += 1) result = (result * result) % p;
-  return result;
+function trailingZeros(value: bigint): number {
+  let zeros = 0;
+  let rest = value;
+  while ((rest & 0xffffffffn) === 0n) {
+    rest >>= 32n;
+    zeros += 32;
+  }
+  const low = Number(rest & 0xffffffffn);
+  return zeros + 31 - Math.clz32(low & -low);
 }

@@ -154,11 +154,21 @@ function getReady(context: ActionContext, asked: CreateRequest): Promise<Ready> 
 }
 
 async function readyToBuy(context: ActionContext, request: BuyRequest): Promise<Ready> {
-  const price = await context.prices.name(request);
-  const { returned } = await context.registry.name(request.name);
-  if (returned !== undefined) throw nameInAuction(request.name);
-  requireSponsor(await sponsorTokens(context), price.mtoken);
-  return { winc: price.total, mtoken: price.mtoken, work: await spawnWork(context, request) };
+  const [price, tokens, work] = await Promise.allSettled([
+    context.prices.name(request),
+    sponsorTokens(context),
+    spawnWork(context, request),
+  ]);
+  // The first of them that fails is the one that is told.
+  const { total, mtoken, state } = resultOf(price);
+  if (state.returned !== undefined) throw nameInAuction(request.name);
+  requireSponsor(resultOf(tokens), mtoken);
+  return { winc: total, mtoken, work: resultOf(work) };
+}
+
+function resultOf<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'rejected') throw settled.reason;
+  return settled.value;
 }
 
 /** Extending, widening and making permanent: what stands before is kept, to know the effect from another's. */
@@ -166,10 +176,10 @@ async function readyToPay(
   context: ActionContext,
   request: Exclude<ActionRequest, BuyRequest | TokenRequest>,
 ): Promise<Ready> {
-  const price = await context.prices.name(request);
-  const { record } = await context.registry.name(request.name);
+  const [price, tokens] = await Promise.all([context.prices.name(request), sponsorTokens(context)]);
+  const { record } = price.state;
   if (record === undefined) throw chainUnavailable();
-  requireSponsor(await sponsorTokens(context), price.mtoken);
+  requireSponsor(tokens, price.mtoken);
   const { ant, type, end, undernameLimit } = record;
   return {
     winc: price.total,
@@ -187,13 +197,11 @@ async function readyToWrite(
 ): Promise<Ready> {
   if (proof === undefined) throw signatureRequired();
   const signer = verifyOwnerProof(request, proof);
-  const ant = await readAnt(context, request.antId);
-  if (signer !== ant.owner || request.owner !== ant.owner) throw unboundSignature();
   const undername = request.undername.toLowerCase();
-  const [record, metadata] = await Promise.all([
-    context.registry.record(ant.asset, undername),
-    context.registry.metadata(ant.asset, undername),
-  ]);
+  const state = await context.registry.antRecord(request.antId, undername);
+  if (state === undefined) throw antNotFound(request.antId);
+  const { ant, record, metadata } = state;
+  if (signer !== ant.owner || request.owner !== ant.owner) throw unboundSignature();
   if (record === undefined && request.action !== 'set-record') {
     throw badRequest(`The ANT has no record ${undername}`);
   }
@@ -207,7 +215,7 @@ async function readyToWrite(
     winc: await context.prices.action(request.action),
     mtoken: 0n,
     antId: ant.asset,
-    work: await recordWork(context, request, { ant, record, metadata }),
+    work: await recordWork(context, request, state),
     ownerNonce: { signer: `owner:${signer}`, nonce: proof.nonce },
   };
 }

@@ -1,18 +1,12 @@
 /** Doing what an action asks: by the service alone, or as far as the owner's signature. */
 import { maxTransactionBytes } from '../../formats/solana/transaction.ts';
 import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
-import type { AntState } from '../../registry/name-registry.ts';
+import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
 import { UserAcl } from '../chain/acl.ts';
 import { deliver, type SignedTransaction } from '../chain/delivery.ts';
 import type { Plan } from '../chain/plan.ts';
 import { registryPlan, type Spawn, spawnPlan, traitsPlan } from '../chain/plan-purchase.ts';
-import {
-  addControllerPlan,
-  type RecordState,
-  recordPlan,
-  removeControllerPlan,
-  transferPlan,
-} from '../chain/plan-token.ts';
+import { addControllerPlan, recordPlan, removeControllerPlan, transferPlan } from '../chain/plan-token.ts';
 import { describeFailure } from '../chain/program-failure.ts';
 import { freshKey } from '../chain/service-key.ts';
 import { badRequest, chainUnavailable, chainUnreadable, type NamesError, sponsorEmpty } from '../errors.ts';
@@ -121,10 +115,9 @@ async function shows(context: ActionContext, action: Action): Promise<boolean> {
 /** The sponsored mint of a bought name, measured: too large is refused with what would help. */
 export async function spawnWork(context: ActionContext, request: BuyRequest): Promise<Work> {
   const build = await context.builders();
-  const [ownerAcl, serviceAcl] = await Promise.all([
-    UserAcl.read(context.chain, build.programs, request.owner),
-    UserAcl.read(context.chain, build.programs, build.service),
-  ]);
+  const users = [request.owner, build.service];
+  const [ownerAcl, serviceAcl] = await UserAcl.readAll(context.chain, build.programs, users);
+  if (ownerAcl === undefined || serviceAcl === undefined) throw new Error('every user has a list');
   const asset = freshKey();
   const spawn: Spawn = {
     name: request.name,
@@ -155,7 +148,7 @@ function openingTooLarge(size: number): NamesError {
 export async function recordWork(
   context: ActionContext,
   request: RecordRequest,
-  state: RecordState,
+  state: AntRecordState,
 ): Promise<Work> {
   return { plan: recordPlan(await context.builders(), request, state) };
 }
@@ -167,14 +160,14 @@ export async function authorityWork(
   ant: AntState,
 ): Promise<Work> {
   const build = await context.builders();
-  const read = (user: UserAcl['user']) => UserAcl.read(context.chain, build.programs, user);
-  const target = await read(request.target);
-  if (request.action === 'add-controller') return { plan: addControllerPlan(build, ant, target) };
-  if (request.action === 'remove-controller') return { plan: removeControllerPlan(build, ant, target) };
-  const from = await read(ant.owner);
-  const others = ant.controllers.filter((user) => user !== ant.owner);
-  const controllers = [from, ...(await Promise.all(others.map(read)))];
-  const lists = { from, to: target, controllers };
+  const { action } = request;
+  const others = action === 'transfer' ? ant.controllers.filter((user) => user !== ant.owner) : [];
+  const users = [request.target, ant.owner, ...others];
+  const [target, from, ...rest] = await UserAcl.readAll(context.chain, build.programs, users);
+  if (target === undefined || from === undefined) throw new Error('every user has a list');
+  if (action === 'add-controller') return { plan: addControllerPlan(build, ant, target) };
+  if (action === 'remove-controller') return { plan: removeControllerPlan(build, ant, target) };
+  const lists = { from, to: target, controllers: [from, ...rest] };
   const tidy = transferPlan(build, ant, lists, true);
   return { plan: context.planner.fits(tidy) ? tidy : transferPlan(build, ant, lists, false) };
 }

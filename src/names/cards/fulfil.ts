@@ -152,8 +152,8 @@ async function handOver(context: ActionContext, purchase: PaidPurchase): Promise
   const ant = await context.registry.ant(antId);
   if (ant === undefined) return confirm(context, purchase, 'custodial');
   if (ant.owner === wallet) return confirm(context, purchase, wallet);
-  const read = (user: SolanaAddress) => UserAcl.read(context.chain, build.programs, user);
-  const [from, to] = await Promise.all([read(build.service), read(wallet)]);
+  const [from, to] = await UserAcl.readAll(context.chain, build.programs, [build.service, wallet]);
+  if (from === undefined || to === undefined) throw new Error('every user has a list');
   const service = await sign(context, transferPlan(build, ant, { from, to, controllers: [] }, false));
   return move(context.sql, nonce, 'bought', 'handing', { at: context.now(), service });
 }

@@ -12,7 +12,7 @@ import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type { AclPlace, AntBuilder } from '../../formats/solana/instructions-ant.ts';
 import type { Instruction } from '../../formats/solana/message.ts';
 import { type NamePrograms, rentExemptMinimum } from '../../formats/solana/programs.ts';
-import type { NameChain } from '../../registry/chain.ts';
+import type { ChainAccount, NameChain } from '../../registry/chain.ts';
 
 interface Page {
   readonly page: AclPage;
@@ -41,23 +41,32 @@ export class UserAcl {
   }
 
   static async read(chain: NameChain, programs: NamePrograms, user: SolanaAddress): Promise<UserAcl> {
+    const [acl] = await UserAcl.readAll(chain, programs, [user]);
+    if (acl === undefined) throw new Error('one user has one list');
+    return acl;
+  }
+
+  /** The lists of several users; of almost all of them one look shows everything. */
+  static async readAll(
+    chain: NameChain,
+    programs: NamePrograms,
+    users: readonly SolanaAddress[],
+  ): Promise<UserAcl[]> {
     const at = antAddresses(programs.ant);
-    const [head, first] = await chain.accounts([at.aclConfig(user).address, at.aclPage(user, 0n).address]);
-    if (head === undefined || head.owner !== programs.ant || !aclConfig.matches(head.data)) {
-      return new UserAcl(user, false, []);
-    }
-    const count = Number(aclConfig.decode(head.data).pageCount);
-    const more = Array.from(
-      { length: Math.max(0, count - 1) },
-      (_, index) => at.aclPage(user, BigInt(index + 1)).address,
+    const places = users.flatMap((user) => [at.aclConfig(user).address, at.aclPage(user, 0n).address]);
+    const found = await chain.accounts(places);
+    return Promise.all(
+      users.map(async (user, index) => {
+        const [head, first] = found.slice(index * 2, index * 2 + 2);
+        if (head === undefined || head.owner !== programs.ant || !aclConfig.matches(head.data)) {
+          return new UserAcl(user, false, []);
+        }
+        const count = Number(aclConfig.decode(head.data).pageCount);
+        const rest = Array.from({ length: Math.max(0, count - 1) }, (_, page) => BigInt(page + 1));
+        const more = await chain.accounts(rest.map((page) => at.aclPage(user, page).address));
+        return new UserAcl(user, true, count === 0 ? [] : [first, ...more].flatMap(toPage));
+      }),
     );
-    const accounts = count === 0 ? [] : [first, ...(await chain.accounts(more))];
-    const pages = accounts.flatMap((account) =>
-      account !== undefined && aclPage.matches(account.data)
-        ? [{ page: aclPage.decode(account.data), size: account.data.length, lamports: account.lamports }]
-        : [],
-    );
-    return new UserAcl(user, true, pages);
   }
 
   /** The page that holds the entry. */
@@ -85,6 +94,11 @@ export class UserAcl {
       growth: rentExemptMinimum(aclPageSize(extra + 1)) - rentExemptMinimum(aclPageSize(extra)),
     };
   }
+}
+
+function toPage(account: ChainAccount | undefined): Page[] {
+  if (account === undefined || !aclPage.matches(account.data)) return [];
+  return [{ page: aclPage.decode(account.data), size: account.data.length, lamports: account.lamports }];
 }
 
 /** What an account holds once it has the rent of this size: what it has beyond the rent stays. */

@@ -4,7 +4,7 @@
  * more and none does.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NameChain } from '../../registry/chain.ts';
+import type { NameChain, TransactionStatus } from '../../registry/chain.ts';
 import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
 
 export type Delivery =
@@ -39,8 +39,8 @@ export async function deliver(
   const deadline = performance.now() + options.patienceMs;
   let pause = 20;
   let sentAt = performance.now();
-  for (;;) {
-    const known = await look(chain, transaction);
+  for (let turn = 0; ; turn += 1) {
+    const known = await (turn === 0 ? glance(chain, transaction) : look(chain, transaction));
     if (known !== undefined) return known;
     if (performance.now() > deadline) return { outcome: 'unknown', lagging: false };
     await sleep(pause);
@@ -70,14 +70,28 @@ async function attempt(chain: NameChain, transaction: SignedTransaction): Promis
   }
 }
 
+/** Whether it has landed, in one call: just sent, it cannot be dead yet. */
+async function glance(chain: NameChain, { signature }: SignedTransaction): Promise<Delivery | undefined> {
+  try {
+    return ended(await chain.status(signature));
+  } catch (error) {
+    if (error instanceof ChainUnavailable || error instanceof ChainRefused) return undefined;
+    throw error;
+  }
+}
+
+function ended(status: TransactionStatus | undefined): Delivery | undefined {
+  if (!status?.confirmed) return undefined;
+  return status.err === null ? { outcome: 'landed' } : { outcome: 'failed', err: status.err, logs: [] };
+}
+
 /** What the chain knows of a transaction; undefined while it may still land. Never sends. */
 export async function look(chain: NameChain, transaction: SignedTransaction): Promise<Delivery | undefined> {
   try {
     const height = await chain.finalizedHeight();
     const status = await chain.status(transaction.signature);
-    if (status?.confirmed) {
-      return status.err === null ? { outcome: 'landed' } : { outcome: 'failed', err: status.err, logs: [] };
-    }
+    const known = ended(status);
+    if (known !== undefined) return known;
     // The height was read first: a status that is still missing after it cannot appear any more.
     if (status === undefined && height > transaction.lastValidBlockHeight) return { outcome: 'expired' };
     return undefined;

@@ -2,35 +2,24 @@
  * Transactions on an existing token. Where the service is a controller it acts alone; else the owner signs, and is
  * given the rent of what he makes, and gives back the rent of what he closes, to the lamport.
  */
-import {
-  type AntRecord,
-  type AntRecordMetadata,
-  antRecord,
-  antRecordMetadata,
-} from '../../formats/solana/accounts-ant.ts';
+import { type AntRecordMetadata, antRecord, antRecordMetadata } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type { Instruction } from '../../formats/solana/message.ts';
 import { protocolArweave } from '../../formats/solana/name-rules.ts';
 import { rentExemptMinimum } from '../../formats/solana/programs.ts';
 import { transferLamports } from '../../formats/solana/system.ts';
-import type { AntState } from '../../registry/name-registry.ts';
+import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
 import type { MetadataChange, RecordRequest } from '../actions/action.ts';
 import type { UserAcl } from './acl.ts';
 import type { Plan } from './plan.ts';
 import type { Builders } from './plan-purchase.ts';
-
-export interface RecordState {
-  readonly ant: AntState;
-  readonly record: AntRecord | undefined;
-  readonly metadata: AntRecordMetadata | undefined;
-}
 
 /** Whether the service may write the token's records now. */
 export function serviceActs(ant: AntState, service: SolanaAddress): boolean {
   return ant.owner === service || ant.controllers.includes(service);
 }
 
-export function recordPlan(build: Builders, request: RecordRequest, state: RecordState): Plan {
+export function recordPlan(build: Builders, request: RecordRequest, state: AntRecordState): Plan {
   const alone = serviceActs(state.ant, build.service);
   const caller = alone ? build.service : state.ant.owner;
   const { made, closed } = rentOf(request, state);
@@ -45,7 +34,7 @@ export function recordPlan(build: Builders, request: RecordRequest, state: Recor
 function recordInstruction(
   { ant }: Builders,
   request: RecordRequest,
-  { ant: { asset, owner }, record, metadata }: RecordState,
+  { ant: { asset, owner }, record, metadata }: AntRecordState,
   caller: SolanaAddress,
 ): Instruction {
   const undername = request.undername.toLowerCase();
@@ -85,7 +74,10 @@ function merged(change: MetadataChange, before: AntRecordMetadata | undefined) {
   };
 }
 
-function rentOf(request: RecordRequest, { record, metadata }: RecordState): { made: bigint; closed: bigint } {
+function rentOf(
+  request: RecordRequest,
+  { record, metadata }: AntRecordState,
+): { made: bigint; closed: bigint } {
   const recordRent = rentExemptMinimum(antRecord.space);
   const metadataRent = rentExemptMinimum(antRecordMetadata.space);
   switch (request.action) {

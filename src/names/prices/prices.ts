@@ -33,10 +33,13 @@ export interface NamePrice {
   /** What is debited: the price, and the surcharge where a token is made. */
   readonly total: Winc;
   readonly rates: RateTable;
+  /** What the chain said of the name. */
+  readonly state: NameState;
 }
 
 /** Answers of `/arns/price` may be cached by clients for a minute; looking again within a second adds nothing. */
 const glimpseMs = 1_000;
+const answersPerName = 32;
 
 export class NamePrices {
   readonly #registry: NameRegistry;
@@ -44,6 +47,7 @@ export class NamePrices {
   readonly #settings: PriceSettings;
   readonly #now: () => number;
   readonly #glimpses = new LRUCache<string, Promise<NameState>>({ max: 10_000, ttl: glimpseMs });
+  readonly #answers = new LRUCache<string, Map<string, string>>({ max: 10_000, ttl: glimpseMs });
   #demand: { readonly at: number; readonly value: Promise<DemandFactor> } | undefined;
 
   /** `now` in Unix milliseconds. */
@@ -78,7 +82,7 @@ export class NamePrices {
     const price = tokenWinc(mtoken, rates);
     const surcharge =
       purchase.action === 'buy-name' ? this.#surcharge(purchase.name, rates, ownAnt) : undefined;
-    return { mtoken, winc: price, surcharge, total: winc(price + (surcharge ?? 0n)), rates };
+    return { mtoken, winc: price, surcharge, total: winc(price + (surcharge ?? 0n)), rates, state };
   }
 
   async action(action: RecordAction | AuthorityAction): Promise<Winc> {
@@ -94,9 +98,23 @@ export class NamePrices {
     return winc(cost > actionFloor ? cost : actionFloor);
   }
 
+  /** An answer that was given for a name within the last second. */
+  kept(name: string, question: string): string | undefined {
+    return this.#answers.get(name)?.get(question);
+  }
+
+  keep(name: string, question: string, answer: string): void {
+    const answers = this.#answers.get(name) ?? new Map<string, string>();
+    if (answers.size >= answersPerName) return;
+    answers.set(question, answer);
+    // The first answer decides for how long: a later one must not prolong it.
+    if (answers.size === 1) this.#answers.set(name, answers);
+  }
+
   /** The name was just changed by us: what was seen of it is old. */
   forget(name: string): void {
     this.#glimpses.delete(name);
+    this.#answers.delete(name);
   }
 
   #surcharge(name: string, rates: RateTable, ownAnt: boolean): Winc {

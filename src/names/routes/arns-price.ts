@@ -1,6 +1,6 @@
 /** GET /arns/price/{intent}/{name}: what a purchase costs in name tokens, in winc and, on request, by card. */
-import { Type } from 'typebox';
-import type { App } from '../../kernel/http/app.ts';
+import { type Static, Type } from 'typebox';
+import type { App, Reply, Request } from '../../kernel/http/app.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import { renderAdjustment } from '../../pricing/pricing.ts';
 import { badRequest, invalidParameters } from '../errors.ts';
@@ -39,22 +39,44 @@ export function arnsPriceRoute(app: App, context: NamesContext): void {
       },
       config: { invalid: 'Invalid parameters' },
     },
-    async (request, reply) => {
-      const { intent, name } = request.params;
-      const fields = mergeFields(request.query, undefined);
-      const { purchase } = readPurchase(intent, name, fields);
-      const currency = readCurrency(request.query.currency);
-      await useUpNonce(request, context.nonces);
-      const ownAnt = request.query.processId !== undefined && request.query.processId !== '';
-      const price = await context.prices.name(purchase, { glimpse: true, ownAnt });
-      reply.header('cache-control', 'max-age=60');
-      const answer = priceJson(price);
-      if (currency === undefined) return answer;
-      const codes = listOf(fields, 'promoCode') ?? [];
-      const address = request.query.userAddress ?? '';
-      return { ...answer, fiatEstimate: await estimate(context, price, currency, codes, address) };
+    (request, reply) => {
+      const signed = request.headers['x-signature'] !== undefined;
+      const known = signed ? undefined : context.prices.kept(request.params.name, request.url);
+      if (known !== undefined) return send(reply, known);
+      return answerPrice(context, request).then((text) => send(reply, text));
     },
   );
+}
+
+type PriceRequest = Request & { params: Static<typeof Params>; query: Static<typeof Query> };
+
+async function answerPrice(context: NamesContext, request: PriceRequest): Promise<string> {
+  const { intent, name } = request.params;
+  const fields = mergeFields(request.query, undefined);
+  const { purchase } = readPurchase(intent, name, fields);
+  const currency = readCurrency(request.query.currency);
+  await useUpNonce(request, context.nonces);
+  const ownAnt = request.query.processId !== undefined && request.query.processId !== '';
+  const price = await context.prices.name(purchase, { glimpse: true, ownAnt });
+  const answer = priceJson(price);
+  if (currency === undefined) {
+    const text = JSON.stringify(answer);
+    context.prices.keep(name, request.url, text);
+    return text;
+  }
+  const codes = listOf(fields, 'promoCode') ?? [];
+  const address = request.query.userAddress ?? '';
+  const fiatEstimate = await estimate(context, price, currency, codes, address);
+  return JSON.stringify({ ...answer, fiatEstimate });
+}
+
+/** Prices change with the day and the rates: clients may keep them for a minute. */
+function send(reply: Reply, text: string): void {
+  reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('cache-control', 'max-age=60')
+    .serializer(String)
+    .send(text);
 }
 
 function readCurrency(text: string | undefined) {
