@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ArweaveToken, TurboFactory, WinstonToTokenAmount } from '@ardrive/turbo-sdk/node';
+import { ArweaveToken, TurboFactory, WinstonToTokenAmount, X402Funding } from '@ardrive/turbo-sdk/node';
 import { encodeBase58 } from '../../src/formats/base58.ts';
 import { parseManifest, resolveManifestPath } from '../../src/formats/manifest/manifest.ts';
 import { ed25519RawPublicKey } from '../../src/wallets/solana/ed25519.ts';
@@ -87,6 +87,7 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
         PENDING_PAYMENT_RECHECK_MS: '200',
         BUNDLE_MAX_WAIT_MS: '200',
         BUNDLE_POLL_MS: '50',
+        X402_NETWORKS: 'base',
       },
     });
     await fetch(`${stack.urls.arweave}/mint/${arweaveTestAddress}/${100 * oneAr}`);
@@ -154,6 +155,35 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
       await assert.rejects(uploadBytes(borrower, random.bytes(10), { paidBy: [arweaveTestAddress] }));
     });
   }
+
+  test('pays for raw data and for an upload in chunks with x402', async () => {
+    const turbo = TurboFactory.authenticated({
+      ...services(),
+      privateKey: `0x${testEthereumKey.toString('hex')}`,
+      token: 'base-usdc',
+    });
+    const payer = await turbo.signer.getNativeAddress();
+    await fetch(`${stack.urls.x402}/mint`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ address: payer, amount: '1000000000' }),
+    });
+    const data = random.bytes(3_000);
+    const raw = await turbo.uploadRawX402Data({
+      data,
+      tags: [{ name: 'Content-Type', value: 'image/png' }],
+      maxMUSDCAmount: 1_000_000,
+    });
+    assert.ok((await served(raw.id)).equals(data));
+    const large = random.bytes(11 * 1024 * 1024);
+    const chunked = await turbo.uploadFile({
+      fileStreamFactory: () => large,
+      fileSizeFactory: () => large.length,
+      chunkingMode: 'force',
+      fundingMode: new X402Funding({ maxMUSDCAmount: 100_000_000 }),
+    });
+    assert.ok((await served(chunked.id)).equals(large));
+  });
 
   test('uploads a folder with a manifest', async () => {
     const site = join(folder, 'site');
