@@ -1,45 +1,36 @@
 /** A person's Arweave wallet: a JWK in a file, as every Arweave tool keeps it. */
-import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { generateKeyPair } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { sha256 } from '../formats/arweave/merkle.ts';
-import { rsaModulus } from '../formats/arweave/rsa-pss.ts';
-import { type ArweaveAddress, isArweaveAddress, toArweaveAddress } from '../formats/base64url.ts';
+import { type ArweaveAddress, isArweaveAddress } from '../formats/base64url.ts';
 import { StartupError } from '../kernel/errors.ts';
+import { type ArweaveKey, arweaveKey, exportJwk, importJwk } from '../wallets/arweave/rsa.ts';
 
-export interface WalletFile {
-  readonly key: KeyObject;
-  readonly address: ArweaveAddress;
-}
-
-export function readWallet(path: string): WalletFile {
-  let key: KeyObject;
+export function readWallet(path: string): ArweaveKey {
   try {
-    key = createPrivateKey({ key: JSON.parse(readFileSync(path, 'utf8')), format: 'jwk' });
+    return importJwk(readFileSync(path, 'utf8'));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'there is no such file' : 'it is not a JWK private key';
-    throw new StartupError(`wallet ${path} cannot be read: ${reason}`);
+    throw new StartupError(
+      `wallet ${path} cannot be read: ${reasonOf(error, 'ENOENT', 'there is no such file')}`,
+    );
   }
-  if (key.asymmetricKeyType !== 'rsa') throw new StartupError(`wallet ${path} is not an RSA key`);
-  return { key, address: addressOf(key) };
 }
 
 /** Makes a wallet of the usual size; never overwrites a file. */
-export async function createWallet(path: string): Promise<WalletFile> {
+export async function createWallet(path: string): Promise<ArweaveKey> {
   const { privateKey } = await promisify(generateKeyPair)('rsa', {
     modulusLength: 4096,
     publicExponent: 65_537,
   });
+  const key = arweaveKey(privateKey);
   try {
-    const jwk = privateKey.export({ format: 'jwk' });
-    writeFileSync(path, `${JSON.stringify(jwk)}\n`, { mode: 0o600, flag: 'wx' });
+    writeFileSync(path, `${JSON.stringify(exportJwk(key))}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const reason = code === 'EEXIST' ? 'the file exists already' : code;
-    throw new StartupError(`wallet ${path} cannot be written: ${reason}`);
+    throw new StartupError(
+      `wallet ${path} cannot be written: ${reasonOf(error, 'EEXIST', 'the file exists already')}`,
+    );
   }
-  return { key: privateKey, address: addressOf(privateKey) };
+  return key;
 }
 
 /** What people name a wallet by: its file or its address. */
@@ -47,6 +38,8 @@ export function addressOfWallet(fileOrAddress: string): ArweaveAddress {
   return isArweaveAddress(fileOrAddress) ? fileOrAddress : readWallet(fileOrAddress).address;
 }
 
-function addressOf(key: KeyObject): ArweaveAddress {
-  return toArweaveAddress(sha256(rsaModulus(key)));
+/** The words for the one code that people meet, the error's own for any other. */
+function reasonOf(error: unknown, code: string, words: string): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error && error.code === code ? words : error.message;
 }

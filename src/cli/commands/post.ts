@@ -33,7 +33,7 @@ Posts the transaction and its chunks to the node and prints the id.`,
     const tags = (values.tag ?? []).map(parseTag);
     if (values.type !== undefined) tags.push({ name: 'Content-Type', value: values.type });
 
-    const { key } = readWallet(values.wallet);
+    const { privateKey } = readWallet(values.wallet);
     const node = new NodeClient(readProcessConfig());
     const tree = await treeOfFile(path);
     if (tree.size === 0) throw new StartupError(`${path} is empty: the chain stores no empty data`);
@@ -44,7 +44,7 @@ Posts the transaction and its chunks to the node and prints the id.`,
       dataRoot: tree.root,
       tags,
     });
-    const transaction = await signTransactionAsync(unsigned, key);
+    const transaction = await signTransactionAsync(unsigned, privateKey);
     await node.post('/tx', transactionToJson(transaction, 'header'));
     await postChunks(node, path, tree, transaction);
     console.log(`${toTxId(transaction.id)}\n${node.url}/tx/${toTxId(transaction.id)}/data`);

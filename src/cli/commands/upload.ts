@@ -6,7 +6,7 @@ import { readProcessConfig } from '../../config/config.ts';
 import { buildManifest, manifestContentType } from '../../formats/manifest/manifest.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
-import { type ArweaveKey, arweaveKey } from '../../wallets/arweave/rsa.ts';
+import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { contentTypeOfFile } from '../upload/content-types.ts';
@@ -49,7 +49,7 @@ broken off goes on where it was when the same command is given again.
     const config = readProcessConfig();
     const order: Order = {
       client: new UploadClient(values.url ?? `http://${config.HOST}:${config.UPLOAD_PORT}`),
-      key: arweaveKey(readWallet(values.wallet).key),
+      key: readWallet(values.wallet),
       tags: (values.tag ?? []).map(parseTag),
       paidBy: (values['paid-by'] ?? []).map(parsePayer),
     };

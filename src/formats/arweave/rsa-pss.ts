@@ -54,12 +54,12 @@ export function rsaModulus(key: KeyObject): Buffer {
 }
 
 /** Salt length 32 unless said otherwise; 0 makes the signature reproducible. */
-export function rsaSign(key: KeyObject, message: Uint8Array, saltLength = 32): Buffer {
+export function signPss(key: KeyObject, message: Uint8Array, saltLength = 32): Buffer {
   return sign('sha256', message, { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength });
 }
 
 /** The same on the thread pool: a 4096-bit signature takes 20 ms and more of a core. */
-export function rsaSignAsync(key: KeyObject, message: Uint8Array, saltLength = 32): Promise<Buffer> {
+export function signPssAsync(key: KeyObject, message: Uint8Array, saltLength = 32): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const options = { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength };
   sign('sha256', message, options, (error, signature) => (error ? reject(error) : resolve(signature)));
@@ -69,11 +69,7 @@ export function rsaSignAsync(key: KeyObject, message: Uint8Array, saltLength = 3
 export function rsaVerify(modulus: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const key = rsaPublicKey(modulus);
   if (key === undefined || signature.length !== modulus.length) return false;
-  try {
-    return verify('sha256', message, pss(key), signature);
-  } catch {
-    return false;
-  }
+  return verifyPss(key, message, signature);
 }
 
 /** The same on the thread pool. */
@@ -84,6 +80,20 @@ export function rsaVerifyAsync(
 ): Promise<boolean> {
   const key = rsaPublicKey(modulus);
   if (key === undefined || signature.length !== modulus.length) return Promise.resolve(false);
+  return verifyPssAsync(key, message, signature);
+}
+
+/** Whether `signature` is one of `message`, with whatever salt length it says. */
+export function verifyPss(key: KeyObject, message: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    return verify('sha256', message, pss(key), signature);
+  } catch {
+    return false;
+  }
+}
+
+/** The same on the thread pool: a server that verifies per request must not do it on its event loop. */
+export function verifyPssAsync(key: KeyObject, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   verify('sha256', message, pss(key), signature, (error, valid) => resolve(error === null && valid));
   return promise;

@@ -4,7 +4,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { type DeepHashInput, deepHash } from '../deep-hash.ts';
 import { FormatError } from '../format-error.ts';
 import { sha256 } from './merkle.ts';
-import { rsaModulus, rsaPrivateKey, rsaSign, rsaSignAsync, rsaVerify, rsaVerifyAsync } from './rsa-pss.ts';
+import { rsaModulus, rsaPrivateKey, rsaVerify, rsaVerifyAsync, signPss, signPssAsync } from './rsa-pss.ts';
 import { checkTransaction, type Transaction, type UnsignedTransaction } from './transaction.ts';
 
 /** r ‖ s ‖ recovery id (0–3). */
@@ -43,7 +43,7 @@ export function signTransaction(
   const privateKey = rsaPrivateKey(key);
   const owned = { ...transaction, owner: rsaModulus(privateKey) };
   checkTransaction(owned);
-  return withSignature(owned, rsaSign(privateKey, signatureData(owned), options.saltLength));
+  return withSignature(owned, signPss(privateKey, signatureData(owned), options.saltLength));
 }
 
 /** The same with the signature made on the thread pool. */
@@ -55,7 +55,7 @@ export async function signTransactionAsync(
   const privateKey = rsaPrivateKey(key);
   const owned = { ...transaction, owner: rsaModulus(privateKey) };
   checkTransaction(owned);
-  return withSignature(owned, await rsaSignAsync(privateKey, signatureData(owned), options.saltLength));
+  return withSignature(owned, await signPssAsync(privateKey, signatureData(owned), options.saltLength));
 }
 
 /** Signs with a secp256k1 private key of 32 bytes: the owner stays empty. */

@@ -4,21 +4,16 @@
  *
  * Signing runs on libuv's threads: one signature is milliseconds of work and must not hold the event loop.
  */
-import {
-  constants,
-  createPrivateKey,
-  createPublicKey,
-  hash,
-  type KeyObject,
-  sign,
-  verify,
-} from 'node:crypto';
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
 import {
   type ArweaveAddress,
   encodeBase64url,
   toArweaveAddress,
   tryDecodeBase64url,
 } from '../../formats/base64url.ts';
+
+/** Signing is the asynchronous form here: a service never signs on its event loop. */
+export { signPssAsync as signPss, verifyPss, verifyPssAsync } from '../../formats/arweave/rsa-pss.ts';
 
 export const modulusBytes = 512;
 
@@ -53,42 +48,6 @@ export function arweavePublicKey(modulus: Uint8Array): KeyObject | undefined {
     return undefined;
   }
   return createPublicKey({ key: { kty: 'RSA', n: encodeBase64url(modulus), e: 'AQAB' }, format: 'jwk' });
-}
-
-/** Whether `signature` is one of `message`, with whatever salt length it says. */
-export function verifyPss(key: KeyObject, message: Uint8Array, signature: Uint8Array): boolean {
-  return verify(
-    'sha256',
-    message,
-    { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO },
-    signature,
-  );
-}
-
-/** The same on libuv's threads: a server that verifies per request must not do it on its event loop. */
-export function verifyPssAsync(key: KeyObject, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const options = {
-      key,
-      padding: constants.RSA_PKCS1_PSS_PADDING,
-      saltLength: constants.RSA_PSS_SALTLEN_AUTO,
-    };
-    verify('sha256', message, options, signature, (error, valid) => {
-      if (error === null) resolve(valid);
-      else reject(error);
-    });
-  });
-}
-
-/** A salt of 0 makes the signature reproducible. */
-export function signPss(key: KeyObject, message: Uint8Array, saltLength = 32): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const options = { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength };
-    sign('sha256', message, options, (error, signature) => {
-      if (error === null) resolve(signature);
-      else reject(error);
-    });
-  });
 }
 
 /** Reads a wallet file: a private RSA key of 4096 bits as JWK. Throws with one sentence for anything else. */
