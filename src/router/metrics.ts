@@ -1,19 +1,34 @@
 /** What the router tells Prometheus, beside the request figures that every surface has. */
+import { Counter } from 'prom-client';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { Attempt } from './gateways/gateway.ts';
 
 /** Gateways that have series of their own; the rest share one, so that a registry cannot flood the scrape. */
 const maxGatewaySeries = 50;
 
+interface AttemptLabels {
+  readonly gateway: string;
+  readonly role: string;
+  readonly outcome: string;
+}
+
 export function createRouterMetrics(metrics: Metrics) {
-  const attempts = metrics.counter(
+  const attempts = new Map<string, { labels: AttemptLabels; count: number; seconds: number }>();
+  // Spelled out when somebody scrapes; an attempt is three additions.
+  collected(
+    metrics,
     'router_upstream_attempts_total',
     'Questions to gateways, by what came of them',
     ['gateway', 'role', 'outcome'],
+    () => [...attempts.values()].map(({ labels, count }) => ({ labels, value: count })),
   );
-  const latency = metrics.histogram('router_upstream_ttfb_seconds', 'Time until a gateway begins to answer', [
-    'gateway',
-  ]);
+  collected(
+    metrics,
+    'router_upstream_ttfb_seconds_total',
+    'Time until gateways began to answer, summed up',
+    ['gateway', 'role', 'outcome'],
+    () => [...attempts.values()].map(({ labels, seconds }) => ({ labels, value: seconds })),
+  );
   const verifications = metrics.counter('router_verifications_total', 'Content that was checked', [
     'method',
     'outcome',
@@ -48,9 +63,16 @@ export function createRouterMetrics(metrics: Metrics) {
     corrupt,
     limited,
     attempt({ gateway, role, outcome, latencyMs }: Attempt): void {
-      const name = series(gateway);
-      attempts.inc({ gateway: name, role, outcome });
-      latency.observe({ gateway: name }, latencyMs / 1_000);
+      const key = `${gateway} ${role} ${outcome}`;
+      let known = attempts.get(key);
+      if (known === undefined) {
+        const labels = { gateway: series(gateway), role, outcome };
+        const shared = `${labels.gateway} ${role} ${outcome}`;
+        known = attempts.get(shared) ?? { labels, count: 0, seconds: 0 };
+        attempts.set(shared, known);
+      }
+      known.count += 1;
+      known.seconds += latencyMs / 1_000;
     },
     verified: (method: string, ok: boolean) =>
       verifications.inc({ method, outcome: ok ? 'verified' : 'failed' }),
@@ -64,3 +86,23 @@ export function createRouterMetrics(metrics: Metrics) {
 }
 
 export type RouterMetrics = ReturnType<typeof createRouterMetrics>;
+
+/** A counter whose values are asked for at each scrape. */
+function collected(
+  metrics: Metrics,
+  name: string,
+  help: string,
+  labelNames: readonly (keyof AttemptLabels)[],
+  read: () => readonly { readonly labels: AttemptLabels; readonly value: number }[],
+): void {
+  new Counter({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [metrics.registry],
+    collect() {
+      this.reset();
+      for (const { labels, value } of read()) this.inc({ ...labels }, value);
+    },
+  });
+}

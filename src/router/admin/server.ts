@@ -21,6 +21,7 @@ const assets = {
   '/': { file: 'index.html', type: 'text/html; charset=utf-8' },
   '/admin.css': { file: 'admin.css', type: 'text/css; charset=utf-8' },
   '/admin.js': { file: 'admin.js', type: 'text/javascript; charset=utf-8' },
+  '/icon.svg': { file: 'icon.svg', type: 'image/svg+xml' },
 } as const;
 
 const strict = {

@@ -120,12 +120,7 @@ export class Content {
   async describe(id: TxId): Promise<Expectation | undefined> {
     const known = await this.#options.known.get(id);
     if (known !== undefined) return knownExpectation(known);
-    const search = this.#search(id);
-    try {
-      return await search.settle(undefined);
-    } finally {
-      search.close();
-    }
+    return await this.#search(id).settle(undefined);
   }
 
   /** Resolves when what is on its way to the disk is there. */
@@ -184,28 +179,31 @@ export class Content {
     const search = known === undefined ? this.#search(id) : undefined;
     const tried = new Set<Gateway>();
     let wrong = false;
-    try {
-      for (;;) {
-        const stop = new AbortController();
-        const answer = await this.#ask(id, tried, stop.signal).catch((error: unknown) => {
+    for (;;) {
+      const stop = new AbortController();
+      const answer = await this.#ask(id, tried, stop.signal, 0, (first) => search?.begin(first)).catch(
+        (error: unknown) => {
           throw wrong ? verificationFailed(id, 'Every gateway that has it sent other bytes', error) : error;
-        });
-        const expectation = known === undefined ? await search?.settle(answer) : knownExpectation(known);
-        if (expectation === undefined) {
-          discard(answer);
-          throw verificationFailed(id, 'Neither a signature nor enough gateways could prove the content');
-        }
-        const opened = await this.#take(id, answer, expectation, search, tried, stop);
-        if (opened !== undefined) return opened;
-        wrong = true;
+        },
+      );
+      const expectation = known === undefined ? await search?.settle(answer) : knownExpectation(known);
+      if (expectation === undefined) {
+        discard(answer);
+        throw verificationFailed(id, 'Neither a signature nor enough gateways could prove the content');
       }
-    } catch (error) {
-      search?.close();
-      throw error;
+      const opened = await this.#take(id, answer, expectation, search, tried, stop);
+      if (opened !== undefined) return opened;
+      wrong = true;
     }
   }
 
-  #ask(id: TxId, tried: Set<Gateway>, signal: AbortSignal, start = 0): Promise<GatewayAnswer> {
+  #ask(
+    id: TxId,
+    tried: Set<Gateway>,
+    signal: AbortSignal,
+    start: number,
+    first?: (gateway: Gateway) => void,
+  ): Promise<GatewayAnswer> {
     const headers = start === 0 ? {} : { headers: { range: `bytes=${start}-` } };
     return this.#options.asks.ask(
       { role: 'content', path: `/raw/${id}`, ...headers },
@@ -215,6 +213,7 @@ export class Content {
         accepts: ({ status }) => status === 200 || (start > 0 && status === 206),
         absent: () => contentNotFound(id),
         signal,
+        ...(first === undefined ? {} : { first }),
       },
     );
   }
@@ -238,7 +237,7 @@ export class Content {
     if (size !== undefined && size <= wholeLimit) {
       return await this.#takeWhole(id, answer, expectation, search, size);
     }
-    return this.#takeStream(id, answer, expectation, search, tried, stop, size);
+    return this.#takeStream(id, answer, expectation, tried, stop, size);
   }
 
   async #takeWhole(
@@ -274,7 +273,6 @@ export class Content {
       }
       expectation = decisive;
     }
-    search?.close();
     this.#options.events.verified(gateway.origin, expectation.method, true);
     const known = this.#remember(id, expectation, digest, size);
     if (size <= memoryItemLimit) this.#memory?.set(digest, bytes);
@@ -286,7 +284,6 @@ export class Content {
     id: TxId,
     answer: GatewayAnswer,
     expectation: Expectation,
-    search: ExpectationSearch | undefined,
     tried: Set<Gateway>,
     stop: AbortController,
     size: number | undefined,
@@ -313,7 +310,6 @@ export class Content {
       },
       cacheFailed: (error) => this.#cacheFailed(error),
       done: (result) => {
-        search?.close();
         if (result === 'wrong') {
           // Bytes of several gateways in a row: it cannot be said whose were wrong.
           const conclusive = expectation.conclusive && served.size === 1;

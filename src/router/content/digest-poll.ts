@@ -13,67 +13,65 @@ export interface DigestVote {
 }
 
 const timeoutMs = 5_000;
-/** Asked beyond the quorum, so that one that is slow or serves the bytes itself holds nobody up. */
-const spare = 2;
 
 export class DigestPoll {
   readonly votes: DigestVote[] = [];
-  readonly #asked: readonly Gateway[];
-  readonly #finished: Promise<void>;
-  #changed: (() => void)[] = [];
+  readonly #id: TxId;
+  /** Those not asked yet, best first. */
+  readonly #waiting: Gateway[];
+  readonly #asking = new Set<Promise<void>>();
 
-  constructor(id: TxId, verifiers: readonly Gateway[], quorum: number, signal: AbortSignal) {
-    this.#asked = verifiers
-      .filter(({ health }) => health.usable)
-      .sort((a, b) => cost(a) - cost(b))
-      .slice(0, quorum + spare);
-    this.#finished = Promise.all(this.#asked.map((gateway) => this.#ask(gateway, id, signal))).then(() => {});
+  /** Asks as many as must agree, but not the gateway that is likely to serve: its own word does not count. */
+  constructor(id: TxId, verifiers: readonly Gateway[], quorum: number, likely: Gateway | undefined) {
+    this.#id = id;
+    this.#waiting = verifiers
+      .filter((gateway) => gateway.health.usable)
+      .sort((a, b) => (a === likely ? 1 : b === likely ? -1 : cost(a) - cost(b)));
+    for (let count = 0; count < quorum; count += 1) this.#askNext(likely);
   }
 
-  /** Whether the quorum could come together without `serving`. */
-  canReach(quorum: number, serving: Gateway | undefined): boolean {
-    return this.#asked.filter((gateway) => gateway !== serving).length >= quorum;
-  }
-
-  /** The votes of at least `quorum` others that agree; undefined when all have answered and too few do. */
+  /** The votes of at least `quorum` others that agree; undefined when everybody was asked and too few do. */
   async agreement(quorum: number, serving: Gateway | undefined): Promise<readonly DigestVote[] | undefined> {
-    let over = false;
-    void this.#finished.then(() => {
-      over = true;
-    });
     for (;;) {
-      const agreed = agreeing(this.votes, serving).find((group) => group.length >= quorum);
-      if (agreed !== undefined) return agreed;
-      if (over || !this.canReach(quorum, serving)) return undefined;
-      const next = Promise.withResolvers<void>();
-      this.#changed.push(next.resolve);
-      await Promise.race([next.promise, this.#finished]);
+      const groups = agreeing(this.votes, serving);
+      const most = groups[0] ?? [];
+      if (most.length >= quorum) return most;
+      const possible = most.length + this.#asking.size;
+      if (possible < quorum && this.#askNext(serving)) continue;
+      if (possible < quorum && this.#asking.size === 0) return undefined;
+      if (this.#asking.size === 0) return undefined;
+      await Promise.race(this.#asking);
     }
   }
 
-  /** All votes, once everybody has answered or failed to. */
+  /** All votes by what they say, once everybody has answered or failed to. */
   async complete(serving: Gateway | undefined): Promise<readonly (readonly DigestVote[])[]> {
-    await this.#finished;
+    while (this.#askNext(serving));
+    await Promise.all(this.#asking);
     return agreeing(this.votes, serving);
   }
 
-  async #ask(gateway: Gateway, id: TxId, signal: AbortSignal): Promise<void> {
+  #askNext(except: Gateway | undefined): boolean {
+    const index = this.#waiting.findIndex((gateway) => gateway !== except);
+    const [gateway] = index === -1 ? [] : this.#waiting.splice(index, 1);
+    if (gateway === undefined) return false;
+    const asking = this.#ask(gateway).finally(() => this.#asking.delete(asking));
+    this.#asking.add(asking);
+    return true;
+  }
+
+  async #ask(gateway: Gateway): Promise<void> {
     try {
       const answer = await gateway.ask({
         role: 'digest',
         method: 'HEAD',
-        path: `/raw/${id}`,
+        path: `/raw/${this.#id}`,
         timeoutMs,
-        signal,
       });
       discard(answer);
       if (answer.status === 200) this.votes.push(voteOf(answer));
     } catch {
       // Silent: it does not count.
-    } finally {
-      const changed = this.#changed;
-      this.#changed = [];
-      for (const wake of changed) wake();
     }
   }
 }

@@ -38,15 +38,11 @@ export class ExpectationSearch {
   readonly #verifiers: readonly Gateway[];
   readonly #quorum: number;
   readonly #provers: readonly Gateway[];
-  readonly #stop = new AbortController();
   #poll: DigestPoll | undefined;
   #served: GatewayAnswer | undefined;
   #signatures: SignatureSearch | undefined;
 
-  /**
-   * Starts asking for hashes at once where they may suffice; the gateway that serves the bytes need not be known
-   * yet. Signatures are looked for once somebody has the content: ids that nobody has cost little.
-   */
+  /** Signatures are looked for once somebody has the content: ids that nobody has cost little. */
   constructor(id: TxId, verifiers: readonly Gateway[], routing: readonly Gateway[], quorum: number) {
     this.#id = id;
     this.#verifiers = verifiers;
@@ -54,7 +50,13 @@ export class ExpectationSearch {
     this.#provers = [...new Set([...verifiers, ...routing])].filter(
       ({ health }) => health.state !== 'quarantined',
     );
-    if (verifiers.length >= quorum) this.#askForDigests();
+  }
+
+  /** Starts asking for hashes where they may suffice, while the gateway that will likely serve is asked too. */
+  begin(likely: Gateway): void {
+    if (this.#verifiers.filter((gateway) => gateway !== likely).length >= this.#quorum) {
+      this.#askForDigests(likely);
+    }
   }
 
   /** The expectation for bytes of this answer; undefined where there is none to be had. */
@@ -69,7 +71,7 @@ export class ExpectationSearch {
       this.bySignature(),
     ]);
     if (found !== undefined) return found;
-    const groups = await this.#askForDigests().complete(serving);
+    const groups = await this.#askForDigests(serving).complete(serving);
     return groups.length === 1 && groups[0] !== undefined ? fromVotes(groups[0], 'single') : undefined;
   }
 
@@ -79,19 +81,14 @@ export class ExpectationSearch {
     return proof === undefined ? undefined : this.#fromProof(proof);
   }
 
-  /** Stops asking. */
-  close(): void {
-    this.#stop.abort(new Error('the content is proven'));
-  }
-
-  #askForDigests(): DigestPoll {
-    this.#poll ??= new DigestPoll(this.#id, this.#verifiers, this.#quorum, this.#stop.signal);
+  #askForDigests(likely: Gateway | undefined): DigestPoll {
+    this.#poll ??= new DigestPoll(this.#id, this.#verifiers, this.#quorum, likely);
     return this.#poll;
   }
 
   #searchSignatures(): SignatureSearch {
     const provers = this.#provers.slice(0, proofSources);
-    this.#signatures ??= new SignatureSearch(this.#id, provers, this.#served, this.#stop.signal);
+    this.#signatures ??= new SignatureSearch(this.#id, provers, this.#served);
     return this.#signatures;
   }
 
@@ -117,16 +114,9 @@ class SignatureSearch {
   readonly first: Promise<SignatureProof | undefined>;
   readonly all: Promise<readonly SignatureProof[]>;
 
-  constructor(
-    id: TxId,
-    gateways: readonly Gateway[],
-    served: GatewayAnswer | undefined,
-    signal: AbortSignal,
-  ) {
+  constructor(id: TxId, gateways: readonly Gateway[], served: GatewayAnswer | undefined) {
     const asked = gateways.map((gateway) =>
-      signatureProof(gateway, id, signal, served?.gateway === gateway ? served : undefined).catch(
-        () => undefined,
-      ),
+      signatureProof(gateway, id, served?.gateway === gateway ? served : undefined).catch(() => undefined),
     );
     this.first = firstDefined(asked);
     this.all = Promise.all(asked).then((proofs) => proofs.flatMap((proof) => proof ?? []));

@@ -3,10 +3,10 @@
  * gateway's to answer; nothing is kept. What a gateway says about itself is not repeated as the router's word.
  */
 import type { TxId } from '../../formats/base64url.ts';
-import { takeOver } from '../../kernel/http/send-bytes.ts';
+import { sendBuffer, takeOver } from '../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
-import { contentNotFound } from '../errors.ts';
-import { type GatewayAnswer, headerOf } from '../gateways/gateway.ts';
+import { contentNotFound, gatewayError } from '../errors.ts';
+import { discard, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
 import { type Approach, addApproach, cacheControl, contentSafety, type Headers } from './headers.ts';
 import { sendStream } from './send-stream.ts';
@@ -24,6 +24,7 @@ const relayed = [
   'x-ar-io-digest',
 ] as const;
 const answers = new Set([200, 206, 304, 416]);
+const wholeLimit = 64 * 1024;
 
 export class PassThrough {
   readonly #asks: HedgedAsks;
@@ -72,21 +73,23 @@ export class PassThrough {
     }
     headers['content-type'] ??= 'application/octet-stream';
     addApproach(headers, approach);
-    const raw = takeOver(reply, answer.status, headers);
     if (request.method === 'HEAD' || answer.status === 304) {
-      answer.body.on('error', () => {}).resume();
-      raw.end();
+      discard(answer);
+      takeOver(reply, answer.status, headers).end();
       return 0;
     }
-    const { body } = answer;
-    const length = headers['content-length'];
+    const told = headers['content-length'];
+    const length = told === undefined ? undefined : Number(told);
     try {
-      return await sendStream(raw, (gone) => bytesOf(body, gone), {
-        length: length === undefined ? undefined : Number(length),
-        stallTimeoutMs,
-      });
+      if (length !== undefined && length <= wholeLimit) {
+        // Read before the head leaves, so that one that breaks off can still be an error.
+        const bytes = await readBody(answer, length);
+        return await sendBuffer(takeOver(reply, answer.status, headers), bytes, { stallTimeoutMs });
+      }
+      const raw = takeOver(reply, answer.status, headers);
+      return await sendStream(raw, (gone) => bytesOf(answer.body, gone), { length, stallTimeoutMs });
     } catch (error) {
-      throw answer.gateway.failed('content', error, 0);
+      throw gatewayError('The gateway broke off', answer.gateway.failed('content', error, 0));
     }
   }
 

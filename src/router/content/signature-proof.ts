@@ -36,21 +36,20 @@ const maxTransaction = 16 * 1024 * 1024;
 export async function signatureProof(
   gateway: Gateway,
   id: TxId,
-  signal: AbortSignal,
   served?: GatewayAnswer,
 ): Promise<SignatureProof | undefined> {
-  const head = served ?? (await askHead(gateway, id, signal));
+  const head = served ?? (await askHead(gateway, id));
   const root = headerOf(head.headers, 'x-ar-io-root-transaction-id');
   if (head.status === 200 && root !== undefined && root !== id) {
-    const proof = await itemProof(gateway, id, root, head, signal);
+    const proof = await itemProof(gateway, id, root, head);
     if (proof !== undefined) return proof;
   }
-  const proof = await transactionProof(gateway, id, signal);
-  return proof ?? (await indexedProof(gateway, id, head, signal));
+  const proof = await transactionProof(gateway, id);
+  return proof ?? (await indexedProof(gateway, id, head));
 }
 
-async function askHead(gateway: Gateway, id: TxId, signal: AbortSignal): Promise<GatewayAnswer> {
-  const head = await gateway.ask({ role: 'proof', method: 'HEAD', path: `/raw/${id}`, timeoutMs, signal });
+async function askHead(gateway: Gateway, id: TxId): Promise<GatewayAnswer> {
+  const head = await gateway.ask({ role: 'proof', method: 'HEAD', path: `/raw/${id}`, timeoutMs });
   discard(head);
   return head;
 }
@@ -61,7 +60,6 @@ async function itemProof(
   id: TxId,
   root: string,
   head: GatewayAnswer,
-  signal: AbortSignal,
 ): Promise<SignatureProof | undefined> {
   const start = integer(
     headerOf(head.headers, 'x-ar-io-root-data-item-offset') ??
@@ -71,7 +69,7 @@ async function itemProof(
   if (!isTxId(root) || start === undefined || end === undefined) return undefined;
   if (end <= start || end - start > maxItemHeader) return undefined;
   const headers = { range: `bytes=${start}-${end - 1}` };
-  const answer = await gateway.ask({ role: 'proof', path: `/raw/${root}`, headers, timeoutMs, signal });
+  const answer = await gateway.ask({ role: 'proof', path: `/raw/${root}`, headers, timeoutMs });
   if (answer.status !== 206) {
     discard(answer);
     return undefined;
@@ -81,12 +79,8 @@ async function itemProof(
   return proofOfItem(header, gateway.origin);
 }
 
-async function transactionProof(
-  gateway: Gateway,
-  id: TxId,
-  signal: AbortSignal,
-): Promise<SignatureProof | undefined> {
-  const answer = await gateway.ask({ role: 'proof', path: `/tx/${id}`, timeoutMs, signal });
+async function transactionProof(gateway: Gateway, id: TxId): Promise<SignatureProof | undefined> {
+  const answer = await gateway.ask({ role: 'proof', path: `/tx/${id}`, timeoutMs });
   if (answer.status !== 200) {
     discard(answer);
     return undefined;
@@ -124,7 +118,6 @@ async function indexedProof(
   gateway: Gateway,
   id: TxId,
   head: GatewayAnswer,
-  signal: AbortSignal,
 ): Promise<SignatureProof | undefined> {
   const answer = await gateway.ask({
     role: 'proof',
@@ -133,7 +126,6 @@ async function indexedProof(
     headers: { 'content-type': 'application/json' },
     body: Buffer.from(JSON.stringify({ query, variables: { id } })),
     timeoutMs,
-    signal,
   });
   if (answer.status !== 200) {
     discard(answer);

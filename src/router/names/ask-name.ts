@@ -9,27 +9,17 @@ const resolvedId = /^[A-Za-z0-9_-]{1,128}$/;
  * A gateway with a domain is asked at the name's own host, as readers would be; one that is an address has no
  * hosts below it and is asked at its resolver. A gateway never fails here: it votes or is silent.
  */
-export async function askName(
-  gateway: Gateway,
-  label: string,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<Vote> {
+export async function askName(gateway: Gateway, label: string, timeoutMs: number): Promise<Vote> {
   try {
     return gateway.hasSubdomains
-      ? await askHost(gateway, label, timeoutMs, signal)
-      : await askResolver(gateway, label, timeoutMs, signal);
+      ? await askHost(gateway, label, timeoutMs)
+      : await askResolver(gateway, label, timeoutMs);
   } catch (error) {
     return { kind: 'silent', reason: error instanceof Error ? error.message : String(error) };
   }
 }
 
-async function askHost(
-  gateway: Gateway,
-  label: string,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<Vote> {
+async function askHost(gateway: Gateway, label: string, timeoutMs: number): Promise<Vote> {
   const host = `${label}.${gateway.host}`;
   const answer = await gateway.ask({
     role: 'name',
@@ -37,7 +27,6 @@ async function askHost(
     path: '/',
     headers: { host },
     timeoutMs,
-    signal,
   });
   discard(answer);
   const { status, headers } = answer;
@@ -54,14 +43,9 @@ async function askHost(
   return { kind: 'silent', reason: `answered ${status}` };
 }
 
-async function askResolver(
-  gateway: Gateway,
-  label: string,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<Vote> {
+async function askResolver(gateway: Gateway, label: string, timeoutMs: number): Promise<Vote> {
   const path = `/ar-io/resolver/${encodeURIComponent(label)}`;
-  const answer = await gateway.ask({ role: 'name', path, timeoutMs, signal });
+  const answer = await gateway.ask({ role: 'name', path, timeoutMs });
   if (answer.status !== 200) {
     discard(answer);
     return answer.status === 404

@@ -108,11 +108,10 @@ export class NameResolver {
 
   /** What each verification gateway says right now, for the operator. */
   async poll(label: string): Promise<readonly Ballot[]> {
-    const signal = AbortSignal.timeout(this.#options.timeoutMs ?? 5_000);
     return await Promise.all(
       this.#options.verifiers().map(async (gateway) => ({
         gateway: gateway.origin,
-        vote: await askName(gateway, label, this.#options.timeoutMs ?? 5_000, signal),
+        vote: await askName(gateway, label, this.#options.timeoutMs ?? 5_000),
       })),
     );
   }
@@ -174,24 +173,22 @@ export class NameResolver {
     return verdict;
   }
 
-  /** Asks all at once and stops asking once it is decided. */
+  /** Asks all at once; who answers after it is decided is not waited for. */
   #vote(label: string): Promise<Verdict> {
     const { verifiers, rules, timeoutMs = 5_000 } = this.#options;
     const gateways = verifiers().filter(({ health }) => health.state !== 'quarantined');
     const consensus = rules(gateways.length);
     if (gateways.length === 0) return Promise.resolve({ kind: 'unavailable' });
-    const stop = new AbortController();
     const { promise, resolve } = Promise.withResolvers<Verdict>();
     const ballots: Ballot[] = [];
     let decided = false;
     for (const gateway of gateways) {
-      void askName(gateway, label, timeoutMs, stop.signal).then((vote) => {
+      void askName(gateway, label, timeoutMs).then((vote) => {
         if (decided) return;
         ballots.push({ gateway: gateway.origin, vote });
         const verdict = decide(ballots, gateways.length - ballots.length, consensus);
         if (verdict === undefined) return;
         decided = true;
-        stop.abort(new Error('the others agreed'));
         this.#count(label, ballots, verdict);
         resolve(verdict);
       });

@@ -34,6 +34,7 @@ export class Telemetry {
   readonly #now: () => number;
   #hours = new Map<string, KeptHour>();
   #events: SampledEvent[] = [];
+  #current = { number: 0, bucket: '' };
   #store: TelemetryStore | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
   #purgeTimer: NodeJS.Timeout | undefined;
@@ -126,7 +127,10 @@ export class Telemetry {
   }
 
   #hour(gateway: string): HourFigures {
-    const hourBucket = bucketOf(new Date(this.#now()));
+    const hour = Math.floor(this.#now() / hourMs);
+    if (hour !== this.#current.number)
+      this.#current = { number: hour, bucket: bucketOf(new Date(hour * hourMs)) };
+    const hourBucket = this.#current.bucket;
     const key = `${gateway} ${hourBucket}`;
     const known = this.#hours.get(key);
     if (known !== undefined) return known.figures;

@@ -1,0 +1,106 @@
+/**
+ * The servers that router.bench.ts compares, chosen by the first argument. Gateways run in a process of their own,
+ * so that the CPU time reported is the proxy's.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Pool } from 'undici';
+import { readConfig } from '../src/config/config.ts';
+import { createLogger } from '../src/kernel/log.ts';
+import { createRouterSurface } from '../src/router/index.ts';
+import { reportServer } from './report-server.ts';
+
+const [mode = '', sizeText = '1024'] = process.argv.slice(2);
+const bytes = Buffer.alloc(Number(sizeText), 'turnpike');
+
+const modes: Record<string, () => Promise<string>> = {
+  gateways: async () => {
+    const urls = await Promise.all([0, 1, 2].map((index) => listen(gateway(index))));
+    process.send?.(urls);
+    return urls[0] ?? '';
+  },
+  'bare-bytes': () =>
+    listen((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain', 'content-length': bytes.length });
+      response.end(bytes);
+    }),
+  'bare-proxy': async () => {
+    const [first = ''] = await startGateways();
+    const pool = new Pool(first, { connections: 64 });
+    return await listen(async (request, response) => {
+      const path = `/raw${request.url}`;
+      const { statusCode, headers, body } = await pool.request({ method: 'GET', path });
+      response.writeHead(statusCode, headers);
+      body.pipe(response);
+    });
+  },
+  'pass-through': () => router({ VERIFICATION_ENABLED: 'false' }),
+  verified: () => router({ CONTENT_CACHE_ENABLED: 'false' }),
+  cached: () => router({}),
+  'one-stalled': () => router({ VERIFICATION_ENABLED: 'false' }, '2'),
+};
+
+/** Every id has the same bytes; a gateway may be told to stall. */
+function gateway(index: number): RequestListener {
+  const headers = {
+    'content-type': 'text/plain',
+    'content-length': bytes.length,
+    'x-ar-io-digest': createHash('sha256').update(bytes).digest('base64url'),
+  };
+  const stalls = process.env.STALLED === String(index);
+  return (request, response) => {
+    if (stalls && request.method === 'GET') return;
+    response.writeHead(200, headers);
+    if (request.method === 'HEAD') response.end();
+    else response.end(bytes);
+  };
+}
+
+async function startGateways(stalled = ''): Promise<string[]> {
+  const child: ChildProcess = fork(import.meta.filename, ['gateways', sizeText], {
+    env: { ...process.env, STALLED: stalled },
+  });
+  process.on('exit', () => child.kill());
+  process.on('SIGTERM', () => process.exit(0));
+  const [urls] = (await once(child, 'message')) as [string[]];
+  return urls;
+}
+
+async function router(environment: Record<string, string>, stalled = ''): Promise<string> {
+  const urls = await startGateways(stalled);
+  const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
+  process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }));
+  const surface = createRouterSurface(
+    readConfig({
+      DATA_DIR: dataDir,
+      PORT: '0',
+      ADMIN_UI_ENABLED: 'false',
+      ROUTING_STATIC_GATEWAYS: urls.join(','),
+      ...environment,
+    }),
+    {
+      log: createLogger({ name: 'bench', level: 'error', format: 'json' }),
+      version: '0.0.0',
+      localGatewayUrl: () => undefined,
+    },
+  );
+  await surface.start();
+  return surface.url;
+}
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const url = await modes[mode]?.();
+if (url === undefined) throw new Error(`there is no server "${mode}"`);
+if (mode !== 'gateways') reportServer(url);

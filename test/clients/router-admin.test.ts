@@ -1,0 +1,121 @@
+/** The operator looks at the router in a real browser. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { type RouterBench, startRouterBench } from '../../src/router/testing/router-bench.ts';
+import { type TestItem, testItem } from '../../src/router/testing/stub-gateway.ts';
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const skip = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;
+/** Set to a folder to keep pictures of the pages. */
+const screenshots = process.env.SCREENSHOTS;
+const token = 'the-token-of-the-operator';
+
+let browser: Browser;
+let bench: RouterBench;
+let items: TestItem[];
+
+before(async () => {
+  if (skip !== false) return;
+  items = await Promise.all(Array.from({ length: 12 }, (_, index) => testItem(`page ${index} `.repeat(500))));
+  bench = await startRouterBench({
+    items,
+    environment: { ADMIN_TOKEN: token, MODERATION_ENABLED: 'true', ROUTING_STRATEGY: 'round-robin' },
+  });
+  const [, slow, dead] = bench.gateways;
+  if (slow !== undefined) slow.behaviour = { delayMs: 12 };
+  for (const item of items) await bench.get(`/${item.id}`);
+  if (dead !== undefined) dead.behaviour = { status: 500 };
+  for (const item of await Promise.all([1, 2, 3, 4, 5, 6].map((n) => testItem(`new ${n}`)))) {
+    for (const gateway of bench.gateways) gateway.items.set(item.id, item);
+    await bench.get(`/${item.id}`);
+  }
+  for (let round = 0; round < 3; round += 1) for (const item of items) await bench.get(`/${item.id}`);
+  browser = await chromium.launch({
+    executablePath: executablePath ?? '',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+});
+
+after(async () => {
+  await browser?.close();
+  await bench?.stop();
+});
+
+const look = async (page: Page, name: string) => {
+  if (screenshots !== undefined)
+    await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: true });
+};
+
+test('signs in, sees gateways and charts, blocks content, and leaves nothing behind', { skip }, async () => {
+  const page = await browser.newPage({ viewport: { width: 1180, height: 760 } });
+  page.setDefaultTimeout(10_000);
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    // A refused sign-in is reported by the browser as a failed load.
+    if (message.type() === 'error' && !message.text().includes('403')) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  await page.goto(bench.router.adminUrl ?? '');
+  await page.getByLabel('Token').fill('wrong');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('Invalid authorization token').waitFor();
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('Cache hits').waitFor();
+  await look(page, 'router-admin-status');
+
+  await page.getByRole('button', { name: 'Gateways', exact: true }).click();
+  await page.getByRole('cell', { name: bench.gateways[0]?.url ?? '' }).waitFor();
+  await look(page, 'router-admin-gateways');
+
+  await page.getByRole('button', { name: 'Telemetry' }).click();
+  await page.getByText('Requests per hour').waitFor();
+  assert.equal(await page.locator('figure svg[role=img]').count(), 3);
+  await look(page, 'router-admin');
+
+  await page.getByRole('button', { name: 'Moderation' }).click();
+  await page.getByLabel('What').selectOption('txid');
+  await page.getByLabel('Value').fill(items[0]?.id ?? '');
+  await page.getByLabel('Reason').fill('<img src=x onerror=alert(1)>');
+  await page.getByRole('button', { name: 'Block' }).click();
+  await page.getByRole('cell', { name: '<img src=x onerror=alert(1)>' }).first().waitFor();
+  assert.equal((await bench.get(`/${items[0]?.id}`)).status, 403);
+  await look(page, 'router-admin-moderation');
+
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByText('ROUTING_STRATEGY').waitFor();
+  assert.ok(!(await page.content()).includes(token));
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Token').waitFor();
+  assert.deepEqual(complaints, [], 'the page obeys its own content security policy');
+  await page.close();
+});
+
+test('a page of another origin can neither read nor change anything', { skip }, async () => {
+  const page = await browser.newPage();
+  // Hosted content is such a page: it comes from the router's own port.
+  await page.goto(`${bench.router.url}/${items[1]?.id}`);
+  const results = await page.evaluate(
+    async ([url, secret]) => {
+      const attempt = (path: string, init?: RequestInit) =>
+        fetch(`${url}${path}`, init).then(
+          (answer) => `answered ${answer.status}`,
+          () => 'refused',
+        );
+      return [
+        await attempt('/api/status', { headers: { authorization: `Bearer ${secret}` } }),
+        await attempt('/api/moderation/unblock', {
+          method: 'POST',
+          body: '{}',
+          headers: { 'content-type': 'text/plain' },
+        }),
+        await attempt('/'),
+      ];
+    },
+    [bench.router.adminUrl, token],
+  );
+  assert.deepEqual(results, ['refused', 'refused', 'refused']);
+  await page.close();
+});
