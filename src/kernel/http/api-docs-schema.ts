@@ -9,10 +9,10 @@ export function isRecord(value: unknown): value is Json {
 }
 
 /** The type, over several lines where it has members. References are looked up in the document once. */
-export function schemaText(schema: unknown, document: Json, depth = 0): string {
+export function schemaText(schema: unknown, document: Json, indent = '', depth = 0): string {
   if (!isRecord(schema)) return 'any';
   if (depth > depthLimit) return '…';
-  const inner = (part: unknown) => schemaText(part, document, depth + 1);
+  const inner = (part: unknown) => schemaText(part, document, indent, depth + 1);
   if (typeof schema.$ref === 'string') return inner(lookUp(schema.$ref, document));
   if ('const' in schema) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
@@ -22,7 +22,9 @@ export function schemaText(schema: unknown, document: Json, depth = 0): string {
   }
   if (Array.isArray(schema.allOf)) return schema.allOf.map(inner).join(' & ');
   if (schema.type === 'array') return arrayText(inner(schema.items));
-  if (schema.type === 'object' || isRecord(schema.properties)) return objectText(schema, document, depth);
+  if (schema.type === 'object' || isRecord(schema.properties)) {
+    return objectText(schema, document, indent, depth);
+  }
   const type = Array.isArray(schema.type) ? schema.type.join(' | ') : schema.type;
   return typeof type === 'string' ? type : 'any';
 }
@@ -50,20 +52,21 @@ function arrayText(item: string): string {
   return item.includes(' | ') || item.includes(' & ') ? `(${item})[]` : `${item}[]`;
 }
 
-function objectText(schema: Json, document: Json, depth: number): string {
+function objectText(schema: Json, document: Json, indent: string, depth: number): string {
   const properties = isRecord(schema.properties) ? Object.entries(schema.properties) : [];
   const required: unknown[] = Array.isArray(schema.required) ? schema.required : [];
-  const indent = '  '.repeat(depth + 1);
+  const inside = `${indent}  `;
   const lines = properties.map(([name, member]) => {
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
     const note =
       isRecord(member) && typeof member.description === 'string' ? `  // ${member.description}` : '';
-    const type = schemaText(member, document, depth + 1);
-    return `${indent}${key}${required.includes(name) ? '' : '?'}: ${type},${note}`;
+    const type = schemaText(member, document, inside, depth + 1);
+    return `${inside}${key}${required.includes(name) ? '' : '?'}: ${type},${note}`;
   });
   const additional = schema.additionalProperties ?? firstValue(schema.patternProperties);
-  if (isRecord(additional)) lines.push(`${indent}[name]: ${schemaText(additional, document, depth + 1)},`);
-  return lines.length === 0 ? 'object' : `{\n${lines.join('\n')}\n${'  '.repeat(depth)}}`;
+  if (isRecord(additional))
+    lines.push(`${inside}[name]: ${schemaText(additional, document, inside, depth + 1)},`);
+  return lines.length === 0 ? 'object' : `{\n${lines.join('\n')}\n${indent}}`;
 }
 
 function firstValue(value: unknown): unknown {

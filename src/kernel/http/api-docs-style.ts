@@ -35,6 +35,8 @@ h3 { margin: 1.1rem 0 0.3rem; font-size: 0.8rem; letter-spacing: 0.05em; text-tr
 table { width: 100%; border-collapse: collapse; font-size: 0.9rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.75rem 0.4rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
 th { font-weight: 600; color: var(--soft); }
-td pre { margin: 0; }
+td:first-child { white-space: nowrap; }
+td pre, td p { margin: 0; }
+td p + pre { margin-top: 0.4rem; }
 @media (max-width: 56rem) { .layout { display: block; } nav { position: static; max-height: none; padding-bottom: 0; } main { border-left: 0; } }
 `;

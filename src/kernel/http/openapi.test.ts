@@ -109,6 +109,13 @@ describe('schemas as one reads them', () => {
     [{ anyOf: [{ type: 'string' }, { type: 'null' }] }, 'string | null'],
     [{ type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'number' }] } }, '(string | number)[]'],
     [{ type: 'object' }, 'object'],
+    [
+      {
+        type: 'object',
+        properties: { a: { type: 'array', items: { type: 'object', properties: { b: {} } } } },
+      },
+      '{\n  a?: {\n    b?: any,\n  }[],\n}',
+    ],
     [{ type: 'object', additionalProperties: { type: 'number' } }, '{\n  [name]: number,\n}'],
     [{ $ref: '#/components/schemas/Name' }, 'string'],
     [{ $ref: '#/components/schemas/Missing' }, 'any'],
