@@ -15,6 +15,7 @@ export const benches: Bench[] = [
         candidate: { script, args: ['kernel-json'] },
         yardstick: { script, args: ['bare-json'] },
         load: { path: '/', connections: 32, seconds: 2 },
+        rounds: 3,
       });
       return [
         {

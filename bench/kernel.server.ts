@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
+import Type from 'typebox';
 import { sendFile, takeOver } from '../src/kernel/http/send-bytes.ts';
 import { createHttpServer, type Routes } from '../src/kernel/http/server.ts';
 import { createLogger } from '../src/kernel/log.ts';
@@ -28,7 +29,8 @@ const bare: Record<string, RequestListener> = {
 
 const kernel: Record<string, Routes> = {
   'kernel-json': (app) => {
-    app.get('/', async () => ({ hello: 'world' }));
+    const response = { 200: Type.Object({ hello: Type.String() }) };
+    app.get('/', { schema: { response } }, async () => ({ hello: 'world' }));
   },
   'kernel-file': (app) => {
     app.get('/', async (_request, reply) => {

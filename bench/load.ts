@@ -1,8 +1,8 @@
 /**
  * How fast is a server? The server runs in a process of its own, and so does the load on it, so that a figure is
  * the server's. The robust figure is requests per second of CPU time of the server's process, compared with a
- * yardstick loaded in turn with it, a moment each, and taken from the moments in which the machine disturbed it
- * least: it hardly moves when something else is busy.
+ * yardstick loaded in turn with it, a moment each; the ratio is the median over all pairs of moments, so it hardly
+ * moves when something else is busy.
  *
  * A server script starts its server, then calls `reportServer(url)` from `bench/report-server.ts`.
  */
@@ -49,35 +49,48 @@ export interface LoadFigures {
 /** Starts the server, loads it, stops it. */
 export async function measureServer(options: ServerUnderTest & LoadOptions): Promise<LoadFigures> {
   await using server = await startServer(options);
-  const [figures] = await measure([{ server, load: options }], options);
-  if (figures === undefined) throw new Error('nothing was measured');
-  return figures;
+  const [turns = []] = await measure([{ server, load: options }], options);
+  return figures(turns);
 }
 
 export interface Comparison {
   readonly candidate: LoadFigures;
   readonly yardstick: LoadFigures;
-  /** Requests per CPU second of the candidate over those of the yardstick. */
+  /** Requests per CPU second of the candidate over those of the yardstick in the turn beside: the median. */
   readonly ratio: number;
 }
 
-/** Both servers side by side, loaded in turn. Each may differ from the common load, for example in its path. */
+/**
+ * Both servers side by side, loaded in turn. Each may differ from the common load, for example in its path. A
+ * process may be lucky or unlucky in how its code is compiled for as long as it lives, so there may be several
+ * rounds with new processes; the one with the median ratio is told.
+ */
 export async function compareServers(options: {
   readonly candidate: ServerUnderTest & Partial<LoadOptions>;
   readonly yardstick: ServerUnderTest & Partial<LoadOptions>;
   readonly load: LoadOptions;
+  readonly rounds?: number;
 }): Promise<Comparison> {
+  const rounds: Comparison[] = [];
+  while (rounds.length < (options.rounds ?? 1)) rounds.push(await compareOnce(options));
+  rounds.sort((left, right) => left.ratio - right.ratio);
+  const middle = rounds[Math.floor(rounds.length / 2)];
+  if (middle === undefined) throw new Error('at least one round');
+  return middle;
+}
+
+async function compareOnce(options: Parameters<typeof compareServers>[0]): Promise<Comparison> {
   await using mine = await startServer(options.candidate);
   await using base = await startServer(options.yardstick);
-  const [candidate, yardstick] = await measure(
+  const [mineTurns = [], baseTurns = []] = await measure(
     [
       { server: mine, load: { ...options.load, ...options.candidate } },
       { server: base, load: { ...options.load, ...options.yardstick } },
     ],
     options.load,
   );
-  if (candidate === undefined || yardstick === undefined) throw new Error('nothing was measured');
-  return { candidate, yardstick, ratio: candidate.requestsPerCpuSecond / yardstick.requestsPerCpuSecond };
+  const ratios = mineTurns.map((turn, index) => perCpuSecond(turn) / perCpuSecond(baseTurns[index] ?? turn));
+  return { candidate: figures(mineTurns), yardstick: figures(baseTurns), ratio: median(ratios) };
 }
 
 export interface RunningServer extends AsyncDisposable {
@@ -118,7 +131,7 @@ interface Loaded {
 
 const turnMs = 100;
 
-async function measure(loaded: readonly Loaded[], times: LoadOptions): Promise<LoadFigures[]> {
+async function measure(loaded: readonly Loaded[], times: LoadOptions): Promise<Turn[][]> {
   const { warmSeconds = 1.5, seconds = 2 } = times;
   const turns = (duration: number) => Math.max(1, Math.round((duration * 1000) / turnMs));
   const child = fork(join(import.meta.dirname, 'load-process.ts'), [], {
@@ -140,7 +153,7 @@ async function measure(loaded: readonly Loaded[], times: LoadOptions): Promise<L
         if (round >= warm) measured[index]?.push({ ...outcome, cpuSeconds });
       }
     }
-    return measured.map(figures);
+    return measured;
   } finally {
     child.kill('SIGKILL');
   }
@@ -155,17 +168,25 @@ function figures(turns: readonly Turn[]): LoadFigures {
   const requests = sum((turn) => turn.requests);
   const seconds = sum((turn) => turn.seconds);
   const latencies = turns.flatMap((turn) => turn.latencies).sort((left, right) => left - right);
-  const perCpuSecond = turns
-    .map((turn) => turn.requests / turn.cpuSeconds)
-    .sort((left, right) => right - left);
   return {
     requests,
     requestsPerSecond: requests / seconds,
-    requestsPerCpuSecond: at(perCpuSecond, 0.05),
+    requestsPerCpuSecond: median(turns.map(perCpuSecond)),
     megabytesPerSecond: sum((turn) => turn.bytes) / 1e6 / seconds,
     p50: at(latencies, 0.5),
     p99: at(latencies, 0.99),
   };
+}
+
+function perCpuSecond(turn: Turn): number {
+  return turn.requests / turn.cpuSeconds;
+}
+
+function median(values: readonly number[]): number {
+  return at(
+    values.toSorted((left, right) => left - right),
+    0.5,
+  );
 }
 
 function at(sorted: readonly number[], share: number): number {

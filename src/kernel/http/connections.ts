@@ -2,13 +2,7 @@
  * The node:http server under a surface: time-outs that no slow client can hold open, a count of what is in
  * flight, and a drain that lets it finish.
  */
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorBody } from './error-mapper.ts';
 
@@ -28,8 +22,9 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 
 export class Connections {
   readonly server: Server;
-  /** Answers that are not out yet; kept by whoever watches the requests. */
+  /** Counted by whoever watches the requests. */
   readonly #inFlight: InFlight;
+  readonly #sockets = new Set<Socket>();
   #draining = false;
   /** Resolves when the port is free and every connection closed. */
   #closed: Promise<void> | undefined;
@@ -53,8 +48,13 @@ export class Connections {
     );
     this.server.maxConnections = limits.maxConnections ?? 16_384;
     this.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      if (inFlight.hasStarted(socket)) socket.destroy();
+      // Bytes of another answer in the middle of one that has begun would be taken for its body.
+      if (currentResponse(socket)?.headersSent === true) socket.destroy();
       else refuse(error, socket, errorBody);
+    });
+    this.server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
     });
   }
 
@@ -76,7 +76,10 @@ export class Connections {
         this.server.close(() => resolve());
       });
     }
-    for (const response of this.#inFlight.responses) response.shouldKeepAlive = false;
+    for (const socket of this.#sockets) {
+      const response = currentResponse(socket);
+      if (response !== undefined) response.shouldKeepAlive = false;
+    }
     // A head that was out before the drain has promised to keep its connection; it is idle once answered.
     this.#inFlight.onEnd = () => setImmediate(() => this.server.closeIdleConnections());
     this.server.closeIdleConnections();
@@ -97,36 +100,38 @@ function after(milliseconds: number): Promise<void> {
   });
 }
 
-/** The answers that are not out yet. */
+/** How many answers are not out yet. */
 export class InFlight {
-  readonly responses: Set<ServerResponse> = new Set();
+  count = 0;
   onEnd: (() => void) | undefined;
   #whenNone: (() => void) | undefined;
 
-  add(response: ServerResponse): void {
-    this.responses.add(response);
+  begin(): void {
+    this.count += 1;
   }
 
-  delete(response: ServerResponse): void {
-    this.responses.delete(response);
-    this.onEnd?.();
-    if (this.responses.size === 0) this.#whenNone?.();
-  }
-
-  /** Has a head gone out on this connection whose body is not out yet? Then nothing else may be written on it. */
-  hasStarted(socket: Socket): boolean {
-    for (const response of this.responses) {
-      if (response.socket === socket && response.headersSent) return true;
-    }
-    return false;
+  end(): void {
+    this.count -= 1;
+    if (this.onEnd === undefined) return;
+    this.onEnd();
+    if (this.count === 0) this.#whenNone?.();
   }
 
   none(): Promise<void> {
-    if (this.responses.size === 0) return Promise.resolve();
+    if (this.count === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#whenNone = resolve;
     });
   }
+}
+
+/**
+ * The answer a connection is working on, as node:http itself notes it. Keeping our own note of it for every
+ * request would cost more than the rest of what we do to a request.
+ */
+function currentResponse(socket: Socket): ServerResponse | undefined {
+  const noted: unknown = Reflect.get(socket, '_httpMessage');
+  return noted instanceof ServerResponse ? noted : undefined;
 }
 
 /** What a connection gets whose bytes are not HTTP, whose head is too large, or that is too slow. */

@@ -73,6 +73,26 @@ describe('slow clients', { timeout: 30_000 }, () => {
     assert.match(slow.heard(), /^HTTP\/1\.1 (408|400) /);
   });
 
+  test('a body that drips in while its answer has begun is cut off without a second answer inside it', async () => {
+    const server = testServer({ headersTimeoutMs: 100, requestTimeoutMs: 200 });
+    open.push(server);
+    server.app.post('/early', async (_request, reply) => {
+      reply.hijack();
+      reply.raw.writeHead(200, { 'content-length': 1_000 });
+      reply.raw.write('begun');
+    });
+    server.app.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null));
+    await server.listen();
+    const slow = await dial(server);
+    slow.socket.write(
+      'POST /early HTTP/1.1\r\nhost: x\r\ncontent-type: application/octet-stream\r\ncontent-length: 1000\r\n\r\n',
+    );
+    drips.push(setInterval(() => slow.socket.write('x'), 20));
+    await slow.closed;
+    assert.match(slow.heard(), /^HTTP\/1\.1 200 OK\r\n/);
+    assert.ok(slow.heard().endsWith('\r\n\r\nbegun'), slow.heard());
+  });
+
   test('an idle kept-alive connection is closed after its time', async () => {
     const server = await listening({ keepAliveTimeoutMs: 50 });
     const idle = await dial(server);

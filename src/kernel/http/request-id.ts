@@ -8,12 +8,12 @@ import type { IncomingMessage } from 'node:http';
 const sane = /^[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,127}$/;
 
 export function createRequestIds(): (request: IncomingMessage) => string {
-  const prefix = randomBytes(6).toString('base64url').replaceAll('-', 'a').replaceAll('_', 'b');
+  const prefix = `${randomBytes(5).toString('hex')}-`;
   let count = 0;
   return (request) => {
     const given = request.headers['x-request-id'];
     if (typeof given === 'string' && sane.test(given)) return given;
     count += 1;
-    return `${prefix}-${count}`;
+    return `${prefix}${count}`;
   };
 }

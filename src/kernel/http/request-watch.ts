@@ -6,9 +6,10 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import type { Logger } from '../log.ts';
 import type { RequestHistogram, RouteTimings } from '../request-histogram.ts';
-import type { App } from './app.ts';
+import type { App, Reply, Request } from './app.ts';
 import type { InFlight } from './connections.ts';
 import { RequestLog } from './request-log.ts';
 
@@ -22,8 +23,13 @@ declare module 'fastify' {
   }
 }
 
-/** Called before any other hook is added, so that those have the request's logger. */
-export function watchRequests(app: App, inFlight: InFlight, log: Logger, histogram: RequestHistogram): void {
+/** Called before any route is added; the function that it returns is called first of all for every request. */
+export function watchRequests(
+  app: App,
+  inFlight: InFlight,
+  log: Logger,
+  histogram: RequestHistogram,
+): (request: Request, reply: Reply) => void {
   const unknown = histogram.route('unknown');
   app.decorateRequest('timings', null);
 
@@ -36,16 +42,16 @@ export function watchRequests(app: App, inFlight: InFlight, log: Logger, histogr
     route.onRequest = route.onRequest === undefined ? begin : [begin, route.onRequest].flat();
   });
 
-  app.addHook('onRequest', (request, reply, done) => {
+  return (request, reply) => {
     const requestLog = new RequestLog(log, request.id);
     request.log = requestLog;
     reply.log = requestLog;
     const start = performance.now();
     const { raw } = reply;
-    inFlight.add(raw);
+    inFlight.begin();
     histogram.inFlight += 1;
     raw.on('close', () => {
-      inFlight.delete(raw);
+      inFlight.end();
       histogram.inFlight -= 1;
       const milliseconds = performance.now() - start;
       const status = isOut(raw) ? raw.statusCode : clientClosedRequest;
@@ -54,8 +60,7 @@ export function watchRequests(app: App, inFlight: InFlight, log: Logger, histogr
         requestLog.debug({ method: request.method, url: request.url, status, milliseconds }, 'answered');
       }
     });
-    done();
-  });
+  };
 }
 
 /** Has the whole answer left? In-process requests (`inject`) have no connection that it could be stuck in. */

@@ -104,8 +104,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     sendJson(reply, options.notFound === undefined ? errorBody(404, 'Not Found') : options.notFound(request));
   });
 
-  watchRequests(app, inFlight, options.log, options.metrics.requests);
+  const watch = watchRequests(app, inFlight, options.log, options.metrics.requests);
+  // One hook for all of it: each further one costs every request.
   app.addHook('onRequest', (request, reply, done) => {
+    watch(request, reply);
     commonHeaders(request, reply);
     if (request.method === 'OPTIONS' && cors.answerOptions(request, reply)) return;
     done();
