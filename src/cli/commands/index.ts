@@ -9,6 +9,7 @@ import { migrations } from '../../gateway/index/schema.ts';
 import { buildBands } from '../../gateway/indexes/bands/build.ts';
 import { readBounded } from '../../gateway/indexes/files.ts';
 import { indexFolders } from '../../gateway/indexes/folders.ts';
+import { readSubscriptions, Subscriber } from '../../gateway/indexes/index.ts';
 import {
   maxDocumentBytes,
   type VerifiedPublication,
@@ -16,6 +17,7 @@ import {
 } from '../../gateway/indexes/publication/document.ts';
 import { publisherOf, readObserver } from '../../gateway/indexes/publication/open.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { createLogger } from '../../kernel/log.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
@@ -23,6 +25,7 @@ import { ProgressBar } from '../progress-bar.ts';
 export const index: Command = {
   usage: `turnpike index build            make index files of what the gateway has indexed; only what changed
 turnpike index publish          sign the list of them; a gateway on the same DATA_DIR serves it at once
+turnpike index subscribe        look once at the publications of INDEX_SUBSCRIBE and install what is new
 turnpike index list             show what is published here
 turnpike index verify [<url>]   check a gateway's publication; without an address the one on this disk
 
@@ -49,6 +52,8 @@ turnpike index verify [<url>]   check a gateway's publication; without an addres
         return build(config, height(values.from, 'from'), height(values.to, 'to'), json);
       case 'publish':
         return publish(config, json);
+      case 'subscribe':
+        return subscribe(config, json);
       case 'list':
         return show(await stored(config), json);
       case 'verify':
@@ -117,6 +122,35 @@ async function publish(config: Config, json: boolean): Promise<number> {
     );
   }
   return 0;
+}
+
+async function subscribe(config: Config, json: boolean): Promise<number> {
+  const subscriptions = readSubscriptions(config.INDEX_SUBSCRIBE);
+  if (subscriptions.length === 0) throw new StartupError('INDEX_SUBSCRIBE names no publisher');
+  const subscriber = new Subscriber({
+    folders: indexFolders(config.DATA_DIR),
+    log: createLogger({ name: 'index', level: 'silent', format: 'pretty' }),
+    concurrency: config.INDEX_DOWNLOAD_CONCURRENCY,
+    maxDiskBytes: config.INDEX_MAX_DISK_BYTES,
+    // A gateway on the same data sees for itself what came and went.
+    changed: async () => {},
+  });
+  let failed = 0;
+  try {
+    for (const subscription of subscriptions) {
+      const report = await subscriber.poll(subscription);
+      const { publisher, outcome, installed, retired, reason = '' } = report;
+      if (outcome !== 'installed' && outcome !== 'unchanged') failed += 1;
+      if (json) console.log(JSON.stringify(report));
+      else
+        console.log(
+          `${publisher}: ${outcome}, ${installed.length} bands installed, ${retired.length} retired ${reason}`.trimEnd(),
+        );
+    }
+  } finally {
+    await subscriber.close();
+  }
+  return failed === 0 ? 0 : 1;
 }
 
 function show(bytes: Buffer, json: boolean): number {

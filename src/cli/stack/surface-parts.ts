@@ -3,7 +3,7 @@ import { request } from 'undici';
 import { createAdminPart } from '../../gateway/admin/index.ts';
 import { createContentPart, namesOfRegistry, openContentCache } from '../../gateway/data/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
-import { createIndexesPart } from '../../gateway/indexes/index.ts';
+import { createIndexesPart, openSubscribedBands, subscribedContent } from '../../gateway/indexes/index.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
 import { createX402TopUps } from '../../payment/x402/index.ts';
@@ -23,6 +23,7 @@ const gateway: Part = {
   async create(world) {
     const { config, log, keys } = world;
     const cache = await openContentCache(config);
+    const subscribed = openSubscribedBands(config.DATA_DIR);
     return createGatewaySurface(config, {
       log,
       nodeUrls: world.arweaveNodeUrls,
@@ -31,9 +32,10 @@ const gateway: Part = {
         createContentPart({
           cache,
           uploadUrl: () => world.urls.get('upload'),
+          sources: (context) => [subscribedContent(context, subscribed)],
           names: [namesOfRegistry(openNameRegistry(world).registry)],
         }),
-        createIndexesPart(),
+        createIndexesPart({ subscribed }),
         createAdminPart({ adminKey: await keys.adminKey() }),
       ],
     });

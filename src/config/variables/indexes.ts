@@ -1,4 +1,4 @@
-import { boolean, integer, text, url } from '../kinds.ts';
+import { boolean, integer, json, text, url } from '../kinds.ts';
 
 /** Published indexes: what this gateway publishes of its own, and whose it uses. */
 export const indexes = {
@@ -31,6 +31,27 @@ export const indexes = {
   INDEX_TORRENTS: boolean({ meaning: 'Whether bands are offered as torrents too', default: true }),
   INDEX_PUBLIC_URL: url({
     meaning: 'Address of the gateway for the web seeds of its torrents; without it HOST and GATEWAY_PORT',
+    default: undefined,
+  }),
+  INDEX_SUBSCRIBE: json<unknown>({
+    meaning:
+      'Gateways whose published indexes are used: a list of {publisher, url, key?, names?}; key is the observer key where it is not the publisher itself',
+    default: [],
+  }),
+  INDEX_POLL_INTERVAL_SECONDS: integer({
+    meaning: 'How often subscribed publications are looked at',
+    default: 300,
+    min: 1,
+    max: 86_400,
+  }),
+  INDEX_DOWNLOAD_CONCURRENCY: integer({
+    meaning: 'Files of one publisher that are downloaded at the same time',
+    default: 4,
+    min: 1,
+    max: 32,
+  }),
+  INDEX_MAX_DISK_BYTES: integer({
+    meaning: 'Disk that the indexes of others may use; without it no limit',
     default: undefined,
   }),
 };

@@ -5,7 +5,7 @@ import { StartupError } from '../../kernel/errors.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
 import { ChunkSource } from '../chain/chunk-source.ts';
-import type { CreatePart } from '../context.ts';
+import type { CreatePart, GatewayContext } from '../context.ts';
 import { CacheControl } from './answer/cache-control.ts';
 import { ReadyAnswers } from './answer/ready.ts';
 import { nothingBlocked } from './blocklist.ts';
@@ -19,6 +19,7 @@ import type { ServeParts } from './serve.ts';
 import { chunkContent } from './sources/chunks.ts';
 import { otherGateways } from './sources/gateways.ts';
 import { parentBundle } from './sources/parent-bundle.ts';
+import type { ContentSource } from './sources/source.ts';
 import { uploadedItems } from './sources/upload.ts';
 
 export interface ContentPartDeps {
@@ -26,6 +27,8 @@ export interface ContentPartDeps {
   readonly cache: BlobCache;
   /** The upload surface whose items are served before they are mined. */
   readonly uploadUrl: () => string | undefined;
+  /** Further places to look, before other gateways are asked. */
+  readonly sources?: (context: GatewayContext) => readonly ContentSource[];
   /** Who knows names, before trusted gateways are asked. */
   readonly names: readonly NameSource[];
 }
@@ -57,6 +60,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
         parentBundle(index, deps.cache),
         upload,
         chunkContent(new ChunkSource(index, chunks)),
+        ...(deps.sources?.(context) ?? []),
         gateways,
       ],
       metrics,

@@ -12,6 +12,8 @@ export interface IndexFolders {
   readonly incoming: string;
   /** Bands of other gateways, in use. */
   readonly installed: string;
+  /** Sequences seen of others' publications. */
+  readonly subscriptions: string;
 }
 
 export function indexFolders(dataDir: string): IndexFolders {
@@ -25,5 +27,6 @@ export function indexFolders(dataDir: string): IndexFolders {
     state: join(root, 'state.json'),
     incoming: join(root, 'incoming'),
     installed: join(root, 'installed'),
+    subscriptions: join(root, 'subscriptions.json'),
   };
 }

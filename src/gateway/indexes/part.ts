@@ -1,7 +1,7 @@
 /** Published indexes as a part of the gateway. */
 import { clearInterval, setInterval } from 'node:timers';
 import { mount } from '../../kernel/http/server.ts';
-import type { CreatePart } from '../context.ts';
+import type { CreatePart, GatewayContext } from '../context.ts';
 import { gatewayPrefixes } from '../routes/gateway-routes.ts';
 import { buildBands } from './bands/build.ts';
 import { indexFolders } from './folders.ts';
@@ -9,11 +9,19 @@ import { publisherOf, readObserver } from './publication/open.ts';
 import { Catalog } from './routes/catalog.ts';
 import { indexRoutes } from './routes/routes.ts';
 import type { IndexMeter } from './routes/send-file.ts';
+import type { InstalledBands } from './subscriber/installed.ts';
+import { Subscriber } from './subscriber/subscriber.ts';
+import { readSubscriptions, type Subscription } from './subscriber/subscriptions.ts';
 
 export interface IndexesPartDeps {
   /** Counts and prices index bytes; undefined while nothing is metered. */
   readonly meter?: () => IndexMeter | undefined;
+  /** The bands of others that content is found with; without them nothing is subscribed to. */
+  readonly subscribed?: InstalledBands;
 }
+
+/** How soon bands that another process installed are seen. */
+const refreshMs = 5_000;
 
 export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
   return (context) => {
@@ -23,6 +31,7 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
     let timer: NodeJS.Timeout | undefined;
     let working: Promise<void> | undefined;
     let builtAt = Date.now();
+    const following = deps.subscribed && follow(context, deps.subscribed);
     // Shown exactly while something is published.
     Object.defineProperty(context.info, 'indexes', {
       enumerable: true,
@@ -63,6 +72,7 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
         ),
       async start() {
         await catalog.current();
+        await following?.start();
         timer = setInterval(() => {
           working ??= renew()
             .catch((error: unknown) => log.warn({ err: error }, 'the indexes cannot be published'))
@@ -75,7 +85,53 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
       async stop() {
         clearInterval(timer);
         await working;
+        await following?.stop();
       },
     };
+  };
+}
+
+/** Looks at every subscription now and then, one publisher never twice at once. */
+function follow({ config, log }: GatewayContext, subscribed: InstalledBands) {
+  const subscriptions = readSubscriptions(config.INDEX_SUBSCRIBE);
+  const subscriber = new Subscriber({
+    folders: indexFolders(config.DATA_DIR),
+    log,
+    concurrency: config.INDEX_DOWNLOAD_CONCURRENCY,
+    maxDiskBytes: config.INDEX_MAX_DISK_BYTES,
+    changed: () => subscribed.refresh(),
+  });
+  const timers: NodeJS.Timeout[] = [];
+  const polling = new Map<Subscription, Promise<unknown>>();
+  const poll = (subscription: Subscription): void => {
+    if (polling.has(subscription)) return;
+    const done = subscriber.poll(subscription).then((report) => {
+      polling.delete(subscription);
+      if (report.outcome !== 'unchanged') log.info(report, 'looked at a subscribed index');
+    });
+    polling.set(subscription, done);
+  };
+  const refresh = (): void => {
+    subscribed
+      .refresh()
+      .catch((error: unknown) => log.warn({ err: error }, 'a subscribed index cannot be read'));
+  };
+  return {
+    async start(): Promise<void> {
+      await subscribed.refresh();
+      for (const subscription of subscriptions) {
+        poll(subscription);
+        timers.push(setInterval(() => poll(subscription), config.INDEX_POLL_INTERVAL_SECONDS * 1000));
+      }
+      timers.push(setInterval(refresh, refreshMs));
+      for (const timer of timers) timer.unref();
+    },
+    async stop(): Promise<void> {
+      for (const timer of timers) clearInterval(timer);
+      const closed = subscriber.close();
+      await Promise.all(polling.values());
+      await closed;
+      await subscribed.close();
+    },
   };
 }

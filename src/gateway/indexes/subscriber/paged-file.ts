@@ -1,0 +1,64 @@
+/** A file read in pages that are kept in memory while they are asked for: warm look-ups touch no disk. */
+import type { FileHandle } from 'node:fs/promises';
+import { LRUCache } from 'lru-cache';
+
+const pageBytes = 8 * 1024;
+const cacheBytes = 64 * 1024 * 1024;
+/** Shared by all files: a key is the file's number and the page's. */
+const pages = new LRUCache<number, Buffer>({ max: cacheBytes / pageBytes });
+const pagesPerFile = 2 ** 32;
+let files = 0;
+
+export class PagedFile {
+  readonly #file: FileHandle;
+  readonly #firstKey: number;
+  readonly size: number;
+  /** Reads from disk so far. */
+  reads = 0;
+
+  constructor(file: FileHandle, size: number) {
+    this.#file = file;
+    this.size = size;
+    this.#firstKey = files * pagesPerFile;
+    files = (files + 1) % 2 ** 20;
+  }
+
+  /** At once where the pages are in memory; else by one read. */
+  readonly read = (position: number, length: number): Buffer | Promise<Buffer> => {
+    const first = Math.floor(position / pageBytes);
+    const end = Math.min(position + length, this.size);
+    if (position >= end) return empty;
+    const last = Math.floor((end - 1) / pageBytes);
+    const from = position - first * pageBytes;
+    const page = pages.get(this.#firstKey + first);
+    if (page === undefined) return this.#load(first, last, from, end - position);
+    if (first === last) return page.subarray(from, from + end - position);
+    const found: Buffer[] = [page];
+    for (let at = first + 1; at <= last; at += 1) {
+      const next = pages.get(this.#firstKey + at);
+      if (next === undefined) return this.#load(first, last, from, end - position);
+      found.push(next);
+    }
+    return Buffer.concat(found).subarray(from, from + end - position);
+  };
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+
+  async #load(first: number, last: number, from: number, length: number): Promise<Buffer> {
+    this.reads += 1;
+    const bytes = Buffer.alloc((last - first + 1) * pageBytes);
+    const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, first * pageBytes);
+    for (let at = first; at <= last; at += 1) {
+      const start = (at - first) * pageBytes;
+      if (start >= bytesRead) break;
+      // A copy, so that a page kept does not keep its neighbours.
+      const page = bytes.subarray(start, Math.min(start + pageBytes, bytesRead));
+      pages.set(this.#firstKey + at, first === last ? page : Buffer.from(page));
+    }
+    return bytes.subarray(from, Math.min(from + length, bytesRead));
+  }
+}
+
+const empty = Buffer.alloc(0);

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, test } from 'node:test';
+import { encodeRootEntry } from '../../../formats/cdb64/index.ts';
+import { createLogger } from '../../../kernel/log.ts';
+import type { BandRecord } from '../bands/source.ts';
+import { writeBand } from '../bands/write.ts';
+import { type IndexFolders, indexFolders } from '../folders.ts';
+import { type Publication, sha256Hex, signPublication } from '../publication/document.ts';
+import { type Observer, observerOf } from '../publication/observer.ts';
+import type { Band } from '../publication/read-indexes.ts';
+import { InstalledBands } from './installed.ts';
+import { Subscriber } from './subscriber.ts';
+
+const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+const observer: Observer = observerOf(generateKeyPairSync('ed25519').privateKey);
+const stranger: Observer = observerOf(generateKeyPairSync('ed25519').privateKey);
+const now = Date.parse('2026-06-01T00:00:00Z');
+
+let root: string;
+let server: Server;
+let url: string;
+/** What the publisher serves: the document, and files by digest. */
+let document: Buffer;
+let blobs: Map<string, Buffer>;
+let ranges: (string | undefined)[];
+let cutAfter: number | undefined;
+let folders: IndexFolders;
+let bands: InstalledBands;
+let subscriber: Subscriber;
+
+before(async () => {
+  root = mkdtempSync(join(tmpdir(), 'turnpike-subscriber-'));
+  server = createServer((request, response) => {
+    if (request.url === '/gw/indexes') return void response.end(document);
+    const bytes = blobs.get(request.url?.split('/').at(-1) ?? '');
+    if (bytes === undefined) return void response.writeHead(404).end();
+    const { range } = request.headers;
+    ranges.push(range);
+    const start = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0);
+    response.writeHead(start > 0 ? 206 : 200, {
+      'content-length': bytes.length - start,
+      ...(start > 0 && { 'content-range': `bytes ${start}-${bytes.length - 1}/${bytes.length}` }),
+    });
+    if (cutAfter === undefined) return void response.end(bytes.subarray(start));
+    response.write(bytes.subarray(start, start + cutAfter), () => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  url = `http://127.0.0.1:${address.port}`;
+});
+after(() => {
+  server.close();
+  server.closeAllConnections();
+  rmSync(root, { recursive: true, force: true });
+});
+
+let runs = 0;
+beforeEach(async (t) => {
+  runs += 1;
+  folders = indexFolders(join(root, `run-${runs}`));
+  blobs = new Map();
+  ranges = [];
+  cutAfter = undefined;
+  bands = new InstalledBands(folders.installed);
+  subscriber = new Subscriber({
+    folders,
+    log,
+    concurrency: 2,
+    maxDiskBytes: undefined,
+    changed: () => bands.refresh(),
+    now: () => now,
+  });
+  const [mine, theirs] = [bands, subscriber];
+  if ('after' in t) t.after(() => Promise.all([mine.close(), theirs.close()]));
+});
+
+const idOf = (name: string) => createHash('sha256').update(name).digest();
+const subscription = () => ({ publisher: observer.address, key: observer.address, url, names: undefined });
+
+/** A band with these items, served by the publisher. */
+async function offer(names: readonly string[]): Promise<Band> {
+  const indexFolder = join(root, `built-${runs}`);
+  const sorted = names.map(idOf).sort(Buffer.compare);
+  async function* records(): AsyncGenerator<BandRecord> {
+    for (const [at, key] of sorted.entries())
+      yield {
+        key,
+        value: encodeRootEntry({ path: [idOf('root')], offsets: { item: at, data: at + 100, size: 200 } }),
+      };
+  }
+  const { id } = await writeBand({
+    indexFolder,
+    heightRange: [0, null],
+    kind: 'd',
+    tag: 'test',
+    supersedes: [],
+    existing: [],
+    createdAt: '2026-01-01T00:00:00.000Z',
+    records: records(),
+  });
+  const files = readdirSync(join(indexFolder, id))
+    .sort()
+    .map((name) => {
+      const bytes = readFileSync(join(indexFolder, id, name));
+      blobs.set(sha256Hex(bytes), bytes);
+      return { name, size: bytes.length, sha256: sha256Hex(bytes) };
+    });
+  return { id, files, heightRange: [0, null], records: names.length };
+}
+
+function sign(
+  sequence: number,
+  offered: readonly Band[],
+  changes: Partial<Publication> = {},
+  by = observer,
+): void {
+  document = signPublication(
+    {
+      version: 1,
+      publisher: observer.address,
+      sequence,
+      previousManifestSha256: null,
+      issuedAt: '2026-05-31T12:00:00.000Z',
+      expiresAt: '2026-06-01T12:00:00.000Z',
+      indexes: [{ name: 'root-tx-index', kind: 'cdb64-root-tx', bands: offered }],
+      ...changes,
+    },
+    by,
+  );
+}
+
+const poll = async () => (await subscriber.poll(subscription())).outcome;
+const knows = async (name: string) => (await bands.locate(idOf(name).toString('base64url'))) !== undefined;
+
+test('a band is downloaded, checked, used, followed by the next and retired', async () => {
+  sign(5, [await offer(['a', 'b', 'c'])]);
+  assert.equal(await poll(), 'installed');
+  assert.deepEqual(await bands.locate(idOf('b').toString('base64url')), {
+    root: idOf('root').toString('base64url'),
+    itemOffset: [idOf('a'), idOf('b'), idOf('c')]
+      .sort(Buffer.compare)
+      .findIndex((id) => id.equals(idOf('b'))),
+    dataOffset:
+      [idOf('a'), idOf('b'), idOf('c')].sort(Buffer.compare).findIndex((id) => id.equals(idOf('b'))) + 100,
+    itemSize: 200,
+  });
+  assert.equal(await knows('d'), false);
+  assert.equal(await poll(), 'unchanged');
+  sign(6, [await offer(['a', 'b', 'c', 'd'])]);
+  const report = await subscriber.poll(subscription());
+  assert.deepEqual([report.outcome, report.installed.length, report.retired.length], ['installed', 1, 1]);
+  assert.equal(await knows('d'), true);
+  assert.equal(bands.count, 1);
+  assert.equal(readdirSync(join(folders.installed, observer.address, 'root-tx-index')).length, 1);
+});
+
+test('a document that is forged, old, expired or by somebody else changes nothing', async () => {
+  const first = await offer(['a']);
+  sign(10, [first]);
+  assert.equal(await poll(), 'installed');
+  const second = await offer(['z']);
+  const refused: [string, () => void][] = [
+    ['replayed', () => sign(9, [second])],
+    ['sequence_jump', () => sign(2_000_000, [second])],
+    ['expired', () => sign(11, [second], { expiresAt: '2026-05-31T23:59:59.000Z' })],
+    ['signature_failed', () => sign(11, [second], {}, stranger)],
+    ['signature_failed', () => sign(11, [second], { publisher: stranger.address })],
+    [
+      'signature_failed',
+      () => {
+        sign(11, [second]);
+        document = Buffer.from(document.toString().replace('"sequence":11', '"sequence":12'));
+      },
+    ],
+    ['signature_failed', () => sign(11, [{ ...second, id: '../../escape' }])],
+    [
+      'signature_failed',
+      () =>
+        sign(11, [{ ...second, files: second.files.map((file) => ({ ...file, name: `..${file.name}` })) }]),
+    ],
+  ];
+  for (const [outcome, make] of refused) {
+    make();
+    assert.equal(await poll(), outcome);
+    assert.deepEqual([await knows('a'), await knows('z')], [true, false], outcome);
+  }
+  sign(11, [second]);
+  assert.equal(await poll(), 'installed', 'a refused document does not spoil the sequence');
+});
+
+test('a file that is altered, short or long is never installed, and the old band keeps serving', async () => {
+  sign(1, [await offer(['a'])]);
+  assert.equal(await poll(), 'installed');
+  const second = await offer(['a', 'z']);
+  sign(2, [second]);
+  const file = second.files.find(({ name }) => name.endsWith('.cdb'));
+  assert.ok(file !== undefined);
+  const right = blobs.get(file.sha256);
+  assert.ok(right !== undefined);
+  const altered = Buffer.from(right);
+  altered[4100] = altered[4100]! ^ 1;
+  for (const [bytes, outcome] of [
+    [altered, 'verify_failed'],
+    [Buffer.concat([right, Buffer.of(0)]), 'verify_failed'],
+    [right.subarray(0, -1), 'download_failed'],
+  ] as const) {
+    blobs.set(file.sha256, bytes);
+    assert.equal(await poll(), outcome);
+    assert.deepEqual([await knows('a'), await knows('z'), bands.count], [true, false, 1]);
+  }
+  blobs.set(file.sha256, right);
+  assert.equal(await poll(), 'installed');
+  assert.equal(await knows('z'), true);
+});
+
+test('a signed band whose files contradict each other is refused', async () => {
+  const good = await offer(['a', 'b']);
+  sign(1, [{ ...good, records: 3 }]);
+  assert.equal(await poll(), 'verify_failed');
+  const bytes = Buffer.from(
+    '{"version":1,"createdAt":"","totalRecords":0,"partitions":[{"prefix":"00","location":{"type":"http","url":"http://10.0.0.1/"},"recordCount":0,"size":1}]}',
+  );
+  blobs.set(sha256Hex(bytes), bytes);
+  sign(2, [{ id: 'x', files: [{ name: 'manifest.json', size: bytes.length, sha256: sha256Hex(bytes) }] }]);
+  assert.equal(await poll(), 'verify_failed');
+  assert.equal(bands.count, 0);
+});
+
+test('a download that breaks off is continued where it stopped', async () => {
+  sign(1, [await offer(['a'])]);
+  cutAfter = 4000;
+  assert.equal(await poll(), 'download_failed');
+  cutAfter = undefined;
+  ranges = [];
+  assert.equal(await poll(), 'installed');
+  assert.ok(ranges.includes('bytes=4000-'), String(ranges));
+});
+
+test('what a crash left half-way is not used, and the next poll finishes', async () => {
+  const band = await offer(['a']);
+  const half = join(folders.incoming, observer.address, `${band.id}~000000000000`);
+  mkdirSync(half, { recursive: true });
+  writeFileSync(join(half, 'manifest.json'), '{');
+  const retiring = join(folders.installed, observer.address, 'root-tx-index', 'gone~000000000000');
+  mkdirSync(retiring, { recursive: true });
+  await bands.refresh();
+  assert.equal(bands.count, 0);
+  sign(1, [band]);
+  assert.equal(await poll(), 'installed');
+  assert.equal(bands.count, 1);
+});
+
+test('bands beyond the disk budget are left out', async () => {
+  const small = new Subscriber({
+    folders,
+    log,
+    concurrency: 1,
+    maxDiskBytes: 100,
+    changed: () => bands.refresh(),
+    now: () => now,
+  });
+  sign(1, [await offer(['a'])]);
+  assert.equal((await small.poll(subscription())).outcome, 'skipped_disk_budget');
+  assert.equal(bands.count, 0);
+  await small.close();
+});

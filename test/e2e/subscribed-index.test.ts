@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { GatewayContext } from '../../src/gateway/context.ts';
+import { createContentPart, openContentCache } from '../../src/gateway/data/index.ts';
+import { indexFolders } from '../../src/gateway/indexes/folders.ts';
+import {
+  buildBands,
+  createIndexesPart,
+  type InstalledBands,
+  openSubscribedBands,
+  subscribedContent,
+} from '../../src/gateway/indexes/index.ts';
+import { publisherOf, readObserver } from '../../src/gateway/indexes/publication/open.ts';
+import { makeItem, postBundle, startAdminGateway } from '../support/admin-gateway.ts';
+import { startLocalStack, until } from '../support/local-gateway.ts';
+
+test('a gateway serves items that it knows only from the index of another, and follows its changes', async (t) => {
+  const a = await startAdminGateway({ parts: [createIndexesPart()] });
+  t.after(() => a.stop());
+  const observer = await readObserver(a.context.config.DATA_DIR);
+  const publisher = publisherOf(a.context.config, observer);
+  const mine = async (text: string) => {
+    const item = await makeItem({
+      data: Buffer.from(text),
+      tags: [{ name: 'Content-Type', value: 'text/plain' }],
+    });
+    await postBundle(a.stack, [await makeItem({ data: Buffer.alloc(300_000, text) }), item]);
+    await until('A indexes the item', async () => {
+      const found = await a.context.index.locate(item.id);
+      return found?.placement !== undefined && found.height !== undefined;
+    });
+    await buildBands({
+      sql: a.context.index.sql,
+      published: indexFolders(a.context.config.DATA_DIR).published,
+      bandHeights: 1000,
+      publisher: observer.address,
+    });
+    await publisher.publish();
+    return item.id;
+  };
+  const first = await mine('known from afar');
+
+  const cacheFolder = mkdtempSync(join(tmpdir(), 'turnpike-subscriber-cache-'));
+  t.after(() => rmSync(cacheFolder, { recursive: true, force: true }));
+  const cache = await openContentCache({
+    DATA_DIR: cacheFolder,
+    CONTIGUOUS_DATA_CACHE_MAX_BYTES: 64 * 1024 * 1024,
+  });
+  let subscribed: InstalledBands | undefined;
+  let context: GatewayContext | undefined;
+  const b = await startLocalStack({
+    nodeUrls: () => [a.stack.node.url],
+    overrides: {
+      ANS104_UNBUNDLE_FILTER: '{"never":true}',
+      INDEX_POLL_INTERVAL_SECONDS: '1',
+      INDEX_SUBSCRIBE: JSON.stringify([{ publisher: observer.address, url: a.url }]),
+    },
+    parts: [
+      (made) => {
+        context = made;
+        subscribed = openSubscribedBands(made.config.DATA_DIR);
+        const bands = subscribed;
+        return createContentPart({
+          cache,
+          uploadUrl: () => undefined,
+          names: [],
+          sources: (given) => [subscribedContent(given, bands)],
+        })(made);
+      },
+      (made) => createIndexesPart(subscribed && { subscribed })(made),
+    ],
+  });
+  t.after(() => b.stop());
+  const read = async (id: string, range?: string) => {
+    const answer = await fetch(`${b.gateway.url}/raw/${id}`, {
+      headers: range === undefined ? {} : { range },
+    });
+    return { status: answer.status, type: answer.headers.get('content-type'), body: await answer.text() };
+  };
+  await until('B serves the first item', async () => (await read(first)).status === 200);
+  assert.equal(await context?.index.locate(first), undefined, 'B never unbundled it');
+  assert.deepEqual(await read(first), { status: 200, type: 'text/plain', body: 'known from afar' });
+
+  const second = await mine('published later');
+  await until('B follows', async () => (await read(second)).status === 200);
+  assert.deepEqual(await read(second, 'bytes=0-8'), { status: 206, type: 'text/plain', body: 'published' });
+  assert.equal((await read(second)).body, 'published later');
+});
