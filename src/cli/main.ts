@@ -42,6 +42,11 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/upload.ts')).upload,
   },
   {
+    name: 'name',
+    summary: 'Price, buy, point and hand over names, paid with credits',
+    load: async () => (await import('./commands/name.ts')).name,
+  },
+  {
     name: 'ledger',
     summary: 'Check that the credit ledger adds up, look at a wallet, give credits',
     load: async () => (await import('./commands/ledger.ts')).ledger,

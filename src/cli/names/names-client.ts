@@ -1,0 +1,108 @@
+/** Asks a name service for things, signed by who pays and, where it takes him, by who owns. */
+import { randomUUID } from 'node:crypto';
+import { request } from 'undici';
+import { addressBytes } from '../../formats/solana/address.ts';
+import { parseTransaction, serializeTransaction, signersOf } from '../../formats/solana/transaction.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import { type ArweaveKey, signPss } from '../../wallets/arweave/rsa.ts';
+import type { OwnerKey } from './owner-key.ts';
+
+export type Answer = Readonly<Record<string, unknown>>;
+
+export class NamesClient {
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.#call('GET', path);
+  }
+
+  /** Creates an action and, where the owner must sign, signs and submits it; answers the completed one. */
+  async act(
+    action: string,
+    body: Answer,
+    payer: ArweaveKey,
+    owner: OwnerKey | undefined,
+    proofLines?: readonly string[],
+  ): Promise<Answer> {
+    const headers = await payerHeaders(payer);
+    if (owner !== undefined && proofLines !== undefined)
+      Object.assign(headers, proof(action, proofLines, owner));
+    const created = await this.#call('POST', `/arns/actions/${action}`, body, headers);
+    if (created.status === 'completed') return created;
+    const { nonce, transaction } = created;
+    if (owner === undefined || typeof transaction !== 'string') {
+      throw new StartupError(
+        `the action ${String(nonce)} is ${String(created.status)} and cannot be signed here`,
+      );
+    }
+    return this.#call('POST', `/arns/actions/${String(nonce)}/sign`, {
+      transaction: signed(transaction, owner),
+    });
+  }
+
+  async #call(
+    method: 'GET' | 'POST',
+    path: string,
+    body?: Answer,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const answer = await request(`${this.#url}/v1${path}`, {
+      method,
+      headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      body: body === undefined ? null : JSON.stringify(body),
+      headersTimeout: 60_000,
+      bodyTimeout: 60_000,
+    }).catch((error: Error & { code?: string }) => {
+      throw new StartupError(
+        `no name service answers at ${this.#url} (${error.code ?? error.message}): is it started?`,
+      );
+    });
+    const text = await answer.body.text();
+    let read: unknown;
+    try {
+      read = JSON.parse(text);
+    } catch {
+      read = text;
+    }
+    if (answer.statusCode >= 400) throw new StartupError(String(read).slice(0, 1_000));
+    if (typeof read !== 'object' || read === null) throw new StartupError(`${this.#url} answered nonsense`);
+    return { ...read };
+  }
+}
+
+async function payerHeaders(payer: ArweaveKey): Promise<Record<string, string>> {
+  const nonce = randomUUID();
+  const signature = await signPss(payer.privateKey, Buffer.from(nonce));
+  return {
+    'x-nonce': nonce,
+    'x-signature': signature.toString('base64url'),
+    'x-public-key': payer.modulus.toString('base64url'),
+    'x-signature-type': '1',
+  };
+}
+
+/** The owner's proof (interface §5): the action and its fields, line by line, then a nonce. */
+function proof(action: string, lines: readonly string[], owner: OwnerKey): Record<string, string> {
+  const nonce = randomUUID();
+  const message = ['arns', action, ...lines].join('\n') + nonce;
+  return {
+    'x-owner-public-key': addressBytes(owner.address).toString('base64url'),
+    'x-owner-nonce': nonce,
+    'x-owner-signature': owner.sign(Buffer.from(message)).toString('base64url'),
+    'x-owner-signature-type': '4',
+  };
+}
+
+/** The very bytes that were handed out, with the owner's signature in its slot. */
+function signed(transaction: string, owner: OwnerKey): string {
+  const parts = parseTransaction(Buffer.from(transaction, 'base64'));
+  const place = signersOf(parts.message).indexOf(owner.address);
+  if (place < 0) throw new StartupError('the service asks for the signature of somebody else');
+  const signature = owner.sign(parts.messageBytes);
+  const signatures = parts.signatures.map((own, index) => (index === place ? signature : own));
+  return serializeTransaction(signatures, parts.messageBytes).toString('base64');
+}

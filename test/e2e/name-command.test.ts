@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type RunningStack, startStack } from '../support/stack.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+
+describe('turnpike name', () => {
+  let stack: RunningStack;
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-name-'));
+  const wallet = join(folder, 'wallet.json');
+  const owner = join(folder, 'owner.json');
+  before(async () => {
+    stack = await startStack();
+  });
+  after(async () => {
+    await stack.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Runs the program as a person does, told where the stack listens. */
+  function turnpike(...args: string[]): Promise<{ code: number | null; out: string; error: string }> {
+    const port = (name: string) => new URL(stack.urls[name] ?? '').port;
+    const child = spawn(process.execPath, ['bin/turnpike.js', ...args], {
+      cwd: root,
+      env: {
+        ...process.env,
+        DATA_DIR: stack.dataDir,
+        PAYMENT_PORT: port('payment'),
+        UPLOAD_PORT: port('upload'),
+        LOCAL_SOLANA_PORT: port('solana'),
+        LOCAL_ARWEAVE_PORT: port('arweave'),
+      },
+    });
+    let [out, error] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      error += text;
+    });
+    return new Promise((done) => child.on('close', (code) => done({ code, out, error })));
+  }
+
+  async function opened(host: string): Promise<number> {
+    const { port } = new URL(stack.urls.gateway ?? '');
+    return new Promise((done, failed) => {
+      const headers = { host: `${host}.localhost:${port}` };
+      get({ host: '127.0.0.1', port, path: '/', headers }, (answer) => {
+        answer.resume();
+        done(answer.statusCode ?? 0);
+      }).on('error', failed);
+    });
+  }
+
+  test('a name is priced, bought, pointed, listed and handed over', { timeout: 120_000 }, async () => {
+    await turnpike('wallet', 'create', wallet);
+    const address = (await turnpike('wallet', 'address', wallet)).out.trim();
+    const made = await turnpike('name', 'key', owner);
+    assert.equal(made.code, 0, made.error);
+    assert.equal(statSync(owner).mode & 0o777, 0o600);
+    assert.match((await turnpike('name', 'key', owner)).error, /exists already/);
+    const [ownerAddress = ''] = made.out.split('\n');
+
+    assert.match(
+      (await turnpike('name', 'price', 'my-first-name')).out,
+      /^\d+\.\d+ credits: the name 0\.384, its token/,
+    );
+    const poor = await turnpike('name', 'buy', 'my-first-name', '--wallet', wallet, '--owner', owner);
+    assert.equal(poor.code, 1);
+    assert.match(poor.error, /Insufficient balance/);
+
+    assert.equal((await turnpike('ledger', 'credit', address, '20', '--id', 'test')).code, 0);
+    const bought = await turnpike('name', 'buy', 'my-first-name', '--wallet', wallet, '--owner', owner);
+    assert.equal(bought.code, 0, bought.error);
+    assert.match(bought.out, new RegExp(`my-first-name belongs to ${ownerAddress}`));
+    assert.match((await turnpike('name', 'list')).out, /^my-first-name {2}until \d{4}-\d\d-\d\d/);
+    assert.match((await turnpike('name', 'list', wallet)).out, /^my-first-name/);
+    assert.match((await turnpike('name', 'list', owner)).out, /^my-first-name/);
+
+    const id = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
+    const set = await turnpike('name', 'set', 'docs_my-first-name', id, '--wallet', wallet, '--owner', owner);
+    assert.equal(set.code, 0, set.error);
+    // What it points at is not stored here, so nothing opens; a name nobody has is not found either.
+    assert.notEqual(await opened('docs_my-first-name'), 200);
+
+    const friend = join(folder, 'friend.json');
+    const [friendAddress = ''] = (await turnpike('name', 'key', friend)).out.split('\n');
+    const moved = await turnpike(
+      'name',
+      'transfer',
+      'my-first-name',
+      friend,
+      '--wallet',
+      wallet,
+      '--owner',
+      owner,
+    );
+    assert.match(moved.out, new RegExp(`belongs to ${friendAddress}`), moved.error);
+    const late = await turnpike('name', 'set', 'my-first-name', id, '--wallet', wallet, '--owner', owner);
+    assert.match(late.error, /Invalid or unbound signature/);
+  });
+
+  test('wrong arguments are told in a line', async () => {
+    for (const [args, words] of [
+      [['name'], /there is no "name "/],
+      [['name', 'sell'], /there is no "name sell"/],
+      [['name', 'price'], /say which name/],
+      [['name', 'price', 'Not A Name'], /cannot be a name/],
+      [['name', 'price', 'x', '--years', '6'], /--years is 1 to 5/],
+      [['name', 'buy', 'x'], /--owner is missing/],
+      [['name', 'set', 'x'], /say what the name shall point at/],
+      [['name', 'transfer', 'x'], /say to whom/],
+    ] as const) {
+      const { code, error } = await turnpike(...args);
+      assert.equal(code, 2, args.join(' '));
+      assert.match(error, words);
+    }
+  });
+});
