@@ -12,6 +12,7 @@ import type { NodePool } from './chain/node-pool.ts';
 import type { Blocklist } from './data/blocklist.ts';
 import type { Writers } from './import/part.ts';
 import type { SqlGatewayIndex } from './index/sql-index.ts';
+import type { Meter } from './metering/meter.ts';
 
 export interface GatewayContext {
   readonly config: Config;
@@ -28,6 +29,8 @@ export interface GatewayContext {
   blocklist: Blocklist | undefined;
   /** The block list changed: removes the copies of content with those hashes (base64url), and ready answers. */
   dropCopies: (hashes: Iterable<string>) => Promise<void>;
+  /** Charges what is read; free where no meter is switched on. */
+  meter: Meter;
   /** Answers `GET /` in place of the gateway info, where an apex is configured. */
   apex: ((request: Request, reply: Reply) => Promise<unknown>) | undefined;
   /** Added to `/gw/info` by parts that are switched on. */

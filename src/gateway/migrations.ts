@@ -2,5 +2,10 @@
 import type { Migration } from '../storage/sql/sql.ts';
 import { adminMigrations } from './admin/schema.ts';
 import { migrations } from './index/schema.ts';
+import { meterMigrations } from './metering/schema.ts';
 
-export const gatewayMigrations: readonly Migration[] = [...migrations, ...adminMigrations];
+export const gatewayMigrations: readonly Migration[] = [
+  ...migrations,
+  ...adminMigrations,
+  ...meterMigrations,
+];

@@ -15,6 +15,7 @@ import { type Filter, FilterError, parseFilterText } from './filters/filter.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createWriters } from './import/part.ts';
 import { SqlGatewayIndex } from './index/sql-index.ts';
+import { freeMeter } from './metering/meter.ts';
 import { gatewayMigrations } from './migrations.ts';
 import { createChainReads } from './routes/chain-reads.ts';
 import { createGatewayRoutes } from './routes/gateway-routes.ts';
@@ -68,6 +69,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       writers: undefined,
       blocklist: undefined,
       dropCopies: async () => {},
+      meter: freeMeter,
       apex: undefined,
       info: {},
       peers: () => ({}),

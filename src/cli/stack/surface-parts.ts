@@ -4,6 +4,7 @@ import { createAdminPart } from '../../gateway/admin/index.ts';
 import { createContentPart, namesOfRegistry, openContentCache } from '../../gateway/data/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
 import { createIndexesPart, openSubscribedBands, subscribedContent } from '../../gateway/indexes/index.ts';
+import { createMeter } from '../../gateway/metering/index.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
 import { createX402TopUps } from '../../payment/x402/index.ts';
@@ -36,6 +37,7 @@ const gateway: Part = {
           names: [namesOfRegistry(openNameRegistry(world).registry)],
         }),
         createIndexesPart({ subscribed }),
+        createMeter({ payments: () => egressPayments(world) }),
         createAdminPart({ adminKey: await keys.adminKey() }),
       ],
     });
@@ -124,6 +126,14 @@ const router: Part = {
 };
 
 export const surfaceParts: readonly Part[] = [gateway, payment, upload, router];
+
+/** What readers pay for more bytes goes to the service. */
+async function egressPayments(world: World) {
+  const { x402, pricing } = await sharedLedger(world);
+  if (x402 === undefined) return undefined;
+  const { address } = await world.keys.arweave();
+  return { x402, pricing, wallet: { address, addressType: 'arweave' as const } };
+}
 
 function sharedLedger(world: World): Promise<Ledger> {
   world.ledger ??= openLedger(world);

@@ -46,6 +46,8 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
   const record = await recordOf(parts, id);
   if (record === undefined) throw notFound();
   const data = described.size <= inlineLimit ? await readAll(parts, id) : Buffer.alloc(0);
+  const charged = parts.meter().charge(request, data.length, `data:${id}`);
+  if (charged !== undefined) reply.headers(await charged);
   return await reply
     .header('cache-control', request.method === 'POST' ? 'no-store' : 'public, max-age=30')
     .send({ ...record, data_tree: [], data: data.toString('base64url') });

@@ -85,6 +85,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
       manifests: new Manifests(content),
       names,
       blocklist: () => context.blocklist ?? nothingBlocked,
+      meter: () => context.meter,
       enforceUndernameLimit: config.ARNS_RESOLVER_ENFORCE_UNDERNAME_LIMIT,
     };
     // Background work reads through the cache too.

@@ -8,6 +8,7 @@ import type { Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound } from '../errors.ts';
 import { type AnswerParts, type Approach, answerContent, blockedPartOf } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
+import type { Ready } from './answer/ready.ts';
 import { journeyOf } from './answer/request.ts';
 import type { Described } from './content.ts';
 import type { Manifests } from './manifests.ts';
@@ -33,7 +34,7 @@ export async function serveRaw(
   const ready = parts.ready.find(request, readyKey);
   if (ready !== undefined && isStillServed(parts, ready.described)) {
     parts.metrics.cacheHits.inc();
-    return parts.ready.send(request, reply, ready);
+    return await sendReady(parts, request, reply, ready);
   }
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);
@@ -64,7 +65,7 @@ export async function servePlace(
   const ready = readyKey === undefined ? undefined : parts.ready.find(request, readyKey);
   if (ready !== undefined && !parts.blocklist().blocksId(id) && isStillServed(parts, ready.described)) {
     parts.metrics.cacheHits.inc();
-    return parts.ready.send(request, reply, ready);
+    return await sendReady(parts, request, reply, ready);
   }
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);
@@ -126,6 +127,12 @@ export async function resolveLabel(parts: ServeParts, label: string): Promise<Re
 
 function withKey(approach: Approach, readyKey: string | undefined): Approach {
   return readyKey === undefined ? approach : { ...approach, readyKey };
+}
+
+async function sendReady(parts: ServeParts, request: Request, reply: Reply, ready: Ready): Promise<unknown> {
+  const bytes = request.method === 'HEAD' ? 0 : ready.bytes.length;
+  const charged = parts.meter().charge(request, bytes, `data:${ready.id}`);
+  return parts.ready.send(request, reply, ready, charged === undefined ? undefined : await charged);
 }
 
 /** Whether an answer that was given before may be given again. */

@@ -67,7 +67,8 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
       routes: (app) =>
         mount(
           app,
-          (scope) => indexRoutes(scope, { catalog, folders, meter: () => deps.meter?.() }),
+          (scope) =>
+            indexRoutes(scope, { catalog, folders, meter: () => deps.meter?.() ?? meterOf(context) }),
           gatewayPrefixes(config.GW_ALIAS_PREFIXES),
         ),
       async start() {
@@ -92,6 +93,17 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
 }
 
 /** Looks at every subscription now and then, one publisher never twice at once. */
+/** The gateway's own meter: index bytes cost what content costs. */
+function meterOf({ meter }: GatewayContext): IndexMeter | undefined {
+  if (!meter.enabled) return undefined;
+  return {
+    async charge(request, reply, bytes) {
+      const charged = meter.charge(request, bytes, `index:${request.url.split('?', 1)[0]}`);
+      if (charged !== undefined) reply.headers(await charged);
+    },
+  };
+}
+
 function follow({ config, log }: GatewayContext, subscribed: InstalledBands) {
   const subscriptions = readSubscriptions(config.INDEX_SUBSCRIBE);
   const subscriber = new Subscriber({

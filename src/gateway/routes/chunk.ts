@@ -47,6 +47,12 @@ export function chunkRoutes(app: App, context: GatewayContext): void {
     return undefined;
   }
 
+  async function charge(request: Request, reply: Reply, bytes: number): Promise<void> {
+    const resource = `chunk:${param(request, 'offset')}`;
+    const charged = context.meter.charge(request, request.method === 'HEAD' ? 0 : bytes, resource);
+    if (charged !== undefined) reply.headers(await charged);
+  }
+
   const cached = (reply: Reply, owner: Owner | undefined) =>
     owner?.stable === true ? cacheForever(reply) : cacheFor(reply, 30);
 
@@ -58,11 +64,14 @@ export function chunkRoutes(app: App, context: GatewayContext): void {
       tx_path: encodeBase64url(chunk.txPath),
       packing: 'unpacked',
     };
-    return sendJsonText(cached(reply, owner), JSON.stringify(json));
+    const text = JSON.stringify(json);
+    await charge(request, reply, text.length);
+    return sendJsonText(cached(reply, owner), text);
   });
 
   addGet(app, '/chunk/:offset/data', 'The bytes of the chunk at a weave offset', async (request, reply) => {
     const { offset, chunk, owner } = await chunkOf(request);
+    await charge(request, reply, chunk.bytes.length);
     const digest = hash('sha256', chunk.bytes, 'buffer');
     reply.headers({
       'content-type': 'application/octet-stream',

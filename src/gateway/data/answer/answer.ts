@@ -8,6 +8,7 @@ import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { BlobReader } from '../../../storage/blobs/blobs.ts';
 import { blocked, notFound } from '../../errors.ts';
 import type { GatewayIndex } from '../../index/gateway-index.ts';
+import type { Meter } from '../../metering/meter.ts';
 import type { Blocklist } from '../blocklist.ts';
 import type { Content, Described, OpenedContent } from '../content.ts';
 import type { ContentMetrics } from '../metrics.ts';
@@ -38,6 +39,8 @@ export interface AnswerParts {
   readonly ready: ReadyAnswers;
   /** Asked anew for each request: the admin part may replace it. */
   readonly blocklist: () => Blocklist;
+  /** Asked anew for each request, as the list is. */
+  readonly meter: () => Meter;
 }
 
 /** Answers GET and HEAD for one id that is neither blocked nor to be resolved any further. */
@@ -142,8 +145,16 @@ async function send(
     const wanted = ifRange(conditional, etag ?? '""') ? request.headers.range : undefined;
     const spans = approach.status === undefined ? readRange(wanted, size) : undefined;
     refuseBlockedParts(parts.blocklist(), described, spans);
+    const charged = parts.meter().charge(request, bodyBytes(request, size, spans), `data:${described.id}`);
+    if (charged !== undefined) Object.assign(headers, await charged);
     const { readyKey } = approach;
-    if (readyKey !== undefined && opened.bytes !== undefined && spans === undefined && journey.hops === 0) {
+    if (
+      readyKey !== undefined &&
+      charged === undefined &&
+      opened.bytes !== undefined &&
+      spans === undefined &&
+      journey.hops === 0
+    ) {
       const head = { ...headers, ...wholeHeaders(described) };
       parts.ready.keep(readyKey, reply, described, head, opened.bytes);
     }
@@ -161,6 +172,12 @@ async function send(
   } finally {
     await reader?.close();
   }
+}
+
+/** What the meter counts; the separators of several ranges are free. */
+function bodyBytes(request: Request, size: number, spans: readonly Span[] | undefined): number {
+  if (request.method === 'HEAD') return 0;
+  return spans === undefined ? size : spans.reduce((sum, { start, end }) => sum + end - start, 0);
 }
 
 /** A bundle is not a way around the block of an item in it. */

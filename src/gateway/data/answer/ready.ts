@@ -8,7 +8,7 @@ import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { Content, Described } from '../content.ts';
 import type { Headers } from './headers.ts';
 
-interface Ready {
+export interface Ready {
   readonly id: string;
   /** The record it was made from: another one now means that something changed. */
   readonly described: Described;
@@ -42,9 +42,12 @@ export class ReadyAnswers {
     this.#answers.clear();
   }
 
-  send(request: Request, reply: Reply, ready: Ready): Reply {
+  /** `more` are headers of this request alone. */
+  send(request: Request, reply: Reply, ready: Ready, more?: Readonly<Record<string, string>>): Reply {
     reply.hijack();
-    reply.raw.writeHead(200, ready.head.concat('x-request-id', request.id));
+    const head = ready.head.concat('x-request-id', request.id);
+    if (more !== undefined) head.push(...Object.entries(more).flat());
+    reply.raw.writeHead(200, head);
     reply.raw.end(request.method === 'HEAD' ? undefined : ready.bytes);
     return reply;
   }

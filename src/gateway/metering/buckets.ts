@@ -1,0 +1,111 @@
+/**
+ * Token buckets in bounded memory. A bucket that was not used for long is full again; the least recently used ones
+ * are forgotten when there are too many, which is the same.
+ */
+import { LRUCache } from 'lru-cache';
+
+export interface BucketRules {
+  readonly capacity: number;
+  readonly refillPerSecond: number;
+  /** Buckets that may be remembered. */
+  readonly max: number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+}
+
+interface Bucket {
+  tokens: number;
+  filledAt: number;
+  /** Taken since the last exchange with other processes. */
+  taken: number;
+}
+
+export class Buckets {
+  readonly rules: BucketRules;
+  readonly #now: () => number;
+  readonly #buckets: LRUCache<string, Bucket>;
+  /** Those that were taken from, for the exchange; undefined where nobody shares. */
+  #used: Set<string> | undefined;
+
+  constructor(rules: BucketRules) {
+    this.rules = rules;
+    this.#now = rules.now ?? performance.now.bind(performance);
+    this.#buckets = new LRUCache({ max: rules.max });
+  }
+
+  /** Takes all of `cost` or nothing. */
+  take(key: string, cost: number): boolean {
+    const bucket = this.#filled(key);
+    if (bucket.tokens < cost) return false;
+    bucket.tokens -= cost;
+    bucket.taken += cost;
+    this.#used?.add(key);
+    return true;
+  }
+
+  /** Takes what is there, up to `cost`; answers how much. */
+  takeSome(key: string, cost: number): number {
+    const bucket = this.#filled(key);
+    const some = Math.min(cost, Math.max(0, bucket.tokens));
+    this.take(key, some);
+    return some;
+  }
+
+  give(key: string, tokens: number): void {
+    const bucket = this.#filled(key);
+    bucket.tokens = Math.min(this.rules.capacity, bucket.tokens + tokens);
+    bucket.taken -= tokens;
+  }
+
+  tokens(key: string): number {
+    return this.#filled(key).tokens;
+  }
+
+  /** Seconds until the bucket holds so much; undefined where it never will. */
+  secondsUntil(key: string, cost: number): number | undefined {
+    if (cost > this.rules.capacity || this.rules.refillPerSecond === 0) return undefined;
+    return Math.max(0, (cost - this.tokens(key)) / this.rules.refillPerSecond);
+  }
+
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  share(): void {
+    this.#used = new Set();
+  }
+
+  /** What was taken from each bucket since the last call, at most so many of them. */
+  drainUsed(limit: number): Map<string, number> {
+    const drained = new Map<string, number>();
+    for (const key of this.#used ?? []) {
+      if (drained.size === limit) break;
+      this.#used?.delete(key);
+      const bucket = this.#buckets.get(key);
+      if (bucket === undefined || bucket.taken === 0) continue;
+      drained.set(key, bucket.taken);
+      bucket.taken = 0;
+    }
+    return drained;
+  }
+
+  /** What all processes together have left; what was taken here meanwhile is taken off. */
+  settle(key: string, tokens: number): void {
+    const bucket = this.#filled(key);
+    bucket.tokens = Math.min(this.rules.capacity, tokens - bucket.taken);
+  }
+
+  #filled(key: string): Bucket {
+    const now = this.#now();
+    const bucket = this.#buckets.get(key);
+    if (bucket === undefined) {
+      const fresh = { tokens: this.rules.capacity, filledAt: now, taken: 0 };
+      this.#buckets.set(key, fresh);
+      return fresh;
+    }
+    const gained = ((now - bucket.filledAt) / 1000) * this.rules.refillPerSecond;
+    if (gained > 0) bucket.tokens = Math.min(this.rules.capacity, bucket.tokens + gained);
+    bucket.filledAt = now;
+    return bucket;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Who a request comes from. The socket says it, unless it is a proxy that the operator named: then the last address
+ * of `X-Forwarded-For` that is no such proxy (anything to the left of it could have been made up by the client).
+ */
+import { BlockList, isIP } from 'node:net';
+import { StartupError } from '../../kernel/errors.ts';
+import type { Request } from '../../kernel/http/server.ts';
+
+export class Clients {
+  readonly #proxies: BlockList | undefined;
+  readonly #allowed: BlockList | undefined;
+  readonly #ofSocket = new WeakMap<object, string>();
+
+  constructor(options: { readonly proxies: readonly string[]; readonly allowed: readonly string[] }) {
+    this.#proxies = networks('TRUSTED_PROXIES', options.proxies);
+    this.#allowed = networks('RATE_LIMITER_IPS_AND_CIDRS_ALLOWLIST', options.allowed);
+  }
+
+  /** The name of the client's bucket: its address, of IPv6 the /64 that one customer has. */
+  keyOf(request: Request): string {
+    const { socket } = request;
+    const known = this.#ofSocket.get(socket);
+    if (known !== undefined) return known;
+    const peer = normalise(socket.remoteAddress);
+    if (this.#proxies !== undefined && contains(this.#proxies, peer))
+      return keyOf(this.#behind(request, peer));
+    const key = keyOf(peer);
+    this.#ofSocket.set(socket, key);
+    return key;
+  }
+
+  /** Not metered at all. */
+  isAllowed(key: string): boolean {
+    return this.#allowed !== undefined && contains(this.#allowed, key.replace(/\/64$/, ''));
+  }
+
+  #behind(request: Request, peer: string): string {
+    const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').slice(-4_096);
+    const hops = forwarded.split(',').map((hop) => normalise(hop.trim()));
+    let nearest = peer;
+    for (const hop of hops.toReversed()) {
+      if (isIP(hop) === 0) break;
+      nearest = hop;
+      if (this.#proxies === undefined || !contains(this.#proxies, hop)) break;
+    }
+    return nearest;
+  }
+}
+
+function networks(variable: string, texts: readonly string[]): BlockList | undefined {
+  if (texts.length === 0) return undefined;
+  const list = new BlockList();
+  for (const text of texts) {
+    const [address = '', bits, ...rest] = text.split('/');
+    const family = isIP(address);
+    const most = family === 6 ? 128 : 32;
+    const prefix = bits === undefined ? most : /^[0-9]{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
+    if (family === 0 || rest.length > 0 || !(prefix <= most)) {
+      throw new StartupError(`${variable}: "${text}" is no address or network`);
+    }
+    list.addSubnet(address, prefix, family === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+function contains(list: BlockList, address: string): boolean {
+  const family = isIP(address);
+  return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** IPv4 that came through an IPv6 socket is IPv4. */
+function normalise(address: string | undefined): string {
+  const text = address ?? '';
+  const mapped = /^::ffff:([0-9.]+)$/i.exec(text)?.[1];
+  return mapped !== undefined && isIP(mapped) === 4 ? mapped : text;
+}
+
+function keyOf(address: string): string {
+  if (isIP(address) !== 6) return address;
+  // The URL parser writes an address in its one canonical form.
+  const [head = '', tail] = new URL(`http://[${address.split('%', 1)[0]}]/`).hostname
+    .slice(1, -1)
+    .split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const groups = [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}

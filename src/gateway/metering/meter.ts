@@ -1,0 +1,118 @@
+/**
+ * The meter as the byte routes call it: before the bytes of an answer leave, once its size is known.
+ *
+ *     const charged = meter.charge(request, bytes, resource);
+ *     if (charged !== undefined) reply.headers(await charged);
+ *
+ * Where the client has tokens, the answer is undefined at once, without a promise: the hot path is two look-ups.
+ * Otherwise paid tokens and a payment that came along are tried, and the refusal is 402 or 429.
+ */
+import type { Request } from '../../kernel/http/server.ts';
+import type { Buckets } from './buckets.ts';
+import type { Clients } from './client.ts';
+import { tooManyRequests } from './errors.ts';
+import type { MeterMetrics } from './metrics.ts';
+import type { PaidTokens } from './paid.ts';
+import type { EgressPayments } from './payments.ts';
+import { costOf } from './prices.ts';
+
+export interface Meter {
+  /** False where nothing is metered: answers may then be cached by everyone. */
+  readonly enabled: boolean;
+  /**
+   * Takes the tokens of an answer of so many body bytes (0 for HEAD; an answer 304 is not charged). `resource` names
+   * what is read, whatever way it is read. Throws 402 or 429; the promise, where there is one, is of headers to send.
+   */
+  charge(
+    request: Request,
+    bytes: number,
+    resource: string,
+  ): Promise<Readonly<Record<string, string>>> | undefined;
+}
+
+export const freeMeter: Meter = { enabled: false, charge: () => undefined };
+
+export interface TokenMeterParts {
+  readonly clients: Clients;
+  readonly byClient: Buckets;
+  readonly byResource: Buckets;
+  readonly paid: PaidTokens;
+  /** undefined: nothing can be paid, and the refusal is 429. */
+  readonly payments: EgressPayments | undefined;
+  readonly metrics: MeterMetrics;
+  /** Requests that are never charged, beside allowed addresses. */
+  readonly isExempt: (request: Request) => boolean;
+}
+
+export class TokenMeter implements Meter {
+  readonly enabled = true;
+  readonly #parts: TokenMeterParts;
+
+  constructor(parts: TokenMeterParts) {
+    this.#parts = parts;
+  }
+
+  charge(
+    request: Request,
+    bytes: number,
+    resource: string,
+  ): Promise<Readonly<Record<string, string>>> | undefined {
+    const { clients, byClient, byResource, metrics, payments, isExempt } = this.#parts;
+    const client = clients.keyOf(request);
+    metrics.requests.add();
+    if (clients.isAllowed(client) || isExempt(request)) return undefined;
+    const cost = costOf(bytes);
+    if (payments?.hasPayment(request) === true) return this.#withPayment(request, client, bytes);
+    if (byClient.take(client, cost)) {
+      if (byResource.take(resource, cost)) {
+        metrics.tokens.add(cost);
+        return undefined;
+      }
+      byClient.give(client, cost);
+      return this.#beyond(request, client, bytes, resource, 'resource');
+    }
+    return this.#beyond(request, client, bytes, resource, 'ip');
+  }
+
+  /** What is left of the regular tokens and the rest from paid ones; past the resource's limit, paid ones alone. */
+  async #beyond(
+    request: Request,
+    client: string,
+    bytes: number,
+    resource: string,
+    limit: 'ip' | 'resource',
+  ): Promise<Readonly<Record<string, string>>> {
+    const { byClient, paid, metrics, payments } = this.#parts;
+    const cost = costOf(bytes);
+    const regular = limit === 'ip' ? byClient.takeSome(client, cost) : 0;
+    if (await paid.spend(client, cost - regular)) {
+      metrics.tokens.add(regular);
+      metrics.paidTokens.add(cost - regular);
+      return {};
+    }
+    if (regular > 0) byClient.give(client, regular);
+    metrics.exceeded.inc({ limit_type: limit });
+    metrics.blockedBytes.add(bytes);
+    if (payments !== undefined) throw await payments.required(request, bytes);
+    const bucket = limit === 'ip' ? byClient : this.#parts.byResource;
+    throw tooManyRequests(limit, bucket.secondsUntil(limit === 'ip' ? client : resource, cost));
+  }
+
+  async #withPayment(
+    request: Request,
+    client: string,
+    bytes: number,
+  ): Promise<Readonly<Record<string, string>>> {
+    const { payments, paid, metrics, byClient } = this.#parts;
+    if (payments === undefined) throw new Error('a payment without payments');
+    const headers = await payments.take(request, client, bytes);
+    const cost = costOf(bytes);
+    if (await paid.spend(client, cost)) {
+      metrics.paidTokens.add(cost);
+      return headers;
+    }
+    // A payment that was spent already: it buys nothing twice.
+    if (byClient.take(client, cost)) return headers;
+    throw tooManyRequests('ip', byClient.secondsUntil(client, cost), headers);
+  }
+}

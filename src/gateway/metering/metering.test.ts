@@ -1,0 +1,167 @@
+/** The meter on the content routes: limits, refusals, payments. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type AdminGateway, startAdminGateway } from '../../../test/support/admin-gateway.ts';
+import { makeTransaction, text, until } from '../../../test/support/local-gateway.ts';
+import { openX402Bench } from '../../../test/support/x402-bench.ts';
+import { winc } from '../../credits/credits.ts';
+import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
+import { signPayment, startFacilitator } from '../../localnet/x402/testing.ts';
+import { createMeter, type MeterDeps } from './index.ts';
+
+async function open(t: TestContext, overrides: Record<string, string>, deps: MeterDeps = {}) {
+  const gateway = await startAdminGateway({
+    overrides: {
+      ENABLE_RATE_LIMITER: 'true',
+      RATE_LIMITER_IP_TOKENS_PER_BUCKET: '20',
+      RATE_LIMITER_IP_REFILL_PER_SEC: '0',
+      RATE_LIMITER_RESOURCE_REFILL_PER_SEC: '0',
+      ...overrides,
+    },
+    parts: [createMeter(deps)],
+  });
+  t.after(() => gateway.stop());
+  return gateway;
+}
+
+async function post(gateway: AdminGateway, bytes: number): Promise<string> {
+  const made = await makeTransaction(gateway.stack.node.url, Buffer.alloc(bytes, 'x'));
+  await made.post();
+  await text(`${gateway.stack.node.url}/mine`);
+  const id = made.transaction.id.toString('base64url');
+  await until('it is indexed', async () => (await gateway.context.index.locate(id))?.height !== undefined);
+  return id;
+}
+
+test('a client reads until its bucket is empty, and is told when to come again', async (t) => {
+  const gateway = await open(t, { RATE_LIMITER_IP_REFILL_PER_SEC: '1' });
+  const id = await post(gateway, 8 * 1024);
+  const read = (headers: Record<string, string> = {}) => gateway.get(`/raw/${id}`, headers);
+  assert.equal((await read()).status, 200);
+  assert.equal((await read()).status, 200);
+  const refused = await read();
+  assert.equal(refused.status, 429);
+  assert.deepEqual(JSON.parse(refused.body), {
+    error: 'Too Many Requests',
+    message: 'IP rate limit exceeded',
+  });
+  assert.ok(
+    Number(refused.headers.get('retry-after')) >= 1 && Number(refused.headers.get('retry-after')) <= 4,
+  );
+  assert.equal(refused.headers.get('cache-control'), 'no-store');
+  assert.equal(
+    (await read({ 'x-forwarded-for': '1.2.3.4' })).status,
+    429,
+    'a forged address gives no new bucket',
+  );
+  assert.equal((await read({ range: 'bytes=0-1023' })).status, 206, 'a small part still fits');
+  assert.equal((await gateway.get('/gw/info')).status, 200);
+  const info = JSON.parse((await gateway.get('/gw/info')).body);
+  assert.equal(info.rateLimiter.dataEgress.buckets.ip.capacityBytes, 20 * 1024);
+  assert.match(
+    (await gateway.get('/gw/__gateway_metrics')).body,
+    /rate_limit_exceeded_total\{limit_type="ip"\} 2/,
+  );
+});
+
+test('a HEAD costs one token and a 304 nothing', async (t) => {
+  const gateway = await open(t, { RATE_LIMITER_IP_TOKENS_PER_BUCKET: '10' });
+  const id = await post(gateway, 8 * 1024);
+  const first = await gateway.get(`/raw/${id}`);
+  const etag =
+    first.headers.get('etag') ??
+    (await fetch(`${gateway.url}/raw/${id}`, { method: 'HEAD' })).headers.get('etag') ??
+    '';
+  for (let time = 0; time < 5; time += 1) {
+    assert.equal((await gateway.get(`/raw/${id}`, { 'if-none-match': etag })).status, 304);
+  }
+  let heads = 0;
+  while ((await fetch(`${gateway.url}/raw/${id}`, { method: 'HEAD' })).status === 200) heads += 1;
+  assert.ok(heads >= 1 && heads <= 2);
+});
+
+test('a resource has its own limit, and a refusal for it costs the client nothing', async (t) => {
+  const gateway = await open(t, { RATE_LIMITER_RESOURCE_TOKENS_PER_BUCKET: '8' });
+  const [busy, other] = [await post(gateway, 8 * 1024), await post(gateway, 7 * 1024)];
+  assert.equal((await gateway.get(`/raw/${busy}`)).status, 200);
+  const refused = await gateway.get(`/${busy}`);
+  assert.deepEqual([refused.status, JSON.parse(refused.body).message], [429, 'Resource rate limit exceeded']);
+  assert.equal((await gateway.get(`/raw/${other}`)).status, 200);
+});
+
+test('chunks are metered too', async (t) => {
+  const gateway = await open(t, {});
+  const id = await post(gateway, 18 * 1024);
+  const { offset } = JSON.parse((await gateway.get(`/tx/${id}/offset`)).body);
+  assert.equal((await gateway.get(`/chunk/${offset}/data`)).status, 200);
+  assert.equal((await gateway.get(`/chunk/${offset}/data`)).status, 429);
+});
+
+test('allowed addresses are not metered, and a trusted proxy says who asks', async (t) => {
+  const gateway = await open(t, {
+    TRUSTED_PROXIES: '127.0.0.1',
+    RATE_LIMITER_IPS_AND_CIDRS_ALLOWLIST: '198.51.100.0/24',
+  });
+  const id = await post(gateway, 15 * 1024);
+  const from = async (address: string) =>
+    (await gateway.get(`/raw/${id}`, { 'x-forwarded-for': address })).status;
+  assert.deepEqual([await from('203.0.113.1'), await from('203.0.113.1')], [200, 429]);
+  assert.equal(await from('203.0.113.2'), 200);
+  assert.equal(
+    await from('198.51.100.7, 203.0.113.1'),
+    429,
+    'an address that the client put there is not believed',
+  );
+  for (let time = 0; time < 3; time += 1) assert.equal(await from('198.51.100.7'), 200);
+});
+
+test('who pays reads on, once for each payment', async (t) => {
+  const facilitator = await startFacilitator(t);
+  const { url, payTo, rpcUrls } = facilitator.facilitator;
+  const { x402, credits } = await openX402Bench(t, { facilitatorUrl: url, payTo, rpcUrls });
+  const address = 'S'.repeat(42).concat('A');
+  const gateway = await open(
+    t,
+    { EGRESS_PAYMENTS: 'true', EGRESS_CAPACITY_MULTIPLIER: '1', EGRESS_USDC_PER_GB: '100000000' },
+    {
+      payments: async () => ({
+        x402,
+        pricing: { wincForUsdc: async (amount) => winc(amount * 1_000_000n) },
+        wallet: { address, addressType: 'arweave' },
+      }),
+    },
+  );
+  // A token bucket of 20 KiB; a cent buys 97 of them.
+  const id = await post(gateway, 60 * 1024);
+  const asked = await gateway.get(`/raw/${id}`);
+  assert.equal(asked.status, 402);
+  assert.equal(asked.headers.get('cache-control'), 'no-store');
+  const required = JSON.parse(asked.body);
+  assert.deepEqual(
+    [required.x402Version, required.accepts[0].maxAmountRequired, required.accepts[0].payTo],
+    [1, '6000', payTo],
+  );
+  assert.equal(required.accepts[0].resource, `${gateway.url}/raw/${id}`);
+
+  await facilitator.mint(examplePayment.payer, 1_000_000n);
+  const { paymentPayload } = signPayment({ payTo: facilitator.payTo, value: 6_000n });
+  const payment = { 'x-payment': encodeHeader(paymentPayload) };
+  const paid = await gateway.get(`/raw/${id}`, payment);
+  assert.equal(paid.status, 200);
+  assert.equal(paid.body.length, 60 * 1024);
+  const receipt = Buffer.from(paid.headers.get('x-payment-response') ?? '', 'base64').toString();
+  assert.equal(JSON.parse(receipt).success, true);
+  assert.equal(await facilitator.balance(examplePayment.payer), '994000');
+  assert.equal((await credits.balance(address))?.winc, 6_000_000_000n, 'the service is credited');
+  assert.equal(await credits.balance(examplePayment.payer), undefined);
+
+  const again = await gateway.get(`/raw/${id}`, payment);
+  assert.equal(again.status, 429, 'a payment that is spent buys nothing twice');
+  assert.equal(await facilitator.balance(examplePayment.payer), '994000');
+  assert.equal((await gateway.get(`/raw/${id}`)).status, 402);
+
+  for (const bad of ['not base64 json', encodeHeader({ x402Version: 1 })]) {
+    assert.equal((await gateway.get(`/raw/${id}`, { 'x-payment': bad })).status, 402);
+  }
+  assert.equal(await facilitator.balance(examplePayment.payer), '994000');
+});

@@ -1,0 +1,107 @@
+/**
+ * Paying for bytes with x402. What was paid is credited to the service, and tokens go to the client whose request
+ * carried the payment. A settlement whose answer was lost is finished when the same payment comes again, and counts
+ * once.
+ */
+import type { AddressType } from '../../credits/credits.ts';
+import {
+  X402InProgress,
+  type X402Payments,
+  type X402Quote,
+  X402Refused,
+  X402SettlementFailed,
+  X402SignatureInvalid,
+} from '../../credits/x402/x402.ts';
+import { settlementHeaders } from '../../formats/x402/facilitator.ts';
+import { MalformedPayment } from '../../formats/x402/payment.ts';
+import { HttpError } from '../../kernel/errors.ts';
+import type { Request } from '../../kernel/http/server.ts';
+import type { Pricing } from '../../pricing/pricing.ts';
+import type { PaidTokens } from './paid.ts';
+import { type EgressPrices, priceOf, tokensFor } from './prices.ts';
+
+export interface EgressPaymentsOptions {
+  readonly x402: X402Payments;
+  readonly pricing: Pick<Pricing, 'wincForUsdc'>;
+  readonly prices: EgressPrices;
+  readonly paid: PaidTokens;
+  /** Who is credited: the service itself. */
+  readonly wallet: { readonly address: string; readonly addressType: AddressType };
+  onPayment?(result: 'taken' | 'refused' | 'failed'): void;
+}
+
+const noStore = { 'cache-control': 'no-store' };
+
+export class EgressPayments {
+  readonly #options: EgressPaymentsOptions;
+
+  constructor(options: EgressPaymentsOptions) {
+    this.#options = options;
+  }
+
+  hasPayment(request: Request): boolean {
+    const { headers } = request;
+    return headers['x-payment'] !== undefined || headers['payment-signature'] !== undefined;
+  }
+
+  /** The 402 that asks for it. */
+  async required(request: Request, bytes: number): Promise<HttpError> {
+    return this.#challenge(await this.#quote(request, bytes));
+  }
+
+  /** Settles the payment that came along; answers what the payer is told. */
+  async take(request: Request, client: string, bytes: number): Promise<Record<string, string>> {
+    const { x402, prices, paid, wallet, onPayment } = this.#options;
+    const quote = await this.#quote(request, bytes);
+    try {
+      const payment = await x402.read(request.headers, quote);
+      if (payment === undefined) throw this.#challenge(quote);
+      await x402.verify(payment);
+      const receipt = await x402.settle(payment, {
+        purpose: 'top-up',
+        reference: `egress:${client}`,
+        wallet,
+      });
+      await paid.credit(receipt.id, client, tokensFor(receipt.value, bytes, prices));
+      onPayment?.('taken');
+      return settlementHeaders(receipt.settlement);
+    } catch (error) {
+      onPayment?.(error instanceof X402SettlementFailed ? 'failed' : 'refused');
+      throw this.#answer(error, quote);
+    }
+  }
+
+  async #quote(request: Request, bytes: number): Promise<X402Quote> {
+    const { x402, pricing, prices } = this.#options;
+    const amount = priceOf(bytes, prices);
+    const offer = await x402.offer({
+      winc: await pricing.wincForUsdc(amount),
+      resource: `${request.protocol}://${request.host}${request.url}`,
+      description: `${bytes} bytes of content`,
+      mimeType: 'application/octet-stream',
+    });
+    // Rounding on the way through winc must not move the price.
+    return { ...offer, amount };
+  }
+
+  #challenge(quote: X402Quote, reason?: string): HttpError {
+    const { body, headers } = this.#options.x402.challenge(quote, reason);
+    return new HttpError(402, body, { headers: { ...noStore, ...headers } });
+  }
+
+  #answer(error: unknown, quote: X402Quote): unknown {
+    if (error instanceof X402Refused) return this.#challenge(quote, error.reason);
+    if (error instanceof MalformedPayment || error instanceof X402SignatureInvalid) {
+      return this.#challenge(quote, 'invalid_payload');
+    }
+    // Not 402, which would invite a second payment while the first may have been made.
+    if (error instanceof X402SettlementFailed) {
+      const headers = { ...noStore, ...settlementHeaders(error.settlement) };
+      return new HttpError(503, 'Payment settlement failed', { cause: error, retryAfter: 10, headers });
+    }
+    if (error instanceof X402InProgress) {
+      return new HttpError(409, 'Payment settlement in progress', { retryAfter: 2, headers: noStore });
+    }
+    return error;
+  }
+}

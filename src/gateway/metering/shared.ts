@@ -1,0 +1,86 @@
+/**
+ * Buckets that several processes share through PostgreSQL. Each takes from its own memory at once, and every second
+ * tells the database what it took and learns what is left; a limit may be overdrawn by a second's worth, never more.
+ */
+import type { Logger } from '../../kernel/log.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { insertRows, selectIn } from '../index/rows.ts';
+import type { Buckets } from './buckets.ts';
+
+const everyMs = 1_000;
+const perRound = 1_024;
+
+export class SharedBuckets {
+  readonly #sql: Sql;
+  readonly #log: Logger;
+  readonly #groups: readonly Buckets[];
+  readonly #now: () => number;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(sql: Sql, groups: readonly Buckets[], log: Logger, now: () => number = Date.now) {
+    this.#sql = sql;
+    this.#groups = groups;
+    this.#log = log;
+    this.#now = now;
+    for (const group of groups) group.share();
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#running ??= this.exchange()
+        .catch((error: unknown) => this.#log.warn({ err: error }, 'buckets could not be shared'))
+        .finally(() => {
+          this.#running = undefined;
+        });
+    }, everyMs);
+    this.#timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+    await this.exchange().catch(() => undefined);
+  }
+
+  async exchange(): Promise<void> {
+    for (const group of this.#groups) {
+      for (;;) {
+        const taken = group.drainUsed(perRound);
+        if (taken.size === 0) break;
+        await this.#settle(group, taken);
+      }
+    }
+  }
+
+  async #settle(group: Buckets, taken: ReadonlyMap<string, number>): Promise<void> {
+    const { capacity, refillPerSecond } = group.rules;
+    // Always in one order, so that two processes never wait for each other.
+    const keys = [...taken.keys()].sort();
+    const left = await this.#sql.transaction(async (tx) => {
+      const now = this.#now();
+      const rows = await selectIn<{ bucket: string; millitokens: number; filled_at: number }>(
+        tx,
+        `SELECT bucket, millitokens, filled_at FROM meter_buckets WHERE bucket IN ({in}) ORDER BY bucket ${tx.forUpdate}`,
+        keys,
+      );
+      const known = new Map(rows.map((row) => [row.bucket, row]));
+      const tokens = new Map<string, number>();
+      for (const key of keys) {
+        const row = known.get(key);
+        const gained = row === undefined ? 0 : (Math.max(0, now - row.filled_at) / 1000) * refillPerSecond;
+        const before = row === undefined ? capacity : Math.min(capacity, row.millitokens / 1000 + gained);
+        tokens.set(key, before - (taken.get(key) ?? 0));
+      }
+      await insertRows(
+        tx,
+        'meter_buckets',
+        ['bucket', 'millitokens', 'filled_at'],
+        keys.map((key) => [key, Math.floor((tokens.get(key) ?? 0) * 1000), now]),
+        `ON CONFLICT (bucket) DO UPDATE SET millitokens = excluded.millitokens, filled_at = excluded.filled_at`,
+      );
+      return tokens;
+    });
+    for (const [key, tokens] of left) group.settle(key, tokens);
+  }
+}
