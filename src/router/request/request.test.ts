@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isTxId } from '../../formats/base64url.ts';
+import { isSandboxLabel, sandboxLabel } from '../../formats/sandbox-label.ts';
+import { HttpError } from '../../kernel/errors.ts';
+import { labelAndName, parseHost } from './host.ts';
+import { RateLimit, readerOf } from './rate-limit.ts';
+import { parseTarget, type TargetRules } from './target.ts';
+
+const rules = { baseDomain: 'router.example', allowUnknownHosts: false };
+const open: TargetRules = { rootContent: undefined, restrictToRoot: false, chainReads: true };
+const id = '4jBV3ofWh41KhuTs2pFvj-KBZWUkbrbCYlJH0vLA6LM';
+const label = '4iyflxuh22dy2sug4twnvelpr7riczlferxlnqtckjd5f4wa5czq';
+
+test('a sandbox label is base32 of the id', () => {
+  assert.ok(isTxId(id));
+  assert.equal(sandboxLabel(id), label);
+  assert.ok(isSandboxLabel(label));
+  const zeros = 'A'.repeat(43);
+  assert.ok(isTxId(zeros));
+  assert.equal(sandboxLabel(zeros), 'a'.repeat(52));
+});
+
+test('hosts are told apart', () => {
+  assert.equal(parseHost('router.example:3000', rules).kind, 'root');
+  assert.equal(parseHost('ROUTER.example.', rules).kind, 'root');
+  assert.deepEqual(parseHost('Name.router.example:80', rules), {
+    kind: 'name',
+    label: 'name',
+    rootAuthority: 'router.example:80',
+  });
+  assert.equal(parseHost(`${label}.router.example`, rules).kind, 'sandbox');
+  assert.equal(parseHost('127.0.0.1:3000', rules).kind, 'root');
+  assert.equal(parseHost('[::1]:3000', rules).kind, 'root');
+  for (const host of [
+    undefined,
+    '',
+    'a.b.router.example',
+    'evilrouter.example',
+    'a b',
+    'a/b',
+    'x@router.example',
+    `${'a'.repeat(60)}.router.example`,
+  ]) {
+    assert.equal(parseHost(host, rules).kind, 'unknown', host);
+  }
+  assert.deepEqual(labelAndName('a_b_name'), ['a_b_name', 'name']);
+});
+
+test('paths mean content, chain reads or the router itself', () => {
+  const root = parseHost('127.0.0.1', rules);
+  assert.deepEqual(parseTarget(root, `/${id}/a%20b`, open), {
+    kind: 'id',
+    id,
+    path: 'a b',
+    slash: true,
+    byId: true,
+  });
+  assert.equal(parseTarget(root, `/raw/${id}`, open).kind, 'raw');
+  assert.equal(parseTarget(root, `/tx/${id}/status`, open).kind, 'chain');
+  assert.equal(parseTarget(root, '/', open).kind, 'self');
+  const site = { ...open, rootContent: 'home' };
+  assert.deepEqual(parseTarget(root, '/info', site), { kind: 'name', label: 'home', path: 'info' });
+  const only = { ...site, restrictToRoot: true };
+  assert.equal(parseTarget(root, `/${id}`, only).kind, 'name', 'the id is a path of the site');
+  const refused = (work: () => unknown, status: number) =>
+    assert.throws(work, (error) => error instanceof HttpError && error.status === status);
+  refused(() => parseTarget(parseHost('n.router.example', rules), '/', only), 404);
+  refused(() => parseTarget(root, `/${id.slice(0, 42)}N`, open), 400);
+  refused(() => parseTarget(root, `/${id}/%E0%A4%A`, open), 400);
+  refused(() => parseTarget(root, '/nowhere', open), 404);
+});
+
+test('a bucket refills steadily, and an IPv6 reader is a /64', () => {
+  let now = 0;
+  const limit = new RateLimit(2, 1_000, () => now);
+  assert.deepEqual(
+    [1, 2, 3].map(() => limit.take('1.2.3.4').allowed),
+    [true, true, false],
+  );
+  now = 500;
+  assert.equal(limit.take('1.2.3.4').allowed, true);
+  assert.equal(limit.take('1.2.3.4').allowed, false);
+  assert.equal(readerOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2');
+  assert.equal(readerOf('2001:db8::1'), '2001:db8:0:0');
+  assert.equal(readerOf('::ffff:1.2.3.4'), '1.2.3.4');
+});
