@@ -1,4 +1,5 @@
 /** What an answer says beside its bytes, from what the router itself knows. */
+import { LRUCache } from 'lru-cache';
 import type { TxId } from '../../formats/base64url.ts';
 import { strongETag } from '../../kernel/http/conditional.ts';
 import type { ResolvedName } from '../names/resolver.ts';
@@ -23,8 +24,25 @@ export const contentSafety: Readonly<Headers> = {
   'origin-agent-cluster': '?1',
 };
 
-export function etagOf(digest: string): string {
-  return strongETag(Buffer.from(digest, 'hex').toString('base64url'));
+interface DigestForms {
+  readonly etag: string;
+  /** base64url, as gateways tell it. */
+  readonly digest: string;
+  /** RFC 9530. */
+  readonly standard: string;
+}
+
+/** The same content is asked for again and again. */
+const forms = new LRUCache<string, DigestForms>({ max: 10_000 });
+
+function digestForms(hex: string): DigestForms {
+  const known = forms.get(hex);
+  if (known !== undefined) return known;
+  const bytes = Buffer.from(hex, 'hex');
+  const digest = bytes.toString('base64url');
+  const made = { etag: strongETag(digest), digest, standard: `sha-256=:${bytes.toString('base64')}:` };
+  forms.set(hex, made);
+  return made;
 }
 
 export function describe(opened: Opened, approach: Approach, verified: boolean): Headers {
@@ -50,11 +68,10 @@ export function describe(opened: Opened, approach: Approach, verified: boolean):
     headers['x-router-cache-age'] = String(Math.max(0, Date.now() - (opened.verifiedAt ?? Date.now())));
   }
   if (opened.digest !== undefined) {
-    const bytes = Buffer.from(opened.digest, 'hex');
-    const digest = bytes.toString('base64url');
-    headers.etag = strongETag(digest);
+    const { etag, digest, standard } = digestForms(opened.digest);
+    headers.etag = etag;
     headers['x-ar-io-digest'] = digest;
-    headers['repr-digest'] = `sha-256=:${bytes.toString('base64')}:`;
+    headers['repr-digest'] = standard;
   }
   addApproach(headers, approach);
   return headers;

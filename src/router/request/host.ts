@@ -3,6 +3,7 @@
  * to a name or to the sandbox of one id, with its whole path space.
  */
 import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { isSandboxLabel } from '../../formats/sandbox-label.ts';
 
 export type Host =
@@ -43,6 +44,18 @@ export function parseHost(header: string | undefined, rules: HostRules): Host {
   const bare = isIP(host.replace(/^\[|\]$/g, '')) !== 0 || host === 'localhost';
   const known = bare || rules.allowUnknownHosts || baseDomain === 'localhost';
   return known ? { kind: 'root', authority: host + port, hasSubdomains: false } : { kind: 'unknown' };
+}
+
+/** The same with the hosts seen last remembered: readers come back to a few. */
+export function hostParser(rules: HostRules): (header: string | undefined) => Host {
+  const seen = new LRUCache<string, Host>({ max: 1_000 });
+  return (header = '') => {
+    const known = seen.get(header);
+    if (known !== undefined) return known;
+    const host = parseHost(header, rules);
+    if (header.length <= 300) seen.set(header, host);
+    return host;
+  };
 }
 
 /** The names whose blocking blocks a label too: itself, and the name that an undername belongs to. */

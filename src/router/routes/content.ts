@@ -7,7 +7,7 @@ import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { methodNotAllowed, notFound, overloaded, rateLimited, shuttingDown } from '../errors.ts';
 import type { RouterParts } from '../parts.ts';
 import { clientAddress } from '../request/client-address.ts';
-import { type Host, parseHost } from '../request/host.ts';
+import { type Host, hostParser } from '../request/host.ts';
 import { RateLimit } from '../request/rate-limit.ts';
 import type { ChainProxy } from './chain.ts';
 import { routerInfo } from './info.ts';
@@ -15,7 +15,7 @@ import { routerInfo } from './info.ts';
 export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): void {
   const { settings, figures, serve, log } = parts;
   const { config, baseDomain } = settings;
-  const hostRules = { baseDomain, allowUnknownHosts: config.ALLOW_UNKNOWN_HOSTS };
+  const parseHost = hostParser({ baseDomain, allowUnknownHosts: config.ALLOW_UNKNOWN_HOSTS });
   const limit = config.RATE_LIMIT_ENABLED
     ? new RateLimit(config.RATE_LIMIT_MAX_REQUESTS, config.RATE_LIMIT_WINDOW_MS)
     : undefined;
@@ -24,7 +24,7 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
   figures.gauge('router_http_in_flight', 'Content requests in flight', () => inFlight);
 
   app.addHook('onRequest', (request, reply, done) => {
-    const host = parseHost(request.headers.host, hostRules);
+    const host = parseHost(request.headers.host);
     if (host.kind === 'root') {
       done();
       return;
@@ -43,7 +43,7 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
     // Bodies are for nobody here.
     bodyLimit: 1,
     onRequest: (request, reply, done) => {
-      const host = parseHost(request.headers.host, hostRules);
+      const host = parseHost(request.headers.host);
       handle(request, reply, host).catch((error: unknown) => {
         if (reply.sent) cut(reply, error);
         else done(error instanceof Error ? error : new Error(String(error)));
