@@ -8,7 +8,7 @@ export interface CorsOptions {
   readonly methods?: readonly string[];
   /** Request headers that pages may send; without it, whatever the preflight asks for. */
   readonly allowHeaders?: readonly string[];
-  /** Answer headers that pages may read, beside `x-request-id`. */
+  /** Answer headers that pages may read; `x-request-id` joins them. Without it no such header is sent. */
   readonly exposeHeaders?: readonly string[];
 }
 
@@ -19,7 +19,8 @@ export function createCors(options: CorsOptions) {
     ', ',
   );
   const allowed = options.allowHeaders?.join(', ');
-  const exposed = [...new Set(['x-request-id', ...(options.exposeHeaders ?? [])])].join(', ');
+  const exposed =
+    options.exposeHeaders && [...new Set(['x-request-id', ...options.exposeHeaders])].join(', ');
   return {
     exposed,
     /** Answers an OPTIONS request and says so; false when it is no preflight and a route wants it. */

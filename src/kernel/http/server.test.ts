@@ -57,6 +57,12 @@ describe('cross-origin calls', () => {
     }
   });
 
+  test('without headers to show, none are spoken of', async () => {
+    const { headers } = await serve(none).app.inject('/nowhere');
+    assert.equal(headers['access-control-allow-origin'], '*');
+    assert.equal(headers['access-control-expose-headers'], undefined);
+  });
+
   test('a preflight is answered with what is allowed, without asking the route', async () => {
     const { app } = serve(
       (scope) => {

@@ -67,10 +67,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const mapError = createErrorMapper(errorBody);
   const inFlight = new InFlight();
   const commonHeaders = (request: Request, reply: Reply): void => {
-    reply
-      .header('access-control-allow-origin', '*')
-      .header('access-control-expose-headers', cors.exposed)
-      .header('x-request-id', request.id);
+    reply.header('access-control-allow-origin', '*').header('x-request-id', request.id);
+    if (cors.exposed !== undefined) reply.header('access-control-expose-headers', cors.exposed);
   };
   let connections: Connections | undefined;
 
