@@ -4,8 +4,6 @@ import { parseArgs } from 'node:util';
 import { request } from 'undici';
 import { type Config, readProcessConfig } from '../../config/config.ts';
 import { FormatError } from '../../formats/format-error.ts';
-import { adminMigrations } from '../../gateway/admin/schema.ts';
-import { migrations } from '../../gateway/index/schema.ts';
 import { buildBands } from '../../gateway/indexes/bands/build.ts';
 import { readBounded } from '../../gateway/indexes/files.ts';
 import { indexFolders } from '../../gateway/indexes/folders.ts';
@@ -16,6 +14,7 @@ import {
   verifyPublication,
 } from '../../gateway/indexes/publication/document.ts';
 import { publisherOf, readObserver } from '../../gateway/indexes/publication/open.ts';
+import { gatewayMigrations } from '../../gateway/migrations.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
@@ -74,7 +73,7 @@ async function build(
     databaseUrl: config.DATABASE_URL,
     dataDir: config.DATA_DIR,
     name: 'gateway',
-    migrations: [...migrations, ...adminMigrations],
+    migrations: gatewayMigrations,
   });
   let bar: ProgressBar | undefined;
   try {

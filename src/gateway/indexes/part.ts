@@ -2,20 +2,20 @@
 import { clearInterval, setInterval } from 'node:timers';
 import { mount } from '../../kernel/http/server.ts';
 import type { CreatePart, GatewayContext } from '../context.ts';
+import type { Meter } from '../metering/meter.ts';
 import { gatewayPrefixes } from '../routes/gateway-routes.ts';
 import { buildBands } from './bands/build.ts';
 import { indexFolders } from './folders.ts';
 import { publisherOf, readObserver } from './publication/open.ts';
 import { Catalog } from './routes/catalog.ts';
 import { indexRoutes } from './routes/routes.ts';
-import type { IndexMeter } from './routes/send-file.ts';
 import type { InstalledBands } from './subscriber/installed.ts';
 import { Subscriber } from './subscriber/subscriber.ts';
 import { readSubscriptions, type Subscription } from './subscriber/subscriptions.ts';
 
 export interface IndexesPartDeps {
-  /** Counts and prices index bytes; undefined while nothing is metered. */
-  readonly meter?: () => IndexMeter | undefined;
+  /** In place of the gateway's own meter. */
+  readonly meter?: () => Meter | undefined;
   /** The bands of others that content is found with; without them nothing is subscribed to. */
   readonly subscribed?: InstalledBands;
 }
@@ -67,8 +67,7 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
       routes: (app) =>
         mount(
           app,
-          (scope) =>
-            indexRoutes(scope, { catalog, folders, meter: () => deps.meter?.() ?? meterOf(context) }),
+          (scope) => indexRoutes(scope, { catalog, folders, meter: () => deps.meter?.() ?? context.meter }),
           gatewayPrefixes(config.GW_ALIAS_PREFIXES),
         ),
       async start() {
@@ -93,16 +92,6 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
 }
 
 /** Looks at every subscription now and then, one publisher never twice at once. */
-/** The gateway's own meter: index bytes cost what content costs. */
-function meterOf({ meter }: GatewayContext): IndexMeter | undefined {
-  if (!meter.enabled) return undefined;
-  return {
-    async charge(request, reply, bytes) {
-      const charged = meter.charge(request, bytes, `index:${request.url.split('?', 1)[0]}`);
-      if (charged !== undefined) reply.headers(await charged);
-    },
-  };
-}
 
 function follow({ config, log }: GatewayContext, subscribed: InstalledBands) {
   const subscriptions = readSubscriptions(config.INDEX_SUBSCRIBE);

@@ -92,7 +92,7 @@ export class Publisher {
     if (bytes.length > maxDocumentBytes) throw new Error('the publication is too large: use larger bands');
     verifyPublication(bytes);
     // A sequence that was written down is never used again, whatever happens next.
-    await state.write(sequence);
+    await state.write(sequence, new Set(bands.flatMap(({ files }) => files.map((file) => file.sha256))));
     await writeWhole(this.#folders.document, bytes);
     await this.#prune(indexes, dropped);
     return { published: true, sequence, ...count };

@@ -37,7 +37,9 @@ export class PublisherState {
     return new PublisherState(path, sequence, digests);
   }
 
-  write(sequence: number): Promise<void> {
-    return writeWhole(this.#path, JSON.stringify({ sequence, digests: Object.fromEntries(this.digests) }));
+  /** Forgets the digests of files that are not listed any more. */
+  write(sequence: number, listed: ReadonlySet<string>): Promise<void> {
+    const digests = [...this.digests].filter(([, digest]) => listed.has(digest));
+    return writeWhole(this.#path, JSON.stringify({ sequence, digests: Object.fromEntries(digests) }));
   }
 }

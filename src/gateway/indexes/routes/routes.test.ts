@@ -10,15 +10,15 @@ import {
   startAdminGateway,
 } from '../../../../test/support/admin-gateway.ts';
 import { until } from '../../../../test/support/local-gateway.ts';
+import type { Meter } from '../../metering/meter.ts';
 import { indexFolders } from '../folders.ts';
 import { buildBands, createIndexesPart, type Publisher } from '../index.ts';
 import { type VerifiedPublication, verifyPublication } from '../publication/document.ts';
 import { publisherOf, readObserver } from '../publication/open.ts';
-import type { IndexMeter } from './send-file.ts';
 
 let gateway: AdminGateway;
 let publisher: Publisher;
-let meter: IndexMeter | undefined;
+let meter: Meter | undefined;
 const prefix = '/gw/indexes';
 
 before(async () => {
@@ -247,7 +247,14 @@ test('a metered gateway prices bytes only, and marks them private', async () => 
   const file = (await listing()).indexes[0]?.bands[0]?.files[0];
   assert.ok(file !== undefined);
   const charged: number[] = [];
-  meter = { charge: async (_request, _reply, bytes) => void charged.push(bytes) };
+  meter = {
+    enabled: true,
+    charge: (_request, bytes, resource) => {
+      assert.equal(resource, file.sha256);
+      charged.push(bytes);
+      return undefined;
+    },
+  };
   try {
     const path = `${prefix}/blob/${file.sha256}`;
     assert.equal((await ask(path)).header('cache-control'), 'private, max-age=31536000, immutable');

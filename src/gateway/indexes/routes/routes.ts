@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import type { App, Reply, Request } from '../../../kernel/http/server.ts';
+import type { Meter } from '../../metering/meter.ts';
 import { param } from '../../routes/answers.ts';
 import { readBounded } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';
@@ -11,15 +12,14 @@ import type { BandFile } from '../publication/read-indexes.ts';
 import { maxTorrentBytes } from '../publication/torrents.ts';
 import type { Catalog } from './catalog.ts';
 import { invalidInfohash, invalidName, notPublished } from './errors.ts';
-import { type IndexMeter, sendIndexFile } from './send-file.ts';
+import { sendIndexFile } from './send-file.ts';
 
 const forever = 'max-age=31536000, immutable';
 
 export interface IndexRoutesOptions {
   readonly catalog: Catalog;
   readonly folders: IndexFolders;
-  /** undefined while nothing is metered. */
-  readonly meter: () => IndexMeter | undefined;
+  readonly meter: () => Meter;
 }
 
 export function indexRoutes(app: App, { catalog, folders, meter }: IndexRoutesOptions): void {

@@ -5,22 +5,16 @@ import { contentRange } from '../../../kernel/http/byte-ranges.ts';
 import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import { sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
+import type { Meter } from '../../metering/meter.ts';
 import { hasCode } from '../files.ts';
 import type { BandFile } from '../publication/read-indexes.ts';
 import { beingUpdated, notAvailable } from './errors.ts';
 import { spanOf } from './range.ts';
 
-/**
- * Who counts and prices the bytes. `charge` throws (402 or 429) to refuse, and may set headers; it is called once
- * it is certain what will be sent, so that 304, 400, 404, 416 and 503 cost nothing.
- */
-export interface IndexMeter {
-  charge(request: Request, reply: Reply, bytes: number): Promise<void>;
-}
-
 export interface SendOptions {
   readonly blobs: string;
-  readonly meter: IndexMeter | undefined;
+  /** Asked once it is certain what will be sent, so that 304, 400, 404, 416 and 503 cost nothing. */
+  readonly meter: Meter;
   /** Without `public` or `private`: `no-cache`, or a year for what a digest names. */
   readonly caching: string;
 }
@@ -36,7 +30,7 @@ export async function sendIndexFile(
     const { meter } = options;
     const etag = strongETag(file.sha256);
     const digest = `sha-256=:${Buffer.from(file.sha256, 'hex').toString('base64')}:`;
-    const caching = `${meter === undefined ? 'public' : 'private'}, ${options.caching}`;
+    const caching = `${meter.enabled ? 'private' : 'public'}, ${options.caching}`;
     const headers = { etag, 'repr-digest': digest, 'cache-control': caching };
     if (noneMatch(request.headers['if-none-match'], etag)) {
       return await reply.code(304).headers(headers).send();
@@ -47,7 +41,8 @@ export async function sendIndexFile(
     const span = spanOf(wanted, file.size);
     const start = span?.start ?? 0;
     const end = span?.end ?? file.size;
-    await meter?.charge(request, reply, isHead ? 0 : end - start);
+    const charged = meter.charge(request, isHead ? 0 : end - start, file.sha256);
+    if (charged !== undefined) reply.headers(await charged);
     const raw = takeOver(reply, span === undefined ? 200 : 206, {
       ...headers,
       'accept-ranges': 'bytes',

@@ -1,0 +1,107 @@
+/** Index files: how fast they are written and looked into, and how fast they are served. */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Cdb64Writer, encodeRootEntry, findInCdb64, headerBytes } from '../src/formats/cdb64/index.ts';
+import { PagedFile } from '../src/gateway/indexes/subscriber/paged-file.ts';
+import type { Bench, Measurement } from './bench.ts';
+import { compareServers } from './load.ts';
+
+const records = 1_000_000;
+const script = join(import.meta.dirname, 'indexes.server.ts');
+
+export const benches: Bench[] = [
+  { name: 'indexes/cdb64', run: files },
+  { name: 'indexes/serve', run: serve },
+];
+
+/** Ids in order: the first bytes count up, the rest is a digest. */
+function keyOf(at: number): Buffer {
+  const key = createHash('sha256').update(String(at)).digest();
+  key.writeUInt32BE(at, 0);
+  return key;
+}
+
+async function files(): Promise<Measurement[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
+  try {
+    const keys = Array.from({ length: records }, (_, at) => keyOf(at));
+    const root = keyOf(records);
+    const hashed = time(() => {
+      for (const key of keys) createHash('sha256').update(key).digest();
+    });
+    const file = await open(join(folder, 'index.cdb'), 'w+');
+    const before = process.memoryUsage().arrayBuffers;
+    let most = 0;
+    const started = performance.now();
+    const writer = new Cdb64Writer(file);
+    for (const [at, key] of keys.entries()) {
+      const value = encodeRootEntry({ path: [root], offsets: { item: at, data: at + 1_100, size: 5_000 } });
+      const waiting = writer.add(key, value);
+      if (waiting !== undefined) {
+        await waiting;
+        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+      }
+    }
+    const size = await writer.finish();
+    const built = records / ((performance.now() - started) / 1000);
+    const header = Buffer.alloc(headerBytes);
+    await file.read(header, 0, headerBytes, 0);
+    const paged = new PagedFile(file, size);
+    const asked = keys.filter((_, at) => at % 500 === 0);
+    for (const key of asked) await findInCdb64(paged.read, header, key);
+    const cold = paged.reads / asked.length;
+    const lookUps = 200_000;
+    const start = performance.now();
+    for (let at = 0; at < lookUps; at += 1) await findInCdb64(paged.read, header, asked[at % asked.length]!);
+    const found = lookUps / ((performance.now() - start) / 1000);
+    await paged.close();
+    const yardstick = records / (hashed / 1000);
+    return [
+      {
+        name: 'build, records in order',
+        value: built,
+        unit: 'records/s',
+        yardstick: 'SHA-256 of the key',
+        ratio: built / yardstick,
+        note: `bar 500,000/s; ${(most / 1024 ** 2).toFixed(0)} MiB of buffers at most while adding`,
+      },
+      {
+        name: 'look-up, warm',
+        value: found,
+        unit: 'look-ups/s',
+        yardstick: 'SHA-256 of the key',
+        ratio: found / yardstick,
+        note: `bar 100,000/s; ${cold.toFixed(2)} reads per look-up when cold`,
+      },
+    ];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function time(work: () => void): number {
+  const start = performance.now();
+  work();
+  return performance.now() - start;
+}
+
+async function serve(): Promise<Measurement[]> {
+  const { candidate, ratio } = await compareServers({
+    candidate: { script },
+    yardstick: { script, args: ['bare'], path: '/', headers: {} },
+    load: { path: '/gw/indexes/bench/band/00.cdb', connections: 8, expect: [200] },
+  });
+  return [
+    {
+      name: 'file of 1 MiB by name',
+      value: candidate.requestsPerCpuSecond,
+      unit: 'req/cpu-s',
+      yardstick: 'createReadStream().pipe(res)',
+      ratio,
+      bar: 1.2,
+    },
+  ];
+}
