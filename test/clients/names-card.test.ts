@@ -1,0 +1,66 @@
+/** A person buys a name by card on the hosted page in a real browser; the name is registered and stays his. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { Keypair } from '@solana/web3.js';
+import { type Browser, chromium } from 'playwright-core';
+import { type RunningStack, startStack } from '../support/stack.ts';
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const skip = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;
+
+let stack: RunningStack;
+let browser: Browser;
+
+before(async () => {
+  if (skip !== false) return;
+  stack = await startStack({ only: ['payment'] });
+  browser = await chromium.launch({
+    executablePath: executablePath ?? '',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+});
+after(async () => {
+  await browser?.close();
+  await stack?.stop();
+});
+
+async function ask(path: string): Promise<Record<string, unknown>> {
+  const answer = await fetch(`${stack.urls.payment}/v1${path}`);
+  assert.equal(answer.status, 200, path);
+  const body: Record<string, unknown> = JSON.parse(await answer.text());
+  return body;
+}
+
+test('a name bought by card in a browser is confirmed and belongs to the buyer', {
+  skip,
+  timeout: 120_000,
+}, async () => {
+  const buyer = Keypair.generate().publicKey.toBase58();
+  const home = encodeURIComponent(`${stack.urls.payment}/v1/info`);
+  const path = `checkout-session/${buyer}/usd/buy-record/bought-in-a-browser?type=lease&years=1&successUrl=${home}`;
+  const { purchaseQuote, paymentSession } = await ask(`/arns/quote/${path}`);
+  const { nonce, paymentAmount }: Record<string, unknown> = { ...Object(purchaseQuote) };
+  const { url }: Record<string, unknown> = { ...Object(paymentSession) };
+  const page = await browser.newPage();
+  page.setDefaultTimeout(15_000);
+  await page.goto(String(url));
+  await page.getByLabel('Card number').pressSequentially('4242424242424242');
+  await page.getByLabel('Expiry date').pressSequentially('1240');
+  await page.getByRole('textbox', { name: 'Security code' }).pressSequentially('123');
+  await page.getByLabel('Name on card').fill('Ada Lovelace');
+  await page.getByRole('button', { name: `Pay $${(Number(paymentAmount) / 100).toFixed(2)}` }).click();
+  await page.waitForURL(`${stack.urls.payment}/v1/info`);
+  const giveUpAt = Date.now() + 30_000;
+  let status = await ask(`/arns/purchase/${String(nonce)}`);
+  while (status.status === 'PENDING') {
+    assert.ok(Date.now() < giveUpAt, 'the purchase was not confirmed in time');
+    await new Promise((done) => setTimeout(done, 200));
+    status = await ask(`/arns/purchase/${String(nonce)}`);
+  }
+  assert.equal(status.status, 'CONFIRMED');
+  const { names } = await ask(`/arns/my-names/${buyer}`);
+  assert.ok(Array.isArray(names));
+  const { name, antId, selfCustody }: Record<string, unknown> = { ...Object(names[0]) };
+  assert.deepEqual([name, antId, selfCustody], ['bought-in-a-browser', status.antId, true]);
+});
