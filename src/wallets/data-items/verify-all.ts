@@ -45,7 +45,7 @@ export interface VerifyPool {
 }
 
 /** Items in one piece of work: long enough to be worth a message, short enough to share out evenly. */
-const piecesOf = 64;
+const piecesOf = 256;
 
 /** Verifies any number of items on a pool, a bounded number of pieces at a time. */
 export async function verifyAll(pool: VerifyPool, items: ItemsInMemory | ItemsInFile): Promise<Verdicts> {

@@ -1,9 +1,11 @@
 /** The tasks behind `verifyAll`, run on worker threads: many items in, one byte of verdict per item out. */
 import { type FileHandle, open } from 'node:fs/promises';
+import { type DataItem, parseItem } from '../../formats/ans104/item.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import { type ItemProblem, itemProblemCodes } from '../../formats/ans104/item-problem.ts';
-import { verifyItem, verifyStreamed } from './verify.ts';
+import { verifyStreamed } from './verify.ts';
 import type { ItemPlaces, ItemsInFile, ItemsInMemory, Verdicts } from './verify-all.ts';
+import { verifyMany } from './verify-many.ts';
 
 export async function verifyItems(items: ItemsInMemory | ItemsInFile): Promise<Verdicts> {
   return 'path' in items ? await verifyFile(items) : verifyInMemory(items);
@@ -17,12 +19,17 @@ function verifyInMemory(items: ItemsInMemory): Verdicts {
   const { buffer, byteOffset, byteLength } = items.bytes;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
   const verdicts = new Uint8Array(items.sizes.length);
+  const read: DataItem[] = [];
+  const places: number[] = [];
   for (let i = 0; i < verdicts.length; i++) {
     const start = items.offsets[i]!;
-    const item = verifyItem(bytes.subarray(start, start + items.sizes[i]!), items);
-    verdicts[i] = verdictOf(
-      typeof item === 'string' ? item : hasId(items, i, item.header) ? undefined : 'id-mismatch',
-    );
+    const item = parseItem(bytes.subarray(start, start + items.sizes[i]!), items);
+    if (typeof item === 'string') verdicts[i] = verdictOf(item);
+    else if (!hasId(items, i, item.header)) verdicts[i] = verdictOf('id-mismatch');
+    else places[read.push(item) - 1] = i;
+  }
+  for (const [at, valid] of verifyMany(read, items).entries()) {
+    if (valid === 0) verdicts[places[at]!] = verdictOf('signature');
   }
   return verdicts;
 }
