@@ -7,38 +7,21 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../kernel/log.ts';
 import type { BlobReader, BlobStore } from '../../storage/blobs/blobs.ts';
 import type { ByteRange, ByteSource, OpenedBytes } from '../chain/byte-source.ts';
-import type { GatewayIndex, Located } from '../index/gateway-index.ts';
+import { upstreamFailed } from '../errors.ts';
+import type { GatewayIndex } from '../index/gateway-index.ts';
 import { Fill } from './fill.ts';
 import type { ContentMetrics } from './metrics.ts';
-import { type ContentSource, type Journey, ownJourney, type SourceBytes } from './sources/source.ts';
-
-/** What can be said of an id's content before a byte of it is read. */
-export interface Described {
-  readonly id: string;
-  readonly size: number;
-  readonly contentType: string | undefined;
-  readonly contentEncoding: string | undefined;
-  /** Base64url SHA-256 of the payload, once known. */
-  readonly hash: string | undefined;
-  readonly verified: boolean;
-  readonly stable: boolean;
-  /** The index's own record; undefined for what only another gateway knows. */
-  readonly located: Located | undefined;
-}
-
-/** Bytes ready to be sent. */
-export interface OpenedContent {
-  readonly described: Described;
-  readonly fromCache: boolean;
-  readonly trusted: boolean;
-  readonly hops: number;
-  /** The whole content, where it is small and asked for often. */
-  readonly bytes?: Buffer | undefined;
-  /** A file in the cache, for positional reads; the receiver closes it. */
-  readonly reader: BlobReader | undefined;
-  /** The asked range (or all) where there is no reader. */
-  readonly stream: AsyncIterable<Buffer> | undefined;
-}
+import {
+  type Described,
+  describedBy,
+  empty,
+  fromCache,
+  goingOn,
+  hashOfNothing,
+  type OpenedContent,
+  streamOf,
+} from './opened.ts';
+import { type ContentSource, isOwn, type Journey, ownJourney, type SourceBytes } from './sources/source.ts';
 
 export interface ContentOptions {
   readonly index: GatewayIndex;
@@ -74,7 +57,10 @@ export class Content implements ByteSource {
     maxSize: smallBudget,
     sizeCalculation: (bytes) => bytes.length + 256,
   });
-  readonly #fills = new Map<string, Promise<Fill | undefined>>();
+  /** Of content that the index does not know: what its bytes were when they were last here. */
+  readonly #learnt = new LRUCache<string, string>({ max: 50_000 });
+  readonly #fills = new Map<string, Fill>();
+  readonly #opening = new Map<string, Promise<Fill | undefined>>();
 
   constructor(options: ContentOptions) {
     this.#options = options;
@@ -96,7 +82,9 @@ export class Content implements ByteSource {
     const enough = new AbortController();
     try {
       const found = await this.#ask(id, undefined, { start: 0, end: 1 }, journey, enough.signal);
-      return found === undefined ? undefined : this.#learn(id, found.bytes);
+      if (found === undefined) return undefined;
+      found.bytes.discard?.();
+      return this.#learn(id, found.bytes);
     } finally {
       enough.abort();
     }
@@ -149,33 +137,32 @@ export class Content implements ByteSource {
 
   /**
    * Opens content for one reader. A range that is not in the cache is fetched as a range; the whole is fetched
-   * once for all who want it. undefined: it does not exist.
+   * once for all who want it. undefined: nobody has it.
    */
   async open(
-    id: string,
+    asked: Described,
     range: ByteRange | undefined,
     journey: Journey,
     signal: AbortSignal,
   ): Promise<OpenedContent | undefined> {
-    const described = await this.describe(id, journey);
-    if (described !== undefined) {
-      const cached = await this.cached(described);
-      if (cached !== undefined) {
-        this.#options.metrics.cacheHits.inc();
-        return cached;
-      }
+    const described = this.#described.get(asked.id) ?? asked;
+    const cached = await this.cached(described);
+    if (cached !== undefined) {
+      this.#options.metrics.cacheHits.inc();
+      return cached;
     }
     this.#options.metrics.cacheMisses.inc();
-    if (this.#absent.has(id)) return undefined;
-    const whole =
-      range === undefined || (described !== undefined && range.end - range.start >= described.size);
-    if (!whole) return this.#openRange(id, described, range, journey, signal);
-    return this.#openWhole(id, described, journey, signal);
+    const { size } = described;
+    const whole = range === undefined || range.end - range.start >= size;
+    if (whole && size <= this.#options.maxCachedBytes) return this.#openWhole(described, journey);
+    return this.#openRange(described, range ?? { start: 0, end: size }, journey, signal);
   }
 
   /** Reads content whose hash nobody knows yet to its end; undefined where it does not exist. */
   async hashOf(id: string, journey: Journey): Promise<string | undefined> {
-    const opened = await this.open(id, undefined, journey, new AbortController().signal);
+    const asked = await this.describe(id, journey);
+    if (asked === undefined) return undefined;
+    const opened = await this.open(asked, undefined, journey, new AbortController().signal);
     if (opened === undefined) return undefined;
     const digest = createHash('sha256');
     for await (const piece of streamOf(opened)) digest.update(piece);
@@ -190,7 +177,9 @@ export class Content implements ByteSource {
 
   /** For background work: the same bytes, without a client behind it. */
   async stream(id: string, range?: ByteRange, signal?: AbortSignal): Promise<OpenedBytes | undefined> {
-    const opened = await this.open(id, range, ownJourney, signal ?? new AbortController().signal);
+    const asked = await this.describe(id);
+    if (asked === undefined) return undefined;
+    const opened = await this.open(asked, range, ownJourney, signal ?? new AbortController().signal);
     if (opened === undefined) return undefined;
     const { described } = opened;
     return {
@@ -202,44 +191,32 @@ export class Content implements ByteSource {
   }
 
   async #openRange(
-    id: string,
-    described: Described | undefined,
+    described: Described,
     range: ByteRange,
     journey: Journey,
     signal: AbortSignal,
   ): Promise<OpenedContent | undefined> {
-    const found = await this.#ask(id, described?.located, range, journey, signal);
+    const tried = new Set<ContentSource>();
+    const found = await this.#ask(described.id, described, range, journey, signal, tried);
     if (found === undefined) return undefined;
+    const next = async (start: number) =>
+      (await this.#ask(described.id, described, { ...range, start }, journey, signal, tried))?.bytes.stream;
     return {
-      described: described ?? this.#learn(id, found.bytes),
+      described,
       fromCache: false,
       trusted: found.source.trusted || found.bytes.proven,
       hops: found.bytes.hops,
       reader: undefined,
-      stream: found.bytes.stream,
+      stream: goingOn(found.bytes.stream, range.start, Math.min(range.end, described.size), signal, next),
     };
   }
 
-  async #openWhole(
-    id: string,
-    described: Described | undefined,
-    journey: Journey,
-    signal: AbortSignal,
-  ): Promise<OpenedContent | undefined> {
-    if (described !== undefined && described.size > this.#options.maxCachedBytes) {
-      return this.#openRange(id, described, { start: 0, end: described.size }, journey, signal);
-    }
-    let filling = this.#fills.get(id);
-    if (filling === undefined) {
-      filling = this.#fill(id, described, journey);
-      this.#fills.set(id, filling);
-      const forget = () => this.#fills.delete(id);
-      filling.then((fill) => (fill === undefined ? forget() : fill.finished.then(forget, forget)), forget);
-    }
-    const fill = await filling;
+  async #openWhole(described: Described, journey: Journey): Promise<OpenedContent | undefined> {
+    const { id } = described;
+    const fill = this.#fills.get(id) ?? (await this.#opened(described, journey));
     if (fill === undefined) return undefined;
     return {
-      described: described ?? this.#learn(id, fill.first),
+      described,
       fromCache: false,
       trusted: true,
       hops: fill.first.hops,
@@ -248,58 +225,94 @@ export class Content implements ByteSource {
     };
   }
 
+  /**
+   * One search for all who ask at once. Who asks for another gateway searches alone: two gateways that ask each
+   * other would wait for each other.
+   */
+  #opened(described: Described, journey: Journey): Promise<Fill | undefined> {
+    if (!isOwn(journey)) return this.#fill(described, journey);
+    const { id } = described;
+    let opening = this.#opening.get(id);
+    if (opening === undefined) {
+      opening = this.#fill(described, journey).finally(() => this.#opening.delete(id));
+      this.#opening.set(id, opening);
+    }
+    return opening;
+  }
+
   /** Not bound to the first reader: the others go on when that one leaves. */
-  async #fill(id: string, described: Described | undefined, journey: Journey): Promise<Fill | undefined> {
+  async #fill(described: Described, journey: Journey): Promise<Fill | undefined> {
     const { cache, index, log } = this.#options;
-    const located = described?.located;
-    const signal = new AbortController().signal;
+    const { id, located } = described;
+    const { signal } = new AbortController();
     const tried = new Set<ContentSource>();
-    const found = await this.#ask(id, located, undefined, journey, signal, tried);
-    if (found === undefined) return undefined;
-    const what = described ?? this.#learn(id, found.bytes);
+    const found = await this.#ask(id, described, undefined, journey, signal, tried);
+    const meanwhile = this.#fills.get(id);
+    if (found === undefined || meanwhile !== undefined) {
+      found?.bytes.discard?.();
+      return meanwhile;
+    }
     const fill = new Fill({
       cache,
-      expected: described?.hash,
+      expected: described.hash,
       first: found.bytes,
-      next: async (start) =>
-        (await this.#ask(id, located, { start, end: found.bytes.size }, journey, signal, tried))?.bytes,
+      next: async (start) => {
+        const range = start === 0 ? undefined : { start, end: described.size };
+        return (await this.#ask(id, described, range, journey, signal, tried))?.bytes;
+      },
       done: async (hash, proven) => {
         if (located !== undefined) await index.noteVerified(id, hash, proven);
-        this.#remember({ ...what, hash, verified: proven && located?.height !== undefined });
+        else this.#learnt.set(id, hash);
+        this.#remember({ ...described, hash, verified: proven && located?.height !== undefined });
       },
     });
-    fill.finished.catch((error: unknown) => log.debug({ id, err: error }, 'content did not arrive'));
+    this.#fills.set(id, fill);
+    fill.finished
+      .catch((error: unknown) => log.debug({ id, err: error }, 'content did not arrive'))
+      .finally(() => this.#fills.delete(id));
     return fill;
   }
 
-  /** The first source that has it. Those in `tried` are passed by, and those asked are added. */
+  /**
+   * The first source that has it. Those in `tried` are passed by, and those asked are added. undefined: all that
+   * may be asked say that they have not got it.
+   */
   async #ask(
     id: string,
-    located: Located | undefined,
+    described: Described | undefined,
     range: ByteRange | undefined,
     journey: Journey,
     signal: AbortSignal,
     tried: Set<ContentSource> = new Set(),
   ): Promise<{ source: ContentSource; bytes: SourceBytes } | undefined> {
+    const { sources, metrics, log } = this.#options;
     let failed: unknown;
-    for (const source of this.#options.sources) {
+    let askedAll = tried.size === 0;
+    for (const source of sources) {
       if (tried.has(source)) continue;
       tried.add(source);
+      if (source.asks?.(journey) === false) {
+        askedAll = false;
+        continue;
+      }
       try {
-        const bytes = await source.open(id, located, range, journey, signal);
+        const bytes = await source.open(id, described?.located, range, journey, signal);
         if (bytes === undefined) continue;
-        if (located !== undefined && bytes.size !== located.size) continue;
-        this.#options.metrics.opened(source.name);
-        return { source, bytes };
+        if (described === undefined || bytes.size === described.size) {
+          metrics.opened(source.name);
+          return { source, bytes };
+        }
+        bytes.discard?.();
+        throw upstreamFailed(new Error(`${source.name} has ${bytes.size} bytes of ${described.size}`));
       } catch (error) {
         if (signal.aborted) throw error;
-        this.#options.metrics.failed(source.name);
-        this.#options.log.debug({ id, source: source.name, err: error }, 'a source failed');
+        metrics.failed(source.name);
+        log.debug({ id, source: source.name, err: error }, 'a source failed');
         failed = error;
       }
     }
     if (failed !== undefined) throw failed;
-    if (located === undefined) this.#absent.set(id, true);
+    if (described === undefined && askedAll) this.#absent.set(id, true);
     return undefined;
   }
 
@@ -310,7 +323,7 @@ export class Content implements ByteSource {
       size: bytes.size,
       contentType: bytes.contentType,
       contentEncoding: bytes.contentEncoding,
-      hash: undefined,
+      hash: bytes.size === 0 ? hashOfNothing : this.#learnt.get(id),
       verified: false,
       stable: false,
       located: undefined,
@@ -320,37 +333,5 @@ export class Content implements ByteSource {
   #remember(described: Described): Described {
     this.#described.set(described.id, described, { ttl: described.stable ? stableMs : unstableMs });
     return described;
-  }
-}
-
-export function describedBy(located: Located): Described {
-  const { id, size, contentType, contentEncoding, hash, verified, stable } = located;
-  return { id, size, contentType, contentEncoding, hash, verified, stable, located };
-}
-
-function empty(described: Described): OpenedContent {
-  return fromCache(described, { bytes: Buffer.alloc(0), reader: undefined });
-}
-
-function fromCache(described: Described, where: Pick<OpenedContent, 'bytes' | 'reader'>): OpenedContent {
-  return { described, fromCache: true, trusted: true, hops: 0, stream: undefined, ...where };
-}
-
-async function* only(bytes: Buffer | undefined): AsyncGenerator<Buffer> {
-  if (bytes !== undefined && bytes.length > 0) yield bytes;
-}
-
-/** What was opened, as pieces; its reader is closed with it. */
-function streamOf({ stream, reader, bytes }: OpenedContent, range?: ByteRange): AsyncIterable<Buffer> {
-  if (stream !== undefined) return stream;
-  if (reader !== undefined) return closing(reader, range?.start ?? 0, range?.end);
-  return only(bytes?.subarray(range?.start, range?.end));
-}
-
-async function* closing(reader: BlobReader, start: number, end: number | undefined): AsyncGenerator<Buffer> {
-  try {
-    yield* reader.stream(start, end);
-  } finally {
-    await reader.close();
   }
 }

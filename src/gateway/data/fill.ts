@@ -4,7 +4,8 @@
  * from the cache once the fetch is done, so that it slows nobody down and holds little memory.
  *
  * When a source stops half-way the next one continues where it stopped. The last piece is held back until the
- * hash of the whole is known to be right: wrong bytes never look complete.
+ * hash of the whole is known to be right: wrong bytes never look complete. Small content is held back whole, and
+ * had from another source when it is wrong.
  */
 import { createHash } from 'node:crypto';
 import type { BlobReader, BlobStore } from '../../storage/blobs/blobs.ts';
@@ -13,6 +14,8 @@ import type { SourceBytes } from './sources/source.ts';
 
 /** A reader that lags this far behind the source reads from the cache later. */
 const maxLag = 4 * 1024 * 1024;
+/** Bytes that can be compared with a hash and are no more than this are seen by nobody before they were. */
+const holdLimit = 512 * 1024;
 
 export interface FillOptions {
   readonly cache: BlobStore;
@@ -34,7 +37,8 @@ export class Fill {
   readonly #readers = new Set<LiveReader>();
   /** Pieces of the beginning, kept for readers who come while little has arrived. */
   #beginning: Buffer[] | undefined = [];
-  #arrived = 0;
+  /** Bytes that readers may have seen. */
+  #given = 0;
 
   constructor(options: FillOptions) {
     this.#options = options;
@@ -84,51 +88,75 @@ export class Fill {
   }
 
   async #run(): Promise<string> {
-    const { cache, expected, done } = this.#options;
-    const writer = await cache.writer();
-    const hash = createHash('sha256');
-    let proven = true;
-    let held: Buffer | undefined;
-    const announced = new Set<string>(expected === undefined ? [] : [expected]);
     try {
-      let source: SourceBytes | undefined = this.first;
-      while (source !== undefined) {
-        proven &&= source.proven;
-        if (expected === undefined && source.hash !== undefined) announced.add(source.hash);
-        try {
-          for await (const piece of source.stream) {
-            this.#arrived += piece.length;
-            if (this.#arrived > this.size)
-              throw upstreamFailed(new Error('a source sends more than it said'));
-            hash.update(piece);
-            await writer.write(piece);
-            if (held !== undefined) this.#give(held);
-            held = piece;
-          }
-          source = undefined;
-        } catch (error) {
-          source = this.#arrived < this.size ? await this.#options.next(this.#arrived) : undefined;
-          if (source === undefined || source.size !== this.size) throw error;
-        }
+      let source = this.first;
+      for (;;) {
+        const outcome = await this.#attempt(source);
+        if (outcome.hash !== undefined) return outcome.hash;
+        // Wrong bytes of which no reader has seen one: another source may have the right ones.
+        const other = this.#given === 0 ? await this.#options.next(0) : undefined;
+        if (other === undefined || other.size !== this.size) throw outcome.error;
+        source = other;
       }
-      if (this.#arrived !== this.size) throw upstreamFailed(new Error('a source stopped early'));
-      const digest = hash.digest('base64url');
-      if (announced.size > 1 || (announced.size === 1 && !announced.has(digest))) {
-        throw upstreamFailed(new Error('the bytes do not have the hash they should have'));
-      }
-      await writer.commit();
-      await done(digest, proven);
-      if (held !== undefined) this.#give(held);
-      this.#end(undefined);
-      return digest;
     } catch (error) {
-      await writer.abort();
       this.#end(error);
       throw error;
     }
   }
 
+  /** The whole from `first` and, where that stops, from others; no hash where it came and was wrong. */
+  async #attempt(
+    first: SourceBytes,
+  ): Promise<{ hash: string; error?: undefined } | { hash: undefined; error: Error }> {
+    const { cache, expected, done } = this.#options;
+    const writer = await cache.writer();
+    const hash = createHash('sha256');
+    const announced = new Set<string>(expected === undefined ? [] : [expected]);
+    const held: Buffer[] = [];
+    let arrived = 0;
+    let proven = true;
+    const take = async (piece: Buffer, holdAll: boolean): Promise<void> => {
+      arrived += piece.length;
+      if (arrived > this.size) throw upstreamFailed(new Error('a source sends more than it said'));
+      hash.update(piece);
+      await writer.write(piece);
+      if (!holdAll) while (held.length > 0) this.#give(held.shift() ?? piece);
+      held.push(piece);
+    };
+    try {
+      let source: SourceBytes | undefined = first;
+      while (source !== undefined) {
+        proven &&= source.proven;
+        if (expected === undefined && source.hash !== undefined) announced.add(source.hash);
+        const holdAll = !source.proven && announced.size > 0 && this.size <= holdLimit;
+        try {
+          for await (const piece of source.stream) await take(piece, holdAll);
+          source = undefined;
+        } catch (error) {
+          source = arrived < this.size ? await this.#options.next(arrived) : undefined;
+          if (source === undefined || source.size !== this.size) throw error;
+        }
+      }
+      if (arrived !== this.size) throw upstreamFailed(new Error('a source stopped early'));
+      const digest = hash.digest('base64url');
+      if (announced.size > 1 || (announced.size === 1 && !announced.has(digest))) {
+        await writer.abort();
+        const error = upstreamFailed(new Error('the bytes do not have the hash they should have'));
+        return { hash: undefined, error };
+      }
+      await writer.commit();
+      await done(digest, proven);
+      for (const piece of held) this.#give(piece);
+      this.#end(undefined);
+      return { hash: digest };
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+  }
+
   #give(piece: Buffer): void {
+    this.#given += piece.length;
     if (this.#beginning !== undefined) {
       this.#beginning.push(piece);
       const bytes = this.#beginning.reduce((sum, one) => sum + one.length, 0);

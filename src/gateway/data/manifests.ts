@@ -8,7 +8,8 @@ import {
   parseManifest,
   resolveManifestPath,
 } from '../../formats/manifest/manifest.ts';
-import type { Content, Described } from './content.ts';
+import type { Content } from './content.ts';
+import type { Described } from './opened.ts';
 
 /** Memory for parsed manifests, counted as a multiple of their text. */
 const maxBytes = 64 * 1024 * 1024;

@@ -2,7 +2,7 @@
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { notFound } from '../errors.ts';
 import { answerContent } from './answer/answer.ts';
-import type { ServeParts } from './serve.ts';
+import { refuseBlocked, type ServeParts } from './serve.ts';
 
 export interface NotFoundPage {
   /** Content chosen by the operator. */
@@ -16,8 +16,10 @@ export async function sendNotFoundPage(
   reply: Reply,
   label: string,
 ): Promise<unknown> {
+  reply.header('vary', 'Accept');
   if (request.headers.accept?.includes('text/html') !== true) throw notFound();
   if (page.id !== undefined) {
+    await refuseBlocked(parts, request, page.id);
     return await answerContent(parts, request, reply, page.id, { reason: 'fallback', status: 404 });
   }
   return await reply

@@ -1,4 +1,5 @@
 /** The content side as a part of the gateway. */
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isTxId } from '../../formats/base64url.ts';
 import { StartupError } from '../../kernel/errors.ts';
@@ -52,7 +53,8 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
     const rootHosts = config.ARNS_ROOT_HOST.map((host) => host.toLowerCase()).sort(
       (a, b) => b.length - a.length,
     );
-    const gateways = otherGateways(config.TRUSTED_GATEWAYS_URLS, rootHosts[0] ?? 'turnpike');
+    const identity = identityOf(rootHosts[0]);
+    const gateways = otherGateways({ urls: config.TRUSTED_GATEWAYS_URLS, identity });
     const content = new Content({
       index,
       cache: deps.cache,
@@ -61,7 +63,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
         upload,
         chunkContent(new ChunkSource(index, chunks)),
         ...(deps.sources?.(context) ?? []),
-        gateways,
+        ...gateways.sources,
       ],
       metrics,
       log,
@@ -69,7 +71,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
       maxCachedBytes: Math.floor(config.CONTIGUOUS_DATA_CACHE_MAX_BYTES / 2),
     });
     const names = new NameResolver({
-      sources: [...deps.names, ...config.TRUSTED_GATEWAYS_URLS.map(namesOfGateway)],
+      sources: [...deps.names, ...config.TRUSTED_GATEWAYS_URLS.map((url) => namesOfGateway(url, identity))],
       log,
       overrideTtlSeconds: config.ARNS_RESOLVER_OVERRIDE_TTL_SECONDS,
       staleWaitMs: config.ARNS_CACHED_RESOLUTION_FALLBACK_TIMEOUT_MS,
@@ -115,14 +117,25 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
   };
 }
 
+/** Two gateways must not take each other for themselves: where no host tells them apart, chance does. */
+function identityOf(rootHost: string | undefined): string {
+  return rootHost === undefined || rootHost === 'localhost'
+    ? `turnpike-${randomBytes(8).toString('hex')}`
+    : rootHost;
+}
+
 function apexOf(config: {
   readonly APEX_TX_ID: string | undefined;
   readonly APEX_ARNS_NAME: string | undefined;
+  readonly ARNS_NOT_FOUND_TX_ID: string | undefined;
 }) {
   const { APEX_TX_ID: apexId, APEX_ARNS_NAME: apexName } = config;
   if (apexId !== undefined && apexName !== undefined) {
     throw new StartupError('APEX_TX_ID and APEX_ARNS_NAME exclude each other: set one');
   }
-  if (apexId !== undefined && !isTxId(apexId)) throw new StartupError(`APEX_TX_ID is not an id: ${apexId}`);
+  for (const name of ['APEX_TX_ID', 'ARNS_NOT_FOUND_TX_ID'] as const) {
+    const id = config[name];
+    if (id !== undefined && !isTxId(id)) throw new StartupError(`${name} is not an id: ${id}`);
+  }
   return { apexId, apexName };
 }

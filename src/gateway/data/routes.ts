@@ -7,7 +7,7 @@ import { blocked, invalidId, notFound } from '../errors.ts';
 import type { Approach } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
 import { frameRoutes } from './frames.ts';
-import { type HostKind, parseHost, sandboxOf, splitLabel } from './names/host.ts';
+import { type HostKind, isNameLabel, parseHost, sandboxOf, splitLabel } from './names/host.ts';
 import { type NotFoundPage, sendNotFoundPage } from './not-found-page.ts';
 import { resolveLabel, type ServeParts, serveName, servePlace, serveRaw } from './serve.ts';
 
@@ -67,7 +67,7 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
           params: Type.Object({ name: Type.String() }),
         },
       },
-      (request, reply) => serveResolver(request.params.name.toLowerCase(), reply),
+      (request, reply) => serveResolver(request, reply, request.params.name.toLowerCase()),
     );
   }
 
@@ -100,7 +100,7 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
       return await serveName(parts, request, reply, host.label, pathOf(request).slice(1));
     } catch (error) {
       const absent = error instanceof HttpError && error.status === 404 && !host.label.includes('_');
-      if (!absent || (await resolveLabel(parts, host.label)) !== undefined) throw error;
+      if (!absent || (await resolveLabel(parts, request, host.label)) !== undefined) throw error;
       return await sendNotFoundPage(parts, options.notFoundPage, request, reply, host.label);
     }
   }
@@ -133,8 +133,9 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     return await servePlace(parts, request, reply, { id: options.apexId, path }, { reason: 'apex' });
   }
 
-  async function serveResolver(label: string, reply: Reply): Promise<unknown> {
-    const target = await resolveLabel(parts, label);
+  async function serveResolver(request: Request, reply: Reply, label: string): Promise<unknown> {
+    if (!isNameLabel(label)) throw notFound();
+    const target = await resolveLabel(parts, request, label);
     if (target === undefined) throw notFound();
     if (parts.blocklist().blocksId(target.id)) throw blocked(target.id);
     const { name, undername } = splitLabel(label);

@@ -10,10 +10,10 @@ import { type AnswerParts, type Approach, answerContent, blockedPartOf } from '.
 import { nameHeaders } from './answer/headers.ts';
 import type { Ready } from './answer/ready.ts';
 import { journeyOf } from './answer/request.ts';
-import type { Described } from './content.ts';
 import type { Manifests } from './manifests.ts';
 import { splitLabel } from './names/host.ts';
 import type { NameResolver, ResolvedTarget } from './names/resolver.ts';
+import type { Described } from './opened.ts';
 
 export interface ServeParts extends AnswerParts {
   readonly manifests: Manifests;
@@ -97,7 +97,7 @@ export async function serveName(
   label: string,
   path: string,
 ): Promise<unknown> {
-  const target = await resolveLabel(parts, label);
+  const target = await resolveLabel(parts, request, label);
   if (target === undefined) throw notFound();
   const { name, undername } = splitLabel(label);
   const { undernameLimit, recordIndex } = target;
@@ -119,10 +119,14 @@ export async function serveName(
   );
 }
 
-export async function resolveLabel(parts: ServeParts, label: string): Promise<ResolvedTarget | undefined> {
+export async function resolveLabel(
+  parts: ServeParts,
+  request: Request,
+  label: string,
+): Promise<ResolvedTarget | undefined> {
   if (parts.blocklist().blocksName(label)) throw blocked(label);
   const { name, undername } = splitLabel(label);
-  return await parts.names.resolve(name, undername);
+  return await parts.names.resolve(name, undername, journeyOf(request));
 }
 
 function withKey(approach: Approach, readyKey: string | undefined): Approach {

@@ -1,7 +1,7 @@
 /** What is said about content beside its bytes, with true values: a header that is not known is not sent. */
 import type { Proof } from '../../index/gateway-index.ts';
-import type { Described } from '../content.ts';
 import type { ResolvedTarget } from '../names/resolver.ts';
+import type { Described } from '../opened.ts';
 
 export type Headers = Record<string, string | string[]>;
 

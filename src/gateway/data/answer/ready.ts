@@ -5,7 +5,8 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
-import type { Content, Described } from '../content.ts';
+import type { Content } from '../content.ts';
+import type { Described } from '../opened.ts';
 import type { Headers } from './headers.ts';
 
 export interface Ready {

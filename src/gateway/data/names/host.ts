@@ -29,10 +29,14 @@ export function parseHost(header: string | undefined, rootHosts: readonly string
     if (!host.endsWith(`.${rootHost}`)) continue;
     const label = host.slice(0, -rootHost.length - 1);
     if (sandboxLabel.test(label)) return { kind: 'sandbox', label, rootHost: rootHost + port };
-    const isName = nameLabel.test(label) && (label.length <= maxNameLength || label.includes('_'));
-    return isName ? { kind: 'name', label, rootHost: rootHost + port } : { kind: 'nobody' };
+    return isNameLabel(label) ? { kind: 'name', label, rootHost: rootHost + port } : { kind: 'nobody' };
   }
   return { kind: 'root', rootHost: undefined };
+}
+
+/** A name, or an undername of one, as it stands in a host. */
+export function isNameLabel(label: string): boolean {
+  return nameLabel.test(label) && (label.length <= maxNameLength || label.includes('_'));
 }
 
 /** Name and undername of a label: split at the last underscore, `@` where there is no undername. */

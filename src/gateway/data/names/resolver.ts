@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../../kernel/log.ts';
 import { upstreamUnavailable } from '../../errors.ts';
+import { isOwn, type Journey, ownJourney } from '../sources/source.ts';
 
 /** What a name or undername resolves to. */
 export interface NameTarget {
@@ -21,8 +22,10 @@ export interface NameTarget {
 /** Somebody who knows names: the registry on the chain, or another gateway. */
 export interface NameSource {
   readonly name: string;
+  /** Whether it is asked for a request that came this way; always, where it does not say. */
+  asks?(journey: Journey): boolean;
   /** undefined: the name is known to point nowhere. Throws where it cannot say. */
-  resolve(name: string, undername: string): Promise<NameTarget | undefined>;
+  resolve(name: string, undername: string, journey: Journey): Promise<NameTarget | undefined>;
 }
 
 export interface ResolvedTarget extends NameTarget {
@@ -63,7 +66,11 @@ export class NameResolver {
     this.#now = options.now ?? Date.now;
   }
 
-  async resolve(name: string, undername: string): Promise<ResolvedTarget | undefined> {
+  async resolve(
+    name: string,
+    undername: string,
+    journey: Journey = ownJourney,
+  ): Promise<ResolvedTarget | undefined> {
     const key = `${undername}_${name}`;
     const entry = this.#entries.get(key);
     if (entry !== undefined && entry.freshUntil > this.#now()) {
@@ -71,6 +78,8 @@ export class NameResolver {
       return entry.target;
     }
     this.#options.onMiss?.();
+    // Who asks for another gateway asks alone: two that ask each other would wait for each other.
+    if (!isOwn(journey)) return (await this.#askSources(name, undername, journey)).target;
     const asking = this.#ask(key, name, undername);
     if (entry?.target === undefined) return (await asking).target;
     const fresh = await Promise.race([asking.catch(() => undefined), pause(this.#options.staleWaitMs)]);
@@ -85,7 +94,7 @@ export class NameResolver {
   #ask(key: string, name: string, undername: string): Promise<Entry> {
     let asking = this.#asking.get(key);
     if (asking === undefined) {
-      asking = this.#askSources(name, undername)
+      asking = this.#askSources(name, undername, ownJourney)
         .then((entry) => {
           this.#entries.set(key, entry);
           return entry;
@@ -97,12 +106,13 @@ export class NameResolver {
     return asking;
   }
 
-  async #askSources(name: string, undername: string): Promise<Entry> {
+  async #askSources(name: string, undername: string, journey: Journey): Promise<Entry> {
     const { sources, overrideTtlSeconds, log } = this.#options;
     let failed: unknown;
     for (const source of sources) {
+      if (source.asks?.(journey) === false) continue;
       try {
-        const target = await source.resolve(name, undername);
+        const target = await source.resolve(name, undername, journey);
         if (target === undefined) continue;
         const ttlSeconds = overrideTtlSeconds || target.ttlSeconds;
         const resolvedAt = this.#now();

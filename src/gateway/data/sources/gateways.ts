@@ -1,60 +1,77 @@
 /**
  * Other gateways: `GET /raw/{id}`. What they send is compared with the hash that is known here, or else with the
- * digest they announce; it is never called proven. A gateway that fails rests before it is asked again.
+ * digest they announce; it is never called proven. A gateway that fails rests before it is asked again, which is
+ * not the same as saying that it has nothing.
  */
-import { Agent } from 'undici';
-import { upstreamFailed } from '../../errors.ts';
-import { exactly, fetchBytes, sizeOf } from './http-bytes.ts';
-import type { ContentSource, Journey } from './source.ts';
+import { Agent, type Dispatcher } from 'undici';
+import { upstreamFailed, upstreamUnavailable } from '../../errors.ts';
+import { exactly, fetchBytes, placeOf, sizeOf } from './http-bytes.ts';
+import { type ContentSource, type Journey, mayAsk } from './source.ts';
 
-const maxHops = 3;
 const restMs = 10_000;
 /** A gateway that ignores `Range` is read up to here and cut; beyond that the next one is asked. */
 const ignoredRangeLimit = 10 * 1024 * 1024;
 
-export interface GatewaySource extends ContentSource {
-  close(): Promise<void>;
+export interface GatewaySourcesOptions {
   readonly urls: readonly string[];
+  /** What this gateway calls itself to others. */
+  readonly identity: string;
+  readonly headTimeoutMs?: number;
+  readonly stallTimeoutMs?: number;
+  readonly now?: () => number;
 }
 
-export function otherGateways(
-  urls: readonly string[],
-  identity: string,
-  now: () => number = Date.now,
-): GatewaySource {
+export interface GatewaySources {
+  /** One for each gateway, so that a read goes on at the next when one stops. */
+  readonly sources: readonly ContentSource[];
+  close(): Promise<void>;
+}
+
+export function otherGateways(options: GatewaySourcesOptions): GatewaySources {
   const dispatcher = new Agent({ connections: 64, keepAliveTimeout: 10_000, connect: { timeout: 5_000 } });
-  const restUntil = new Map<string, number>();
+  return {
+    sources: options.urls.map((url) => otherGateway(url, dispatcher, options)),
+    // Reads that nobody waits for any more end with the gateway.
+    close: () => dispatcher.destroy(),
+  };
+}
+
+function otherGateway(url: string, dispatcher: Dispatcher, options: GatewaySourcesOptions): ContentSource {
+  const { identity, headTimeoutMs = 10_000, stallTimeoutMs = 30_000, now = Date.now } = options;
+  const { host } = new URL(url);
+  let restUntil = 0;
+
+  async function* noting(stream: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+    try {
+      yield* stream;
+    } catch (error) {
+      if (!signal.aborted) restUntil = now() + restMs;
+      throw error;
+    }
+  }
 
   return {
     name: 'gateways',
     trusted: true,
-    urls,
+    asks: (journey) => mayAsk(journey, identity) && !journey.via.includes(host),
     async open(id, located, range, journey, signal) {
-      if (journey.hops >= maxHops || journey.via.includes(identity)) return undefined;
-      let failed: unknown;
-      for (const url of urls) {
-        if ((restUntil.get(url) ?? 0) > now() || journey.via.includes(new URL(url).host)) continue;
-        try {
-          const answer = await ask(url, id, range, journey, signal);
-          if (answer === undefined) continue;
-          if (located?.hash !== undefined && answer.hash !== undefined && answer.hash !== located.hash) {
-            throw upstreamFailed(new Error(`${url} has other bytes for ${id}`));
-          }
-          return answer;
-        } catch (error) {
-          if (signal.aborted) throw error;
-          failed = error;
-          restUntil.set(url, now() + restMs);
+      if (restUntil > now()) throw upstreamUnavailable(new Error(`${url} failed a moment ago`));
+      try {
+        const answer = await ask(id, range, journey, signal);
+        if (answer === undefined) return undefined;
+        if (located?.hash !== undefined && answer.hash !== undefined && answer.hash !== located.hash) {
+          answer.discard();
+          throw upstreamFailed(new Error(`${url} has other bytes for ${id}`));
         }
+        return { ...answer, stream: noting(answer.stream, signal) };
+      } catch (error) {
+        if (!signal.aborted) restUntil = now() + restMs;
+        throw error;
       }
-      if (failed !== undefined) throw failed;
-      return undefined;
     },
-    close: () => dispatcher.close(),
   };
 
   async function ask(
-    url: string,
     id: string,
     range: { readonly start: number; readonly end: number } | undefined,
     journey: Journey,
@@ -69,16 +86,18 @@ export function otherGateways(
       },
       signal,
       dispatcher,
-      headTimeoutMs: 10_000,
-      stallTimeoutMs: 30_000,
+      headTimeoutMs,
+      stallTimeoutMs,
     });
     if (fetched === undefined) return undefined;
-    const size = sizeOf(fetched.header('content-range')?.split('/')[1] ?? fetched.header('content-length'));
+    const place = placeOf(fetched);
     const start = range?.start ?? 0;
-    if (size === undefined || (fetched.status === 200 && start > ignoredRangeLimit)) {
+    const skip = start - (place?.start ?? 0);
+    if (place === undefined || skip < 0 || skip > ignoredRangeLimit) {
       fetched.discard();
       throw upstreamFailed(new Error(`${url} does not answer for ${id} as asked`));
     }
+    const { size } = place;
     const end = Math.min(range?.end ?? size, size);
     const hash = fetched.header('x-ar-io-digest');
     return {
@@ -88,7 +107,8 @@ export function otherGateways(
       contentType: fetched.header('content-type'),
       contentEncoding: fetched.header('content-encoding'),
       hops: sizeOf(fetched.header('x-ar-io-hops')) ?? journey.hops + 1,
-      stream: exactly(fetched.body, fetched.status === 206 ? 0 : start, Math.max(0, end - start)),
+      stream: exactly(fetched.body, skip, Math.max(0, end - start)),
+      discard: fetched.discard,
     };
   }
 }

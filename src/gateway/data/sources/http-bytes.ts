@@ -40,6 +40,15 @@ export async function fetchBytes(options: FetchBytesOptions): Promise<FetchedByt
     discard();
     return undefined;
   }
+  if (status === 416 && headers['content-range'] === 'bytes */0') {
+    discard();
+    return {
+      status: 206,
+      header: (name) => (name === 'content-range' ? 'bytes */0' : undefined),
+      body: none(),
+      discard,
+    };
+  }
   if (status !== 200 && status !== 206) {
     discard();
     const error = new Error(`${options.url} answered ${status}`);
@@ -54,6 +63,20 @@ export async function fetchBytes(options: FetchBytesOptions): Promise<FetchedByt
     body: pieces(body),
     discard,
   };
+}
+
+/** There is a payload, and it has no bytes: a range of it cannot be had. */
+async function* none(): AsyncGenerator<Buffer> {}
+
+/** Where the body begins in the whole, and how large the whole is; undefined where the head does not say. */
+export function placeOf({ status, header }: FetchedBytes): { start: number; size: number } | undefined {
+  if (status === 200) {
+    const size = sizeOf(header('content-length'));
+    return size === undefined ? undefined : { start: 0, size };
+  }
+  const match = /^bytes (?:([0-9]{1,16})-[0-9]{1,16}|\*)\/([0-9]{1,16})$/.exec(header('content-range') ?? '');
+  const size = sizeOf(match?.[2]);
+  return size === undefined ? undefined : { start: sizeOf(match?.[1]) ?? 0, size };
 }
 
 async function* pieces(body: AsyncIterable<unknown>): AsyncGenerator<Buffer> {

@@ -29,6 +29,7 @@ export function parentBundle(index: GatewayIndex, cache: BlobStore): ContentSour
         contentEncoding: undefined,
         hops: 0,
         stream: closing(reader, start, end),
+        discard: () => void reader.close(),
       };
     },
   };

@@ -14,6 +14,8 @@ export interface SourceBytes {
   /** Gateways between us and the first copy; 0 where there is none. */
   readonly hops: number;
   readonly stream: AsyncIterable<Buffer>;
+  /** Lets go of a stream that is not going to be read. */
+  discard?(): void;
 }
 
 /** How a request reached us, so that gateways do not ask each other in circles. */
@@ -26,6 +28,8 @@ export interface ContentSource {
   readonly name: string;
   /** Operated by us or named as trusted by the operator: what it says may be cached for longer. */
   readonly trusted: boolean;
+  /** Whether it is asked for a request that came this way; always, where it does not say. */
+  asks?(journey: Journey): boolean;
   /**
    * undefined: this source knows that it has not got it. Throws `UpstreamError` where it cannot say. The stream
    * ends early only by throwing.
@@ -40,3 +44,16 @@ export interface ContentSource {
 }
 
 export const ownJourney: Journey = { hops: 0, via: [] };
+
+/** A request that came through so many gateways is answered with what is here. */
+const maxHops = 3;
+
+/** Whether a gateway called `identity` may ask others: not when the question has been here before. */
+export function mayAsk(journey: Journey, identity: string): boolean {
+  return journey.hops < maxHops && !journey.via.includes(identity);
+}
+
+/** Nobody else waits for the answer: it may be shared without two gateways waiting for each other. */
+export function isOwn({ hops, via }: Journey): boolean {
+  return hops === 0 && via.length === 0;
+}

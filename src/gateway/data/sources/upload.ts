@@ -4,7 +4,7 @@
  */
 import { Agent } from 'undici';
 import { upstreamFailed } from '../../errors.ts';
-import { exactly, fetchBytes, sizeOf } from './http-bytes.ts';
+import { exactly, fetchBytes, placeOf, sizeOf } from './http-bytes.ts';
 import type { ContentSource } from './source.ts';
 
 const connections = 64;
@@ -14,7 +14,10 @@ export interface UploadSource extends ContentSource {
 }
 
 /** `url` is asked for each time: the upload surface may start after the gateway. */
-export function uploadedItems(url: () => string | undefined): UploadSource {
+export function uploadedItems(
+  url: () => string | undefined,
+  { headTimeoutMs = 5_000, stallTimeoutMs = 30_000 } = {},
+): UploadSource {
   const dispatcher = new Agent({ connections, keepAliveTimeout: 10_000 });
   /** Where the payload begins in each item's bytes, so that a range is one request. */
   const offsets = new Map<string, number>();
@@ -33,23 +36,21 @@ export function uploadedItems(url: () => string | undefined): UploadSource {
         headers: asked ? { range: `bytes=${known + range.start}-${known + range.end - 1}` } : {},
         signal,
         dispatcher,
-        headTimeoutMs: 5_000,
-        stallTimeoutMs: 30_000,
+        headTimeoutMs,
+        stallTimeoutMs,
       });
       if (fetched === undefined) return undefined;
       const offset = sizeOf(fetched.header('x-payload-offset'));
-      const itemSize = sizeOf(
-        fetched.header('content-range')?.split('/')[1] ?? fetched.header('content-length'),
-      );
-      if (offset === undefined || itemSize === undefined || itemSize < offset) {
+      const place = placeOf(fetched);
+      const start = range?.start ?? 0;
+      const skip = (offset ?? 0) + start - (place?.start ?? 0);
+      if (offset === undefined || place === undefined || place.size < offset || skip < 0) {
         fetched.discard();
         throw upstreamFailed(new Error(`${base} does not say where the payload of ${id} is`));
       }
       remember(offsets, id, offset);
-      const size = itemSize - offset;
-      const start = range?.start ?? 0;
+      const size = place.size - offset;
       const end = Math.min(range?.end ?? size, size);
-      const skip = fetched.status === 206 ? 0 : offset + start;
       return {
         size,
         proven: false,
@@ -58,9 +59,10 @@ export function uploadedItems(url: () => string | undefined): UploadSource {
         contentEncoding: undefined,
         hops: 0,
         stream: exactly(fetched.body, skip, Math.max(0, end - start)),
+        discard: fetched.discard,
       };
     },
-    close: () => dispatcher.close(),
+    close: () => dispatcher.destroy(),
   };
 }
 

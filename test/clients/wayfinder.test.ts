@@ -1,0 +1,185 @@
+/** @ar.io/wayfinder-core, unmodified, reads from the gateway and verifies what it reads with each of its strategies. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import {
+  Ans104SignatureVerificationStrategy,
+  ChunkDataRetrievalStrategy,
+  DataRootVerificationStrategy,
+  HashVerificationStrategy,
+  RemoteVerificationStrategy,
+  SignatureVerificationStrategy,
+  StaticRoutingStrategy,
+  type VerificationStrategy,
+  Wayfinder,
+} from '@ar.io/wayfinder-core';
+import { deepHash, indexToType, stringToBuffer } from '@dha-team/arbundles';
+import { parseItem } from '../../src/formats/ans104/item.ts';
+import { buildManifest, manifestContentType } from '../../src/formats/manifest/manifest.ts';
+import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import { makeTransaction, send, text, until } from '../support/local-gateway.ts';
+import { Random } from '../support/random.ts';
+import { type RunningStack, startStack } from '../support/stack.ts';
+
+const random = new Random(104);
+const signer = solanaSigner(ed25519TestKey('wayfinder'));
+const typed = (value: string) => [{ name: 'Content-Type', value }];
+
+describe('@ar.io/wayfinder-core', () => {
+  let stack: RunningStack;
+  let gateway: string;
+  let url: URL;
+  // One chunk each: where there are more, its split of a stream depends on how the network cut the stream.
+  const small = random.bytes(5_000);
+  const large = random.bytes(250_000);
+  const payload = random.bytes(90_000);
+  const ids = { small: '', large: '', item: '', site: '' };
+
+  before(async () => {
+    stack = await startStack({
+      environment: {
+        FREE_UPLOAD_LIMIT: '1000000',
+        BUNDLE_MAX_WAIT_MS: '0',
+        LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '0',
+        GATEWAY_POLL_INTERVAL_MS: '50',
+      },
+    });
+    gateway = stack.urls.gateway ?? '';
+    url = new URL(gateway.replace('127.0.0.1', 'localhost'));
+    const node = stack.urls.arweave ?? '';
+    ids.small = await post(node, small);
+    ids.large = await post(node, large);
+    ids.item = await upload(payload, 'text/html');
+    const paths = new Map([['index.html', ids.item]]);
+    ids.site = await upload(buildManifest({ paths, indexPath: 'index.html' }), manifestContentType);
+    await until('all is mined and placed', async () => {
+      await text(`${node}/mine`);
+      const [large, site] = await Promise.all(
+        [ids.large, ids.site].map((id) => fetch(`${gateway}/raw/${id}`, { method: 'HEAD' })),
+      );
+      return large?.ok === true && site?.headers.get('x-ar-io-root-transaction-id');
+    });
+  });
+  after(() => stack.stop());
+
+  async function post(node: string, data: Buffer): Promise<string> {
+    const made = await makeTransaction(node, data, typed('image/png'));
+    await made.post();
+    await text(`${node}/mine`);
+    return made.transaction.id.toString('base64url');
+  }
+
+  async function upload(data: Buffer, type: string): Promise<string> {
+    const item = await signItem({ data, tags: typed(type) }, signer);
+    await text(`${stack.urls.upload}/v1/tx/solana`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: new Uint8Array(item),
+    });
+    const parsed = parseItem(item);
+    assert.ok(typeof parsed !== 'string');
+    return parsed.header.id;
+  }
+
+  /** As its own classifier should ask: whether the index has it in a bundle. */
+  const classifier = {
+    async classify({ txId }: { txId: string }): Promise<'ans104' | 'transaction'> {
+      const query = `{ transaction(id: "${txId}") { bundledIn { id } } }`;
+      const answer: unknown = JSON.parse(await send(`${gateway}/graphql`, { query }));
+      return JSON.stringify(answer).includes('"bundledIn":{') ? 'ans104' : 'transaction';
+    },
+  };
+
+  async function read(path: string, strategy: VerificationStrategy, options = {}): Promise<Buffer> {
+    const wayfinder = new Wayfinder({
+      routingSettings: { strategy: new StaticRoutingStrategy({ gateway: url.href }) },
+      verificationSettings: { enabled: true, strict: true, strategy },
+      ...options,
+    });
+    let verified = false;
+    wayfinder.emitter.on('verification-succeeded', () => {
+      verified = true;
+    });
+    const answer = await wayfinder.request(`ar://${path}`);
+    assert.equal(answer.status, 200);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    assert.ok(verified, 'it said that the bytes are verified');
+    return bytes;
+  }
+  const trusted = () => ({ trustedGateways: [url] });
+
+  test('verifies transactions, items and manifest paths by hash, from the first read on', async () => {
+    const strategy = new HashVerificationStrategy(trusted());
+    assert.ok((await read(ids.large, strategy)).equals(large));
+    assert.ok((await read(ids.small, strategy)).equals(small));
+    assert.ok((await read(ids.item, strategy)).equals(payload));
+    assert.ok((await read(`${ids.site}/`, strategy)).equals(payload));
+    assert.ok((await read(`${ids.site}/index.html`, strategy)).equals(payload));
+  });
+
+  test('verifies transactions by data root', async () => {
+    const strategy = new DataRootVerificationStrategy({ ...trusted(), classifier });
+    assert.ok((await read(ids.small, strategy)).equals(small));
+    assert.ok((await read(ids.large, strategy)).equals(large));
+  });
+
+  test('verifies transactions by signature', async () => {
+    const strategy = new SignatureVerificationStrategy({ ...trusted(), classifier });
+    assert.ok((await read(ids.small, strategy)).equals(small));
+    assert.ok((await read(ids.large, strategy)).equals(large));
+  });
+
+  test("finds an item's signature in its bundle, and it is the signature of the item", async () => {
+    const strategy = new Ans104SignatureVerificationStrategy(trusted());
+    const found = await strategy.getSignatureData({ txId: ids.item });
+    const signed = await deepHash([
+      ...['dataitem', '1', String(found.signatureType)].map((text) => stringToBuffer(text)),
+      ...[found.owner, found.target, found.anchor, found.tags].map((part) => new Uint8Array(part)),
+      new Uint8Array(payload),
+    ]);
+    assert.ok(await indexToType[found.signatureType]?.verify(found.owner, signed, found.signature));
+    // Having read it, this version takes it for no item: it asks a plain record whether it is one.
+    await assert.rejects(read(ids.item, strategy), ({ cause }: Error) =>
+      /not a data item/.test(String(cause)),
+    );
+  });
+
+  test('takes the word of the gateway, which has proven what it has', async () => {
+    for (const id of [ids.large, ids.item]) await text(`${gateway}/raw/${id}`);
+    await until('all is proven', async () => {
+      const answer = await fetch(`${gateway}/raw/${ids.item}`, { method: 'HEAD' });
+      return answer.headers.get('x-ar-io-verified') === 'true';
+    });
+    assert.ok((await read(ids.large, new RemoteVerificationStrategy())).equals(large));
+    assert.ok((await read(ids.item, new RemoteVerificationStrategy())).equals(payload));
+  });
+
+  test('reads an item chunk by chunk', async () => {
+    const options = { dataRetrievalStrategy: new ChunkDataRetrievalStrategy() };
+    assert.ok((await read(ids.item, new HashVerificationStrategy(trusted()), options)).equals(payload));
+  });
+
+  test('refuses bytes that another gateway changed', async () => {
+    const liar = createServer((_request, response) => {
+      const changed = Buffer.from(large);
+      changed[200_000] = (changed[200_000] ?? 0) ^ 1;
+      response.writeHead(200, { 'content-length': changed.length, 'x-ar-io-data-id': ids.large });
+      response.end(changed);
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => liar.once('listening', resolve));
+    const address = liar.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const routing = new StaticRoutingStrategy({ gateway: `http://localhost:${address.port}` });
+    const options = { routingSettings: { strategy: routing } };
+    for (const strategy of [
+      new HashVerificationStrategy(trusted()),
+      new DataRootVerificationStrategy({ ...trusted(), classifier }),
+      new SignatureVerificationStrategy({ ...trusted(), classifier }),
+    ]) {
+      await assert.rejects(read(ids.large, strategy, options));
+    }
+    liar.close();
+    liar.closeAllConnections();
+  });
+});
