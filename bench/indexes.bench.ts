@@ -1,5 +1,5 @@
 /** Index files: how fast they are written and looked into, and how fast they are served. */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,12 +30,12 @@ async function files(): Promise<Measurement[]> {
     const keys = Array.from({ length: records }, (_, at) => keyOf(at));
     const root = keyOf(records);
     const hashed = time(() => {
-      for (const key of keys) createHash('sha256').update(key).digest();
+      for (const key of keys) hash('sha256', key, 'buffer');
     });
     const file = await open(join(folder, 'index.cdb'), 'w+');
     const before = process.memoryUsage().arrayBuffers;
     let most = 0;
-    const started = performance.now();
+    const started = cpuMs();
     const writer = new Cdb64Writer(file);
     for (const [at, key] of keys.entries()) {
       const value = encodeRootEntry({ path: [root], offsets: { item: at, data: at + 1_100, size: 5_000 } });
@@ -46,7 +46,7 @@ async function files(): Promise<Measurement[]> {
       }
     }
     const size = await writer.finish();
-    const built = records / ((performance.now() - started) / 1000);
+    const built = records / ((cpuMs() - started) / 1000);
     const header = Buffer.alloc(headerBytes);
     await file.read(header, 0, headerBytes, 0);
     const paged = new PagedFile(file, size);
@@ -54,16 +54,16 @@ async function files(): Promise<Measurement[]> {
     for (const key of asked) await findInCdb64(paged.read, header, key);
     const cold = paged.reads / asked.length;
     const lookUps = 200_000;
-    const start = performance.now();
+    const start = cpuMs();
     for (let at = 0; at < lookUps; at += 1) await findInCdb64(paged.read, header, asked[at % asked.length]!);
-    const found = lookUps / ((performance.now() - start) / 1000);
+    const found = lookUps / ((cpuMs() - start) / 1000);
     await paged.close();
     const yardstick = records / (hashed / 1000);
     return [
       {
         name: 'build, records in order',
         value: built,
-        unit: 'records/s',
+        unit: 'records/cpu-s',
         yardstick: 'SHA-256 of the key',
         ratio: built / yardstick,
         note: `bar 500,000/s; ${(most / 1024 ** 2).toFixed(0)} MiB of buffers at most while adding`,
@@ -71,7 +71,7 @@ async function files(): Promise<Measurement[]> {
       {
         name: 'look-up, warm',
         value: found,
-        unit: 'look-ups/s',
+        unit: 'look-ups/cpu-s',
         yardstick: 'SHA-256 of the key',
         ratio: found / yardstick,
         note: `bar 100,000/s; ${cold.toFixed(2)} reads per look-up when cold`,
@@ -83,9 +83,15 @@ async function files(): Promise<Measurement[]> {
 }
 
 function time(work: () => void): number {
-  const start = performance.now();
+  const start = cpuMs();
   work();
-  return performance.now() - start;
+  return cpuMs() - start;
+}
+
+/** CPU time of this process: what else the machine does hardly moves it. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 async function serve(): Promise<Measurement[]> {
