@@ -61,6 +61,11 @@ const commands: readonly CommandEntry[] = [
     summary: 'Build, publish, list and verify the index files of a gateway',
     load: async () => (await import('./commands/index.ts')).index,
   },
+  {
+    name: 'admin',
+    summary: 'Run a gateway: block content and names, queue bundles, export, prune, see its state',
+    load: async () => (await import('./commands/admin.ts')).admin,
+  },
 ];
 
 export async function main(args: string[]): Promise<void> {

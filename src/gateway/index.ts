@@ -10,6 +10,7 @@
  * - `data/`     content: sources, cache, manifests, names, headers
  * - `admin/`    the operator's side: queues, moderation, export, pruning, behind the admin key
  * - `export/`   the index as Parquet files
+ * - `httpsig/`  signed answers (RFC 9421)
  * - `metering/` how much a client may read, and paying for more
  * - `routes/`   one file per route or small family
  */

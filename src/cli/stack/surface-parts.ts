@@ -2,6 +2,7 @@
 import { request } from 'undici';
 import { createAdminPart } from '../../gateway/admin/index.ts';
 import { createContentPart, namesOfRegistry, openContentCache } from '../../gateway/data/index.ts';
+import { createSignaturePart } from '../../gateway/httpsig/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
 import { createIndexesPart, openSubscribedBands, subscribedContent } from '../../gateway/indexes/index.ts';
 import { createMeter } from '../../gateway/metering/index.ts';
@@ -30,6 +31,8 @@ const gateway: Part = {
       nodeUrls: world.arweaveNodeUrls,
       release: version,
       parts: [
+        // Before the content side, which answers for its hosts before any route is looked at.
+        createSignaturePart(),
         createContentPart({
           cache,
           uploadUrl: () => world.urls.get('upload'),

@@ -75,4 +75,13 @@ export const operator = {
     min: 1,
     max: 1_000,
   }),
+  HTTPSIG_ENABLED: boolean({
+    meaning:
+      'Whether answers about data, names, chunks and indexes are signed (RFC 9421) with the observer key',
+    default: false,
+  }),
+  HTTPSIG_BIND_REQUEST: boolean({
+    meaning: 'Whether the signature also covers the method and path that were asked for',
+    default: true,
+  }),
 };

@@ -1,0 +1,60 @@
+/** `turnpike admin`, run as a person runs it, against a gateway of this process. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+import {
+  type AdminGateway,
+  adminKey,
+  makeItem,
+  postBundle,
+  startAdminGateway,
+} from '../../../test/support/admin-gateway.ts';
+import { text, until } from '../../../test/support/local-gateway.ts';
+
+let gateway: AdminGateway;
+before(async () => {
+  gateway = await startAdminGateway();
+});
+after(() => gateway.stop());
+
+function run(args: string[], key = adminKey): Promise<{ code: number; out: string; err: string }> {
+  return new Promise((done) => {
+    execFile(
+      process.execPath,
+      ['bin/turnpike.js', 'admin', ...args, '--url', gateway.url],
+      { cwd: resolve(import.meta.dirname, '../../..'), env: { ...process.env, ADMIN_API_KEY: key } },
+      (error, out, err) => done({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
+  });
+}
+
+test('blocks and lifts, exports and prunes, and says what the gateway refuses', async () => {
+  const item = await makeItem({ data: Buffer.from('from the command line') });
+  const bundle = await postBundle(gateway.stack, [item]);
+  await text(`${gateway.stack.node.url}/mine/60`);
+  await until('it is stable', async () => (await gateway.context.index.locate(item.id))?.stable);
+
+  assert.equal((await run(['block', item.id, '--source', 'court'])).out, 'Content blocked\n');
+  assert.equal((await gateway.get(`/raw/${item.id}`)).status, 451);
+  assert.match((await run(['blocks'])).out, /"source": "court"/);
+  assert.equal((await run(['unblock', item.id])).out, 'Content unblocked\n');
+  assert.equal((await gateway.get(`/raw/${item.id}`)).status, 200);
+  assert.match((await run(['bundle-status', bundle])).out, /"dataItemCount": 1/);
+
+  const exported = await run(['export', 'cli', '--from', '0', '--to', '40', '--partition-size', '20']);
+  assert.equal(exported.code, 0, exported.err);
+  assert.equal(JSON.parse(exported.out).status, 'completed');
+  assert.ok(existsSync(join(gateway.stack.dataDir, 'parquet', 'cli', 'blocks', 'data', 'height=0-19')));
+
+  assert.equal((await run(['prune', '2100-01-01'])).out, 'pruned 1 data items\n');
+  assert.equal(await gateway.context.index.locate(item.id), undefined);
+
+  const refused = await run(['queue-tx', 'short']);
+  assert.deepEqual([refused.code, refused.err], [1, "400: Must provide 'id'\n"]);
+  const wrong = await run(['debug'], 'another key');
+  assert.deepEqual([wrong.code, wrong.err], [1, '401: Unauthorized\n']);
+  assert.equal((await run(['export', '../out', '--from', '0', '--to', '1'])).code, 1);
+  assert.equal((await run(['dance'])).code, 2);
+});

@@ -1,0 +1,242 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { request } from 'undici';
+import { type Config, readProcessConfig } from '../../config/config.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import { type Command, UsageError } from '../command.ts';
+import { ProgressBar } from '../progress-bar.ts';
+
+const options = {
+  url: { type: 'string' },
+  source: { type: 'string' },
+  notes: { type: 'string' },
+  'keep-filter': { type: 'boolean' },
+  from: { type: 'string' },
+  to: { type: 'string' },
+  'max-file-rows': { type: 'string' },
+  'partition-size': { type: 'string' },
+  'skip-l1': { type: 'boolean' },
+  resume: { type: 'boolean' },
+} as const;
+
+type Values = { [K in keyof typeof options]?: string | boolean | undefined };
+
+export const admin: Command = {
+  usage: `turnpike admin debug                        counts, heights, queues, what is wrong
+turnpike admin queue-tx <id>                import a transaction now
+turnpike admin queue-bundle <id>            unbundle it, past the filter (--keep-filter: not past it)
+turnpike admin bundle-status <id>           what became of a bundle
+turnpike admin block <id | hash>            stop serving an id, or every copy of content (SHA-256, hex)
+turnpike admin unblock <id | hash>
+turnpike admin block-name <name>            stop serving a name and its undernames
+turnpike admin unblock-name <name>
+turnpike admin blocks                       everything that is blocked
+turnpike admin export <folder> --from <height> --to <height>
+                                            blocks, transactions and tags as Parquet, inside the export folder
+turnpike admin prune <unix seconds | ISO date>
+                                            remove stable data items that were indexed before then
+
+  --url <gateway>           default: GATEWAY_PORT on HOST
+  --source, --notes <text>  of a block: who asked for it, and why
+  --max-file-rows <n>, --partition-size <heights>, --skip-l1, --resume   of an export
+  --from, --to <height>     of a prune: only items of these heights
+
+The key is ADMIN_API_KEY, ADMIN_API_KEY_FILE, or the one made in DATA_DIR/keys.`,
+  async run(args) {
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    const [action, subject, ...rest] = positionals;
+    if (rest.length > 0) throw new UsageError('too many arguments');
+    const config = readProcessConfig();
+    const url = values.url ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
+    return perform(new AdminClient(url, adminKey(config)), action, subject, values);
+  },
+};
+
+async function perform(
+  gateway: AdminClient,
+  action: string | undefined,
+  subject: string | undefined,
+  values: Values,
+): Promise<number> {
+  const needed = (what: string): string => {
+    if (subject === undefined) throw new UsageError(`say which ${what}`);
+    return subject;
+  };
+  const reason = {
+    ...(values.source !== undefined && { source: values.source }),
+    ...(values.notes !== undefined && { notes: values.notes }),
+  };
+  switch (action) {
+    case 'debug':
+      return show(await gateway.call('GET', 'debug'));
+    case 'queue-tx':
+      return say(await gateway.call('POST', 'queue-tx', { id: needed('id') }));
+    case 'queue-bundle': {
+      const bypassFilter = values['keep-filter'] !== true;
+      return say(await gateway.call('POST', 'queue-bundle', { id: needed('id'), bypassFilter }));
+    }
+    case 'bundle-status':
+      return show(await gateway.call('GET', `bundle-status/${encodeURIComponent(needed('id'))}`));
+    case 'block':
+      return say(await gateway.call('PUT', 'block-data', { ...idOrHash(needed('id or hash')), ...reason }));
+    case 'unblock':
+      return say(await gateway.call('PUT', 'unblock-data', idOrHash(needed('id or hash'))));
+    case 'block-name':
+      return say(await gateway.call('PUT', 'block-name', { name: needed('name'), ...reason }));
+    case 'unblock-name':
+      return say(await gateway.call('PUT', 'unblock-name', { name: needed('name') }));
+    case 'blocks':
+      return show(await gateway.call('GET', 'blocks'));
+    case 'export':
+      return exportParquet(gateway, needed('folder'), values);
+    case 'prune':
+      return prune(gateway, needed('time'), values);
+    default:
+      throw new UsageError(`there is no "admin ${action ?? ''}"`);
+  }
+}
+
+/** An id has 43 characters; a hash in hex cannot be mistaken for one. */
+function idOrHash(text: string): { id: string } | { hash: string } {
+  return /^[0-9a-fA-F]{64}$/.test(text) ? { hash: text } : { id: text };
+}
+
+async function exportParquet(gateway: AdminClient, outputDir: string, values: Values): Promise<number> {
+  const startHeight = whole(values, 'from');
+  const endHeight = whole(values, 'to');
+  if (startHeight === undefined || endHeight === undefined) throw new UsageError('say --from and --to');
+  const partition = whole(values, 'partition-size');
+  await gateway.call('POST', 'export-parquet', {
+    outputDir,
+    startHeight,
+    endHeight,
+    maxFileRows: whole(values, 'max-file-rows') ?? 0,
+    ...(partition !== undefined && { heightPartitionSize: partition }),
+    ...(values['skip-l1'] === true && { skipL1Transactions: true, skipL1Tags: true }),
+    resume: values.resume === true,
+  });
+  const status = await follow(gateway, 'export-parquet/status', 'export', ['partitionsDone', 'partitions']);
+  if (status.status !== 'completed') {
+    console.error(
+      `the export failed: ${String(status.error)}\nrun it again with --resume to go on where it ended`,
+    );
+    return 1;
+  }
+  return show(status);
+}
+
+async function prune(gateway: AdminClient, time: string, values: Values): Promise<number> {
+  const threshold = /^[0-9]+$/.test(time) ? Number(time) : Math.floor(Date.parse(time) / 1000);
+  if (!Number.isSafeInteger(threshold)) throw new UsageError('the time is neither Unix seconds nor a date');
+  const startHeight = whole(values, 'from');
+  const endHeight = whole(values, 'to');
+  const pruning = gateway.call('POST', 'prune-stable-data-items', {
+    indexedAtThreshold: threshold,
+    ...(startHeight !== undefined && { startHeight }),
+    ...(endHeight !== undefined && { endHeight }),
+  });
+  pruning.catch(() => undefined);
+  await Promise.race([
+    pruning,
+    follow(gateway, 'prune-stable-data-items/status', 'prune', ['examined', 'candidates']),
+  ]);
+  const { prunedCount } = await pruning;
+  console.log(`pruned ${String(prunedCount)} data items`);
+  return 0;
+}
+
+/** Shows how far a job is until it ends; answers its last status. */
+async function follow(
+  gateway: AdminClient,
+  path: string,
+  label: string,
+  [done, total]: readonly [string, string],
+): Promise<Record<string, unknown>> {
+  let bar: ProgressBar | undefined;
+  for (;;) {
+    const status = await gateway.call('GET', path);
+    if (typeof status[total] === 'number') bar ??= new ProgressBar(label, status[total]);
+    if (typeof status[done] === 'number') bar?.moveTo(status[done]);
+    if (status.status !== 'running') {
+      bar?.end();
+      return status;
+    }
+    await sleep(250);
+  }
+}
+
+function whole(values: Values, name: keyof Values): number | undefined {
+  const text = values[name];
+  if (text === undefined) return undefined;
+  if (!/^[0-9]{1,15}$/.test(String(text))) throw new UsageError(`--${name} must be a whole number`);
+  return Number(text);
+}
+
+function show(value: unknown): number {
+  console.log(JSON.stringify(value, null, 2));
+  return 0;
+}
+
+function say(answer: Record<string, unknown>): number {
+  console.log(String(answer.message));
+  return 0;
+}
+
+function adminKey(config: Config): string {
+  const path = config.ADMIN_API_KEY_FILE ?? join(config.DATA_DIR, 'keys', 'admin-api-key');
+  if (config.ADMIN_API_KEY_FILE === undefined && config.ADMIN_API_KEY !== undefined)
+    return config.ADMIN_API_KEY;
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    throw new StartupError(`there is no admin key: set ADMIN_API_KEY, or start the gateway once (${path})`);
+  }
+}
+
+class AdminClient {
+  readonly #url: string;
+  readonly #key: string;
+
+  constructor(url: string, key: string) {
+    this.#url = url.replace(/\/+$/, '');
+    this.#key = key;
+  }
+
+  /** Throws what the gateway refused, in its own words. */
+  async call(method: 'GET' | 'POST' | 'PUT', path: string, body?: object): Promise<Record<string, unknown>> {
+    const answer = await request(`${this.#url}/gw/admin/${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      headersTimeout: 0,
+      bodyTimeout: 60_000,
+    }).catch((error: Error & { code?: string }) => {
+      throw new StartupError(
+        `no gateway answers at ${this.#url} (${error.code ?? error.message}): is it started?`,
+      );
+    });
+    const text = await answer.body.text();
+    const parsed: unknown = parse(text);
+    if (answer.statusCode >= 400) throw new StartupError(`${answer.statusCode}: ${String(parsed)}`);
+    if (!isRecord(parsed))
+      throw new StartupError(`the gateway answered something else: ${text.slice(0, 200)}`);
+    return parsed;
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.slice(0, 200);
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

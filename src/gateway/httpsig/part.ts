@@ -1,0 +1,106 @@
+/** Signs answers as their heads leave, whichever part made them. A signature that fails costs nobody his answer. */
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { encodeBase58 } from '../../formats/base58.ts';
+import type { App, Request } from '../../kernel/http/server.ts';
+import { makeEd25519Key, readOrCreateKey } from '../../kernel/keys.ts';
+import type { CreatePart } from '../context.ts';
+import { type AnswerHead, coveredHeaders, signatureBase } from './signature.ts';
+
+type Pair = readonly [string, string];
+
+export function createSignaturePart(now: () => number = Date.now): CreatePart {
+  return (context) => {
+    const { config, log, metrics, info } = context;
+    if (!config.HTTPSIG_ENABLED) return { name: 'signatures' };
+    const signed = metrics.plainCounter('httpsig_signed_total', 'Answers signed');
+    const failed = metrics.plainCounter('httpsig_errors_total', 'Answers that could not be signed');
+    let signer: { readonly keyId: string; sign(base: string): string } | undefined;
+
+    function signatureHeaders(status: number, headers: readonly Pair[], request: Request): Pair[] {
+      const covered = signer === undefined ? undefined : coveredHeaders(headers);
+      if (signer === undefined || covered === undefined) return [];
+      const path = request.url.split('?', 1)[0] ?? '/';
+      const head: AnswerHead = {
+        status,
+        headers,
+        request: config.HTTPSIG_BIND_REQUEST ? { method: request.method, path } : undefined,
+      };
+      const created = Math.floor(now() / 1000);
+      const { base, input } = signatureBase(head, covered, { created, keyId: signer.keyId });
+      signed.add();
+      return [
+        ['signature-input', `sig1=${input}`],
+        ['signature', `sig1=:${signer.sign(base)}:`],
+      ];
+    }
+
+    function signHead(raw: ServerResponse, request: Request): void {
+      const { writeHead } = raw;
+      raw.writeHead = (status: number, ...rest: unknown[]): ServerResponse => {
+        const given = rest.at(-1);
+        const headers = [...pairsOf(raw.getHeaders()), ...pairsOf(given)].filter(
+          ([name]) => !isSignature(name),
+        );
+        try {
+          headers.push(...signatureHeaders(status, headers, request));
+        } catch (error) {
+          failed.add();
+          log.warn({ err: error }, 'an answer was not signed');
+        }
+        for (const name of raw.getHeaderNames()) raw.removeHeader(name);
+        return writeHead.call(raw, status, headers.flat());
+      };
+    }
+
+    return {
+      name: 'signatures',
+      routes(app: App) {
+        app.addHook('onRequest', (request, reply, done) => {
+          signHead(reply.raw, request);
+          done();
+        });
+      },
+      async start() {
+        const { text } = await readOrCreateKey(join(config.DATA_DIR, 'keys'), 'observer.pem', makeEd25519Key);
+        const key = createPrivateKey(text);
+        const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
+        signer = {
+          keyId: `ed25519:${x}`,
+          sign: (base) => sign(null, Buffer.from(base), key).toString('base64'),
+        };
+        info.httpsig = {
+          algorithm: 'ed25519',
+          keyId: signer.keyId,
+          solanaAddress: encodeBase58(Buffer.from(x, 'base64url')),
+        };
+      },
+    };
+  };
+}
+
+/** What an upstream gateway signed is not ours to repeat. */
+function isSignature(name: string): boolean {
+  return name === 'signature' || name === 'signature-input';
+}
+
+/** Headers in any of the forms that `writeHead` takes, names in lower case. */
+function pairsOf(headers: unknown): Pair[] {
+  const pairs: Pair[] = [];
+  const add = (name: unknown, value: unknown): void => {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined) pairs.push([String(name).toLowerCase(), String(one)]);
+    }
+  };
+  if (Array.isArray(headers)) {
+    for (let at = 0; at < headers.length; at += 2) add(headers[at], headers[at + 1]);
+  } else if (isHeaders(headers)) {
+    for (const [name, value] of Object.entries(headers)) add(name, value);
+  }
+  return pairs;
+}
+
+function isHeaders(value: unknown): value is OutgoingHttpHeaders | Record<string, OutgoingHttpHeader> {
+  return typeof value === 'object' && value !== null;
+}
