@@ -59,7 +59,12 @@ export function payableUploads(deps: X402UploadDeps): PayableUploads {
   return {
     carriesPayment: (request) => deps.payments.carriedBy(request.headers),
     receive: (request, reply, token) => receiveSigned(request, reply, deps, token),
-    challenge: async (request, bytes) => deps.payments.challenge(await deps.payments.quote(request, bytes)),
+    async challenge(request, bytes) {
+      const quote = await deps.payments.quote(request, bytes).catch((error: unknown) => {
+        throw explain(error);
+      });
+      return deps.payments.challenge(quote);
+    },
   };
 }
 

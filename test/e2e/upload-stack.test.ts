@@ -1,0 +1,78 @@
+/** Uploads on a whole stack: prices agree, what is uploaded can be read and found at once, and still when it is mined. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
+import { itemOwner } from '../../src/wallets/data-items/owner.ts';
+import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import { Random } from '../support/random.ts';
+import { type RunningStack, startStack } from '../support/stack.ts';
+
+const signer = solanaSigner(ed25519TestKey('stack'));
+const { address } = itemOwner(4, signer.owner).wallet;
+const random = new Random(31);
+
+describe('uploads on a whole stack', () => {
+  let stack: RunningStack;
+  before(async () => {
+    stack = await startStack({
+      environment: {
+        ALLOW_LISTED_ADDRESSES: address,
+        LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '50',
+        BUNDLE_MAX_WAIT_MS: '4000',
+        BUNDLE_POLL_MS: '50',
+      },
+    });
+  });
+  after(() => stack.stop());
+
+  const text = async (url: string) => (await request(url)).body.text();
+  const json = async (url: string): Promise<Record<string, unknown>> => JSON.parse(await text(url));
+  const found = async (id: string): Promise<boolean> => {
+    const query = `query { transactions(ids: ["${id}"]) { edges { node { id tags { name value } } } } }`;
+    const answer = await request(`${stack.urls.gateway}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    return (await answer.body.text()).includes(`"id":"${id}"`);
+  };
+  async function until(what: string, check: () => Promise<boolean>): Promise<void> {
+    for (let waited = 0; !(await check()); waited += 50) {
+      assert.ok(waited < 60_000, `waited too long for ${what}\n${stack.log()}`);
+      await sleep(50);
+    }
+  }
+
+  it('costs the same here and at the payment service, to the last winc', async () => {
+    for (const bytes of [0, 1, 1_024, 262_144, 2 ** 30, 123_456_789_012]) {
+      const here = await text(`${stack.urls.upload}/v1/price/arweave/${bytes}`);
+      const there = await json(`${stack.urls.payment}/v1/price/bytes/${bytes}`);
+      assert.equal(here, there.winc, `${bytes} bytes`);
+    }
+    const gibibyte = await json(`${stack.urls.payment}/v1/price/bytes/${2 ** 30}`);
+    assert.equal(await text(`${stack.urls.upload}/v1/price/solana`), gibibyte.winc);
+  });
+
+  it('serves and finds an item at once, and the same when it is permanent', async () => {
+    const data = random.bytes(50_000);
+    const item = await signItem({ data, tags: [{ name: 'Content-Type', value: 'image/png' }] }, signer);
+    const answer = await request(`${stack.urls.upload}/v1/tx/solana`, { method: 'POST', body: item });
+    assert.equal(answer.statusCode, 200);
+    const { id } = JSON.parse(await answer.body.text());
+    const check = async () => {
+      const read = await request(`${stack.urls.gateway}/${id}`);
+      assert.equal(read.statusCode, 200);
+      assert.equal(read.headers['content-type'], 'image/png');
+      assert.ok(Buffer.from(await read.body.arrayBuffer()).equals(data));
+    };
+    await check();
+    await until('the index to have it', () => found(id));
+    const status = async () => (await json(`${stack.urls.upload}/v1/tx/${id}/status`)).info;
+    assert.notEqual(await status(), 'permanent', 'all of this was before the chain had it');
+    await until('it to be permanent', async () => (await status()) === 'permanent');
+    await check();
+    assert.ok(await found(id));
+  });
+});
