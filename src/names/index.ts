@@ -27,7 +27,7 @@ import { ChainRefused, ChainUnavailable } from '../registry/errors.ts';
 import type { NameRegistry } from '../registry/name-registry.ts';
 import { DatabaseUnavailable, type Sql } from '../storage/sql/sql.ts';
 import type { ActionContext } from './actions/context.ts';
-import { sponsorTokens } from './actions/create.ts';
+import { sponsorTokens } from './actions/get-ready.ts';
 import { reconcileActions } from './actions/reconcile.ts';
 import { SpentNonces } from './actions/spent-nonces.ts';
 import { ActionStore } from './actions/store.ts';
@@ -120,6 +120,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
       actionFloor: amountOf(config, 'ARNS_ACTION_FLOOR_WINC') ?? 0n,
       actionMargin: config.ARNS_ACTION_MARGIN,
       microLamports: config.ARNS_UNIT_PRICE_MICROLAMPORTS,
+      buyer: key?.address,
     },
     now,
   );
@@ -175,12 +176,32 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
       });
     },
     async start() {
+      background.run(() => introduce(deps));
       background.every(config.ARNS_RECONCILE_MS, () => lookAfter());
     },
     stop: () => background.stop(),
     reconcile: () => lookAfter(0),
     settled: () => background.settled(),
   };
+}
+
+/** Says at the start which chain names are on and whether this service can pay for them. */
+async function introduce({ chain, registry, key, log }: NamesDeps): Promise<void> {
+  const genesisHash = await chain.genesisHash();
+  const { totalNames } = await registry.config();
+  log.info(
+    { genesisHash, program: registry.programs.arns, names: totalNames.toString() },
+    'names are on this chain',
+  );
+  if (key === undefined) return;
+  const [lamports, tokens] = await Promise.all([
+    chain.balance(key.address),
+    sponsorTokens({ chain, registry, key }),
+  ]);
+  const funds = { address: key.address, lamports: lamports.toString(), mtokens: tokens.toString() };
+  if (lamports === 0n || tokens === 0n)
+    log.warn(funds, 'the key that pays for names needs SOL and name tokens');
+  else log.info(funds, 'the key that pays for names');
 }
 
 /** What the rooms below throw, in the words of this surface. */

@@ -54,8 +54,8 @@ export const names = {
     min: 100,
   }),
   ARNS_NONCE_TTL_SECONDS: integer({
-    meaning: 'How long a used nonce is refused',
-    default: 3_600,
+    meaning: 'How long a used nonce is refused; a signature over it never runs out by itself',
+    default: 315_360_000,
     min: 3_600,
   }),
   ARNS_MAX_OPEN_ACTIONS: integer({

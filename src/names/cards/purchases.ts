@@ -13,7 +13,7 @@ import { toNumber } from '../../pricing/decimal.ts';
 import { type Currency, type Pricing, renderAdjustment } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import type { ActionContext } from '../actions/context.ts';
-import { sponsorTokens } from '../actions/create.ts';
+import { sponsorTokens } from '../actions/get-ready.ts';
 import { requireSponsor } from '../actions/perform.ts';
 import { badRequest, cardUnavailable, nameInAuction } from '../errors.ts';
 import type { AskedPurchase } from '../prices/read-purchase.ts';

@@ -1,5 +1,6 @@
 /** What a purchase costs in name tokens now, or why it cannot be made: pure, from what the chain says. */
 import type { DemandFactor } from '../../formats/solana/accounts-arns.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
 import {
   baseFee,
   extendableYears,
@@ -25,13 +26,19 @@ export type Purchase =
   | { readonly action: 'upgrade-name'; readonly name: string }
   | { readonly action: 'increase-undername-limit'; readonly name: string; readonly quantity: number };
 
-/** `now` in Unix seconds. The demand factor is rolled to it first, so that a quote equals the charge. */
-export function nameCost(purchase: Purchase, state: NameState, demand: DemandFactor, now: number): bigint {
+/** `now` in Unix seconds; `buyer` is the key that pays the registry. The demand factor is rolled to it first, so that a quote equals the charge. */
+export function nameCost(
+  purchase: Purchase,
+  state: NameState,
+  demand: DemandFactor,
+  now: number,
+  buyer?: SolanaAddress,
+): bigint {
   const { name } = purchase;
   const { factor, fees } = rollDemandFactor(demand, now);
   const fee = baseFee({ ...demand, fees }, name);
   if (purchase.action === 'buy-name') {
-    checkFree(name, state, now);
+    checkFree(name, state, now, buyer);
     const price = registrationPrice(fee, factor, purchase.type, purchase.years);
     return state.returned ? returnedNamePrice(price, state.returned.returnedAt, now) : price;
   }
@@ -64,9 +71,14 @@ export function nameCost(purchase: Purchase, state: NameState, demand: DemandFac
   }
 }
 
-function checkFree(name: string, { record, reserved }: NameState, now: number): void {
+/** A reserved name is sold to the one it is reserved for: `buyer` is who pays the registry. */
+function checkFree(
+  name: string,
+  { record, reserved }: NameState,
+  now: number,
+  buyer: SolanaAddress | undefined,
+): void {
   if (record !== undefined) throw nameExists(name);
-  if (reserved !== undefined && (reserved.expiresAt === undefined || reserved.expiresAt > now)) {
-    throw nameReserved(name);
-  }
+  if (reserved === undefined || (reserved.expiresAt !== undefined && reserved.expiresAt <= now)) return;
+  if (buyer === undefined || reserved.reservedFor !== buyer) throw nameReserved(name);
 }

@@ -87,6 +87,9 @@ test('what cannot be bought is refused with the reason', () => {
     nameCost(buy, { ...free, reserved: { ...reserved, expiresAt: now } }, demand, now),
     240_000_000n,
   );
+  const ours = { ...free, reserved: { ...reserved, reservedFor: address } };
+  assert.equal(refusal(buy, ours), `Name ${name} is reserved`);
+  assert.equal(nameCost(buy, ours, demand, now, address), 240_000_000n);
   assert.equal(refusal(extend, free), `Name ${name} does not exist`);
   assert.equal(refusal(upgrade, leased(undefined)), `Name ${name} is a permabuy`);
   assert.equal(refusal(extend, leased(undefined)), `Name ${name} is a permabuy`);

@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { DemandFactor } from '../../formats/solana/accounts-arns.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { decimal, scaled } from '../../pricing/decimal.ts';
 import type { Pricing, RateTable } from '../../pricing/pricing.ts';
 import { type Winc, winc } from '../../pricing/units.ts';
@@ -23,6 +24,8 @@ export interface PriceSettings {
   /** Share added to the cost of an action. */
   readonly actionMargin: number;
   readonly microLamports: number;
+  /** The key that pays the registry: names reserved for it are sold. */
+  readonly buyer: SolanaAddress | undefined;
 }
 
 export interface NamePrice {
@@ -78,7 +81,7 @@ export class NamePrices {
     rates: RateTable,
     ownAnt: boolean,
   ): NamePrice {
-    const mtoken = nameCost(purchase, state, demand, Math.floor(this.#now() / 1000));
+    const mtoken = nameCost(purchase, state, demand, Math.floor(this.#now() / 1000), this.#settings.buyer);
     const price = tokenWinc(mtoken, rates);
     const surcharge =
       purchase.action === 'buy-name' ? this.#surcharge(purchase.name, rates, ownAnt) : undefined;

@@ -1,0 +1,164 @@
+/** What must be known before an action is paid for: what the chain says, whether the owner agrees, what it costs. */
+import type { Winc } from '../../credits/credits.ts';
+import { maxControllers } from '../../formats/solana/accounts-ant.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { associatedTokenAddress, decodeTokenAccount, tokenAccountSize } from '../../formats/solana/token.ts';
+import type { AntState } from '../../registry/name-registry.ts';
+import { registryPlan } from '../chain/plan-purchase.ts';
+import {
+  antNotFound,
+  badRequest,
+  chainUnavailable,
+  nameInAuction,
+  signatureRequired,
+  unboundSignature,
+} from '../errors.ts';
+import { custodialPayer } from '../receipts.ts';
+import {
+  type ActionRequest,
+  type BuyRequest,
+  isRecordRequest,
+  type RecordRequest,
+  type TokenRequest,
+} from './action.ts';
+import type { ActionContext } from './context.ts';
+import type { CreateRequest } from './create.ts';
+import { type OwnerProof, verifyOwnerProof } from './owner-proof.ts';
+import { authorityWork, recordWork, requireSponsor, spawnWork, type Work } from './perform.ts';
+import type { BeforeState } from './store.ts';
+
+/** What is known before the debit. */
+export interface Ready {
+  readonly winc: Winc;
+  readonly mtoken: bigint;
+  readonly work: Work;
+  readonly before?: BeforeState;
+  readonly antId?: SolanaAddress;
+  /** Whose nonce is used up with the debit. */
+  readonly ownerNonce?: { readonly signer: string; readonly nonce: string };
+}
+
+export function getReady(context: ActionContext, asked: CreateRequest): Promise<Ready> {
+  const { request } = asked;
+  if (request.action === 'buy-name') return readyToBuy(context, request);
+  if ('name' in request) return readyToPay(context, request);
+  if (isRecordRequest(request)) return readyToWrite(context, request, asked.proof);
+  return readyToGovern(context, request, asked.payer.address);
+}
+
+async function readyToBuy(context: ActionContext, request: BuyRequest): Promise<Ready> {
+  const [price, tokens, work] = await Promise.allSettled([
+    context.prices.name(request),
+    sponsorTokens(context),
+    spawnWork(context, request),
+  ]);
+  // The first of them that fails is the one that is told.
+  const { total, mtoken, state } = resultOf(price);
+  if (state.returned !== undefined) throw nameInAuction(request.name);
+  requireSponsor(resultOf(tokens), mtoken);
+  return { winc: total, mtoken, work: resultOf(work) };
+}
+
+function resultOf<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'rejected') throw settled.reason;
+  return settled.value;
+}
+
+/** Extending, widening and making permanent: what stands before is kept, to know the effect from another's. */
+async function readyToPay(
+  context: ActionContext,
+  request: Exclude<ActionRequest, BuyRequest | TokenRequest>,
+): Promise<Ready> {
+  const [price, tokens] = await Promise.all([context.prices.name(request), sponsorTokens(context)]);
+  const { record } = price.state;
+  if (record === undefined) throw chainUnavailable();
+  requireSponsor(tokens, price.mtoken);
+  const { ant, type, end, undernameLimit } = record;
+  return {
+    winc: price.total,
+    mtoken: price.mtoken,
+    before: { ant, type, end: end ?? null, undernameLimit },
+    antId: ant,
+    work: { plan: registryPlan(await context.builders(), request, undefined) },
+  };
+}
+
+async function readyToWrite(
+  context: ActionContext,
+  request: RecordRequest,
+  proof: OwnerProof | undefined,
+): Promise<Ready> {
+  if (proof === undefined) throw signatureRequired();
+  const signer = verifyOwnerProof(request, proof);
+  const undername = request.undername.toLowerCase();
+  const state = await context.registry.antRecord(request.antId, undername);
+  if (state === undefined) throw antNotFound(request.antId);
+  const { ant, record, metadata } = state;
+  if (signer !== ant.owner || request.owner !== ant.owner) throw unboundSignature();
+  if (record === undefined && request.action !== 'set-record') {
+    throw badRequest(`The ANT has no record ${undername}`);
+  }
+  if (metadata === undefined && request.action === 'remove-record-metadata') {
+    throw badRequest(`The record ${undername} has no metadata`);
+  }
+  if (request.action === 'transfer-record' && record?.owner === request.target) {
+    throw badRequest(`The record ${undername} has this owner already`);
+  }
+  return {
+    winc: await context.prices.action(request.action),
+    mtoken: 0n,
+    antId: ant.asset,
+    work: await recordWork(context, request, state),
+    ownerNonce: { signer: `owner:${signer}`, nonce: proof.nonce },
+  };
+}
+
+/** Controllers and transfers are the owner's alone; for a token the service holds, its buyer's. */
+async function readyToGovern(
+  context: ActionContext,
+  request: Exclude<TokenRequest, RecordRequest>,
+  payer: string,
+): Promise<Ready> {
+  const ant = await readAnt(context, request.antId);
+  const held = ant.owner === context.key.address;
+  if (held) {
+    if (request.action !== 'transfer' || (await custodialPayer(context.sql, ant.asset)) !== payer) {
+      throw badRequest('This ANT is held by the service: only its buyer may transfer it');
+    }
+  } else if (request.owner !== ant.owner) {
+    throw badRequest(`ownerAddress does not own ANT ${ant.asset}`);
+  }
+  checkControllers(request, ant);
+  return {
+    winc: await context.prices.action(request.action),
+    mtoken: 0n,
+    antId: ant.asset,
+    work: await authorityWork(context, request, ant),
+  };
+}
+
+function checkControllers({ action, target }: Exclude<TokenRequest, RecordRequest>, ant: AntState): void {
+  const listed = ant.controllers.includes(target);
+  if (action === 'add-controller') {
+    if (listed) throw badRequest(`${target} is a controller already`);
+    if (ant.controllers.length >= maxControllers) {
+      throw badRequest(`An ANT has at most ${maxControllers} controllers: remove one first`);
+    }
+  }
+  if (action === 'remove-controller' && !listed) throw badRequest(`${target} is not a controller`);
+}
+
+async function readAnt(context: ActionContext, antId: SolanaAddress): Promise<AntState> {
+  const ant = await context.registry.ant(antId);
+  if (ant === undefined) throw antNotFound(antId);
+  return ant;
+}
+
+/** What the service has of the token that names are paid in. */
+export async function sponsorTokens(
+  context: Pick<ActionContext, 'chain' | 'registry' | 'key'>,
+): Promise<bigint> {
+  const { mint } = context.registry.programs;
+  const account = await context.chain.account(associatedTokenAddress(context.key.address, mint));
+  return account?.data.length === tokenAccountSize ? decodeTokenAccount(account.data).amount : 0n;
+}
