@@ -80,7 +80,8 @@ export function indexRoutes(app: App, { catalog, folders, meter }: IndexRoutesOp
 
   const add = (url: string, summary: string, handler: (request: Request, reply: Reply) => Promise<Reply>) => {
     app.get(url, { schema: { summary, tags: ['published indexes'] } }, handler);
-    app.head(url, { schema: { hide: true } }, handler);
+    // The contract names HEAD for the listing alone; that the files have it too needs no line of its own.
+    app.head(url, { schema: { summary, tags: ['published indexes'], hide: url !== '/indexes' } }, handler);
   };
   add('/indexes', 'The signed list of published index files', listing);
   add('/indexes/blob/:sha256', 'An index file by its digest', blob);
