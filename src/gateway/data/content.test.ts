@@ -1,0 +1,201 @@
+/** Sources that lie, stop, hang or are away, over real sockets. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ownJourney } from './sources/source.ts';
+import {
+  contentOver,
+  gatewayWith,
+  isCached,
+  random,
+  read,
+  saying,
+  serve,
+  sha256,
+  silence,
+  something,
+  withStatus,
+} from './testing.ts';
+
+describe('a gateway that lies', () => {
+  test('about small content is passed by, and nobody sees a byte of it', async () => {
+    const { id, bytes, changed, located } = something(200_000);
+    const liar = await serve(gatewayWith(changed));
+    const honest = await serve(gatewayWith(bytes));
+    const { content, noted } = contentOver({ gateways: [liar.url, honest.url], located });
+    assert.ok((await read(content, id))?.equals(bytes));
+    assert.deepEqual([liar.asked.length, honest.asked.length], [1, 1]);
+    assert.deepEqual(noted, [located.hash]);
+    assert.equal(await isCached(changed), false);
+    assert.equal(await isCached(bytes), true);
+  });
+
+  test('and is alone is 502; its bytes are not kept', async () => {
+    const { id, changed, located } = something(200_000);
+    const liar = await serve(gatewayWith(changed));
+    const { content, noted } = contentOver({ gateways: [liar.url], located });
+    await assert.rejects(read(content, id), withStatus(502));
+    assert.deepEqual(noted, []);
+    assert.equal(await isCached(changed), false);
+  });
+
+  test('about large content does not get to its last byte', async () => {
+    const { id, bytes, changed, located } = something(3_000_000);
+    const liar = await serve(gatewayWith(changed));
+    const { content } = contentOver({ gateways: [liar.url], located });
+    const described = await content.describe(id);
+    assert.ok(described);
+    const opened = await content.open(described, undefined, ownJourney, new AbortController().signal);
+    let got = 0;
+    await assert.rejects(async () => {
+      for await (const piece of opened?.stream ?? []) got += piece.length;
+    }, withStatus(502));
+    assert.ok(got > 0 && got < bytes.length, `${got} bytes`);
+    assert.equal(await isCached(changed), false);
+  });
+
+  test('about its own digest, its size or the range it sends is not believed', async () => {
+    const { id, bytes, located } = something(100_000);
+    const digest = await serve(gatewayWith(bytes, { digest: 'A'.repeat(43) }));
+    const size = await serve(gatewayWith(bytes.subarray(1)));
+    const range = await serve((_request, response) => {
+      response.writeHead(206, { 'content-range': 'bytes 50000-99999/100000', 'content-length': 50_000 });
+      response.end(bytes.subarray(50_000));
+    });
+    for (const { url } of [digest, size, range]) {
+      const { content } = contentOver({ gateways: [url], located });
+      await assert.rejects(read(content, id, { start: 10, end: 20 }), withStatus(502));
+    }
+    const unknown = contentOver({ gateways: [digest.url] });
+    await assert.rejects(read(unknown.content, id), withStatus(502));
+  });
+});
+
+describe('a source that stops', () => {
+  test('is continued by the next one where it stopped', async () => {
+    const { id, bytes, located } = something(900_000);
+    const first = await serve(gatewayWith(bytes, { breakAt: 400_000 }));
+    const second = await serve(gatewayWith(bytes));
+    const { content } = contentOver({ gateways: [first.url, second.url], located });
+    assert.ok((await read(content, id))?.equals(bytes));
+    assert.match(second.asked[0]?.headers.range ?? '', /^bytes=[1-9]\d*-899999$/);
+    assert.equal(await isCached(bytes), true);
+  });
+
+  test('in the middle of a range, or of content too large to keep, is continued too', async () => {
+    const { id, bytes, located } = something(900_000);
+    const breaking = () => serve(gatewayWith(bytes, { breakAt: 400_000 }));
+    const whole = await serve(gatewayWith(bytes));
+    const part = contentOver({ gateways: [(await breaking()).url, whole.url], located });
+    const range = { start: 100_000, end: 800_000 };
+    assert.ok((await read(part.content, id, range))?.equals(bytes.subarray(100_000, 800_000)));
+    const large = contentOver({
+      gateways: [(await breaking()).url, whole.url],
+      located,
+      maxCachedBytes: 500_000,
+    });
+    assert.ok((await read(large.content, id))?.equals(bytes));
+    assert.equal(await isCached(bytes), false, 'what is too large is not kept');
+  });
+
+  test('with nobody to continue is 502, and is not kept', async () => {
+    const { id, bytes, located } = something(900_000);
+    const only = await serve(gatewayWith(bytes, { breakAt: 400_000 }));
+    const { content } = contentOver({ gateways: [only.url], located });
+    await assert.rejects(read(content, id), withStatus(502));
+    assert.equal(await isCached(bytes), false);
+  });
+
+  test('an upload service that stops is continued by a gateway', async () => {
+    const { id, bytes, located } = something(700_000);
+    const item = Buffer.concat([random.bytes(1_044), bytes]);
+    const upload = await serve((_request, response) => {
+      response.writeHead(200, { 'content-length': item.length, 'x-payload-offset': 1_044 });
+      response.write(item.subarray(0, 300_000), () => response.destroy());
+    });
+    const gateway = await serve(gatewayWith(bytes));
+    const { content } = contentOver({ upload: upload.url, gateways: [gateway.url], located });
+    assert.ok((await read(content, id))?.equals(bytes));
+  });
+});
+
+describe('a source that hangs', () => {
+  test('before its first byte is 504, or the next one answers', async () => {
+    const { id, bytes, located } = something(10_000);
+    const hanging = await serve(silence);
+    const alone = contentOver({ gateways: [hanging.url], located });
+    await assert.rejects(read(alone.content, id), withStatus(504));
+    const other = await serve(gatewayWith(bytes));
+    const { content } = contentOver({ gateways: [hanging.url, other.url], located });
+    assert.ok((await read(content, id))?.equals(bytes));
+  });
+
+  test('in the middle is left for the next one', async () => {
+    const { id, bytes, located } = something(900_000);
+    const hanging = await serve(gatewayWith(bytes, { breakAt: 300_000, stall: true }));
+    const alone = contentOver({ gateways: [hanging.url], located });
+    await assert.rejects(read(alone.content, id), withStatus(504));
+    const other = await serve(gatewayWith(bytes));
+    const { content } = contentOver({ gateways: [hanging.url, other.url], located });
+    assert.ok((await read(content, id))?.equals(bytes));
+  });
+});
+
+describe('absence', () => {
+  test('is said when every source said so, and only then', async () => {
+    const { id } = something(10);
+    const none = await serve(saying(404));
+    const gone = await serve(saying(410));
+    const without = contentOver({ upload: none.url, gateways: [none.url, gone.url] });
+    assert.equal(await read(without.content, id), undefined);
+    for (const [status, expected] of [
+      [500, 502],
+      [503, 503],
+      [429, 503],
+    ] as const) {
+      const failing = await serve(saying(status));
+      const { content } = contentOver({ gateways: [none.url, failing.url, gone.url] });
+      await assert.rejects(read(content, id), withStatus(expected));
+      await assert.rejects(read(content, id), withStatus(503), 'also while the gateway rests');
+    }
+    const nobody = contentOver({ gateways: ['http://127.0.0.1:1', none.url] });
+    await assert.rejects(read(nobody.content, id), withStatus(502));
+  });
+
+  test('for a request that may not go on to others is not absence for everybody', async () => {
+    const { id, bytes } = something(10_000);
+    const gateway = await serve(gatewayWith(bytes));
+    const { content } = contentOver({ gateways: [gateway.url] });
+    assert.equal(await read(content, id, undefined, { hops: 3, via: [] }), undefined);
+    assert.equal(await read(content, id, undefined, { hops: 1, via: ['me'] }), undefined);
+    assert.equal(gateway.asked.length, 0);
+    assert.ok((await read(content, id))?.equals(bytes));
+  });
+});
+
+describe('content that only others know', () => {
+  test('is fetched once however many want it, and then is in the cache', async () => {
+    const { id, bytes } = something(2_000_000);
+    const gateway = await serve(gatewayWith(bytes));
+    const { content } = contentOver({ gateways: [gateway.url] });
+    await content.describe(id);
+    const before = gateway.asked.length;
+    const got = await Promise.all(Array.from({ length: 50 }, () => read(content, id)));
+    for (const one of got) assert.ok(one?.equals(bytes));
+    assert.equal(gateway.asked.length, before + 1);
+    const described = await content.describe(id);
+    assert.equal(described?.hash, sha256(bytes).toString('base64url'));
+    content.forget(id);
+    assert.equal((await content.describe(id))?.hash, described?.hash, 'its hash is remembered');
+  });
+
+  test('may have no bytes at all', async () => {
+    const gateway = await serve((request, response) => {
+      if (request.headers.range === undefined) response.writeHead(200, { 'content-length': 0 }).end();
+      else response.writeHead(416, { 'content-range': 'bytes */0' }).end();
+    });
+    const { content } = contentOver({ gateways: [gateway.url] });
+    const { id } = something(32);
+    assert.equal((await read(content, id))?.length, 0);
+    assert.equal((await content.describe(id))?.size, 0);
+  });
+});
