@@ -24,6 +24,8 @@ export const adminKey = 'an-admin-key-for-tests';
 export interface AdminGateway {
   readonly stack: LocalStack;
   readonly context: GatewayContext;
+  /** Where cached content lies on disk. */
+  readonly cacheFolder: string;
   readonly url: string;
   /** An admin call with the key; the body is sent as JSON. */
   call(
@@ -61,6 +63,7 @@ export async function startAdminGateway(options: AdminGatewayOptions = {}): Prom
   });
   return {
     stack,
+    cacheFolder,
     get context() {
       assert.ok(context);
       return context;

@@ -1,0 +1,188 @@
+/** Names, sandboxes and the apex over HTTP: what each host and path shows, and says about itself. */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import {
+  type AdminGateway,
+  makeItem,
+  postBundle,
+  startAdminGateway,
+} from '../../../../test/support/admin-gateway.ts';
+import { until } from '../../../../test/support/local-gateway.ts';
+import { buildManifest, manifestContentType } from '../../../formats/manifest/manifest.ts';
+import { sandboxOf } from './host.ts';
+import type { NameTarget } from './resolver.ts';
+
+const root = 'gateway.test';
+
+describe('names over HTTP', () => {
+  let gateway: AdminGateway;
+  const names = new Map<string, NameTarget>();
+  const ids = { page: '', script: '', site: '', lost: '' };
+
+  before(async () => {
+    gateway = await startAdminGateway({
+      overrides: { ARNS_ROOT_HOST: root },
+      names: [
+        {
+          name: 'test',
+          resolve: async (name, undername) => names.get(undername === '@' ? name : `${undername}_${name}`),
+        },
+      ],
+    });
+    const item = (text: string, type: string) =>
+      makeItem({ data: Buffer.from(text), tags: [{ name: 'Content-Type', value: type }] });
+    const page = await item('<h1>page</h1>', 'text/html');
+    const script = await item('run()', 'text/javascript');
+    const lost = await item('<h1>nobody here</h1>', 'text/html');
+    const paths = new Map([
+      ['index.html', page.id],
+      ['js/run it.js', script.id],
+    ]);
+    const manifest = buildManifest({ paths, indexPath: 'index.html' }).toString();
+    const site = await item(manifest, manifestContentType);
+    Object.assign(ids, { page: page.id, script: script.id, site: site.id, lost: lost.id });
+    await postBundle(gateway.stack, [page, script, lost, site]);
+    await until('the items are read', async () => (await gateway.context.index.locate(site.id))?.placement);
+    names.set('site', { id: site.id, ttlSeconds: 77, antId: 'ant', undernameLimit: 1, recordIndex: 0 });
+    names.set('docs_site', { id: page.id, ttlSeconds: 60, antId: 'ant', undernameLimit: 1, recordIndex: 1 });
+    names.set('more_site', { id: page.id, ttlSeconds: 60, antId: 'ant', undernameLimit: 1, recordIndex: 2 });
+  });
+  after(() => gateway.stop());
+
+  interface Got {
+    readonly status: number;
+    readonly headers: Record<string, string | string[] | undefined>;
+    readonly text: string;
+  }
+
+  const get = (host: string, path: string, headers: Record<string, string> = {}): Promise<Got> =>
+    new Promise((resolve, reject) => {
+      request(`${gateway.url}${path}`, { headers: { ...headers, host } }, (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (piece: string) => {
+          text += piece;
+        });
+        answer.once('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
+      })
+        .once('error', reject)
+        .end();
+    });
+  const html = { accept: 'text/html,*/*' };
+
+  test('the resolver says where a name points and for how long', async () => {
+    const answer = await get(root, '/gw/resolver/Site');
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers['cache-control'], 'public, max-age=77');
+    assert.equal(answer.headers['x-arns-ttl-seconds'], '77');
+    const { resolvedAt, ...body } = JSON.parse(answer.text);
+    assert.ok(resolvedAt > 0);
+    assert.deepEqual(body, {
+      txId: ids.site,
+      resolvedId: ids.site,
+      protocol: 'arweave',
+      ttlSeconds: 77,
+      processId: 'ant',
+      antId: 'ant',
+      index: 0,
+      limit: 1,
+    });
+    const under = await get(root, '/ar-io/resolver/docs_site');
+    assert.equal(JSON.parse(under.text).txId, ids.page);
+    assert.equal(under.headers['x-arns-record'], 'docs');
+    for (const label of ['nobody', 'none_site', '..%2f..%2finfo', 'a%20b', 'x'.repeat(200)]) {
+      assert.equal((await get(root, `/gw/resolver/${label}`)).status, 404, label);
+    }
+  });
+
+  test('a name shows its site with the paths below, and says how it was resolved', async () => {
+    const index = await get(`site.${root}`, '/');
+    assert.equal(index.text, '<h1>page</h1>');
+    assert.equal(index.headers['x-arns-resolved-id'], ids.site);
+    assert.equal(index.headers['x-ar-io-data-id'], ids.page);
+    assert.equal(index.headers['x-arns-basename'], 'site');
+    assert.equal(index.headers['cache-control'], 'public, max-age=77');
+    assert.equal((await get(`SITE.${root}:1984`, '/js/run%20it.js')).text, 'run()');
+    assert.equal((await get(`site.${root}`, '/js/none.js')).status, 404);
+    assert.equal((await get(`site.${root}`, '/%zz')).status, 400);
+    assert.equal((await get(`site.${root}`, '/info')).status, 404, 'the whole path space is its own');
+    assert.equal((await get(`docs_site.${root}`, '/')).text, '<h1>page</h1>');
+    assert.equal((await get(`a.site.${root}`, '/')).status, 404);
+  });
+
+  test('an undername beyond the limit is 402', async () => {
+    const answer = await get(`more_site.${root}`, '/');
+    assert.equal(answer.status, 402);
+    assert.equal(answer.text, 'ArNS undername limit exceeded. Purchase additional undernames to continue.');
+    assert.equal(answer.headers['cache-control'], 'no-store');
+  });
+
+  test('an id has an origin of its own', async () => {
+    const sandbox = `${sandboxOf(ids.script)}.${root}:88`;
+    for (const host of [`${root}:88`, `site.${root}:88`]) {
+      const answer = await get(host, `/${ids.script}?x=1`);
+      assert.equal(answer.status, 302);
+      assert.equal(answer.headers.location, `http://${sandbox}/${ids.script}?x=1`);
+    }
+    assert.equal((await get(sandbox, `/${ids.script}`)).text, 'run()');
+    assert.equal((await get(sandbox, '/')).status, 404);
+    assert.equal((await get(`${root}:88`, `/raw/${ids.script}`)).text, 'run()');
+  });
+
+  test('a name that nobody has is 404: a page for people, text for programs', async () => {
+    const page = await get(`nobody.${root}`, '/', html);
+    assert.equal(page.status, 404);
+    assert.match(page.text, /<h1>nobody is not registered<\/h1>/);
+    assert.equal(page.headers['cache-control'], 'public, max-age=60, must-revalidate');
+    const text = await get(`nobody.${root}`, '/');
+    assert.deepEqual([text.status, text.text], [404, 'Not found']);
+    for (const answer of [page, text]) assert.match(String(answer.headers.vary), /Accept/);
+    const under = await get(`none_site.${root}`, '/', html);
+    assert.deepEqual([under.status, under.text], [404, 'Not found'], 'undernames have no page');
+
+    await gateway.restart({ ARNS_NOT_FOUND_TX_ID: ids.lost });
+    const own = await get(`nobody.${root}`, '/any/path', { ...html, range: 'bytes=0-1' });
+    assert.deepEqual([own.status, own.text], [404, '<h1>nobody here</h1>']);
+    assert.equal(own.headers['cache-control'], 'public, max-age=60, must-revalidate');
+  });
+
+  for (const apex of ['id', 'name'] as const) {
+    test(`an apex by ${apex} is the host itself, and leaves the gateway's own paths alone`, async () => {
+      await gateway.restart(apex === 'id' ? { APEX_TX_ID: ids.site } : { APEX_ARNS_NAME: 'site' });
+      const front = await get(root, '/');
+      assert.equal(front.text, '<h1>page</h1>');
+      assert.equal(front.headers['x-arns-name'], apex === 'id' ? undefined : 'site');
+      const lasting = apex === 'id' ? 'public, max-age=3600, must-revalidate' : 'public, max-age=77';
+      assert.equal(front.headers['cache-control'], lasting);
+      assert.equal((await get(root, '/js/run%20it.js')).text, 'run()');
+      assert.equal((await get(root, '/index.html')).text, '<h1>page</h1>');
+      assert.equal((await get(root, '/nowhere/at/all')).status, 404);
+      assert.ok(JSON.parse((await get(root, '/info')).text).network);
+      assert.equal((await get(root, `/raw/${ids.script}`)).text, 'run()');
+    });
+  }
+
+  test('what is blocked is 451 on every way there', async () => {
+    await gateway.restart({ APEX_TX_ID: ids.site, ARNS_NOT_FOUND_TX_ID: ids.lost });
+    for (const id of [ids.page, ids.lost]) await gateway.call('PUT', 'block-data', { id });
+    const sandbox = `${sandboxOf(ids.page)}.${root}`;
+    for (const [host, path] of [
+      [root, `/raw/${ids.page}`],
+      [sandbox, `/${ids.page}`],
+      [root, '/'],
+      [root, '/index.html'],
+      [`site.${root}`, '/'],
+      [`site.${root}`, '/index.html'],
+      [`docs_site.${root}`, '/'],
+      [root, '/gw/resolver/docs_site'],
+      [`nobody.${root}`, '/'],
+    ] as const) {
+      assert.equal((await get(host, path, html)).status, 451, `${host}${path}`);
+    }
+    assert.equal((await get(`site.${root}`, '/js/run%20it.js')).status, 200, 'the rest is served');
+    await gateway.call('PUT', 'block-name', { name: 'site' });
+    assert.equal((await get(`site.${root}`, '/js/run%20it.js')).status, 451);
+    await gateway.restart({ APEX_ARNS_NAME: 'site' });
+    assert.equal((await get(root, '/js/run%20it.js')).status, 451, 'the apex too');
+  });
+});
