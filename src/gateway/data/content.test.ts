@@ -6,12 +6,12 @@ import {
   contentOver,
   gatewayWith,
   isCached,
-  random,
   read,
   saying,
   serve,
   sha256,
   silence,
+  someBytes,
   something,
   withStatus,
 } from './testing.ts';
@@ -107,7 +107,7 @@ describe('a source that stops', () => {
 
   test('an upload service that stops is continued by a gateway', async () => {
     const { id, bytes, located } = something(700_000);
-    const item = Buffer.concat([random.bytes(1_044), bytes]);
+    const item = Buffer.concat([someBytes(1_044), bytes]);
     const upload = await serve((_request, response) => {
       response.writeHead(200, { 'content-length': item.length, 'x-payload-offset': 1_044 });
       response.write(item.subarray(0, 300_000), () => response.destroy());
