@@ -23,6 +23,8 @@ const modes: Record<string, () => Promise<string>> = {
   gateways: async () => {
     const urls = await Promise.all([0, 1, 2].map((index) => listen(gateway(index))));
     process.send?.(urls);
+    // The proxy may be ended in a way that tells it nothing.
+    process.on('disconnect', () => process.exit(0));
     return urls[0] ?? '';
   },
   'bare-bytes': () =>
