@@ -1,0 +1,185 @@
+/**
+ * Several gateway processes on one database, and gateways that ask each other. Each has a cache of its own; what
+ * one learnt is known to the other. On SQLite, and on PostgreSQL where TEST_DATABASE_URL names a server.
+ */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import {
+  type AdminGateway,
+  type MadeItem,
+  makeItem,
+  postBundle,
+  startAdminGateway,
+} from '../../../test/support/admin-gateway.ts';
+import {
+  engines,
+  type LocalStack,
+  send,
+  startLocalStack,
+  text,
+  until,
+} from '../../../test/support/local-gateway.ts';
+import { Random } from '../../../test/support/random.ts';
+import { buildManifest, manifestContentType } from '../../formats/manifest/manifest.ts';
+import type { Surface } from '../../kernel/surface.ts';
+import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
+import { createContentPart, openContentCache } from './part.ts';
+
+const random = new Random(2);
+const typed = (value: string) => [{ name: 'Content-Type', value }];
+
+for (const engine of engines)
+  describe(`two gateways on one database (${engine.name})`, () => {
+    let stack: LocalStack;
+    let other: Surface;
+    let page: MadeItem;
+    let site: MadeItem;
+    const data = random.bytes(400_000);
+    const folder = mkdtempSync(join(tmpdir(), 'turnpike-shared-'));
+
+    before(async () => {
+      const caches: BlobCache[] = [];
+      for (const name of ['one', 'two']) {
+        const DATA_DIR = join(folder, name);
+        caches.push(await openContentCache({ DATA_DIR, CONTIGUOUS_DATA_CACHE_MAX_BYTES: 64 * 1024 * 1024 }));
+      }
+      stack = await startLocalStack({
+        ...engine.options,
+        parts: [
+          (context) => {
+            const cache = caches.shift();
+            assert.ok(cache !== undefined);
+            return createContentPart({ cache, uploadUrl: () => undefined, names: [] })(context);
+          },
+        ],
+      });
+      other = await stack.addGateway({ START_WRITERS: 'false' });
+      page = await makeItem({ data, tags: typed('text/html') });
+      const paths = new Map([['index.html', page.id]]);
+      site = await makeItem({
+        data: buildManifest({ paths, indexPath: 'index.html' }),
+        tags: typed(manifestContentType),
+      });
+      await postBundle(stack, [page, site]);
+      await text(`${stack.node.url}/mine/3`);
+    });
+    after(async () => {
+      await stack.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    const both = () => [stack.gateway.url, other.url];
+
+    test('answer the same by id, path, range, GraphQL and chain read', async () => {
+      for (const url of both()) {
+        await until('the site is known', async () => {
+          const answer = await fetch(`${url}/raw/${site.id}`, { method: 'HEAD' });
+          return answer.headers.get('x-ar-io-root-transaction-id');
+        });
+      }
+      const answers = await Promise.all(
+        both().map(async (url) => {
+          const bytes = async (path: string, headers: Record<string, string> = {}) => {
+            const answer = await fetch(`${url}${path}`, { headers });
+            return createHash('sha256')
+              .update(Buffer.from(await answer.arrayBuffer()))
+              .digest('hex');
+          };
+          const query = `{ transactions(ids: ["${page.id}", "${site.id}"]) { edges { cursor node { id bundledIn { id } block { id height } } } } }`;
+          return {
+            whole: await bytes(`/raw/${page.id}`),
+            path: await bytes(`/${site.id}/index.html`),
+            part: await bytes(`/raw/${page.id}`, { range: 'bytes=100-300000' }),
+            search: await send(`${url}/graphql`, { query }),
+            block: await text(`${url}/block/height/1`),
+          };
+        }),
+      );
+      assert.deepEqual(answers[0], answers[1]);
+      assert.equal(answers[0]?.whole, createHash('sha256').update(data).digest('hex'));
+    });
+
+    test('what one learnt the other knows, and one goes on without the other', async () => {
+      const etag = `"${createHash('sha256').update(data).digest('base64url')}"`;
+      await until('the hash is known to both', async () => {
+        const heads = await Promise.all(
+          both().map((url) => fetch(`${url}/raw/${page.id}`, { method: 'HEAD' })),
+        );
+        return heads.every((head) => head.headers.get('etag') === etag);
+      });
+      await other.stop();
+      assert.equal((await fetch(`${stack.gateway.url}/raw/${page.id}`)).status, 200);
+    });
+  });
+
+describe('two gateways that trust each other', () => {
+  let first: AdminGateway;
+  let second: AdminGateway;
+  before(async () => {
+    const [one, two] = [await freePort(), await freePort()];
+    const start = (own: number, trusted: number) =>
+      startAdminGateway({
+        overrides: { GATEWAY_PORT: String(own), TRUSTED_GATEWAYS_URLS: `http://127.0.0.1:${trusted}` },
+      });
+    first = await start(one, two);
+    second = await start(two, one);
+  });
+  after(async () => {
+    await first.stop();
+    await second.stop();
+  });
+
+  test('say together that nobody has something, and soon', async () => {
+    const unknown = `${'B'.repeat(42)}A`;
+    const begun = performance.now();
+    const answers = await Promise.all(
+      [first, second, first, second].map(({ url }) => fetch(`${url}/raw/${unknown}`)),
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [404, 404, 404, 404],
+    );
+    const names = await Promise.all(
+      [first, second].map(({ url }) => fetch(`${url}/gw/resolver/nobody-has-this`)),
+    );
+    assert.deepEqual(
+      names.map(({ status }) => status),
+      [404, 404],
+    );
+    assert.ok(performance.now() - begun < 9_000, 'neither waited for the other to give up');
+  });
+
+  test('have what the other has, and say where it came from', async () => {
+    const item = await makeItem({ data: random.bytes(5_000), tags: typed('image/png') });
+    await postBundle(first.stack, [item]);
+    await until('it is read', async () => (await first.context.index.locate(item.id))?.placement);
+    const answers = [
+      await fetch(`${second.url}/raw/${item.id}`),
+      await fetch(`${second.url}/raw/${item.id}`),
+    ];
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+    );
+    assert.deepEqual(
+      answers.map(({ headers }) => headers.get('x-cache')),
+      ['MISS', 'HIT'],
+    );
+    assert.equal(answers[0]?.headers.get('x-ar-io-hops'), '2');
+    assert.equal(answers[0]?.headers.get('content-type'), 'image/png');
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  assert.ok(typeof address === 'object' && address !== null);
+  return address.port;
+}
