@@ -8,6 +8,7 @@ import { createReadStream, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, request } from 'undici';
 import { winc } from '../src/credits/credits.ts';
 import { createCredits } from '../src/credits/ledger/index.ts';
@@ -147,14 +148,16 @@ async function largeBench(): Promise<Measurement[]> {
     return await withServer('four-prime', async (url, server) => {
       const yardstick = await catAndHash(path);
       const start = performance.now();
-      const answer = await request(`${url}/v1/tx/solana`, {
+      const before = await memoryOf(server);
+      const sending = request(`${url}/v1/tx/solana`, {
         method: 'POST',
         headers: { 'content-length': String(item) },
         body: createReadStream(path, { highWaterMark: 1024 * 1024 }),
         headersTimeout: 0,
       });
-      const sending = answer.body.dump();
       const peak = await memoryWhile(server, sending);
+      const answer = await sending;
+      await answer.body.dump();
       if (answer.statusCode !== 200) throw new Error(`the item was answered ${answer.statusCode}`);
       const rate = item / 2 ** 20 / ((performance.now() - start) / 1_000);
       return [
@@ -165,7 +168,7 @@ async function largeBench(): Promise<Measurement[]> {
           yardstick: `cat file | node sha384, ${Math.round(yardstick)} MiB/s`,
           ratio: rate / yardstick,
           bar: 0.6,
-          note: `memory ${Math.round(peak / 2 ** 20)} MiB`,
+          note: `memory grew by ${Math.round((peak - before) / 2 ** 20)} MiB to ${Math.round(peak / 2 ** 20)}`,
         },
       ];
     });
@@ -196,14 +199,23 @@ async function catAndHash(path: string): Promise<number> {
   return statSync(path).size / 2 ** 20 / ((performance.now() - start) / 1_000);
 }
 
+function memoryOf(server: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    server.once('message', ({ rss }: { rss: number }) => resolve(rss));
+    server.send('report');
+  });
+}
+
 async function memoryWhile(server: ChildProcess, work: Promise<unknown>): Promise<number> {
   let peak = 0;
-  server.on('message', (report: { rss: number }) => {
-    peak = Math.max(peak, report.rss);
+  let working = true;
+  const ended = work.finally(() => {
+    working = false;
   });
-  const timer = setInterval(() => server.send('report'), 50);
-  await work;
-  clearInterval(timer);
+  while (working) {
+    peak = Math.max(peak, await memoryOf(server));
+    await Promise.race([ended, sleep(50)]);
+  }
   return peak;
 }
 
