@@ -1,5 +1,6 @@
 /** The calls to the chain that are used, with their answers checked. */
 import { parseSolanaAddress, type SolanaAddress } from '../formats/solana/address.ts';
+import { AccountReader } from './account-reader.ts';
 import { ChainUnavailable } from './errors.ts';
 import type { RpcTransport } from './transport.ts';
 
@@ -36,7 +37,7 @@ export type AccountFilter =
 /** One interface over the local ledger and any cluster. All calls fail with `ChainUnavailable` or `ChainRefused`. */
 export interface NameChain {
   account(address: SolanaAddress): Promise<ChainAccount | undefined>;
-  /** In the order asked, at most 100 at a time. */
+  /** In the order asked. Questions of the same turn share a call. */
   accounts(addresses: readonly SolanaAddress[]): Promise<(ChainAccount | undefined)[]>;
   programAccounts(
     program: SolanaAddress,
@@ -57,26 +58,21 @@ export interface NameChain {
   close(): Promise<void>;
 }
 
-const maxAccounts = 100;
 const commitment = 'confirmed';
 
 export function createNameChain(rpc: RpcTransport): NameChain {
+  const reader = new AccountReader(async (addresses) => {
+    const result = await rpc.call('getMultipleAccounts', [addresses, { encoding: 'base64', commitment }]);
+    const values = list(member(result, 'value'));
+    if (values.length !== addresses.length) throw nonsense('getMultipleAccounts');
+    return values.map((value) => (value === null ? undefined : toAccount(value)));
+  });
   const chain: NameChain = {
     async account(address) {
       const [account] = await chain.accounts([address]);
       return account;
     },
-    async accounts(addresses) {
-      const found: (ChainAccount | undefined)[] = [];
-      for (let at = 0; at < addresses.length; at += maxAccounts) {
-        const page = addresses.slice(at, at + maxAccounts);
-        const result = await rpc.call('getMultipleAccounts', [page, { encoding: 'base64', commitment }]);
-        const values = list(member(result, 'value'));
-        if (values.length !== page.length) throw nonsense('getMultipleAccounts');
-        found.push(...values.map((value) => (value === null ? undefined : toAccount(value))));
-      }
-      return found;
-    },
+    accounts: (addresses) => reader.read(addresses),
     async programAccounts(program, filters) {
       const result = await rpc.call('getProgramAccounts', [
         program,
