@@ -3,6 +3,7 @@
  *
  * - `content.ts`    what is known about an id, and its bytes wherever they are
  * - `sources/`      where bytes come from when they are not in the cache, in order of preference
+ * - `opened.ts`     content that is open: in memory, in a file, or as it arrives
  * - `fill.ts`       one fetch for all who want the same id: into the cache and to every reader at once
  * - `manifests.ts`  paths inside a manifest
  * - `names/`        names on subdomains, sandboxes, the apex

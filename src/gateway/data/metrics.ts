@@ -9,7 +9,6 @@ export function createContentMetrics(metrics: Metrics) {
   return {
     cacheHits: metrics.counter('contiguous_data_cache_hit_total', 'Reads answered from the cache'),
     cacheMisses: metrics.counter('contiguous_data_cache_miss_total', 'Reads that were not in the cache'),
-    damaged: metrics.counter('contiguous_data_cache_damaged_total', 'Cached files that were found damaged'),
     disconnects: metrics.counter('client_disconnects_total', 'Readers that left before the end'),
     nameHits: metrics.counter('arns_cache_hit_total', 'Names answered from memory'),
     nameMisses: metrics.counter('arns_cache_miss_total', 'Names that were asked for'),
