@@ -22,15 +22,19 @@ export class HashThreads {
 
   /** A thread for one stream, or undefined when all are busy. Give it back with `release`. */
   take(): HashThread | undefined {
-    const free = this.#free.pop();
-    if (free !== undefined || this.#closed || this.#all.size >= this.#max) return free;
-    const thread = new HashThread((broken) => this.#all.delete(broken));
-    this.#all.add(thread);
+    let thread = this.#free.pop();
+    if (thread === undefined) {
+      if (this.#closed || this.#all.size >= this.#max) return undefined;
+      thread = new HashThread((broken) => this.#all.delete(broken));
+      this.#all.add(thread);
+    }
+    thread.hold(true);
     return thread;
   }
 
   async release(thread: HashThread): Promise<void> {
     await thread.reset().catch(() => {});
+    thread.hold(false);
     if (this.#closed) await thread.end();
     else if (thread.alive) this.#free.push(thread);
   }
@@ -63,6 +67,12 @@ export class HashThread {
       Atomics.notify(this.#ring.digests, 0);
     });
     this.#worker.on('error', () => {});
+  }
+
+  /** While it is held, what waits for it keeps the process alive. */
+  hold(held: boolean): void {
+    if (held) this.#worker.ref();
+    else this.#worker.unref();
   }
 
   get alive(): boolean {
