@@ -168,6 +168,12 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
         app.setErrorHandler((error) => {
           throw translated(error);
         });
+        // Everything may be in the query: then a client may say JSON and send nothing.
+        const parse = app.getDefaultJsonParser('error', 'error');
+        app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+          if (body === '') done(null, undefined);
+          else parse(request, String(body), done);
+        });
         arnsPriceRoute(app, context);
         arnsPurchaseRoute(app, context);
         arnsQuoteRoute(app, context);

@@ -62,6 +62,7 @@ test('purchases with parameters out of bounds are refused', async () => {
     { ...buy, ownerAddress: derived },
     /ownerAddress must be the address of a wallet/,
   );
+  await refused('buy-name', { ...buy, ownerAddress: bench.service.address }, /must not be the service/);
   await refused('buy-name', { ...buy, transactionId: id }, /antState.transactionId/);
 });
 
@@ -249,6 +250,12 @@ test('parameters in the query count, and the body wins over them', async () => {
   const answer = await bench.post(path, { years: 1 }, payerHeaders(payer));
   assert.equal(text(answer.body, 'status'), 'completed', JSON.stringify(answer.body));
   assert.equal((await bench.registry.name('refusals')).record?.end, held + 365 * 86_400);
+  const bare = await bench.server.app.inject({
+    method: 'POST',
+    url: '/v1/arns/actions/increase-undername-limit?name=refusals&increaseQty=1',
+    headers: { ...payerHeaders(payer), 'content-type': 'application/json' },
+  });
+  assert.equal(bare.statusCode, 200, bare.body);
   const antState = encodeURIComponent(JSON.stringify({ ticker: 'Q' }));
   const query = `name=query-name&ownerAddress=${owner.address}&type=permabuy&antState=${antState}`;
   const bought = await bench.post(`/arns/actions/buy-name?${query}`, {}, payerHeaders(payer));

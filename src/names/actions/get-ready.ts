@@ -47,6 +47,7 @@ export function getReady(context: ActionContext, asked: CreateRequest): Promise<
 }
 
 async function readyToBuy(context: ActionContext, request: BuyRequest): Promise<Ready> {
+  if (request.owner === context.key.address) throw badRequest('ownerAddress must not be the service itself');
   const [price, tokens, work] = await Promise.allSettled([
     context.prices.name(request),
     sponsorTokens(context),
