@@ -1,8 +1,8 @@
 /**
- * What happens to every request beside being answered: it gets its logger, is known to be in
- * flight, and when its answer is out, or its
- * client gone, it is counted under its route. Each step is here because it was measured: one listener, no
- * `onResponse` hook (two listeners and their removal), no `request.routeOptions` (an object of twelve fields).
+ * What happens to every request beside being answered: it gets its logger, is known to be in flight, and when its
+ * answer is out, or its client gone, it is counted under its route. Each step is here because it was measured: one
+ * listener, no `onResponse` hook (two listeners and their removal), no `request.routeOptions` (an object of twelve
+ * fields).
  */
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
