@@ -10,6 +10,7 @@ import type { GatewayContext } from '../src/gateway/context.ts';
 import { createContentPart, openContentCache } from '../src/gateway/data/index.ts';
 import type { Entry } from '../src/gateway/index/records.ts';
 import { digest, entry, header, rawTags } from '../src/gateway/index/testing.ts';
+import { createMeter } from '../src/gateway/metering/index.ts';
 import { createGatewaySurface } from '../src/gateway/surface.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import { reportServer } from './report-server.ts';
@@ -34,7 +35,17 @@ if (process.argv[2] === 'bare') {
     if (typeof address === 'object' && address !== null) reportServer(`http://127.0.0.1:${address.port}`);
   });
 } else {
-  const config = readConfig({ DATA_DIR: folder, GATEWAY_PORT: '0', START_WRITERS: 'false' });
+  const config = readConfig({
+    DATA_DIR: folder,
+    GATEWAY_PORT: '0',
+    START_WRITERS: 'false',
+    // With buckets that never run dry: what the counting costs.
+    ...(process.argv[2] === 'metered' && {
+      ENABLE_RATE_LIMITER: 'true',
+      RATE_LIMITER_IP_TOKENS_PER_BUCKET: '1000000000000',
+      RATE_LIMITER_RESOURCE_TOKENS_PER_BUCKET: '1000000000000',
+    }),
+  });
   const cache = await openContentCache(config);
   const made: GatewayContext[] = [];
   const gateway = createGatewaySurface(config, {
@@ -43,6 +54,7 @@ if (process.argv[2] === 'bare') {
     release: 'bench',
     parts: [
       createContentPart({ cache, uploadUrl: () => undefined, names: [] }),
+      createMeter(),
       (context) => {
         made.push(context);
         return { name: 'bench' };

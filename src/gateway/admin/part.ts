@@ -9,6 +9,7 @@ import { gatewayPrefixes } from '../routes/gateway-routes.ts';
 import { AskedTransactions } from './asked.ts';
 import { fingerprint, guardWithKey } from './auth.ts';
 import { noSuchRoute } from './errors.ts';
+import { Figures } from './figures.ts';
 import { BlockStore } from './moderation/block-store.ts';
 import { LiveBlocklist } from './moderation/live-blocklist.ts';
 import { Pruning } from './prune.ts';
@@ -36,6 +37,7 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
     context.blocklist = blocklist;
     const pruning = new Pruning(index, log);
     const exporter = new Exporter({ databaseUrl: config.DATABASE_URL, dataDir: config.DATA_DIR, log });
+    const figures = new Figures({ context, writers, asked, blocklist });
     const key = fingerprint(deps.adminKey);
 
     function routes(scope: App): void {
@@ -79,9 +81,10 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
       async start() {
         await blocklist.start();
         asked.start();
+        figures.start();
       },
       async stop() {
-        await Promise.all([asked.stop(), blocklist.stop(), pruning.stop(), exporter.stop()]);
+        await Promise.all([asked.stop(), blocklist.stop(), pruning.stop(), exporter.stop(), figures.stop()]);
       },
     };
   };

@@ -49,6 +49,18 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
     const { config, index, chunks, log } = context;
     const { apexId, apexName } = apexOf(config);
     const metrics = createContentMetrics(context.metrics);
+    context.metrics.gauge(
+      'cache_size_bytes',
+      'Bytes in the content cache',
+      [],
+      () => deps.cache.statistics().bytes,
+    );
+    context.metrics.gauge(
+      'cache_objects_total',
+      'Files in the content cache',
+      [],
+      () => deps.cache.statistics().entries,
+    );
     const upload = uploadedItems(deps.uploadUrl);
     const rootHosts = config.ARNS_ROOT_HOST.map((host) => host.toLowerCase()).sort(
       (a, b) => b.length - a.length,

@@ -5,7 +5,7 @@ export type Cell = Uint8Array | string | number | bigint | boolean | null;
 
 export interface Column {
   readonly schema: SchemaElement;
-  /** Values that are all different gain nothing from a dictionary. */
+  /** Values that are nearly all different, or that lie together, gain nothing from a dictionary. */
   readonly plain: boolean;
 }
 
@@ -71,7 +71,7 @@ export const tables = {
     column('quantity', 'decimal'),
     column('reward', 'decimal'),
     column('anchor', 'blob', plain),
-    column('data_size', 'uint64'),
+    column('data_size', 'uint64', plain),
     column('content_type', 'text'),
     column('format', 'uint8'),
     column('height', 'uint64', required),
@@ -92,7 +92,7 @@ export const tables = {
   ],
   tags: [
     column('height', 'uint64', required),
-    column('id', 'blob', required),
+    column('id', 'blob', unique),
     column('tag_index', 'uint16', required),
     column('indexed_at', 'uint64'),
     column('tag_name', 'blob', required),

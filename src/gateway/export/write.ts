@@ -25,6 +25,8 @@ export interface ExportPlan {
   /** Leave out partitions that an earlier export of this folder finished. */
   readonly resume: boolean;
   readonly runId: string;
+  /** Which of the partitions are written: every `of`-th, from `first` on. All where it is absent. */
+  readonly share?: { readonly first: number; readonly of: number };
 }
 
 export interface ExportProgress {
@@ -48,14 +50,13 @@ export async function writeExport(
   plan: ExportPlan,
   report: (progress: ExportProgress) => void,
 ): Promise<ExportProgress> {
-  const partitions = partitionsOf(plan);
-  const total = Math.ceil((plan.endHeight - plan.startHeight + 1) / plan.heightPartitionSize);
+  const partitions = [...partitionsOf(plan)];
   const rows: Record<TableName, number> = { blocks: 0, transactions: 0, tags: 0 };
   let done = 0;
   let files = 0;
   const progress = (): ExportProgress => ({
     partitionsDone: done,
-    partitions: total,
+    partitions: partitions.length,
     rows: { ...rows },
     files,
   });
@@ -78,9 +79,9 @@ export async function writeExport(
 const tableNames: readonly TableName[] = ['blocks', 'transactions', 'tags'];
 
 function* partitionsOf(plan: ExportPlan): Generator<Partition> {
-  const { startHeight, endHeight, heightPartitionSize } = plan;
-  for (let from = startHeight; from <= endHeight; from += heightPartitionSize) {
-    yield { from, to: Math.min(endHeight, from + heightPartitionSize - 1) };
+  const { startHeight, endHeight, heightPartitionSize: size, share = { first: 0, of: 1 } } = plan;
+  for (let from = startHeight + share.first * size; from <= endHeight; from += share.of * size) {
+    yield { from, to: Math.min(endHeight, from + size - 1) };
   }
 }
 

@@ -1,8 +1,10 @@
 /**
- * Token buckets in bounded memory. A bucket that was not used for long is full again; the least recently used ones
- * are forgotten when there are too many, which is the same.
+ * Token buckets in bounded memory. A bucket that was not used for long is full again; those are forgotten when there
+ * are too many, which is the same.
+ *
+ * Every metered request comes through here twice, so this is plain look-ups: two generations of a map in place of a
+ * list ordered by use, and a clock that is read every few milliseconds for all requests.
  */
-import { LRUCache } from 'lru-cache';
 
 export interface BucketRules {
   readonly capacity: number;
@@ -23,14 +25,15 @@ interface Bucket {
 export class Buckets {
   readonly rules: BucketRules;
   readonly #now: () => number;
-  readonly #buckets: LRUCache<string, Bucket>;
+  /** Used since the last change of generations, and before it. */
+  #young = new Map<string, Bucket>();
+  #old = new Map<string, Bucket>();
   /** Those that were taken from, for the exchange; undefined where nobody shares. */
   #used: Set<string> | undefined;
 
   constructor(rules: BucketRules) {
     this.rules = rules;
-    this.#now = rules.now ?? performance.now.bind(performance);
-    this.#buckets = new LRUCache({ max: rules.max });
+    this.#now = rules.now ?? coarseNow;
   }
 
   /** Takes all of `cost` or nothing. */
@@ -68,7 +71,7 @@ export class Buckets {
   }
 
   get size(): number {
-    return this.#buckets.size;
+    return this.#young.size + this.#old.size;
   }
 
   share(): void {
@@ -81,7 +84,7 @@ export class Buckets {
     for (const key of this.#used ?? []) {
       if (drained.size === limit) break;
       this.#used?.delete(key);
-      const bucket = this.#buckets.get(key);
+      const bucket = this.#find(key);
       if (bucket === undefined || bucket.taken === 0) continue;
       drained.set(key, bucket.taken);
       bucket.taken = 0;
@@ -97,15 +100,48 @@ export class Buckets {
 
   #filled(key: string): Bucket {
     const now = this.#now();
-    const bucket = this.#buckets.get(key);
+    const bucket = this.#find(key);
     if (bucket === undefined) {
       const fresh = { tokens: this.rules.capacity, filledAt: now, taken: 0 };
-      this.#buckets.set(key, fresh);
+      this.#keep(key, fresh);
       return fresh;
     }
+    if (now === bucket.filledAt) return bucket;
     const gained = ((now - bucket.filledAt) / 1000) * this.rules.refillPerSecond;
     if (gained > 0) bucket.tokens = Math.min(this.rules.capacity, bucket.tokens + gained);
     bucket.filledAt = now;
     return bucket;
   }
+
+  #find(key: string): Bucket | undefined {
+    const young = this.#young.get(key);
+    if (young !== undefined) return young;
+    const old = this.#old.get(key);
+    if (old === undefined) return undefined;
+    this.#old.delete(key);
+    this.#keep(key, old);
+    return old;
+  }
+
+  #keep(key: string, bucket: Bucket): void {
+    if (this.#young.size >= this.rules.max / 2) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(key, bucket);
+  }
+}
+
+const tickMs = 5;
+const clock = { now: performance.now(), ticks: false };
+
+/** Milliseconds, up to one tick late. */
+function coarseNow(): number {
+  if (!clock.ticks) {
+    clock.ticks = true;
+    setInterval(() => {
+      clock.now = performance.now();
+    }, tickMs).unref();
+  }
+  return clock.now;
 }

@@ -114,6 +114,23 @@ for (const engine of engines)
       assert.deepEqual([db.errors, db.warnings], [[], []]);
     });
 
+    it('shows lag, queues, cache and blocks as metrics', async () => {
+      const { body } = await gateway.get('/gw/__gateway_metrics');
+      for (const line of [
+        /^chain_import_lag_blocks 0$/m,
+        /^operator_queue_length\{queue_name="bundles"\} 0$/m,
+        /^content_blocks\{kind="id"\} 0$/m,
+        /^bundles_unbundled_total 1$/m,
+        /^data_items_indexed_total 300$/m,
+        /^last_height_imported [0-9]+$/m,
+        /^cache_size_bytes [0-9]+$/m,
+        /^contiguous_data_cache_miss_total [0-9]+$/m,
+        /^http_request_duration_seconds_count\{[^}]*bundle-status/m,
+      ]) {
+        assert.match(body, line);
+      }
+    });
+
     it('names missing blocks and transactions, and a day without a bundle', async () => {
       const { sql } = gateway.context.index;
       const row = await sql.get<{ tx_count: number }>('SELECT tx_count FROM blocks WHERE height = 3');
