@@ -1,13 +1,14 @@
 /** The content routes (interface §4.4 "Data retrieval", "Frames"), and the hosts that are names or sandboxes. */
 import { Type } from 'typebox';
-import { isTxId } from '../../formats/base64url.ts';
+import { isTxId, type TxId } from '../../formats/base64url.ts';
+import { sandboxLabel } from '../../formats/sandbox-label.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound } from '../errors.ts';
 import type { Approach } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
 import { frameRoutes } from './frames.ts';
-import { type HostKind, isNameLabel, parseHost, sandboxOf, splitLabel } from './names/host.ts';
+import { type HostKind, isNameLabel, parseHost, splitLabel } from './names/host.ts';
 import { type NotFoundPage, sendNotFoundPage } from './not-found-page.ts';
 import { resolveLabel, type ServeParts, serveName, servePlace, serveRaw } from './serve.ts';
 
@@ -92,7 +93,7 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     const id = idFirst.exec(pathOf(request))?.[1];
     if (id !== undefined) {
       if (!isTxId(id)) throw invalidId(id);
-      if (sandboxOf(id) !== host.label) return await toSandbox(request, reply, id, host.rootHost);
+      if (sandboxLabel(id) !== host.label) return await toSandbox(request, reply, id, host.rootHost);
       return await serveBelowId(request, reply, id);
     }
     if (host.kind === 'sandbox') throw notFound();
@@ -120,9 +121,9 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     );
   }
 
-  async function toSandbox(request: Request, reply: Reply, id: string, rootHost: string): Promise<unknown> {
+  async function toSandbox(request: Request, reply: Reply, id: TxId, rootHost: string): Promise<unknown> {
     const scheme = options.sandboxProtocol === 'auto' ? request.protocol : options.sandboxProtocol;
-    return await reply.redirect(`${scheme}://${sandboxOf(id)}.${rootHost}${request.url}`, 302);
+    return await reply.redirect(`${scheme}://${sandboxLabel(id)}.${rootHost}${request.url}`, 302);
   }
 
   /** A path that is no id belongs to the apex, where there is one. */

@@ -10,10 +10,10 @@ import {
 } from '../../kernel/http/byte-ranges.ts';
 import { ifRange, noneMatch } from '../../kernel/http/conditional.ts';
 import { sendBuffer, sendFile, takeOver } from '../../kernel/http/send-bytes.ts';
+import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import type { Opened } from './content.ts';
 import { type Approach, describe, type Headers } from './headers.ts';
-import { sendStream } from './send-stream.ts';
 
 export interface AnswerOptions {
   readonly stallTimeoutMs: number;

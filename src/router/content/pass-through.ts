@@ -4,12 +4,12 @@
  */
 import type { TxId } from '../../formats/base64url.ts';
 import { sendBuffer, takeOver } from '../../kernel/http/send-bytes.ts';
+import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { contentNotFound, gatewayError } from '../errors.ts';
 import { discard, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
 import { type Approach, addApproach, cacheControl, contentSafety, type Headers } from './headers.ts';
-import { sendStream } from './send-stream.ts';
 
 const forwarded = ['range', 'if-none-match', 'if-modified-since', 'if-range'] as const;
 const relayed = [

@@ -3,8 +3,8 @@
  * use them to check content for themselves. Nothing of it is kept, since blocks may still change.
  */
 import { takeOver } from '../../kernel/http/send-bytes.ts';
+import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import { sendStream } from '../content/send-stream.ts';
 import { gatewayError, notFound, payloadTooLarge } from '../errors.ts';
 import { type Ask, type GatewayAnswer, headerOf } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { contentRange, multipartRanges, type Span } from '../../../kernel/http/byte-ranges.ts';
 import { sendBuffer, sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
+import { sendStream } from '../../../kernel/http/send-stream.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { BlobReader } from '../../../storage/blobs/blobs.ts';
 import type { Described, OpenedContent } from '../opened.ts';
 import { contentTypeOf, digestHeader, type Headers } from './headers.ts';
-import { sendStream } from './send-stream.ts';
 
 /** Content that is not in the cache. */
 export interface Fetching {
@@ -62,7 +62,7 @@ export async function sendBody({
   const raw = takeOver(reply, 206, headers);
   if (isHead) return await sendHead(raw);
   return whole(
-    await sendStream(raw, multipart(parts, opened, fetching), parts.contentLength),
+    await sendStream(raw, () => multipart(parts, opened, fetching), { length: parts.contentLength }),
     parts.contentLength,
   );
 }
@@ -100,11 +100,11 @@ async function sendSpan(
   }
   if (reader?.fd !== undefined) return whole(await sendFile(raw, reader.fd, span.start, span.end), length);
   if (reader !== undefined)
-    return whole(await sendStream(raw, reader.stream(span.start, span.end), length), length);
+    return whole(await sendStream(raw, () => reader.stream(span.start, span.end), { length }), length);
   if (stream === undefined) throw new Error('content without bytes');
   // The stream carries what was fetched: the span itself, or the whole of which the span is a part.
   const skip = fetched === undefined ? span.start : 0;
-  return whole(await sendStream(raw, cut(stream, skip, length), length), length);
+  return whole(await sendStream(raw, () => cut(stream, skip, length), { length }), length);
 }
 
 /** The parts one after the other: from the cache, or each fetched for itself. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseHost, sandboxOf, splitLabel } from './host.ts';
+import { parseHost, splitLabel } from './host.ts';
 
 describe('parseHost', () => {
   const roots = ['gateway.example', 'localhost'];
@@ -45,12 +45,4 @@ test('an undername is what stands before the last underscore', () => {
   assert.deepEqual(splitLabel('name'), { name: 'name', undername: '@' });
   assert.deepEqual(splitLabel('docs_name'), { name: 'name', undername: 'docs' });
   assert.deepEqual(splitLabel('a_b_name'), { name: 'name', undername: 'a_b' });
-});
-
-test('the sandbox label is base32 of the id', () => {
-  assert.equal(
-    sandboxOf('4jBV3ofWh41KhuTs2pFvj-KBZWUkbrbCYlJH0vLA6LM'),
-    '4iyflxuh22dy2sug4twnvelpr7riczlferxlnqtckjd5f4wa5czq',
-  );
-  assert.equal(sandboxOf('A'.repeat(43)), 'a'.repeat(52));
 });

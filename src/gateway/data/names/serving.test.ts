@@ -9,11 +9,17 @@ import {
   startAdminGateway,
 } from '../../../../test/support/admin-gateway.ts';
 import { until } from '../../../../test/support/local-gateway.ts';
+import { isTxId } from '../../../formats/base64url.ts';
 import { buildManifest, manifestContentType } from '../../../formats/manifest/manifest.ts';
-import { sandboxOf } from './host.ts';
+import { sandboxLabel } from '../../../formats/sandbox-label.ts';
 import type { NameTarget } from './resolver.ts';
 
 const root = 'gateway.test';
+
+function sandboxOf(id: string): string {
+  assert.ok(isTxId(id));
+  return sandboxLabel(id);
+}
 
 describe('names over HTTP', () => {
   let gateway: AdminGateway;

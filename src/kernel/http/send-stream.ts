@@ -8,14 +8,15 @@ import type { ServerResponse } from 'node:http';
 export interface StreamOptions {
   /** undefined: the body is chunked. */
   readonly length: number | undefined;
-  readonly stallTimeoutMs: number;
+  /** A reader that takes no byte for this long is cut off. */
+  readonly stallTimeoutMs?: number;
 }
 
 /** Says how many bytes went out; throws when the body failed, not when the reader left. */
 export async function sendStream(
   raw: ServerResponse,
   open: (gone: AbortSignal) => AsyncIterable<Buffer>,
-  { length, stallTimeoutMs }: StreamOptions,
+  { length, stallTimeoutMs = 60_000 }: StreamOptions,
 ): Promise<number> {
   const gone = new AbortController();
   const onClose = (): void => gone.abort(new Error('the reader left'));
