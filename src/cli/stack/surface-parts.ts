@@ -108,7 +108,12 @@ const upload: Part = {
       pricing,
       ...(x402 === undefined ? {} : { x402 }),
       serviceKey,
-      addresses: {},
+      // Where the payment surface takes each token.
+      addresses: {
+        ethereum: config.ETHEREUM_ADDRESS ?? '',
+        solana: config.SOLANA_ADDRESS ?? (await keys.solana()).address,
+        matic: config.MATIC_ADDRESS ?? '',
+      },
       arweaveNodeUrls: world.arweaveNodeUrls,
       gateway: { publicUrl, admin: { url: publicUrl, key: await keys.adminKey() } },
     });
