@@ -1,4 +1,4 @@
-/** What is blocked stays in, on every way to the bytes; what is lifted is served again at once. */
+/** What is blocked stays in, on every way to the bytes; what is lifted is served again at once. Also on TEST_DATABASE_URL. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';

@@ -1,4 +1,4 @@
-/** Debug, pruning and the export, on a chain with bundles that are stable. */
+/** Debug, pruning and the export, on a chain with bundles that are stable. Also on TEST_DATABASE_URL. */
 import assert from 'node:assert/strict';
 import {
   existsSync,
