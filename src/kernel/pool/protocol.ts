@@ -5,7 +5,7 @@ import type { Failure } from './errors.ts';
 export interface ThreadSetup {
   /** The task module. */
   readonly module: string;
-  /** One 32-bit cell: the number of the task the thread works on, readable after its death. */
+  /** One 32-bit cell, readable after the thread's death: the number of its task, negative once that is done. */
   readonly working: Int32Array<SharedArrayBuffer>;
 }
 

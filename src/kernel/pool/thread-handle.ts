@@ -31,7 +31,8 @@ export class Thread {
   readonly #working = new Int32Array(new SharedArrayBuffer(4));
   readonly #tasks = new Map<number, Task>();
   #lastNumber = 0;
-  /** When the task at the head was handed over or became the head. */
+  /** The number of the task it was last seen working on, and since when. */
+  #seen = 0;
   #since = 0;
   #gone = false;
   #reason: Error | undefined;
@@ -53,11 +54,15 @@ export class Thread {
     return this.#tasks.size;
   }
 
-  /** Milliseconds that the task at the head has been running; starting the thread is not its fault. */
+  /** Milliseconds that a task has been running, as far as repeated calls have seen; its thread's start not counted. */
   runningFor(now: number): number {
-    if (this.#tasks.size === 0) return 0;
-    const starting = Atomics.load(this.#working, 0) === 0 ? startTimeoutMs : 0;
-    return now - this.#since - starting;
+    const working = Atomics.load(this.#working, 0);
+    if (working !== this.#seen) {
+      this.#seen = working;
+      this.#since = now;
+    }
+    if (this.#tasks.size === 0 || working < 0) return 0;
+    return now - this.#since - (working === 0 ? startTimeoutMs : 0);
   }
 
   give(task: Task): void {
@@ -93,7 +98,6 @@ export class Thread {
     const task = this.#tasks.get(outcome.number);
     if (task === undefined) return;
     this.#tasks.delete(outcome.number);
-    this.#since = performance.now();
     if (this.#tasks.size === 0) this.#worker.unref();
     if ('failure' in outcome) task.reject(new TaskFailed(outcome.failure));
     else task.resolve(outcome.value);
@@ -108,7 +112,7 @@ export class Thread {
       reason instanceof PoolClosed
         ? reason
         : new ThreadDied(`the thread died: ${reason.message}`, { cause: reason });
-    const began = Atomics.load(this.#working, 0);
+    const began = Math.abs(Atomics.load(this.#working, 0));
     const returned: Task[] = [];
     for (const [number, task] of this.#tasks) {
       // Buffers that were handed over went down with the thread, so that task cannot run again.

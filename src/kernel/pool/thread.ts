@@ -20,7 +20,9 @@ async function work(): Promise<void> {
   busy = true;
   for (let order = waiting.shift(); order !== undefined; order = waiting.shift()) {
     Atomics.store(working, 0, order.number);
-    answer(order.number, await attempt(order));
+    const outcome = await attempt(order);
+    Atomics.store(working, 0, -order.number);
+    answer(order.number, outcome);
   }
   busy = false;
 }
