@@ -141,7 +141,7 @@ export const benches: Bench[] = [
           if (answer.status !== 200) throw new Error(text(answer.body));
           return performance.now() - began;
         };
-        for (let index = 0; index < 40; index += 2) await create(index);
+        for (let index = 0; index < 100; index += 1) await create(index);
         const cpu = process.cpuUsage();
         const asked: Promise<number>[] = [];
         for (let index = 100; index < 400; index += 1) {
