@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,14 +55,29 @@ before(async () => {
       'content-length': bytes.length - start,
       ...(start > 0 && { 'content-range': `bytes ${start}-${bytes.length - 1}/${bytes.length}` }),
     });
-    if (cutAfter === undefined) return void response.end(bytes.subarray(start));
-    response.write(bytes.subarray(start, start + cutAfter), () => response.destroy());
+    if (cutAfter === undefined || bytes.length - start <= cutAfter)
+      return void response.end(bytes.subarray(start));
+    const size = cutAfter;
+    response.write(bytes.subarray(start, start + size));
+    void untilArrived(size).then(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
   url = `http://127.0.0.1:${address.port}`;
 });
+/** Resolves when so many bytes of a file are on the subscriber's disk: only then is there something to continue. */
+async function untilArrived(size: number): Promise<void> {
+  for (;;) {
+    const files = existsSync(folders.incoming)
+      ? readdirSync(folders.incoming, { recursive: true, withFileTypes: true })
+      : [];
+    const sizes = files.map((file) => (file.isFile() ? statSync(join(file.parentPath, file.name)).size : 0));
+    if (sizes.includes(size)) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
 after(() => {
   server.close();
   server.closeAllConnections();
