@@ -11,21 +11,20 @@ import { cardMigrations } from '../../src/credits/card/migrations.ts';
 import type { Credits } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/index.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
-import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts';
+import type { HttpServer } from '../../src/kernel/http/server.ts';
 import { createLogger } from '../../src/kernel/log.ts';
-import { Metrics } from '../../src/kernel/metrics.ts';
 import type { FaultSettings } from '../../src/localnet/card/faults.ts';
 import { type ProviderForTest, startProvider } from '../../src/localnet/card/testing.ts';
 import { createCardTopUps } from '../../src/payment/card/index.ts';
 import { createGifts, type RedeemableGifts } from '../../src/payment/gifts/gifts.ts';
 import { paymentMigrations } from '../../src/payment/migrations.ts';
-import { answerFailures } from '../../src/payment/route-failures.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
 import type { Pricing } from '../../src/pricing/pricing.ts';
 import { staticRates } from '../../src/pricing/rates/static.ts';
 import { createPricing } from '../../src/pricing/service.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
+import { serveDoors } from './payment-doors.ts';
 
 export const wallet = `${'w'.repeat(42)}A`;
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
@@ -136,24 +135,7 @@ export async function openCardBench(t: TestContext, options: BenchOptions = {}):
       { sql, pricing, log, now, observe: (observation) => observations.push(observation) },
     );
     const door = createCardTopUps({ cards, credits, pricing, gifts, appUrl: 'https://app.example/done' });
-    const server = createHttpServer({
-      name: 'payment',
-      title: 'Payment',
-      host: '127.0.0.1',
-      port: 0,
-      portVariable: 'PAYMENT_PORT',
-      log,
-      metrics: new Metrics(),
-    });
-    server.mount(
-      (scope) => {
-        answerFailures(scope);
-        door.register(scope);
-      },
-      ['/v1'],
-    );
-    await server.listen();
-    await door.start();
+    const server = await serveDoors([door], log);
     await provider.deliverTo(`${server.url}/v1/stripe-webhook`);
     stopService = async () => {
       await server.close();

@@ -9,19 +9,17 @@ import { createCredits } from '../../src/credits/ledger/index.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import { createX402Payments } from '../../src/credits/x402/index.ts';
 import { x402Migrations } from '../../src/credits/x402/migrations.ts';
-import { createHttpServer } from '../../src/kernel/http/server.ts';
 import { createLogger } from '../../src/kernel/log.ts';
-import { Metrics } from '../../src/kernel/metrics.ts';
 import { createAuthenticator } from '../../src/payment/auth/request-wallet.ts';
 import { createCardTopUps } from '../../src/payment/card/index.ts';
 import { createGifts } from '../../src/payment/gifts/gifts.ts';
 import { paymentMigrations } from '../../src/payment/migrations.ts';
-import { answerFailures } from '../../src/payment/route-failures.ts';
 import { createX402TopUps } from '../../src/payment/x402/index.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
 import { staticRates } from '../../src/pricing/rates/static.ts';
 import { createPricing } from '../../src/pricing/service.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
+import { serveDoors } from './payment-doors.ts';
 
 export interface PaymentProcessOptions {
   readonly dataDir: string;
@@ -92,23 +90,6 @@ if (process.argv[1] === import.meta.filename) {
     createCardTopUps({ cards, credits, pricing, gifts, appUrl: undefined }),
     createX402TopUps({ x402, credits, pricing, auth }),
   ];
-  const server = createHttpServer({
-    name: 'payment',
-    title: 'Payment',
-    host: '127.0.0.1',
-    port: 0,
-    portVariable: 'PAYMENT_PORT',
-    log,
-    metrics: new Metrics(),
-  });
-  server.mount(
-    (scope) => {
-      answerFailures(scope);
-      for (const door of doors) door.register(scope);
-    },
-    ['/v1'],
-  );
-  await server.listen();
-  for (const door of doors) await door.start();
+  const server = await serveDoors(doors, log);
   console.log(JSON.stringify({ url: server.url }));
 }

@@ -9,15 +9,13 @@ import { creditsMigrations } from '../../src/credits/migrations.ts';
 import { createX402Payments } from '../../src/credits/x402/index.ts';
 import { x402Migrations } from '../../src/credits/x402/migrations.ts';
 import type { X402Payments } from '../../src/credits/x402/x402.ts';
-import { createHttpServer } from '../../src/kernel/http/server.ts';
 import { createLogger } from '../../src/kernel/log.ts';
-import { Metrics } from '../../src/kernel/metrics.ts';
 import { createAuthenticator } from '../../src/payment/auth/request-wallet.ts';
-import { answerFailures } from '../../src/payment/route-failures.ts';
 import { createX402TopUps } from '../../src/payment/x402/index.ts';
 import { OracleUnavailable } from '../../src/pricing/pricing.ts';
 import { openSqliteFile } from '../../src/storage/sql/open.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
+import { serveDoors } from './payment-doors.ts';
 
 export interface X402Bench {
   readonly url: string;
@@ -74,24 +72,7 @@ export async function openX402Bench(t: TestContext, world: X402World): Promise<X
     { sql, credits, pricing, log, ...(world.now === undefined ? {} : { now: world.now }) },
   );
   const door = createX402TopUps({ x402, credits, pricing, auth: createAuthenticator({ jwtSecret: 'test' }) });
-  const server = createHttpServer({
-    name: 'payment',
-    title: 'Payment',
-    host: '127.0.0.1',
-    port: 0,
-    portVariable: 'PAYMENT_PORT',
-    log,
-    metrics: new Metrics(),
-  });
-  server.mount(
-    (scope) => {
-      answerFailures(scope);
-      door.register(scope);
-    },
-    ['/v1'],
-  );
-  await server.listen();
-  await door.start();
+  const server = await serveDoors([door], log);
   t.after(async () => {
     await door.stop();
     await server.close();

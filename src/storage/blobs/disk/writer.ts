@@ -6,6 +6,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { BlobDigest, BlobNamed, BlobWriter } from '../blobs.ts';
+import { WriterSteps } from '../writer-steps.ts';
 import { type Files, unavailable } from './files.ts';
 import { temporaryName } from './temporaries.ts';
 
@@ -37,9 +38,7 @@ export class DiskBlobWriter implements BlobWriter {
   #filled = 0;
   #size = 0;
   #file: OpenFile | undefined;
-  #state: 'open' | 'committed' | 'aborted' = 'open';
-  /** Steps run one after the other, also when a caller does not await each. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #steps = new WriterSteps(() => this.#discard(), unavailable);
 
   constructor(target: WriterTarget, maxSize = Number.POSITIVE_INFINITY) {
     this.#target = target;
@@ -47,7 +46,7 @@ export class DiskBlobWriter implements BlobWriter {
   }
 
   write(bytes: Uint8Array): Promise<void> {
-    return this.#step(async () => {
+    return this.#steps.run(async () => {
       this.#size += bytes.byteLength;
       if (this.#size > this.#maxSize) {
         this.#hash.update(bytes);
@@ -67,38 +66,18 @@ export class DiskBlobWriter implements BlobWriter {
   }
 
   commit(named?: BlobNamed): Promise<{ digest: BlobDigest; size: number }> {
-    return this.#step(async () => {
+    return this.#steps.finish(async () => {
       const digest = this.#hash.digest('hex');
       await named?.(digest);
       const size = this.#size;
       if (size > this.#maxSize || (await this.#target.has(digest, size))) await this.#discard();
       else await this.#publish(digest);
-      this.#state = 'committed';
       return { digest, size };
     });
   }
 
-  async abort(): Promise<void> {
-    await this.#last;
-    if (this.#state !== 'open') return;
-    this.#state = 'aborted';
-    await this.#discard();
-  }
-
-  /** Runs `step` after the one before it. A step that fails leaves nothing behind. */
-  #step<T>(step: () => Promise<T>): Promise<T> {
-    const run = this.#last.then(async () => {
-      if (this.#state !== 'open') throw new Error(`the blob was ${this.#state}`);
-      try {
-        return await step();
-      } catch (error) {
-        this.#state = 'aborted';
-        await this.#discard();
-        throw unavailable(error);
-      }
-    });
-    this.#last = run.catch(() => {});
-    return run;
+  abort(): Promise<void> {
+    return this.#steps.abort();
   }
 
   #collect(bytes: Uint8Array): void {

@@ -11,6 +11,7 @@
 import { createHash, type Hash, randomBytes } from 'node:crypto';
 import { type BlobDigest, type BlobNamed, BlobStoreUnavailable, type BlobWriter } from '../blobs.ts';
 import { digestPath } from '../digest.ts';
+import { WriterSteps } from '../writer-steps.ts';
 import { element, type S3Client } from './client.ts';
 
 export interface S3WriterLimits {
@@ -44,8 +45,7 @@ export class S3BlobWriter implements BlobWriter {
   #filled = 0;
   #size = 0;
   #upload: Upload | undefined;
-  #state: 'open' | 'committed' | 'aborted' = 'open';
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #steps = new WriterSteps(() => this.#discard());
 
   constructor(client: S3Client, limits: S3WriterLimits) {
     this.#client = client;
@@ -53,7 +53,7 @@ export class S3BlobWriter implements BlobWriter {
   }
 
   write(bytes: Uint8Array): Promise<void> {
-    return this.#step(async () => {
+    return this.#steps.run(async () => {
       this.#hash.update(bytes);
       this.#size += bytes.byteLength;
       for (let done = 0; done < bytes.byteLength; ) {
@@ -64,7 +64,7 @@ export class S3BlobWriter implements BlobWriter {
   }
 
   commit(named?: BlobNamed): Promise<{ digest: BlobDigest; size: number }> {
-    return this.#step(async () => {
+    return this.#steps.finish(async () => {
       const digest = this.#hash.digest('hex');
       await named?.(digest);
       const size = this.#size;
@@ -76,33 +76,13 @@ export class S3BlobWriter implements BlobWriter {
         await this.#sendPart();
         await this.#finish(this.#upload, key);
       }
-      this.#state = 'committed';
       this.#part = Buffer.alloc(0);
       return { digest, size };
     });
   }
 
-  async abort(): Promise<void> {
-    await this.#last;
-    if (this.#state !== 'open') return;
-    this.#state = 'aborted';
-    await this.#discard();
-  }
-
-  /** Runs `step` after the one before it. A step that fails gives up the whole upload. */
-  #step<T>(step: () => Promise<T>): Promise<T> {
-    const run = this.#last.then(async () => {
-      if (this.#state !== 'open') throw new Error(`the blob was ${this.#state}`);
-      try {
-        return await step();
-      } catch (error) {
-        this.#state = 'aborted';
-        await this.#discard();
-        throw error;
-      }
-    });
-    this.#last = run.catch(() => {});
-    return run;
+  abort(): Promise<void> {
+    return this.#steps.abort();
   }
 
   /** Takes what fits into the current part; answers how much that was. */

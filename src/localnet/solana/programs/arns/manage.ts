@@ -48,14 +48,20 @@ export const manageHandlers: readonly Handler[] = [
   handler(arnsInstructions.releaseName, 35_000, releaseName),
 ];
 
-function extendLease(anchor: AnchorCall, years: number): void {
-  const config = takeConfig(anchor, 'w');
+/** The accounts that every paid change of a record begins with, in the program's order. */
+function takePaidChange(anchor: AnchorCall, configAccess: 'r' | 'w') {
+  const config = takeConfig(anchor, configAccess);
   const factor = takeDemand(anchor);
   const record = takeRecord(anchor);
   const tokens = takeTokens(anchor, config.value, 'caller_token_account');
   const treasury = takeTreasury(anchor, config.value);
   const caller = anchor.signer('caller');
   anchor.program(tokenProgram, 'token_program');
+  return { config, factor, record, tokens, treasury, caller };
+}
+
+function extendLease(anchor: AnchorCall, years: number): void {
+  const { config, factor, record, tokens, treasury, caller } = takePaidChange(anchor, 'w');
 
   const { type, end, name } = record.value;
   insist(type === 'lease', anchor, 'CannotExtendPermanent');
@@ -72,13 +78,7 @@ function extendLease(anchor: AnchorCall, years: number): void {
 }
 
 function upgradeName(anchor: AnchorCall): void {
-  const config = takeConfig(anchor, 'r');
-  const factor = takeDemand(anchor);
-  const record = takeRecord(anchor);
-  const tokens = takeTokens(anchor, config.value, 'caller_token_account');
-  const treasury = takeTreasury(anchor, config.value);
-  const caller = anchor.signer('caller');
-  anchor.program(tokenProgram, 'token_program');
+  const { config, factor, record, tokens, treasury, caller } = takePaidChange(anchor, 'r');
   anchor.program(systemProgram, 'system_program');
 
   insist(record.value.type === 'lease', anchor, 'AlreadyPermanent');
@@ -92,13 +92,7 @@ function upgradeName(anchor: AnchorCall): void {
 }
 
 function increaseUndernameLimit(anchor: AnchorCall, quantity: number): void {
-  const config = takeConfig(anchor, 'r');
-  const factor = takeDemand(anchor);
-  const record = takeRecord(anchor);
-  const tokens = takeTokens(anchor, config.value, 'caller_token_account');
-  const treasury = takeTreasury(anchor, config.value);
-  const caller = anchor.signer('caller');
-  anchor.program(tokenProgram, 'token_program');
+  const { factor, record, tokens, treasury, caller } = takePaidChange(anchor, 'r');
   anchor.program(systemProgram, 'system_program');
 
   insist(quantity > 0, anchor, 'InvalidUndernameQuantity');

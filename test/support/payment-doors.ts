@@ -1,0 +1,29 @@
+/** Doors of the payment surface on a server of their own, as the surface itself would mount them. */
+import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts';
+import type { Logger } from '../../src/kernel/log.ts';
+import { Metrics } from '../../src/kernel/metrics.ts';
+import type { PaymentDoor } from '../../src/payment/doors.ts';
+import { answerFailures } from '../../src/payment/route-failures.ts';
+
+/** Listens on a free port, then starts the doors. */
+export async function serveDoors(doors: readonly PaymentDoor[], log: Logger): Promise<HttpServer> {
+  const server = createHttpServer({
+    name: 'payment',
+    title: 'Payment',
+    host: '127.0.0.1',
+    port: 0,
+    portVariable: 'PAYMENT_PORT',
+    log,
+    metrics: new Metrics(),
+  });
+  server.mount(
+    (scope) => {
+      answerFailures(scope);
+      for (const door of doors) door.register(scope);
+    },
+    ['/v1'],
+  );
+  await server.listen();
+  for (const door of doors) await door.start();
+  return server;
+}
