@@ -168,9 +168,8 @@ describe('a router between three honest gateways', () => {
     const info = (await bench.get('/router/info')).json();
     assert.equal(info.mode, 'proxy');
     assert.deepEqual(Object.keys((await bench.get('/')).json()), Object.keys(info));
-    const off = await bench.get('/router/moderation/blocklist');
-    assert.equal(off.status, 404);
-    assert.deepEqual(off.json(), { error: 'Not Found', path: '/router/moderation/blocklist' });
+    const moderation = await bench.get('/router/moderation/check/arns/anything');
+    assert.equal(moderation.json().blocked, false);
     const unknown = await bench.get('/router/unknown');
     assert.deepEqual(unknown.json(), { error: 'Not Found', path: '/router/unknown' });
   });

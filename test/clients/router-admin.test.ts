@@ -21,7 +21,7 @@ before(async () => {
   items = await Promise.all(Array.from({ length: 12 }, (_, index) => testItem(`page ${index} `.repeat(500))));
   bench = await startRouterBench({
     items,
-    environment: { ADMIN_TOKEN: token, MODERATION_ENABLED: 'true', ROUTING_STRATEGY: 'round-robin' },
+    environment: { ADMIN_TOKEN: token, ROUTING_STRATEGY: 'round-robin' },
   });
   const [, slow, dead] = bench.gateways;
   if (slow !== undefined) slow.behaviour = { delayMs: 12 };

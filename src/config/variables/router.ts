@@ -204,7 +204,7 @@ export const router = {
     min: 1,
     max: 3_650,
   }),
-  MODERATION_ENABLED: boolean({ meaning: 'Whether the blocklist and its routes are on', default: false }),
+  MODERATION_ENABLED: boolean({ meaning: 'Whether the blocklist and its routes are on', default: true }),
   MODERATION_ADMIN_TOKEN: secret({
     meaning: 'Bearer token of the moderation routes; without it one is made in DATA_DIR/keys',
   }),

@@ -10,7 +10,7 @@ before(async () => {
   item = await testItem('for the operator');
   bench = await startRouterBench({
     items: [item],
-    environment: { ADMIN_TOKEN: token, MODERATION_ENABLED: 'true', MODERATION_ADMIN_TOKEN: 'm'.repeat(20) },
+    environment: { ADMIN_TOKEN: token, MODERATION_ADMIN_TOKEN: 'm'.repeat(20) },
   });
 });
 after(() => bench.stop());

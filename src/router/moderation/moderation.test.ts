@@ -18,7 +18,7 @@ before(async () => {
   );
   bench = await startRouterBench({
     items: [item, site],
-    environment: { MODERATION_ENABLED: 'true', MODERATION_ADMIN_TOKEN: token },
+    environment: { MODERATION_ADMIN_TOKEN: token },
   });
   path = join(bench.dataDir, 'blocklist.json');
   for (const gateway of bench.gateways) {
@@ -171,4 +171,13 @@ test('10: a blocklist that cannot be read keeps the router from starting', async
   await assert.rejects(bench.restart(), /MODERATION_BLOCKLIST_PATH/);
   writeFileSync(path, '{"version":1,"entries":[]}');
   await bench.restart();
+});
+
+test('without moderation its routes are not there', async (t) => {
+  const unmoderated = await startRouterBench({ items: [item], environment: { MODERATION_ENABLED: 'false' } });
+  t.after(() => unmoderated.stop());
+  const answer = await unmoderated.get('/router/moderation/blocklist');
+  assert.equal(answer.status, 404);
+  assert.deepEqual(answer.json(), { error: 'Not Found', path: '/router/moderation/blocklist' });
+  assert.equal((await unmoderated.get(`/${item.id}`)).status, 200);
 });
