@@ -36,6 +36,41 @@ test('every contradiction is named at once', () => {
   );
 });
 
+test('how many must agree on names is never lowered without a word', () => {
+  const list = (count: number) =>
+    Array.from({ length: count }, (_, index) => `https://g${index}.example`).join(',');
+  assert.equal(settingsOf({}).consensusThreshold, 1, 'one gateway can only agree with itself');
+  assert.equal(settingsOf({ ROUTING_STATIC_GATEWAYS: list(1) }).consensusThreshold, 1);
+  assert.equal(settingsOf({ ROUTING_STATIC_GATEWAYS: list(3) }).consensusThreshold, 2);
+  for (const name of ['ROUTING_STATIC_GATEWAYS', 'VERIFICATION_STATIC_GATEWAYS']) {
+    assert.throws(
+      () => settingsOf({ [name]: list(2), ARNS_CONSENSUS_THRESHOLD: '3' }),
+      /ARNS_CONSENSUS_THRESHOLD is 3, but only 2/,
+    );
+  }
+});
+
+test('gateways are named by origin, since nothing else of the address would be used', () => {
+  for (const name of [
+    'ROUTING_STATIC_GATEWAYS',
+    'VERIFICATION_STATIC_GATEWAYS',
+    'NETWORK_FALLBACK_GATEWAYS',
+    'TRUSTED_PEER_GATEWAY',
+    'ARWEAVE_READ_NODES',
+  ]) {
+    for (const url of [
+      'https://gw.example/path',
+      'https://user:secret@gw.example',
+      'https://gw.example?a=1',
+    ]) {
+      assert.throws(
+        () => settingsOf({ [name]: url }),
+        ({ message }: Error) => message.includes(name) && !message.includes('secret'),
+      );
+    }
+  }
+});
+
 test('the ports of the router and its admin page differ', () => {
   assert.throws(() => readConfig({ PORT: '3000', ADMIN_PORT: '3000' }), /ADMIN_PORT must differ from PORT/);
 });

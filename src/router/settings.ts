@@ -15,8 +15,18 @@ export interface RouterSettings {
   readonly blocklistPath: string;
   readonly routing: GatewayList;
   readonly verification: GatewayList;
+  /** How many verification gateways must agree on a name. */
+  readonly consensusThreshold: number;
 }
 
+/** Gateways are asked at their origin; a path or a password would be left out without a word. */
+const gatewayVariables = [
+  'ROUTING_STATIC_GATEWAYS',
+  'VERIFICATION_STATIC_GATEWAYS',
+  'NETWORK_FALLBACK_GATEWAYS',
+  'TRUSTED_PEER_GATEWAY',
+  'ARWEAVE_READ_NODES',
+] as const;
 const domain = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 const label = /^[a-z0-9_-]{1,63}$/;
 
@@ -34,8 +44,8 @@ export function routerSettings(config: Config, localGatewayUrl: () => string | u
   if (config.RESTRICT_TO_ROOT_HOST && root === undefined) {
     problems.push('RESTRICT_TO_ROOT_HOST needs ROOT_HOST_CONTENT');
   }
-  for (const name of ['ROUTING_STATIC_GATEWAYS', 'VERIFICATION_STATIC_GATEWAYS'] as const) {
-    for (const url of config[name]) {
+  for (const name of gatewayVariables) {
+    for (const url of [config[name] ?? []].flat()) {
       const { pathname, search, username } = new URL(url);
       if (pathname !== '/' || search !== '' || username !== '') {
         problems.push(
@@ -55,10 +65,9 @@ export function routerSettings(config: Config, localGatewayUrl: () => string | u
     );
   }
   const threshold = config.ARNS_CONSENSUS_THRESHOLD;
-  const asked =
-    verifiers === 'top-staked'
-      ? config.VERIFICATION_GATEWAY_COUNT
-      : config.VERIFICATION_STATIC_GATEWAYS.length;
+  const { VERIFICATION_STATIC_GATEWAYS: own, ROUTING_STATIC_GATEWAYS: routing } = config;
+  const named = own.length > 0 ? own.length : Math.max(1, routing.length);
+  const asked = verifiers === 'top-staked' ? config.VERIFICATION_GATEWAY_COUNT : named;
   // One gateway can only agree with itself; that is the smallest installation and works, with a warning.
   if (asked > 1 && threshold > asked) {
     problems.push(
@@ -78,6 +87,7 @@ export function routerSettings(config: Config, localGatewayUrl: () => string | u
     blocklistPath: config.MODERATION_BLOCKLIST_PATH ?? join(config.DATA_DIR, 'blocklist.json'),
     routing: routingList(config, localGatewayUrl),
     verification: verificationList(config, localGatewayUrl),
+    consensusThreshold: asked === 1 ? 1 : threshold,
   };
 }
 

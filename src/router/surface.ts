@@ -123,11 +123,7 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
 
   const names = new NameResolver({
     verifiers: () => gateways.verification,
-    // Fewer gateways than must agree can only all agree.
-    rules: (count) => ({
-      threshold: Math.min(config.ARNS_CONSENSUS_THRESHOLD, Math.max(1, count)),
-      unanimous: config.ARNS_REQUIRE_UNANIMITY,
-    }),
+    rules: { threshold: settings.consensusThreshold, unanimous: config.ARNS_REQUIRE_UNANIMITY },
     maxTtlMs: config.ARNS_CACHE_TTL_MS,
     log,
     onBallot: (gateway, agreed) => {
@@ -365,10 +361,12 @@ function addGauges({ figures, gateways, names, cache, blocklist, telemetry, drai
 function warnAboutTrust({ settings, gateways, log }: RouterParts): void {
   const { config } = settings;
   const verifiers = gateways.verification.length;
-  if (verifiers < config.ARNS_CONSENSUS_THRESHOLD) {
+  if (settings.consensusThreshold < config.ARNS_CONSENSUS_THRESHOLD) {
+    log.warn('there is one verification gateway: its word on names is taken');
+  } else if (verifiers < settings.consensusThreshold) {
     log.warn(
-      { verifiers, threshold: config.ARNS_CONSENSUS_THRESHOLD },
-      'fewer verification gateways than must agree on names: all that there are must',
+      { verifiers, threshold: settings.consensusThreshold },
+      'fewer verification gateways than must agree on names: none can be resolved',
     );
   }
   if (!config.VERIFICATION_ENABLED) log.warn('verification is off: gateways are believed');

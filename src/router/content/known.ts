@@ -191,6 +191,10 @@ export class KnownStore implements NameKeeper {
     );
   }
 
+  remove(label: string): void {
+    this.#write('DELETE FROM known_names WHERE label = ?', label);
+  }
+
   #write(statement: string, ...values: SqlValue[]): void {
     if (this.#sql === undefined || this.#waiting.length >= maxWaiting) return;
     this.#waiting.push({ statement, values });

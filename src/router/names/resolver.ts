@@ -27,8 +27,7 @@ export interface ResolvedName {
 
 export interface NameResolverOptions {
   readonly verifiers: () => readonly Gateway[];
-  /** How many gateways must agree, given how many there are. */
-  readonly rules: (verifiers: number) => ConsensusRules;
+  readonly rules: ConsensusRules;
   readonly maxTtlMs: number;
   readonly log: Logger;
   readonly onBallot: (gateway: string, agreed: boolean) => void;
@@ -42,6 +41,8 @@ export interface NameResolverOptions {
 export interface NameKeeper {
   load(label: string): Promise<KeptName | undefined>;
   save(label: string, kept: KeptName): void;
+  /** The name points nowhere, or what it points at is to be asked for again. */
+  remove(label: string): void;
 }
 
 export interface KeptName {
@@ -65,6 +66,8 @@ export class NameResolver {
   readonly #now: () => number;
   readonly #names = new LRUCache<string, KeptName>({ max: maxNames });
   readonly #absent = new LRUCache<string, number>({ max: maxNames });
+  /** Names whose kept target is not to be used: its removal may still be on its way to the disk. */
+  readonly #dropped = new LRUCache<string, true>({ max: maxNames });
   readonly #asking = new Map<string, Promise<Verdict>>();
 
   constructor(options: NameResolverOptions) {
@@ -79,6 +82,7 @@ export class NameResolver {
   /** What the label points at; throws 404, 502 or 503 as the gateways' answers demand. */
   async resolve(label: string): Promise<ResolvedName> {
     const now = this.#now();
+    if (now < (this.#absent.get(label) ?? 0)) throw nameNotFound(label);
     const known = this.#names.get(label) ?? (await this.#load(label));
     if (known !== undefined) {
       const age = now - known.resolvedAt;
@@ -89,7 +93,6 @@ export class NameResolver {
         return this.#answer(label, known, true);
       }
     }
-    if (now < (this.#absent.get(label) ?? 0)) throw nameNotFound(label);
     const verdict = await this.#ask(label);
     if (verdict.kind === 'agreed') {
       return this.#answer(label, this.#names.get(label) ?? keptOf(verdict, now), false);
@@ -117,8 +120,14 @@ export class NameResolver {
   }
 
   forget(label: string): void {
-    this.#names.delete(label);
     this.#absent.delete(label);
+    this.#drop(label);
+  }
+
+  #drop(label: string): void {
+    this.#names.delete(label);
+    this.#dropped.set(label, true);
+    this.#options.keep?.remove(label);
   }
 
   #answer(label: string, known: KeptName, stale: boolean): ResolvedName {
@@ -141,6 +150,7 @@ export class NameResolver {
   }
 
   async #load(label: string): Promise<KeptName | undefined> {
+    if (this.#dropped.has(label)) return undefined;
     const kept = await this.#options.keep?.load(label).catch(() => undefined);
     if (kept !== undefined && this.#names.get(label) === undefined) this.#names.set(label, kept);
     return kept;
@@ -163,10 +173,11 @@ export class NameResolver {
       const kept = keptOf(verdict, this.#now());
       this.#names.set(label, kept);
       this.#absent.delete(label);
+      this.#dropped.delete(label);
       keep?.save(label, kept);
     } else if (verdict.kind === 'absent') {
-      this.#names.delete(label);
       this.#absent.set(label, this.#now() + negativeMs);
+      this.#drop(label);
     } else {
       log.warn({ name: label, verdict }, 'a name could not be resolved');
     }
@@ -177,7 +188,6 @@ export class NameResolver {
   #vote(label: string): Promise<Verdict> {
     const { verifiers, rules, timeoutMs = 5_000 } = this.#options;
     const gateways = verifiers().filter(({ health }) => health.state !== 'quarantined');
-    const consensus = rules(gateways.length);
     if (gateways.length === 0) return Promise.resolve({ kind: 'unavailable' });
     const { promise, resolve } = Promise.withResolvers<Verdict>();
     const ballots: Ballot[] = [];
@@ -186,7 +196,7 @@ export class NameResolver {
       void askName(gateway, label, timeoutMs).then((vote) => {
         if (decided) return;
         ballots.push({ gateway: gateway.origin, vote });
-        const verdict = decide(ballots, gateways.length - ballots.length, consensus);
+        const verdict = decide(ballots, gateways.length - ballots.length, rules);
         if (verdict === undefined) return;
         decided = true;
         this.#count(label, ballots, verdict);

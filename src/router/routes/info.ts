@@ -35,10 +35,7 @@ export function routerInfo(parts: RouterParts) {
       enabled: config.VERIFICATION_ENABLED,
       gatewaySource: settings.verification.source,
       gatewayCount: gateways.verification.length,
-      consensusThreshold: Math.min(
-        config.ARNS_CONSENSUS_THRESHOLD,
-        Math.max(1, gateways.verification.length),
-      ),
+      consensusThreshold: settings.consensusThreshold,
       quorum: config.VERIFICATION_QUORUM,
     },
     cache: {

@@ -93,6 +93,11 @@ export class StubGateway {
     await once(this.#server, 'close').catch(() => {});
   }
 
+  /** Ends every connection, stalled answers included. */
+  dropConnections(): void {
+    this.#server.closeAllConnections();
+  }
+
   count(pattern: RegExp): number {
     return this.requests.filter((request) => pattern.test(request)).length;
   }
