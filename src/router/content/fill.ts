@@ -42,7 +42,11 @@ export class Fill {
   readonly finished: Promise<string>;
   readonly #options: FillOptions;
   readonly #sink: Sink;
+  /** Those that are given the pieces as they come. */
   readonly #readers = new Set<LiveReader>();
+  /** Everybody who waits for it, also those who will read it from the cache. */
+  #waiting = 0;
+  #onCompany: (() => void) | undefined;
   #beginning: Buffer[] | undefined = [];
   #beginningBytes = 0;
   #arrived = 0;
@@ -60,10 +64,10 @@ export class Fill {
   async *read(gone: AbortSignal): AsyncGenerator<Buffer> {
     const reader = new LiveReader();
     gone.addEventListener('abort', () => reader.end(gone.reason), { once: true });
-    if (this.#beginning === undefined) reader.letGo();
-    else for (const piece of this.#beginning) reader.give(piece);
-    if (this.#over) reader.end(undefined);
+    for (const piece of this.#beginning ?? []) reader.give(piece);
+    if (this.#over || this.#beginning === undefined) reader.end(undefined);
     else this.#readers.add(reader);
+    this.#join();
     try {
       for (;;) {
         const piece = await reader.take();
@@ -75,13 +79,29 @@ export class Fill {
     } finally {
       this.#readers.delete(reader);
       reader.end(undefined);
+      this.#waiting -= 1;
       this.#leftAlone();
     }
   }
 
+  /** `finished`, for somebody who will then read it from the cache: it is not given up meanwhile. */
+  async whole(): Promise<string> {
+    this.#join();
+    try {
+      return await this.finished;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  #join(): void {
+    this.#waiting += 1;
+    this.#onCompany?.();
+  }
+
   /** Nobody reads any more: what is less than half there is not worth finishing. */
   #leftAlone(): void {
-    if (this.#over || this.#readers.size > 0) return;
+    if (this.#over || this.#waiting > 0) return;
     const worth = this.#sink.keeps && this.#arrived * 2 > (this.size ?? Number.POSITIVE_INFINITY);
     if (!worth) this.#options.abort();
   }
@@ -148,11 +168,21 @@ export class Fill {
     for (const reader of this.#readers) reader.give(piece);
     for (const reader of this.#readers) {
       if (reader.lag <= maxLag) continue;
-      if (this.#readers.size === 1 || !this.#sink.keeps) await reader.caughtUp(maxLag / 2);
+      if (this.#waiting === 1 || !this.#sink.keeps) await this.#slowDown(reader);
       if (reader.lag <= maxLag) continue;
       reader.letGo();
       this.#readers.delete(reader);
     }
+  }
+
+  /** Until the reader has caught up, or somebody else would have to wait for it who need not. */
+  async #slowDown(reader: LiveReader): Promise<void> {
+    const caughtUp = reader.caughtUp(maxLag / 2);
+    if (!this.#sink.keeps) return await caughtUp;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onCompany = resolve;
+    await Promise.race([caughtUp, promise]);
+    this.#onCompany = undefined;
   }
 
   #end(error: unknown): void {

@@ -96,7 +96,7 @@ async function send(
 /** A part of content that is on its way is served once the whole is proven, from the cache where it is kept. */
 async function finished(content: Content, id: TxId, opened: Opened, fill: Fill): Promise<Opened> {
   if (!content.keeps(fill.size)) return opened;
-  await fill.finished.catch((error: unknown) => {
+  await fill.whole().catch((error: unknown) => {
     throw verificationFailed(id, 'The content could not be fetched whole', error);
   });
   return await content.open(id);

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
+import { openBlobCache } from '../../storage/blobs/open.ts';
+import { Fill, type FillOptions } from './fill.ts';
+
+const mebibyte = 1024 * 1024;
+const data = seededRandom(11).bytes(16 * mebibyte);
+const digest = createHash('sha256').update(data).digest('hex');
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-fill-'));
+let cache: BlobCache;
+before(async () => {
+  cache = await openBlobCache({ folder, maxBytes: 1024 * mebibyte });
+});
+after(async () => {
+  await cache.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A download that goes as far as it is told to. */
+function download(options: Partial<FillOptions> = {}) {
+  let allowed = 0;
+  let wake: (() => void) | undefined;
+  const state = { aborted: false, sent: 0, result: undefined as unknown };
+  async function* body(): AsyncGenerator<Buffer> {
+    while (state.sent < data.length) {
+      while (state.sent >= allowed && !state.aborted) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      if (state.aborted) throw new Error('broken off');
+      const piece = data.subarray(state.sent, state.sent + 64 * 1024);
+      state.sent += piece.length;
+      yield Buffer.from(piece);
+    }
+  }
+  const fill = new Fill({
+    cache,
+    size: data.length,
+    maxSize: data.length,
+    check: { update() {}, finish: (found) => found === digest },
+    body: body(),
+    resume: async (_start, cause) => {
+      throw cause;
+    },
+    done: (result) => {
+      state.result = result;
+    },
+    cacheFailed: () => {},
+    abort: () => {
+      state.aborted = true;
+      wake?.();
+    },
+    ...options,
+  });
+  return {
+    fill,
+    state,
+    allow(bytes: number) {
+      allowed = bytes;
+      wake?.();
+    },
+  };
+}
+
+class Reader {
+  readonly #gone = new AbortController();
+  readonly #stream: AsyncGenerator<Buffer>;
+  readonly pieces: Buffer[] = [];
+  bytes = 0;
+
+  constructor(fill: Fill) {
+    this.#stream = fill.read(this.#gone.signal);
+  }
+
+  /** Reads until so many bytes are there, or to the end. */
+  async read(bytes = Number.POSITIVE_INFINITY): Promise<void> {
+    while (this.bytes < bytes) {
+      const { value, done } = await this.#stream.next();
+      if (done === true || value === undefined) return;
+      this.pieces.push(value);
+      this.bytes += value.length;
+    }
+  }
+
+  async leave(): Promise<void> {
+    this.#gone.abort(new Error('left'));
+    await this.#stream.return(undefined);
+  }
+}
+
+const whole = ({ pieces }: Reader) => Buffer.concat(pieces).equals(data);
+
+test('one who comes late has everything from the first byte, also when the first reader leaves', async () => {
+  for (const leavesAt of [7, 15]) {
+    await cache.delete(digest);
+    const { fill, allow } = download();
+    const first = new Reader(fill);
+    const reading = first.read(5 * mebibyte);
+    allow(6 * mebibyte);
+    await reading;
+    const late = new Reader(fill);
+    const lateReading = late.read();
+    const again = first.read((leavesAt - 1) * mebibyte);
+    allow(leavesAt * mebibyte);
+    await again;
+    await first.leave();
+    allow(data.length);
+    await lateReading;
+    assert.ok(whole(late), `the first left at ${leavesAt} MiB`);
+  }
+});
+
+test('one that reads nothing holds nobody else up, and gets everything once it does', async () => {
+  await cache.delete(digest);
+  const { fill, allow } = download();
+  const idle = new Reader(fill);
+  const quick = new Reader(fill);
+  const started = idle.read(1);
+  allow(data.length);
+  await quick.read();
+  await started;
+  assert.ok(whole(quick));
+  await idle.read();
+  assert.ok(whole(idle));
+});
+
+test('one that stopped reading holds nobody up who comes after it', async () => {
+  await cache.delete(digest);
+  const { fill, allow, state } = download();
+  const idle = new Reader(fill);
+  allow(data.length);
+  await idle.read(1);
+  for (let round = 0; round < 50; round += 1) await new Promise(setImmediate);
+  assert.ok(state.sent < data.length, 'the download waits for the only reader');
+  const late = new Reader(fill);
+  const [, digestOfAll] = await Promise.all([late.read(), fill.whole()]);
+  assert.ok(whole(late));
+  assert.equal(digestOfAll, digest);
+  await idle.read();
+  assert.ok(whole(idle));
+});
+
+test('one reader alone sets the pace: no more is fetched than it is behind', async () => {
+  await cache.delete(digest);
+  const { fill, allow, state } = download();
+  const reader = new Reader(fill);
+  allow(data.length);
+  await reader.read(1);
+  for (let round = 0; round < 50; round += 1) await new Promise(setImmediate);
+  assert.ok(state.sent < 6 * mebibyte, `${state.sent} bytes were fetched for nobody`);
+  await reader.read();
+  assert.ok(whole(reader));
+});
+
+test('what everybody left is given up early on, and finished where most of it is there', async () => {
+  for (const [bytes, kept] of [
+    [2, false],
+    [10, true],
+  ] as const) {
+    await cache.delete(digest);
+    const { fill, allow, state } = download();
+    const reader = new Reader(fill);
+    const reading = reader.read((bytes - 1) * mebibyte);
+    allow(bytes * mebibyte);
+    await reading;
+    await reader.leave();
+    allow(data.length);
+    await fill.finished.catch(() => {});
+    assert.equal(state.aborted, !kept);
+    const found = await cache.open(digest);
+    assert.equal(found !== undefined, kept);
+    await found?.close();
+  }
+});
+
+test('wrong bytes end no reader well, early or late, and are kept under no name', async () => {
+  await cache.delete(digest);
+  const { fill, allow, state } = download({ check: { update() {}, finish: () => false } });
+  const first = new Reader(fill);
+  const reading = first.read(5 * mebibyte);
+  allow(6 * mebibyte);
+  await reading;
+  const late = new Reader(fill);
+  const endings = Promise.allSettled([first.read(), late.read()]);
+  allow(data.length);
+  const ends = await endings;
+  assert.deepEqual(
+    ends.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  assert.ok(first.bytes < data.length && late.bytes < data.length, 'nobody has all of them');
+  assert.equal(state.result, 'wrong');
+  assert.equal(await cache.open(digest), undefined);
+});
