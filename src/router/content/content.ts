@@ -10,7 +10,14 @@ import type { Logger } from '../../kernel/log.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { contentNotFound, verificationFailed } from '../errors.ts';
-import { discard, type Gateway, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
+import {
+  discard,
+  type Gateway,
+  type GatewayAnswer,
+  headerOf,
+  lengthOf,
+  readBody,
+} from '../gateways/gateway.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
 import { type Expectation, ExpectationSearch, knownExpectation } from './expectation.ts';
@@ -180,18 +187,21 @@ export class Content {
     const tried = new Set<Gateway>();
     let wrong = false;
     for (;;) {
-      const stop = new AbortController();
-      const answer = await this.#ask(id, tried, stop.signal, 0, (first) => search?.begin(first)).catch(
-        (error: unknown) => {
-          throw wrong ? verificationFailed(id, 'Every gateway that has it sent other bytes', error) : error;
-        },
-      );
+      const answer = await this.#ask(
+        id,
+        tried,
+        () => false,
+        0,
+        (first) => search?.begin(first),
+      ).catch((error: unknown) => {
+        throw wrong ? verificationFailed(id, 'Every gateway that has it sent other bytes', error) : error;
+      });
       const expectation = known === undefined ? await search?.settle(answer) : knownExpectation(known);
       if (expectation === undefined) {
         discard(answer);
         throw verificationFailed(id, 'Neither a signature nor enough gateways could prove the content');
       }
-      const opened = await this.#take(id, answer, expectation, search, tried, stop);
+      const opened = await this.#take(id, answer, expectation, search, tried);
       if (opened !== undefined) return opened;
       wrong = true;
     }
@@ -200,7 +210,7 @@ export class Content {
   #ask(
     id: TxId,
     tried: Set<Gateway>,
-    signal: AbortSignal,
+    gone: () => boolean,
     start: number,
     first?: (gateway: Gateway) => void,
   ): Promise<GatewayAnswer> {
@@ -212,7 +222,7 @@ export class Content {
         tried,
         accepts: ({ status }) => status === 200 || (start > 0 && status === 206),
         absent: () => contentNotFound(id),
-        signal,
+        gone,
         ...(first === undefined ? {} : { first }),
       },
     );
@@ -225,7 +235,6 @@ export class Content {
     expectation: Expectation,
     search: ExpectationSearch | undefined,
     tried: Set<Gateway>,
-    stop: AbortController,
   ): Promise<Opened | undefined> {
     const told = lengthOf(answer);
     if (told !== undefined && expectation.size !== undefined && told !== expectation.size) {
@@ -237,7 +246,7 @@ export class Content {
     if (size !== undefined && size <= wholeLimit) {
       return await this.#takeWhole(id, answer, expectation, search, size);
     }
-    return this.#takeStream(id, answer, expectation, tried, stop, size);
+    return this.#takeStream(id, answer, expectation, tried, size);
   }
 
   async #takeWhole(
@@ -285,10 +294,10 @@ export class Content {
     answer: GatewayAnswer,
     expectation: Expectation,
     tried: Set<Gateway>,
-    stop: AbortController,
     size: number | undefined,
   ): Opened {
     let { gateway, body } = answer;
+    let stopped = false;
     const served = new Set([gateway]);
     const fill = new Fill({
       cache: this.#kept(size),
@@ -297,9 +306,9 @@ export class Content {
       check: expectation.check(),
       body: answer.body,
       resume: async (start, cause) => {
-        if (stop.signal.aborted) throw cause;
+        if (stopped) throw cause;
         gateway.failed('content', cause, 0);
-        const next = await this.#ask(id, tried, stop.signal, start);
+        const next = await this.#ask(id, tried, () => stopped, start);
         if (!continuesAt(next, start, size)) {
           discard(next);
           throw cause;
@@ -320,8 +329,7 @@ export class Content {
         }
       },
       abort: () => {
-        stop.abort(new Error('nobody reads any more'));
-        body.on('error', () => {});
+        stopped = true;
         body.destroy();
       },
     });
@@ -393,11 +401,6 @@ function typeOf({ contentType }: Expectation): string {
   return clean === '' ? 'application/octet-stream' : clean.slice(0, 255);
 }
 
-function lengthOf({ headers }: GatewayAnswer): number | undefined {
-  const text = headerOf(headers, 'content-length');
-  return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
 /** Whether an answer is the rest of the same content from `start`, or the whole of it. */
 function continuesAt(answer: GatewayAnswer, start: number, size: number | undefined): boolean {
   if (answer.status === 200) return size === undefined || lengthOf(answer) === size;
@@ -405,10 +408,9 @@ function continuesAt(answer: GatewayAnswer, start: number, size: number | undefi
   return Number(range?.[1]) === start && (size === undefined || Number(range?.[2]) === size);
 }
 
-async function* skip(body: AsyncIterable<unknown>, count: number): AsyncGenerator<Buffer> {
+async function* skip(body: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
   let left = count;
   for await (const piece of body) {
-    if (!Buffer.isBuffer(piece)) throw new TypeError('a body comes in bytes');
     const rest = piece.subarray(Math.min(left, piece.length));
     left -= piece.length - rest.length;
     if (rest.length > 0) yield rest;

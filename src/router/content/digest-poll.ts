@@ -1,6 +1,6 @@
 /** What several gateways say the hash of an id's bytes is. Counting leaves out whoever serves the bytes. */
 import type { TxId } from '../../formats/base64url.ts';
-import { discard, type Gateway, type GatewayAnswer, headerOf } from '../gateways/gateway.ts';
+import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '../gateways/gateway.ts';
 import { cost } from '../gateways/strategy.ts';
 
 export interface DigestVote {
@@ -84,11 +84,10 @@ function agreeing(votes: readonly DigestVote[], serving: Gateway | undefined): (
 
 function voteOf(answer: GatewayAnswer): DigestVote {
   const { headers, gateway } = answer;
-  const length = headerOf(headers, 'content-length');
   return {
     gateway,
     digest: digestOf(headerOf(headers, 'x-ar-io-digest'), headerOf(headers, 'content-digest')),
-    size: length !== undefined && /^[0-9]{1,15}$/.test(length) ? Number(length) : undefined,
+    size: lengthOf(answer),
     contentType: headerOf(headers, 'content-type'),
     contentEncoding: headerOf(headers, 'content-encoding'),
   };

@@ -20,9 +20,9 @@ export interface FillOptions {
   readonly size: number | undefined;
   readonly maxSize: number;
   readonly check: BodyCheck;
-  readonly body: AsyncIterable<unknown>;
+  readonly body: AsyncIterable<Buffer>;
   /** Opens the rest from `start` elsewhere; throws when nobody has it. */
-  resume(start: number, cause: unknown): Promise<AsyncIterable<unknown>>;
+  resume(start: number, cause: unknown): Promise<AsyncIterable<Buffer>>;
   /** Told once: proven (with the digest), wrong, or broken off. */
   done(result: { readonly digest: string; readonly size: number } | 'wrong' | 'broken'): void;
   /** The cache takes no more; the content is served on. */
@@ -122,11 +122,10 @@ export class Fill {
     await sink.open();
     let held: Buffer | undefined;
     try {
-      let body: AsyncIterable<unknown> | undefined = this.#options.body;
+      let body: AsyncIterable<Buffer> | undefined = this.#options.body;
       while (body !== undefined) {
         try {
           for await (const piece of body) {
-            if (!Buffer.isBuffer(piece)) throw new TypeError('a body comes in bytes');
             if (piece.length === 0) continue;
             this.#arrived += piece.length;
             const limit = this.size ?? this.#options.maxSize;

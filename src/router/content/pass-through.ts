@@ -36,18 +36,18 @@ export class PassThrough {
   }
 
   /** Asks for the content as the reader did. The caller sends the answer or discards it. */
-  open(request: Request, id: TxId, signal: AbortSignal): Promise<GatewayAnswer> {
+  open(request: Request, id: TxId, gone: () => boolean): Promise<GatewayAnswer> {
     const headers: Headers = {};
     for (const name of forwarded) {
       const value = request.headers[name];
       if (typeof value === 'string') headers[name] = value;
     }
-    return this.#ask(id, request.method === 'HEAD' ? 'HEAD' : 'GET', headers, signal);
+    return this.#ask(id, request.method === 'HEAD' ? 'HEAD' : 'GET', headers, gone);
   }
 
   /** The whole of it, or what is said about the whole, whatever the reader asked for. */
-  openWhole(id: TxId, method: 'GET' | 'HEAD', signal: AbortSignal): Promise<GatewayAnswer> {
-    return this.#ask(id, method, {}, signal);
+  openWhole(id: TxId, method: 'GET' | 'HEAD', gone: () => boolean): Promise<GatewayAnswer> {
+    return this.#ask(id, method, {}, gone);
   }
 
   async send(
@@ -87,13 +87,13 @@ export class PassThrough {
         return await sendBuffer(takeOver(reply, answer.status, headers), bytes, { stallTimeoutMs });
       }
       const raw = takeOver(reply, answer.status, headers);
-      return await sendStream(raw, (gone) => bytesOf(answer.body, gone), { length, stallTimeoutMs });
+      return await sendStream(raw, (gone) => answer.body.until(gone), { length, stallTimeoutMs });
     } catch (error) {
       throw gatewayError('The gateway broke off', answer.gateway.failed('content', error, 0));
     }
   }
 
-  #ask(id: TxId, method: 'GET' | 'HEAD', headers: Headers, signal: AbortSignal): Promise<GatewayAnswer> {
+  #ask(id: TxId, method: 'GET' | 'HEAD', headers: Headers, gone: () => boolean): Promise<GatewayAnswer> {
     return this.#asks.ask(
       { role: 'content', method, path: `/raw/${id}`, headers },
       {
@@ -101,14 +101,8 @@ export class PassThrough {
         tried: new Set(),
         accepts: ({ status }) => answers.has(status),
         absent: () => contentNotFound(id),
-        signal,
+        gone,
       },
     );
   }
-}
-
-async function* bytesOf(body: GatewayAnswer['body'], gone: AbortSignal): AsyncGenerator<Buffer> {
-  const stop = (): void => void body.destroy();
-  gone.addEventListener('abort', stop, { once: true });
-  for await (const piece of body) if (Buffer.isBuffer(piece)) yield piece;
 }

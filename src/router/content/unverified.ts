@@ -14,10 +14,9 @@ export async function serveUnverified(
   wanted: Wanted,
 ): Promise<void> {
   const { passThrough, manifests, maxManifestBytes } = parts;
-  const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort(new Error('the reader left')));
+  const gone = (): boolean => reply.raw.destroyed;
   const { id, path, slash, raw } = wanted;
-  const first = manifests.has(id) && !raw ? undefined : await passThrough.open(request, id, gone.signal);
+  const first = manifests.has(id) && !raw ? undefined : await passThrough.open(request, id, gone);
   const isManifest = first === undefined || isManifestType(headerOf(first.headers, 'content-type') ?? '');
   if (first !== undefined && (raw || !isManifest)) {
     if (path === '' || raw) return await send(parts, request, reply, first, approachOf(wanted));
@@ -26,11 +25,11 @@ export async function serveUnverified(
   }
   if (first !== undefined) discard(first);
   const hit = await manifests.resolve(id, path, undefined, async () =>
-    readBody(await passThrough.openWhole(id, 'GET', gone.signal), maxManifestBytes),
+    readBody(await passThrough.openWhole(id, 'GET', gone), maxManifestBytes),
   );
   if (!slash) return redirectToFolder(reply, wanted);
   parts.refuseBlocked(hit.id);
-  const child = await passThrough.open(request, hit.id, gone.signal);
+  const child = await passThrough.open(request, hit.id, gone);
   const approach = { ...approachOf(wanted), id: hit.id, manifestId: id, byFallback: hit.by === 'fallback' };
   await send(parts, request, reply, child, approach);
 }

@@ -2,7 +2,7 @@
 import type { TxId } from '../../formats/base64url.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { notFound, verificationFailed } from '../errors.ts';
-import { discard, headerOf } from '../gateways/gateway.ts';
+import { discard, lengthOf } from '../gateways/gateway.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { answer } from './answer.ts';
 import type { Content, Opened } from './content.ts';
@@ -22,8 +22,6 @@ export interface VerifiedParts {
   /** Throws where the content may not be served. */
   readonly refuseBlocked: (id: TxId) => void;
 }
-
-const headTimeoutMs = 30_000;
 
 export async function serveVerified(
   parts: VerifiedParts,
@@ -108,15 +106,12 @@ async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
   const known = await content.known(id);
   if (known !== undefined) return { opened: { ...known, from: 'cache' } };
   const [upstream, expectation] = await Promise.all([
-    passThrough.openWhole(id, 'HEAD', AbortSignal.timeout(headTimeoutMs)),
+    passThrough.openWhole(id, 'HEAD', () => false),
     content.describe(id),
   ]);
   discard(upstream);
-  const length = headerOf(upstream.headers, 'content-length');
   const opened: Opened = {
-    size:
-      expectation?.size ??
-      (length !== undefined && /^[0-9]{1,15}$/.test(length) ? Number(length) : undefined),
+    size: expectation?.size ?? lengthOf(upstream),
     contentType: expectation?.contentType ?? 'application/octet-stream',
     contentEncoding: expectation?.contentEncoding,
     digest: expectation?.digest,

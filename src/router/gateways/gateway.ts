@@ -1,6 +1,8 @@
 /** One gateway: how it is asked, and what came of it. Its origin is its name everywhere. */
 import { isIP } from 'node:net';
-import { type Dispatcher, errors, Pool } from 'undici';
+import { errors, Pool } from 'undici';
+import type { AnswerBody } from './answer-body.ts';
+import { type AnswerHeaders, Exchange, type ExchangeListener } from './exchange.ts';
 import { Health, type HealthLimits } from './health.ts';
 import { type Outcome, outcomeOfStatus, retryAfterMs } from './outcome.ts';
 
@@ -20,15 +22,14 @@ export interface Ask {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
-  readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
 }
 
 export interface GatewayAnswer {
   readonly gateway: Gateway;
   readonly status: number;
-  readonly headers: Record<string, string | string[] | undefined>;
-  readonly body: Dispatcher.ResponseData['body'];
+  readonly headers: AnswerHeaders;
+  readonly body: AnswerBody;
   readonly latencyMs: number;
 }
 
@@ -42,6 +43,12 @@ export interface Attempt {
 }
 
 export type AttemptListener = (attempt: Attempt) => void;
+
+/** Told once what came of a question. */
+export interface AskListener {
+  answered(answer: GatewayAnswer): void;
+  failed(error: GatewayFailure): void;
+}
 
 /** The gateway could not be asked, or broke off. `outcome` says how. */
 export class GatewayFailure extends Error {
@@ -57,6 +64,8 @@ export class GatewayFailure extends Error {
 }
 
 const maxHeaderBytes = 32 * 1024;
+/** Hashes are over the bytes as they are stored. */
+const plainHeaders = { 'accept-encoding': 'identity' };
 
 export class Gateway {
   readonly origin: string;
@@ -66,7 +75,6 @@ export class Gateway {
   readonly health: Health;
   inFlight = 0;
   readonly #pool: Pool;
-  readonly #limits: GatewayLimits;
   readonly #onAttempt: AttemptListener;
 
   constructor(origin: string, limits: GatewayLimits, onAttempt: AttemptListener) {
@@ -74,7 +82,6 @@ export class Gateway {
     this.origin = url.origin;
     this.host = url.host;
     this.hasSubdomains = isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0 && url.hostname !== 'localhost';
-    this.#limits = limits;
     this.#onAttempt = onAttempt;
     this.health = new Health(limits);
     this.#pool = new Pool(url.origin, {
@@ -88,39 +95,30 @@ export class Gateway {
     });
   }
 
-  /** Asks once. Answers of any status are answers; what cannot be asked throws `GatewayFailure`. */
-  async ask(ask: Ask): Promise<GatewayAnswer> {
-    const start = performance.now();
-    const probe = this.health.begin();
-    this.inFlight += 1;
-    try {
-      const { statusCode, headers, body } = await this.#pool.request({
-        method: ask.method ?? 'GET',
-        path: ask.path,
-        headers: { 'accept-encoding': 'identity', ...ask.headers },
-        ...(ask.body === undefined ? {} : { body: ask.body }),
-        ...(ask.signal === undefined ? {} : { signal: ask.signal }),
-        ...(ask.timeoutMs === undefined ? {} : { headersTimeout: ask.timeoutMs, bodyTimeout: ask.timeoutMs }),
-      });
-      const latencyMs = performance.now() - start;
-      const retryAfter = headerOf(headers, 'retry-after');
-      const outcome = outcomeOfStatus(statusCode, retryAfter);
-      if (outcome === 'throttled') this.health.pause(retryAfterMs(retryAfter));
-      this.health.observe(outcome, latencyMs, `answered ${statusCode}`);
-      this.#onAttempt({ gateway: this.origin, role: ask.role, outcome, status: statusCode, latencyMs });
-      return { gateway: this, status: statusCode, headers, body, latencyMs };
-    } catch (error) {
-      const latencyMs = performance.now() - start;
-      // Given up by us, not failed by it; but it was no quicker than this.
-      if (ask.signal?.aborted === true) {
-        if (latencyMs > (this.health.latencyMs ?? 0)) this.health.observeLatency(latencyMs);
-        throw new GatewayFailure(this.origin, 'timeout', error);
-      }
-      throw this.failed(ask.role, error, latencyMs);
-    } finally {
-      this.inFlight -= 1;
-      this.health.end(probe);
-    }
+  /** Asks once. Answers of any status are answers; what cannot be asked rejects with `GatewayFailure`. */
+  ask(ask: Ask): Promise<GatewayAnswer> {
+    return new Promise((answered, failed) => {
+      this.put(ask, { answered, failed });
+    });
+  }
+
+  /** The same for those who are many: without a promise. */
+  put(ask: Ask, listener: AskListener): void {
+    const { method = 'GET', path, headers, body, timeoutMs } = ask;
+    this.#pool.dispatch(
+      {
+        method,
+        path,
+        headers: headers === undefined ? plainHeaders : { ...plainHeaders, ...headers },
+        body: body ?? null,
+        // Not to keep the connection after HEAD would be undici's precaution against servers that send a body with
+        // it. Such a body is refused as an answer to nobody, or as no answer to the next question.
+        reset: false,
+        headersTimeout: timeoutMs ?? null,
+        bodyTimeout: timeoutMs ?? null,
+      },
+      new Exchange(new Asking(this, ask.role, listener, this.#onAttempt)),
+    );
   }
 
   /** Notes a failure, also one in the middle of a body. */
@@ -140,44 +138,85 @@ export class Gateway {
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
+}
 
-  get requestTimeoutMs(): number {
-    return this.#limits.requestTimeoutMs;
+/** A question that waits for its answer, and what is learnt from how it ends. */
+class Asking implements ExchangeListener {
+  readonly #gateway: Gateway;
+  readonly #role: Role;
+  readonly #listener: AskListener;
+  readonly #onAttempt: AttemptListener;
+  readonly #start = performance.now();
+  readonly #probe: boolean;
+
+  constructor(gateway: Gateway, role: Role, listener: AskListener, onAttempt: AttemptListener) {
+    this.#gateway = gateway;
+    this.#role = role;
+    this.#listener = listener;
+    this.#onAttempt = onAttempt;
+    this.#probe = gateway.health.begin();
+    gateway.inFlight += 1;
+  }
+
+  began(status: number, headers: AnswerHeaders, body: AnswerBody): void {
+    const latencyMs = this.#over();
+    const gateway = this.#gateway;
+    const { health, origin } = gateway;
+    const retryAfter = headerOf(headers, 'retry-after');
+    const outcome = outcomeOfStatus(status, retryAfter);
+    if (outcome === 'throttled') health.pause(retryAfterMs(retryAfter));
+    health.observe(outcome, latencyMs, outcome === 'success' ? undefined : `answered ${status}`);
+    this.#onAttempt({ gateway: origin, role: this.#role, outcome, status, latencyMs });
+    this.#listener.answered({ gateway, status, headers, body, latencyMs });
+  }
+
+  broke(error: Error): void {
+    this.#listener.failed(this.#gateway.failed(this.#role, error, this.#over()));
+  }
+
+  #over(): number {
+    this.#gateway.inFlight -= 1;
+    this.#gateway.health.end(this.#probe);
+    return performance.now() - this.#start;
   }
 }
 
-export function headerOf(headers: GatewayAnswer['headers'], name: string): string | undefined {
+export function headerOf(headers: AnswerHeaders, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Lets go of a body nobody wants; a small one is read, so that its connection can be used again. */
+/** Bytes that the answer promises; undefined where it promises none. */
+export function lengthOf({ headers }: GatewayAnswer): number | undefined {
+  const text = headerOf(headers, 'content-length');
+  return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Lets go of a body nobody wants. */
 export function discard(answer: GatewayAnswer): void {
-  answer.body.on('error', () => {});
-  const length = Number(headerOf(answer.headers, 'content-length') ?? 0);
-  if (length <= 16 * 1024) answer.body.resume();
-  else answer.body.destroy();
+  answer.body.discard(lengthOf(answer));
 }
 
 /** The body of a small answer; more than `limit` bytes is a failure of the gateway's. */
 export function readBody({ body, gateway }: GatewayAnswer, limit: number): Promise<Buffer> {
-  // Events rather than an iterator: for small bodies that is half of the cost.
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let size = 0;
-    body.on('data', (piece: Buffer) => {
-      size += piece.length;
-      pieces.push(piece);
-      if (size <= limit) return;
-      reject(new GatewayFailure(gateway.origin, 'server_error', new Error('the answer is too long')));
-      body.destroy();
+    body.take({
+      piece(bytes) {
+        size += bytes.length;
+        pieces.push(bytes);
+        if (size <= limit) return true;
+        reject(new GatewayFailure(gateway.origin, 'server_error', new Error('the answer is too long')));
+        body.destroy();
+        return false;
+      },
+      end() {
+        const [first] = pieces;
+        resolve(pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces, size));
+      },
+      failed: reject,
     });
-    body.on('end', () => {
-      const [first] = pieces;
-      resolve(pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces, size));
-    });
-    body.on('error', reject);
-    body.on('close', () => reject(new Error('the body ended early')));
   });
 }
 

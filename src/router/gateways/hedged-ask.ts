@@ -5,8 +5,17 @@
  */
 import { HttpError } from '../../kernel/errors.ts';
 import { gatewayError, gatewayTimeout, noHealthyGateways } from '../errors.ts';
-import { type Ask, discard, type Gateway, type GatewayAnswer, GatewayFailure } from './gateway.ts';
+import {
+  type Ask,
+  type AskListener,
+  discard,
+  type Gateway,
+  type GatewayAnswer,
+  GatewayFailure,
+} from './gateway.ts';
 import type { GatewaySet } from './gateway-set.ts';
+import { Patience, type Waiter } from './patience.ts';
+import { UsualLatency } from './usual-latency.ts';
 
 export interface HedgedOptions {
   readonly attempts: number;
@@ -16,139 +25,144 @@ export interface HedgedOptions {
   readonly accepts: (answer: GatewayAnswer) => boolean;
   /** What to answer when every gateway that was asked says that it has nothing. */
   readonly absent: () => HttpError;
-  readonly signal: AbortSignal;
+  /** Whether nobody waits for the answer any more. */
+  readonly gone: () => boolean;
   /** Told which gateway is asked first, before it is. */
   readonly first?: (gateway: Gateway) => void;
 }
 
-/** The usual time to the first byte, so that what is unusual can be told. */
-export class UsualLatency {
-  readonly #samples = new Float64Array(256);
-  #count = 0;
-  #p95 = 500;
-
-  observe(milliseconds: number): void {
-    this.#samples[this.#count % this.#samples.length] = milliseconds;
-    this.#count += 1;
-    if (this.#count % 16 !== 0) return;
-    const sorted = this.#samples.slice(0, Math.min(this.#count, this.#samples.length)).sort();
-    this.#p95 = sorted[Math.floor(sorted.length * 0.95)] ?? this.#p95;
-  }
-
-  /** When to ask a second gateway. */
-  get hedgeAfterMs(): number {
-    return Math.min(3_000, Math.max(15, this.#p95 * 1.5));
-  }
-}
-
-type Event =
-  | { readonly kind: 'answer'; readonly answer: GatewayAnswer }
-  | { readonly kind: 'failure'; readonly error: unknown };
-
-interface Running {
-  readonly gateway: Gateway;
-  readonly start: number;
-}
-
 export class HedgedAsks {
-  readonly #gateways: GatewaySet;
-  readonly #usual = new UsualLatency();
-  readonly #onHedge: (won: boolean) => void;
+  readonly gateways: GatewaySet;
+  readonly usual = new UsualLatency();
+  readonly patience = new Patience();
+  readonly onHedge: (won: boolean) => void;
 
   constructor(gateways: GatewaySet, onHedge: (won: boolean) => void) {
-    this.#gateways = gateways;
-    this.#onHedge = onHedge;
+    this.gateways = gateways;
+    this.onHedge = onHedge;
   }
 
-  get hedgeAfterMs(): number {
-    return this.#usual.hedgeAfterMs;
+  ask(ask: Ask, options: HedgedOptions): Promise<GatewayAnswer> {
+    return new Promise((resolve, reject) => {
+      new Round(this, ask, options, resolve, reject).begin();
+    });
+  }
+}
+
+/** One question and everybody it was put to. */
+class Round {
+  readonly #asks: HedgedAsks;
+  readonly #ask: Ask;
+  readonly #options: HedgedOptions;
+  readonly #resolve: (answer: GatewayAnswer) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #running: Attempt[] = [];
+  readonly #failures: unknown[] = [];
+  #absent = 0;
+  #hedged = false;
+  #open = true;
+
+  constructor(
+    asks: HedgedAsks,
+    ask: Ask,
+    options: HedgedOptions,
+    resolve: (answer: GatewayAnswer) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#asks = asks;
+    this.#ask = ask;
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
-  async ask(ask: Ask, options: HedgedOptions): Promise<GatewayAnswer> {
-    const { tried, attempts, accepts, signal } = options;
-    const running = new Set<Running>();
-    const events: Event[] = [];
-    let wake: (() => void) | undefined;
-    let hedges = 0;
-    let absent = 0;
-    let over = false;
-    const failures: unknown[] = [];
+  begin(): void {
+    if (!this.#askNext()) this.#end(noHealthyGateways());
+  }
 
-    const begin = (): boolean => {
-      if (tried.size >= attempts) return false;
-      const gateway = this.#gateways.choose(tried);
-      if (gateway === undefined) return false;
-      tried.add(gateway);
-      if (running.size === 0) options.first?.(gateway);
-      const one: Running = { gateway, start: performance.now() };
-      running.add(one);
-      gateway
-        .ask(ask)
-        .then(
-          (answer): Event => ({ kind: 'answer', answer }),
-          (error: unknown): Event => ({ kind: 'failure', error }),
-        )
-        .then((event) => {
-          running.delete(one);
-          // One that comes too late is let go; to break it off would cost its connection.
-          if (over && event.kind === 'answer') discard(event.answer);
-          events.push(event);
-          wake?.();
-        });
-      return true;
-    };
+  /** A gateway takes longer than usual: another is asked beside it, once. */
+  hedge(): void {
+    if (this.#hedged || !this.#open) return;
+    this.#hedged = true;
+    this.#askNext();
+  }
 
-    try {
-      if (!begin()) throw noHealthyGateways();
-      for (;;) {
-        const event = events.shift();
-        if (event === undefined) {
-          if (running.size === 0 && !begin()) throw this.#exhausted(options, absent, failures);
-          const hedge = hedges === 0 && tried.size < attempts;
-          const woken = await wait(hedge ? this.hedgeAfterMs : undefined, (resolve) => {
-            wake = resolve;
-          });
-          if (!woken && begin()) hedges += 1;
-          else if (!woken) hedges += 1;
-          continue;
-        }
-        if (event.kind === 'failure') {
-          failures.push(event.error);
-          continue;
-        }
-        const { answer } = event;
-        if (signal.aborted) {
-          discard(answer);
-          throw new GatewayFailure(answer.gateway.origin, 'timeout', signal.reason);
-        }
-        if (accepts(answer)) {
-          this.#usual.observe(answer.latencyMs);
-          this.#settleHedge(ask, hedges, running);
-          return answer;
-        }
-        discard(answer);
-        if (answer.status === 404 || answer.status === 410) absent += 1;
-        else failures.push(new Error(`${answer.gateway.origin} answered ${answer.status}`));
-      }
-    } finally {
-      over = true;
-      for (const event of events) if (event.kind === 'answer') discard(event.answer);
+  answered(attempt: Attempt, answer: GatewayAnswer): void {
+    this.#leave(attempt);
+    // One that comes too late is let go; to break it off would cost its connection.
+    if (!this.#open) {
+      discard(answer);
+    } else if (this.#options.gone()) {
+      discard(answer);
+      const cause = new Error('nobody waits for the answer');
+      this.#end(new GatewayFailure(answer.gateway.origin, 'timeout', cause));
+    } else if (this.#options.accepts(answer)) {
+      this.#open = false;
+      this.#asks.usual.observe(answer.latencyMs);
+      if (this.#hedged) this.#settleHedge();
+      this.#resolve(answer);
+    } else {
+      discard(answer);
+      if (answer.status === 404 || answer.status === 410) this.#absent += 1;
+      else this.#failures.push(new Error(`${answer.gateway.origin} answered ${answer.status}`));
+      this.#goOn();
     }
+  }
+
+  failed(attempt: Attempt, error: GatewayFailure): void {
+    this.#leave(attempt);
+    if (!this.#open) return;
+    this.#failures.push(error);
+    this.#goOn();
+  }
+
+  /** False when there is nobody left to ask. */
+  #askNext(): boolean {
+    const { tried, attempts, first } = this.#options;
+    if (tried.size >= attempts) return false;
+    const gateway = this.#asks.gateways.choose(tried);
+    if (gateway === undefined) return false;
+    tried.add(gateway);
+    if (this.#running.length === 0) first?.(gateway);
+    const attempt = new Attempt(this, gateway);
+    this.#running.push(attempt);
+    if (!this.#hedged && tried.size < attempts) {
+      this.#asks.patience.wait(attempt, this.#asks.usual.hedgeAfterMs);
+    }
+    gateway.put(this.#ask, attempt);
+    return true;
+  }
+
+  #goOn(): void {
+    if (this.#running.length === 0 && !this.#askNext()) this.#end(this.#exhausted());
+  }
+
+  #leave(attempt: Attempt): void {
+    attempt.waits = false;
+    this.#running.splice(this.#running.indexOf(attempt), 1);
+  }
+
+  #end(error: unknown): void {
+    this.#open = false;
+    this.#reject(error);
   }
 
   /** Whoever was overtaken by more than the usual is noted as stalled, so that it is chosen less. */
-  #settleHedge(ask: Ask, hedges: number, running: ReadonlySet<Running>): void {
-    if (hedges === 0 || running.size === 0) return;
-    this.#onHedge(true);
+  #settleHedge(): void {
+    if (this.#running.length === 0) return;
+    this.#asks.onHedge(true);
+    const { hedgeAfterMs } = this.#asks.usual;
     const now = performance.now();
-    for (const { gateway, start } of running) {
-      if (now - start > 2 * this.hedgeAfterMs || now - start > 1_000) gateway.stalled(ask.role, now - start);
+    for (const { gateway, start } of this.#running) {
+      const waited = now - start;
+      if (waited > 2 * hedgeAfterMs || waited > 1_000) gateway.stalled(this.#ask.role, waited);
     }
   }
 
-  #exhausted(options: HedgedOptions, absent: number, failures: readonly unknown[]): HttpError {
+  #exhausted(): HttpError {
+    const failures = this.#failures;
     // That nobody has it is only said when nobody failed to answer.
-    if (absent > 0 && failures.length === 0) return options.absent();
+    if (this.#absent > 0 && failures.length === 0) return this.#options.absent();
     const cause = failures.at(-1);
     if (cause === undefined) return noHealthyGateways();
     const timedOut = failures.every((one) => one instanceof GatewayFailure && one.outcome === 'timeout');
@@ -157,14 +171,26 @@ export class HedgedAsks {
   }
 }
 
-/** True when woken, false when the time was over first. */
-function wait(milliseconds: number | undefined, register: (wake: () => void) => void): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer =
-      milliseconds === undefined ? undefined : setTimeout(() => resolve(false), milliseconds).unref();
-    register(() => {
-      clearTimeout(timer);
-      resolve(true);
-    });
-  });
+class Attempt implements AskListener, Waiter {
+  readonly gateway: Gateway;
+  readonly start = performance.now();
+  waits = true;
+  readonly #round: Round;
+
+  constructor(round: Round, gateway: Gateway) {
+    this.#round = round;
+    this.gateway = gateway;
+  }
+
+  answered(answer: GatewayAnswer): void {
+    this.#round.answered(this, answer);
+  }
+
+  failed(error: GatewayFailure): void {
+    this.#round.failed(this, error);
+  }
+
+  outOfPatience(): void {
+    this.#round.hedge();
+  }
 }

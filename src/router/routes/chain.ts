@@ -6,7 +6,7 @@ import { takeOver } from '../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { gatewayError, notFound, payloadTooLarge } from '../errors.ts';
-import { type Ask, type GatewayAnswer, headerOf } from '../gateways/gateway.ts';
+import { type Ask, discard, headerOf } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
 
 export interface ChainProxyOptions {
@@ -67,15 +67,13 @@ export class ChainProxy {
   }
 
   async #pass(request: Request, reply: Reply, asks: HedgedAsks, ask: Ask): Promise<void> {
-    const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort(new Error('the reader left')));
     const { attempts, stallTimeoutMs } = this.#options;
     const answer = await asks.ask(ask, {
       attempts,
       tried: new Set(),
       accepts: ({ status }) => status < 500 && status !== 429 && (status < 300 || status >= 400),
       absent: () => notFound(request.url),
-      signal: gone.signal,
+      gone: () => reply.raw.destroyed,
     });
     const headers: Record<string, string> = {
       'cache-control': 'no-store',
@@ -90,12 +88,12 @@ export class ChainProxy {
     }
     const raw = takeOver(reply, answer.status, headers);
     if (request.method === 'HEAD') {
-      answer.body.on('error', () => {}).resume();
+      discard(answer);
       raw.end();
       return;
     }
     const length = headers['content-length'];
-    await sendStream(raw, () => bytesOf(answer), {
+    await sendStream(raw, (gone) => answer.body.until(gone), {
       length: length === undefined ? undefined : Number(length),
       stallTimeoutMs,
     }).catch((error: unknown) => {
@@ -111,8 +109,4 @@ function headersOf(request: Request): Record<string, string> {
     if (value !== undefined) headers[name] = value;
   }
   return headers;
-}
-
-async function* bytesOf({ body }: GatewayAnswer): AsyncGenerator<Buffer> {
-  for await (const piece of body) if (Buffer.isBuffer(piece)) yield piece;
 }

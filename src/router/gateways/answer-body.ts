@@ -1,0 +1,170 @@
+/**
+ * The body of a gateway's answer, handed over as it arrives and at its reader's pace. Not a stream of Node's: one
+ * of those costs more than all the rest of a small answer.
+ */
+import type { Dispatcher } from 'undici';
+
+/** Takes a body; the calls come in this order, and one of the last two comes last. */
+export interface BodySink {
+  /** False: no more until `resume`. */
+  piece(bytes: Buffer): boolean;
+  end(): void;
+  failed(error: Error): void;
+}
+
+/** Bytes that may wait for whoever reads them. */
+const maxWaiting = 64 * 1024;
+/** What nobody wants is read up to this size. */
+const worthReading = 16 * 1024;
+
+export class AnswerBody implements AsyncIterable<Buffer> {
+  readonly #controller: Dispatcher.DispatchController;
+  #waiting: Buffer[] | undefined;
+  #waitingBytes = 0;
+  #sink: BodySink | undefined;
+  #ended = false;
+  #error: Error | undefined;
+
+  constructor(controller: Dispatcher.DispatchController) {
+    this.#controller = controller;
+  }
+
+  /** From the connection: the next bytes. */
+  push(piece: Buffer): void {
+    if (this.#sink !== undefined) {
+      if (!this.#sink.piece(piece)) this.#controller.pause();
+      return;
+    }
+    this.#waiting ??= [];
+    this.#waiting.push(piece);
+    this.#waitingBytes += piece.length;
+    if (this.#waitingBytes >= maxWaiting) this.#controller.pause();
+  }
+
+  /** From the connection: that was all. */
+  end(): void {
+    this.#ended = true;
+    this.#sink?.end();
+  }
+
+  /** From the connection: it broke off. */
+  fail(error: Error): void {
+    this.#error = error;
+    this.#sink?.failed(error);
+  }
+
+  /** Hands everything to `sink`: at once what is there, the rest as it comes. Called once. */
+  take(sink: BodySink): void {
+    if (this.#sink !== undefined) throw new Error('a body has one reader');
+    const error = this.#error;
+    this.#sink = sink;
+    let wantsMore = true;
+    for (const piece of this.#waiting ?? []) {
+      wantsMore = sink.piece(piece);
+      if (this.#error !== error) return;
+    }
+    this.#waiting = undefined;
+    if (error !== undefined) sink.failed(error);
+    else if (this.#ended) sink.end();
+    else if (wantsMore) this.#controller.resume();
+  }
+
+  /** The sink takes more again. */
+  resume(): void {
+    if (!this.#ended && this.#error === undefined) this.#controller.resume();
+  }
+
+  /** Breaks the answer off where it is not over, which costs its connection. */
+  destroy(): void {
+    if (this.#ended || this.#error !== undefined) return;
+    this.#controller.abort(new Error('the body is not wanted any more'));
+  }
+
+  /** Lets go of a body nobody wants; `length` is what it promised to have. */
+  discard(length: number | undefined): void {
+    if (this.#ended || this.#error !== undefined || this.#sink !== undefined) return;
+    if (length !== undefined && length > worthReading) this.destroy();
+    else this.take(new Drain(this));
+  }
+
+  /** The pieces, broken off when the reader has left. */
+  until(gone: AbortSignal): AsyncIterable<Buffer> {
+    gone.addEventListener('abort', () => this.destroy(), { once: true });
+    return this;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    const queue = new Queue();
+    this.take(queue);
+    try {
+      for (;;) {
+        const piece = queue.pieces.shift();
+        if (piece !== undefined) {
+          queue.bytes -= piece.length;
+          yield piece;
+        } else if (queue.error !== undefined) throw queue.error;
+        else if (queue.ended) return;
+        else {
+          this.resume();
+          await queue.change();
+        }
+      }
+    } finally {
+      this.destroy();
+    }
+  }
+}
+
+/** Lets a small rest come, so that the connection can be used again; one that does not end is broken off. */
+class Drain implements BodySink {
+  readonly #body: AnswerBody;
+  #bytes = 0;
+
+  constructor(body: AnswerBody) {
+    this.#body = body;
+  }
+
+  piece(bytes: Buffer): boolean {
+    this.#bytes += bytes.length;
+    if (this.#bytes > worthReading) this.#body.destroy();
+    return true;
+  }
+
+  end(): void {}
+
+  failed(): void {}
+}
+
+/** What an iterating reader has not taken yet. */
+class Queue implements BodySink {
+  readonly pieces: Buffer[] = [];
+  bytes = 0;
+  ended = false;
+  error: Error | undefined;
+  #wake: (() => void) | undefined;
+
+  piece(bytes: Buffer): boolean {
+    this.pieces.push(bytes);
+    this.bytes += bytes.length;
+    this.#wake?.();
+    return this.bytes < maxWaiting;
+  }
+
+  end(): void {
+    this.ended = true;
+    this.#wake?.();
+  }
+
+  failed(error: Error): void {
+    this.error = error;
+    this.#wake?.();
+  }
+
+  /** Resolves when something has come. */
+  change(): Promise<void> {
+    if (this.pieces.length > 0 || this.ended || this.error !== undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}
