@@ -6,8 +6,14 @@ import { encodeBundleHeader } from '../../formats/ans104/bundle-header.ts';
 import { parseItem } from '../../formats/ans104/item.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { createPool } from '../../kernel/pool/pool.ts';
-import { ed25519Signer, signItem } from '../../wallets/data-items/signer.ts';
-import { ed25519TestKey } from '../../wallets/testing/keys.ts';
+import {
+  arweaveSigner,
+  ed25519Signer,
+  ethereumSigner,
+  type ItemSigner,
+  signItem,
+} from '../../wallets/data-items/signer.ts';
+import { ed25519TestKey, ethereumTestKey, testArweaveKey } from '../../wallets/testing/keys.ts';
 import { random } from '../index/testing.ts';
 import { BadBundle, type ReadItem, readBundle, type UnbundleTasks } from './read-bundle.ts';
 
@@ -23,10 +29,12 @@ after(() => pool.close());
 const signer = ed25519Signer(ed25519TestKey('read'));
 async function make(
   payloads: readonly Buffer[],
+  signers: readonly [ItemSigner, ...ItemSigner[]] = [signer],
 ): Promise<{ bundle: Buffer; items: Buffer[]; ids: Buffer[] }> {
   const items: Buffer[] = [];
   for (const [at, data] of payloads.entries()) {
-    items.push(await signItem({ data, tags: [{ name: 'n', value: String(at) }] }, signer));
+    const tags = [{ name: 'n', value: String(at) }];
+    items.push(await signItem({ data, tags }, signers[at % signers.length] ?? signers[0]));
   }
   const ids = items.map((item) => {
     const parsed = parseItem(item);
@@ -104,6 +112,37 @@ describe('reading a bundle', () => {
       assert.ok(summary.invalidCount <= 1);
       for (const item of items) assert.ok(ids.some((id) => id.equals(item.header.id)));
     }
+  });
+
+  it('finds the bad ones among items of many keys that are verified together', async () => {
+    const one = ethereumSigner(ethereumTestKey('one'));
+    const signers = [
+      one,
+      one,
+      ethereumSigner(ethereumTestKey('two')),
+      signer,
+      arweaveSigner(testArweaveKey),
+      one,
+    ];
+    const { bundle, items, ids } = await make(
+      Array.from({ length: 120 }, (_, at) => Buffer.alloc(40, at)),
+      [one, ...signers],
+    );
+    const bad = new Set([0, 1, 17, 63, 64, 119]);
+    const damaged = Buffer.from(bundle);
+    let end = bundle.length;
+    for (let at = items.length - 1; at >= 0; at -= 1) {
+      // The last byte of the payload: the item stays well formed and keeps its id.
+      if (bad.has(at)) damaged[end - 1] = (damaged[end - 1] ?? 0) ^ 1;
+      end -= items[at]?.length ?? 0;
+    }
+    const { items: found, summary } = await read(damaged, () => 262_144);
+    assert.equal(summary.invalidCount, bad.size);
+    assert.deepEqual(
+      found.map((item) => item.header.id),
+      ids.filter((_, at) => !bad.has(at)),
+    );
+    assert.equal((await read(bundle, () => 262_144)).summary.invalidCount, 0);
   });
 
   it('refuses a bundle that ends early, goes on too long, or is not the stated size', async () => {
