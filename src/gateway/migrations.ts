@@ -1,6 +1,7 @@
 /** All migrations of the `gateway` database, in order; every opener gives this list. */
 import type { Migration } from '../storage/sql/sql.ts';
 import { adminMigrations } from './admin/schema.ts';
+import { sharedMigrations } from './data/shared/schema.ts';
 import { migrations } from './index/schema.ts';
 import { meterMigrations } from './metering/schema.ts';
 
@@ -8,4 +9,5 @@ export const gatewayMigrations: readonly Migration[] = [
   ...migrations,
   ...adminMigrations,
   ...meterMigrations,
+  ...sharedMigrations,
 ];

@@ -133,7 +133,10 @@ export async function makeItem(contents: ItemContents): Promise<MadeItem> {
 }
 
 /** Posts the items as one bundle and mines it; answers the bundle's id. */
-export async function postBundle(stack: LocalStack, items: readonly MadeItem[]): Promise<string> {
+export async function postBundle(
+  stack: Pick<LocalStack, 'node'>,
+  items: readonly MadeItem[],
+): Promise<string> {
   const header = encodeBundleHeader(
     items.map(({ id, bytes }) => ({ id: Buffer.from(id, 'base64url'), size: bytes.length })),
   );

@@ -1,7 +1,12 @@
 /** The surfaces, in the order they start. */
 import { request } from 'undici';
 import { createAdminPart } from '../../gateway/admin/index.ts';
-import { createContentPart, namesOfRegistry, openContentCache } from '../../gateway/data/index.ts';
+import {
+  createContentPart,
+  namesOfRegistry,
+  openContentCache,
+  openSharedStore,
+} from '../../gateway/data/index.ts';
 import { createSignaturePart } from '../../gateway/httpsig/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
 import { createIndexesPart, openSubscribedBands, subscribedContent } from '../../gateway/indexes/index.ts';
@@ -35,6 +40,7 @@ const gateway: Part = {
         createSignaturePart(),
         createContentPart({
           cache,
+          shared: await openSharedStore(config),
           uploadUrl: () => world.urls.get('upload'),
           sources: (context) => [subscribedContent(context, subscribed)],
           names: [namesOfRegistry(openNameRegistry(world).registry)],

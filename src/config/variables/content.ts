@@ -7,6 +7,11 @@ export const content = {
     default: 20 * 1024 ** 3,
     min: 1024 * 1024,
   }),
+  SHARED_DATA_CACHE_MAX_BYTES: integer({
+    meaning:
+      'Bytes of content that gateways keep together in BLOB_STORE_URL, so that what one has fetched no other has to; 0 = each keeps its own',
+    default: 100 * 1024 ** 3,
+  }),
   TRUSTED_GATEWAYS_URLS: urls({
     meaning: 'Gateways that are asked for what neither the cache nor the nodes have, in this order',
     default: [],

@@ -31,6 +31,10 @@ export interface ContentOptions {
   readonly log: Logger;
   /** Makes a transaction known that the index has not met; answers whether there is one. */
   makeKnown(id: string): Promise<boolean>;
+  /** Told of content that was fetched and is in the cache now, for those who share a store with us. */
+  share?(copy: { digest: string; size: number; open(): Promise<BlobReader | undefined> }): void;
+  /** Removes the copy that is shared. */
+  unshare?(digest: string): Promise<void>;
   /** Larger content is streamed to each reader and not kept. */
   readonly maxCachedBytes: number;
 }
@@ -104,7 +108,9 @@ export class Content implements ByteSource {
   /** Removes the copy of content with that hash, in memory and on disk. */
   async drop(hash: string): Promise<void> {
     this.#small.delete(hash);
-    await this.#options.cache.delete(Buffer.from(hash, 'base64url').toString('hex'));
+    const digest = Buffer.from(hash, 'base64url').toString('hex');
+    await this.#options.cache.delete(digest);
+    await this.#options.unshare?.(digest);
   }
 
   /** The cached file of an id, if it is there and sound. */
@@ -242,7 +248,7 @@ export class Content implements ByteSource {
 
   /** Not bound to the first reader: the others go on when that one leaves. */
   async #fill(described: Described, journey: Journey): Promise<Fill | undefined> {
-    const { cache, index, log } = this.#options;
+    const { cache, index, log, share } = this.#options;
     const { id, located } = described;
     const { signal } = new AbortController();
     const tried = new Set<ContentSource>();
@@ -263,7 +269,17 @@ export class Content implements ByteSource {
       done: async (hash, proven) => {
         if (located !== undefined) await index.noteVerified(id, hash, proven);
         else this.#learnt.set(id, hash);
-        this.#remember({ ...described, hash, verified: proven && located?.height !== undefined });
+        // Bytes with the hash of what was proven before are proven.
+        const verified = hash === described.hash && described.verified;
+        this.#remember({
+          ...described,
+          hash,
+          verified: verified || (proven && located?.height !== undefined),
+        });
+        if (located !== undefined && found.source.isCopy !== true) {
+          const digest = Buffer.from(hash, 'base64url').toString('hex');
+          share?.({ digest, size: described.size, open: () => cache.open(digest) });
+        }
       },
     });
     this.#fills.set(id, fill);

@@ -7,6 +7,7 @@ export function createContentMetrics(metrics: Metrics) {
   ]);
   const failed = metrics.counter('get_data_errors_total', 'Reads that a source failed', ['source']);
   return {
+    sharedFailures: metrics.counter('shared_content_failures_total', 'Times that the shared store failed'),
     cacheHits: metrics.counter('contiguous_data_cache_hit_total', 'Reads answered from the cache'),
     cacheMisses: metrics.counter('contiguous_data_cache_miss_total', 'Reads that were not in the cache'),
     disconnects: metrics.counter('client_disconnects_total', 'Readers that left before the end'),

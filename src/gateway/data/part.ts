@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isTxId } from '../../formats/base64url.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
-import { openBlobCache } from '../../storage/blobs/open.ts';
+import { openBlobCache, openBlobStore } from '../../storage/blobs/open.ts';
 import { ChunkSource } from '../chain/chunk-source.ts';
 import type { CreatePart, GatewayContext } from '../context.ts';
 import { CacheControl } from './answer/cache-control.ts';
@@ -17,6 +18,8 @@ import { namesOfGateway } from './names/gateway-names.ts';
 import { NameResolver, type NameSource } from './names/resolver.ts';
 import { apexHandler, contentRoutes } from './routes.ts';
 import type { ServeParts } from './serve.ts';
+import { SharedCopies } from './shared/shared-copies.ts';
+import { sharedContent } from './shared/source.ts';
 import { chunkContent } from './sources/chunks.ts';
 import { otherGateways } from './sources/gateways.ts';
 import { parentBundle } from './sources/parent-bundle.ts';
@@ -26,6 +29,8 @@ import { uploadedItems } from './sources/upload.ts';
 export interface ContentPartDeps {
   /** The bounded cache on disk; see `openContentCache`. */
   readonly cache: BlobCache;
+  /** Where gateways that share a database keep content together; see `openSharedStore`. */
+  readonly shared?: BlobStore | undefined;
   /** The upload surface whose items are served before they are mined. */
   readonly uploadUrl: () => string | undefined;
   /** Further places to look, before other gateways are asked. */
@@ -42,6 +47,18 @@ export function openContentCache(config: {
     folder: join(config.DATA_DIR, 'gateway-cache'),
     maxBytes: config.CONTIGUOUS_DATA_CACHE_MAX_BYTES,
   });
+}
+
+/** A place of its own in the store that is configured for all; undefined where each process has only its folder. */
+export async function openSharedStore(config: {
+  readonly DATA_DIR: string;
+  readonly BLOB_STORE_URL: string | undefined;
+  readonly SHARED_DATA_CACHE_MAX_BYTES: number;
+}): Promise<BlobStore | undefined> {
+  if (config.BLOB_STORE_URL === undefined || config.SHARED_DATA_CACHE_MAX_BYTES === 0) return undefined;
+  const url = new URL(config.BLOB_STORE_URL);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/gateway-content`;
+  return await openBlobStore({ blobStoreUrl: url.href, dataDir: config.DATA_DIR });
 }
 
 export function createContentPart(deps: ContentPartDeps): CreatePart {
@@ -67,11 +84,22 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
     );
     const identity = identityOf(rootHosts[0]);
     const gateways = otherGateways({ urls: config.TRUSTED_GATEWAYS_URLS, identity });
+    const copies =
+      deps.shared === undefined
+        ? undefined
+        : new SharedCopies({
+            sql: index.sql,
+            store: deps.shared,
+            maxBytes: config.SHARED_DATA_CACHE_MAX_BYTES,
+            log,
+            failed: () => metrics.sharedFailures.inc(),
+          });
     const content = new Content({
       index,
       cache: deps.cache,
       sources: [
         parentBundle(index, deps.cache),
+        ...(copies === undefined ? [] : sharedContent(index, copies)),
         upload,
         chunkContent(new ChunkSource(index, chunks)),
         ...(deps.sources?.(context) ?? []),
@@ -80,6 +108,10 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
       metrics,
       log,
       makeKnown: async (id) => (await context.writers?.queueTransaction(id)) ?? false,
+      ...(copies !== undefined && {
+        share: (copy) => copies.keep(copy),
+        unshare: (digest) => copies.drop(digest),
+      }),
       maxCachedBytes: Math.floor(config.CONTIGUOUS_DATA_CACHE_MAX_BYTES / 2),
     });
     const names = new NameResolver({
@@ -123,6 +155,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
         }),
       async stop() {
         await Promise.all([upload.close(), gateways.close()]);
+        await copies?.close();
         await deps.cache.close();
       },
     };

@@ -11,11 +11,12 @@ import type { BlockSummary } from '../index/gateway-index.ts';
 import type { Header } from '../index/records.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
 import { type FetchedBlock, fetchBlock, fetchTransaction } from './fetch-block.ts';
-import { Lease } from './lease.ts';
+import { highestHole } from './holes.ts';
+import { Lease, LostLease } from './lease.ts';
 import type { ImportMetrics } from './metrics.ts';
 import { type BlockTransactions, type BlockWriterOptions, writeBlock } from './write-block.ts';
 
-export interface ImporterOptions extends BlockWriterOptions {
+export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
   readonly index: SqlGatewayIndex;
   readonly nodes: NodePool;
   readonly log: Logger;
@@ -42,6 +43,7 @@ export class Importer {
   readonly #options: ImporterOptions;
   readonly #lease: Lease;
   readonly #stopping = new AbortController();
+  readonly #fence: BlockWriterOptions['fence'];
   #loop: Promise<void> = Promise.resolve();
   #trouble: string | undefined;
   /** Blocks taken back since the last one was imported. */
@@ -57,6 +59,7 @@ export class Importer {
   constructor(options: ImporterOptions) {
     this.#options = options;
     this.#lease = new Lease(options.index.sql, 'importer');
+    this.#fence = (tx) => this.#lease.fence(tx);
   }
 
   /** Why the import does not get on, where it does not. */
@@ -96,6 +99,10 @@ export class Importer {
         if (!(this.#trouble?.startsWith('Fork') ?? false)) this.#trouble = undefined;
       } catch (error) {
         if (signal.aborted) break;
+        if (error instanceof LostLease) {
+          log.warn('another process imports now: this one had been silent for too long');
+          continue;
+        }
         metrics.errors.inc();
         this.#failures += 1;
         this.#trouble = `Import failed: ${error instanceof Error ? error.message : String(error)}.`;
@@ -147,7 +154,7 @@ export class Importer {
   async #finishInterrupted(): Promise<void> {
     const { index } = this.#options;
     await index.refresh();
-    while (await index.writer.unmine(index.sql, index.height));
+    while (await index.writer.unmine(index.sql, index.height, this.#fence));
     while (await index.writer.reposition(index.sql));
     this.#cleaned = true;
   }
@@ -180,8 +187,11 @@ export class Importer {
     metrics.forks.inc();
     metrics.lastForkDepth.set(this.#rewound);
     log.warn({ height, depth: this.#rewound }, 'fork: taking blocks back');
-    await index.sql.transaction((tx) => deleteBlocksAbove(tx, height - 1));
-    while (await index.writer.unmine(index.sql, height - 1));
+    await index.sql.transaction(async (tx) => {
+      await this.#fence(tx);
+      await deleteBlocksAbove(tx, height - 1);
+    });
+    while (await index.writer.unmine(index.sql, height - 1, this.#fence));
     await index.refresh();
     return true;
   }
@@ -213,7 +223,7 @@ export class Importer {
 
   async #write(fetched: BlockTransactions, isHead: boolean): Promise<void> {
     const { index, metrics, queued } = this.#options;
-    const anyQueued = await writeBlock(this.#options, fetched, { isHead });
+    const anyQueued = await writeBlock({ ...this.#options, fence: this.#fence }, fetched, { isHead });
     const { height } = fetched.block;
     if (isHead) {
       this.#rewound = 0;
@@ -279,29 +289,4 @@ function settle(fetching: Promise<BlockTransactions | undefined>): Promise<Fetch
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   );
-}
-
-/** The highest run of heights from `start` on that is not imported although a higher block is. */
-async function highestHole(
-  index: SqlGatewayIndex,
-  start: number,
-): Promise<{ from: number; to: number } | undefined> {
-  const counted = await index.sql.get<{ n: number; low: number | null; high: number | null }>(
-    'SELECT count(*) AS n, min(height) AS low, max(height) AS high FROM blocks WHERE height >= ?',
-    start,
-  );
-  if (counted === undefined || counted.low === null || counted.high === null) return undefined;
-  if (counted.low === start && counted.n === counted.high - counted.low + 1) return undefined;
-  const upper = await index.sql.get<{ height: number }>(
-    `SELECT b.height FROM blocks b WHERE b.height > ? AND NOT EXISTS
-       (SELECT 1 FROM blocks c WHERE c.height = b.height - 1) ORDER BY b.height DESC LIMIT 1`,
-    start,
-  );
-  if (upper === undefined) return undefined;
-  const lower = await index.sql.get<{ height: number | null }>(
-    'SELECT max(height) AS height FROM blocks WHERE height < ? AND height >= ?',
-    upper.height,
-    start,
-  );
-  return { from: lower?.height == null ? start : lower.height + 1, to: upper.height - 1 };
 }

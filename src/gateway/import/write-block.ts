@@ -23,11 +23,13 @@ export interface BlockWriterOptions {
   readonly index: SqlGatewayIndex;
   readonly queue: BundleQueue;
   readonly unbundles: Predicate;
+  /** Throws within a transaction when another process has taken over. */
+  readonly fence: (tx: SqlExecutor) => Promise<void>;
 }
 
 /** Answers whether bundles were queued. */
 export async function writeBlock(
-  { index, queue, unbundles }: BlockWriterOptions,
+  { index, queue, unbundles, fence }: BlockWriterOptions,
   { block, headers }: BlockTransactions,
   options: { readonly isHead: boolean },
 ): Promise<boolean> {
@@ -42,6 +44,7 @@ export async function writeBlock(
   const prepared = await index.writer.prepare(entries);
   let queued = false;
   const write = async (tx: SqlExecutor, from: number) => {
+    await fence(tx);
     const batch = prepared.slice(from, from + WRITE_BATCH);
     await index.writer.put(tx, batch);
     for (const { entry } of batch) queued = (await queueBundle(tx, queue, unbundles, entry.header)) || queued;

@@ -3,7 +3,16 @@
  * is now, never doubled. Batches are small, because on SQLite a transaction runs on the event loop.
  */
 import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
-import { DATA_ITEM, firstPos, PENDING_POS, type RecordKind, tieOf } from './order.ts';
+import {
+  applyMoves,
+  collectMove,
+  inTreeOrder,
+  noteReposition,
+  type PostingMoves,
+  postingColumns,
+  type StoredRecord,
+} from './moves.ts';
+import { DATA_ITEM, firstPos, PENDING_POS, TRANSACTION, tieOf } from './order.ts';
 import {
   type Entry,
   type Mined,
@@ -22,20 +31,6 @@ import type { Terms } from './terms.ts';
 
 /** Records per transaction: about ten milliseconds of SQLite. */
 export const WRITE_BATCH = 128;
-
-const postingColumns = ['term', 'pos', 'tie', 'record'] as const;
-
-interface StoredRecord {
-  readonly record: number;
-  readonly id: Buffer;
-  readonly kind: RecordKind;
-  readonly height: number | null;
-  readonly block_index: number | null;
-  readonly pos: number;
-  readonly indexed_at: number;
-  readonly root: number | null;
-  readonly terms: Buffer;
-}
 
 const storedColumns = 'record, id, kind, height, block_index, pos, indexed_at, root, terms';
 
@@ -148,11 +143,7 @@ export class IndexWriter {
       if (better) await this.#place(tx, known, prepared, moves);
     } else if (entry.mined !== undefined) {
       await this.#move(tx, known, entry.mined, moves);
-      await tx.run(
-        `INSERT INTO repositions (root) SELECT root FROM records WHERE root = ? LIMIT 1
-         ON CONFLICT (root) DO NOTHING`,
-        known.record,
-      );
+      await noteReposition(tx, known.record);
     }
     const { signature, ownerKey } = entry.header;
     if (signature !== null) {
@@ -202,8 +193,13 @@ export class IndexWriter {
   }
 
   /** Takes everything above a height out of the chain, one batch a call; answers whether more is left. */
-  async unmine(sql: Sql, height: number): Promise<boolean> {
+  async unmine(
+    sql: Sql,
+    height: number,
+    fence: (tx: SqlExecutor) => Promise<void> = async () => {},
+  ): Promise<boolean> {
     return sql.transaction(async (tx) => {
+      await fence(tx);
       const stored = await tx.all<StoredRecord>(
         `SELECT ${storedColumns} FROM records WHERE record IN (
            SELECT record FROM postings WHERE term = ? AND pos >= ? AND pos < ? ORDER BY pos LIMIT ?)`,
@@ -213,6 +209,8 @@ export class IndexWriter {
         WRITE_BATCH,
       );
       await this.#moveAll(tx, stored, undefined);
+      // Items that another process wrote into a bundle while it was moved follow it.
+      for (const { kind, record } of stored) if (kind === TRANSACTION) await noteReposition(tx, record);
       return stored.length === WRITE_BATCH;
     });
   }
@@ -222,10 +220,13 @@ export class IndexWriter {
     return sql.transaction(async (tx) => {
       const next = await tx.get<{ record: number; height: number | null; block_index: number | null }>(
         `SELECT r.record, r.height, r.block_index FROM repositions p JOIN records r ON r.record = p.root
-         ORDER BY p.root LIMIT 1`,
+         ORDER BY p.root LIMIT 1 ${tx.forUpdate}`,
       );
       if (next === undefined) {
-        await tx.run('DELETE FROM repositions');
+        // Only of roots that are gone: another process may have noted one since.
+        await tx.run(
+          'DELETE FROM repositions WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = repositions.root)',
+        );
         return false;
       }
       const stored = await tx.all<StoredRecord>(
@@ -314,7 +315,7 @@ export class IndexWriter {
   async #stored(tx: SqlExecutor, ids: readonly Buffer[]): Promise<Map<string, StoredRecord>> {
     const rows = await selectIn<StoredRecord>(
       tx,
-      `SELECT ${storedColumns} FROM records WHERE id IN ({in})`,
+      `SELECT ${storedColumns} FROM records WHERE id IN ({in}) ${tx.forUpdate === '' ? '' : `ORDER BY id ${tx.forUpdate}`}`,
       ids,
     );
     return new Map(rows.map((row) => [row.id.toString('latin1'), row]));
@@ -327,29 +328,6 @@ export function minedOf(row: { height: number | null; block_index: number | null
     : { height: row.height, blockIndex: row.block_index };
 }
 
-interface PostingMoves {
-  readonly removed: number[][];
-  readonly added: number[][];
-}
-
-function collectMove(
-  moves: PostingMoves,
-  known: StoredRecord,
-  before: readonly number[],
-  pos: number,
-  after: readonly number[],
-): void {
-  const tie = tieOf(known.id);
-  for (const term of postedTerms(known.kind, before))
-    moves.removed.push([term, known.pos, tie, known.record]);
-  for (const term of postedTerms(known.kind, after)) moves.added.push([term, pos, tie, known.record]);
-}
-
-async function applyMoves(tx: SqlExecutor, moves: PostingMoves): Promise<void> {
-  await deleteRows(tx, 'postings', postingColumns, moves.removed);
-  await insertRows(tx, 'postings', postingColumns, inTreeOrder(moves.added), 'ON CONFLICT DO NOTHING');
-}
-
 /** Cells of `recordColumns` that a signed header replaces: all but the id and the time of first sight. */
 const replacedColumns = recordColumns.flatMap((column, index) =>
   column === 'id' || column === 'indexed_at' ? [] : [index],
@@ -357,14 +335,3 @@ const replacedColumns = recordColumns.flatMap((column, index) =>
 const replaceRecord = `UPDATE records SET ${replacedColumns
   .map((index) => `${recordColumns[index]} = ?`)
   .join(', ')} WHERE record = ?`;
-
-/** Neighbours in the tree are inserted one after the other: fewer pages are touched. */
-function inTreeOrder(postings: number[][]): number[][] {
-  return postings.sort((a, b) => {
-    for (let index = 0; index < 4; index += 1) {
-      const difference = (a[index] ?? 0) - (b[index] ?? 0);
-      if (difference !== 0) return difference;
-    }
-    return 0;
-  });
-}

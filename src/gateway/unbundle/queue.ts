@@ -39,7 +39,7 @@ export interface Unbundled {
 }
 
 /** How long a bundle is held without a sign of life. */
-export const holdSeconds = 60;
+export const holdSeconds = 20;
 /** After so many failures a bundle waits for an operator. */
 const maxRetries = 24;
 const firstDelaySeconds = 2;

@@ -57,7 +57,7 @@ interface Place {
 }
 
 const idleMs = 1_000;
-const holdEveryMs = 10_000;
+const holdEveryMs = 5_000;
 
 export class Unbundler {
   readonly #options: UnbundlerOptions;

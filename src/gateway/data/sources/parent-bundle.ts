@@ -3,10 +3,11 @@ import type { BlobStore } from '../../../storage/blobs/blobs.ts';
 import type { GatewayIndex } from '../../index/gateway-index.ts';
 import type { ContentSource } from './source.ts';
 
-export function parentBundle(index: GatewayIndex, cache: BlobStore): ContentSource {
+export function parentBundle(index: GatewayIndex, cache: Pick<BlobStore, 'open'>): ContentSource {
   return {
     name: 'parent-bundle',
     trusted: true,
+    isCopy: true,
     async open(_id, located, range) {
       const placement = located?.placement;
       if (located === undefined || placement === undefined) return undefined;

@@ -28,6 +28,8 @@ export interface ContentSource {
   readonly name: string;
   /** Operated by us or named as trusted by the operator: what it says may be cached for longer. */
   readonly trusted: boolean;
+  /** What it gives is a copy that is kept already, or a part of one: another is not worth sharing. */
+  readonly isCopy?: boolean;
   /** Whether it is asked for a request that came this way; always, where it does not say. */
   asks?(journey: Journey): boolean;
   /**

@@ -1,0 +1,62 @@
+/** Records that change their place in the order: which postings go and which come. */
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { type RecordKind, tieOf } from './order.ts';
+import { postedTerms } from './records.ts';
+import { deleteRows, insertRows } from './rows.ts';
+
+export const postingColumns = ['term', 'pos', 'tie', 'record'] as const;
+
+export interface StoredRecord {
+  readonly record: number;
+  readonly id: Buffer;
+  readonly kind: RecordKind;
+  readonly height: number | null;
+  readonly block_index: number | null;
+  readonly pos: number;
+  readonly indexed_at: number;
+  readonly root: number | null;
+  readonly terms: Buffer;
+}
+
+export interface PostingMoves {
+  readonly removed: number[][];
+  readonly added: number[][];
+}
+
+export function collectMove(
+  moves: PostingMoves,
+  known: StoredRecord,
+  before: readonly number[],
+  pos: number,
+  after: readonly number[],
+): void {
+  const tie = tieOf(known.id);
+  for (const term of postedTerms(known.kind, before))
+    moves.removed.push([term, known.pos, tie, known.record]);
+  for (const term of postedTerms(known.kind, after)) moves.added.push([term, pos, tie, known.record]);
+}
+
+export async function applyMoves(tx: SqlExecutor, moves: PostingMoves): Promise<void> {
+  await deleteRows(tx, 'postings', postingColumns, moves.removed);
+  await insertRows(tx, 'postings', postingColumns, inTreeOrder(moves.added), 'ON CONFLICT DO NOTHING');
+}
+
+/** The items of a bundle are to be brought where it is now. After the bundle itself was moved, never before. */
+export async function noteReposition(tx: SqlExecutor, root: number): Promise<void> {
+  await tx.run(
+    `INSERT INTO repositions (root) SELECT root FROM records WHERE root = ? LIMIT 1
+     ON CONFLICT (root) DO NOTHING`,
+    root,
+  );
+}
+
+/** Neighbours in the tree are inserted one after the other: fewer pages are touched. */
+export function inTreeOrder(postings: number[][]): number[][] {
+  return postings.sort((a, b) => {
+    for (let index = 0; index < 4; index += 1) {
+      const difference = (a[index] ?? 0) - (b[index] ?? 0);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  });
+}
