@@ -28,7 +28,7 @@ const suites: Record<string, Suite> = {
   servers: {
     globs: ['test/servers/**/*.test.ts', 'src/**/*.test.ts'],
     flags: ['--test-concurrency=2'],
-    mentions: /forEachEngine|TEST_DATABASE_URL|'npm'/,
+    mentions: /forEachEngine|of engines\b|TEST_DATABASE_URL|'npm'/,
   },
   clients: { globs: ['test/clients/**/*.test.ts'], flags: ['--test-concurrency=1'] },
 };

@@ -21,6 +21,7 @@ import {
   type OpenedContent,
   streamOf,
 } from './opened.ts';
+import { askSources, type Found, type Question } from './sources/ask.ts';
 import { type ContentSource, isOwn, type Journey, ownJourney, type SourceBytes } from './sources/source.ts';
 
 export interface ContentOptions {
@@ -46,6 +47,8 @@ const stableMs = 600_000;
 const absentMs = 5_000;
 /** Content up to this size is kept in memory when it is read from the cache, up to so many bytes in all. */
 const smallBytes = 32 * 1024;
+/** A cache that fails is warned of this often. */
+const warnEveryMs = 10_000;
 const smallBudget = 48 * 1024 * 1024;
 
 export class Content implements ByteSource {
@@ -65,6 +68,8 @@ export class Content implements ByteSource {
   readonly #learnt = new LRUCache<string, string>({ max: 50_000 });
   readonly #fills = new Map<string, Fill>();
   readonly #opening = new Map<string, Promise<Fill | undefined>>();
+
+  #quietUntil = 0;
 
   constructor(options: ContentOptions) {
     this.#options = options;
@@ -116,7 +121,8 @@ export class Content implements ByteSource {
   /** The cached file of an id, if it is there and sound. */
   async openCached(described: Described): Promise<BlobReader | undefined> {
     if (described.hash === undefined) return undefined;
-    const reader = await this.#options.cache.open(Buffer.from(described.hash, 'base64url').toString('hex'));
+    const digest = Buffer.from(described.hash, 'base64url').toString('hex');
+    const reader = await this.#options.cache.open(digest).catch((error: unknown) => this.#cacheFailed(error));
     if (reader !== undefined && reader.size === described.size) return reader;
     await reader?.close();
     return undefined;
@@ -266,9 +272,20 @@ export class Content implements ByteSource {
         const range = start === 0 ? undefined : { start, end: described.size };
         return (await this.#ask(id, described, range, journey, signal, tried))?.bytes;
       },
+      rest: async (start) => {
+        const range = { start, end: described.size };
+        const opened = await this.#openRange(described, range, journey, signal);
+        if (opened?.stream === undefined) throw upstreamFailed(new Error('nobody has the rest any more'));
+        return opened.stream;
+      },
+      uncached: (error) => this.#cacheFailed(error),
       done: async (hash, proven) => {
-        if (located !== undefined) await index.noteVerified(id, hash, proven);
-        else this.#learnt.set(id, hash);
+        if (located === undefined) this.#learnt.set(id, hash);
+        else {
+          // A database that cannot be written, its disk full too, costs nobody the read.
+          const noting = index.noteVerified(id, hash, proven);
+          await noting.catch((error: unknown) => log.warn({ id, err: error }, 'a hash could not be noted'));
+        }
         // Bytes with the hash of what was proven before are proven.
         const verified = hash === described.hash && described.verified;
         this.#remember({
@@ -289,47 +306,21 @@ export class Content implements ByteSource {
     return fill;
   }
 
-  /**
-   * The first source that has it. Those in `tried` are passed by, and those asked are added. undefined: all that
-   * may be asked say that they have not got it.
-   */
-  async #ask(
-    id: string,
-    described: Described | undefined,
-    range: ByteRange | undefined,
-    journey: Journey,
-    signal: AbortSignal,
-    tried: Set<ContentSource> = new Set(),
-  ): Promise<{ source: ContentSource; bytes: SourceBytes } | undefined> {
-    const { sources, metrics, log } = this.#options;
-    let failed: unknown;
-    let askedAll = tried.size === 0;
-    for (const source of sources) {
-      if (tried.has(source)) continue;
-      tried.add(source);
-      if (source.asks?.(journey) === false) {
-        askedAll = false;
-        continue;
-      }
-      try {
-        const bytes = await source.open(id, described?.located, range, journey, signal);
-        if (bytes === undefined) continue;
-        if (described === undefined || bytes.size === described.size) {
-          metrics.opened(source.name);
-          return { source, bytes };
-        }
-        bytes.discard?.();
-        throw upstreamFailed(new Error(`${source.name} has ${bytes.size} bytes of ${described.size}`));
-      } catch (error) {
-        if (signal.aborted) throw error;
-        metrics.failed(source.name);
-        log.debug({ id, source: source.name, err: error }, 'a source failed');
-        failed = error;
-      }
-    }
-    if (failed !== undefined) throw failed;
-    if (described === undefined && askedAll) this.#absent.set(id, true);
-    return undefined;
+  /** undefined: all that may be asked say that they have not got it, which is believed for a while. */
+  async #ask(...question: Question): Promise<Found | undefined> {
+    const { found, absent } = await askSources(this.#options, ...question);
+    if (absent) this.#absent.set(question[0], true);
+    return found;
+  }
+
+  /** Reads go on without the cache; an operator hears of it, though not at every read. */
+  #cacheFailed(error: unknown): undefined {
+    const { metrics, log } = this.#options;
+    metrics.cacheFailures.inc();
+    const now = performance.now();
+    if (now < this.#quietUntil) return;
+    this.#quietUntil = now + warnEveryMs;
+    log.warn({ err: error }, 'the content cache fails: content is served without it');
   }
 
   /** What a source said about something that the index does not know. */

@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { mountSmallDisk } from '../../../test/support/small-disk.ts';
+import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
 import { Fill } from './fill.ts';
 import type { SourceBytes } from './sources/source.ts';
@@ -39,20 +41,36 @@ async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-function fillOf(first: SourceBytes, others: SourceBytes[] = [], expected?: string) {
+function fillOf(
+  first: SourceBytes,
+  others: SourceBytes[] = [],
+  expected?: string,
+  into: BlobStore = cache,
+  all?: Buffer,
+) {
+  const rests: number[] = [];
+  const failures = { count: 0 };
   const noted: { hash: string; proven: boolean }[] = [];
   const starts: number[] = [];
   const fill = new Fill({
-    cache,
+    cache: into,
     expected,
     first,
     next: async (start) => {
       starts.push(start);
       return others.shift();
     },
+    rest: async (start) => {
+      assert.ok(all !== undefined);
+      rests.push(start);
+      return pieces(all.subarray(start));
+    },
+    uncached: () => {
+      failures.count += 1;
+    },
     done: async (hash, proven) => void noted.push({ hash, proven }),
   });
-  return { fill, noted, starts };
+  return { fill, noted, starts, rests, failures };
 }
 
 describe('Fill', () => {
@@ -118,5 +136,38 @@ describe('Fill', () => {
       source(pieces(bytes), bytes.length, { proven: false, hash: sha256(Buffer.from('x')) }),
     );
     await assert.rejects(collect(liar.fill.read()));
+  });
+
+  test('a disk that fills up fails no reader, fast or slow, and leaves nothing behind', async (context) => {
+    const disk = mountSmallDisk();
+    if (disk === undefined) return context.skip('needs the right to mount');
+    const small = await openBlobCache({ folder: disk.folder, maxBytes: 1024 ** 3 });
+    try {
+      const bytes = randomBytes(14 * 1024 * 1024);
+      const { fill, noted, rests, failures } = fillOf(
+        source(pieces(bytes), bytes.length),
+        [],
+        undefined,
+        small,
+        bytes,
+      );
+      const slow = fill.read();
+      const first = (await slow.next()).value ?? Buffer.alloc(0);
+      for (const got of await Promise.all([1, 2].map(() => collect(fill.read()))))
+        assert.ok(got.equals(bytes));
+      assert.deepEqual(noted, [{ hash: sha256(bytes), proven: true }]);
+      assert.equal(failures.count, 1, 'it is told once');
+      const rest = await collect({ [Symbol.asyncIterator]: () => slow });
+      assert.ok(Buffer.concat([first, rest]).equals(bytes), 'who fell behind reads the rest elsewhere');
+      assert.deepEqual(rests, [first.length]);
+      assert.ok((await collect(fill.read())).equals(bytes), 'who comes late too');
+      const fits = randomBytes(500_000);
+      const next = fillOf(source(pieces(fits), fits.length), [], undefined, small);
+      assert.ok((await collect(next.fill.read())).equals(fits));
+      assert.equal(next.failures.count, 0, 'the disk has room again');
+    } finally {
+      await small.close();
+      disk.remove();
+    }
   });
 });

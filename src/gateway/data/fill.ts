@@ -6,10 +6,14 @@
  * When a source stops half-way the next one continues where it stopped. The last piece is held back until the
  * hash of the whole is known to be right: wrong bytes never look complete. Small content is held back whole, and
  * had from another source when it is wrong.
+ *
+ * A cache that cannot take the bytes, because its disk is full or broken, costs nobody the read: they go to the readers
+ * all the same, and one that fell behind reads the rest from a source of its own.
  */
 import { createHash } from 'node:crypto';
-import type { BlobReader, BlobStore } from '../../storage/blobs/blobs.ts';
+import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import { upstreamFailed } from '../errors.ts';
+import { CarefulWriter } from './careful-writer.ts';
 import type { SourceBytes } from './sources/source.ts';
 
 /** A reader that lags this far behind the source reads from the cache later. */
@@ -24,7 +28,11 @@ export interface FillOptions {
   readonly first: SourceBytes;
   /** Opens the rest from `start` at another source; undefined when no other has it. */
   next(start: number): Promise<SourceBytes | undefined>;
-  /** Called when all bytes are in the cache and right. `proven`: every one of them was. */
+  /** Opens the rest from `start` for one reader alone, where the cache has not got it. */
+  rest(start: number): Promise<AsyncIterable<Buffer>>;
+  /** The cache did not take the bytes. */
+  uncached(error: unknown): void;
+  /** Called when all bytes have come and are right, and are in the cache unless it failed. `proven`: every one of them was. */
   done(hash: string, proven: boolean): Promise<void>;
 }
 
@@ -37,6 +45,8 @@ export class Fill {
   readonly #readers = new Set<LiveReader>();
   /** Pieces of the beginning, kept for readers who come while little has arrived. */
   #beginning: Buffer[] | undefined = [];
+  /** Resolves when the bytes will not be in the cache. */
+  readonly #lost = Promise.withResolvers<undefined>();
   /** Bytes that readers may have seen. */
   #given = 0;
 
@@ -60,7 +70,7 @@ export class Fill {
     } finally {
       this.#readers.delete(reader);
     }
-    if (reader.position < this.size) yield* this.#fromCache(reader.position);
+    if (reader.position < this.size) yield* this.#remaining(reader.position);
   }
 
   #join(): LiveReader {
@@ -73,13 +83,16 @@ export class Fill {
     return reader;
   }
 
-  async *#fromCache(start: number): AsyncGenerator<Buffer> {
-    const hash = await this.finished;
-    const reader: BlobReader | undefined = await this.#options.cache.open(
-      Buffer.from(hash, 'base64url').toString('hex'),
-    );
-    if (reader === undefined)
-      throw upstreamFailed(new Error('the content left the cache before it was read'));
+  /** For a reader that was let go: from the cache once all is there, or from a source where it will not be. */
+  async *#remaining(start: number): AsyncGenerator<Buffer> {
+    const { cache, rest } = this.#options;
+    const hash = await Promise.race([this.finished, this.#lost.promise]);
+    const digest = hash === undefined ? undefined : Buffer.from(hash, 'base64url').toString('hex');
+    const reader = digest === undefined ? undefined : await cache.open(digest).catch(() => undefined);
+    if (reader === undefined) {
+      yield* await rest(start);
+      return;
+    }
     try {
       yield* reader.stream(start);
     } finally {
@@ -108,8 +121,11 @@ export class Fill {
   async #attempt(
     first: SourceBytes,
   ): Promise<{ hash: string; error?: undefined } | { hash: undefined; error: Error }> {
-    const { cache, expected, done } = this.#options;
-    const writer = await cache.writer();
+    const { cache, expected, done, uncached } = this.#options;
+    const writer = new CarefulWriter(cache, (error) => {
+      this.#lost.resolve(undefined);
+      uncached(error);
+    });
     const hash = createHash('sha256');
     const announced = new Set<string>(expected === undefined ? [] : [expected]);
     const held: Buffer[] = [];

@@ -10,6 +10,10 @@ export function createContentMetrics(metrics: Metrics) {
     sharedFailures: metrics.counter('shared_content_failures_total', 'Times that the shared store failed'),
     cacheHits: metrics.counter('contiguous_data_cache_hit_total', 'Reads answered from the cache'),
     cacheMisses: metrics.counter('contiguous_data_cache_miss_total', 'Reads that were not in the cache'),
+    cacheFailures: metrics.counter(
+      'contiguous_data_cache_failures_total',
+      'Times that the cache could not be written or read, and reads went on without it',
+    ),
     disconnects: metrics.counter('client_disconnects_total', 'Readers that left before the end'),
     nameHits: metrics.counter('arns_cache_hit_total', 'Names answered from memory'),
     nameMisses: metrics.counter('arns_cache_miss_total', 'Names that were asked for'),

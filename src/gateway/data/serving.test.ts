@@ -5,151 +5,152 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type AdminGateway, startAdminGateway } from '../../../test/support/admin-gateway.ts';
-import { makeTransaction, text, until } from '../../../test/support/local-gateway.ts';
+import { engines, makeTransaction, text, until } from '../../../test/support/local-gateway.ts';
 import { Random } from '../../../test/support/random.ts';
 
 const random = new Random(9_110);
 const etagOf = (bytes: Buffer) => `"${createHash('sha256').update(bytes).digest('base64url')}"`;
 
-describe('content over HTTP', () => {
-  let gateway: AdminGateway;
-  before(async () => {
-    gateway = await startAdminGateway();
-  });
-  after(() => gateway.stop());
+for (const engine of engines)
+  describe(`content over HTTP (${engine.name})`, () => {
+    let gateway: AdminGateway;
+    before(async () => {
+      gateway = await startAdminGateway(engine.options);
+    });
+    after(() => gateway.stop());
 
-  /** Content on the chain that nobody has read here. */
-  async function post(data: Buffer): Promise<string> {
-    const { node } = gateway.stack;
-    const made = await makeTransaction(node.url, data, [{ name: 'Content-Type', value: 'image/png' }]);
-    await made.post();
-    await text(`${node.url}/mine`);
-    const id = made.transaction.id.toString('base64url');
-    await until('it is indexed', async () => (await gateway.context.index.locate(id))?.height);
-    return id;
-  }
-
-  async function read(id: string, headers: Record<string, string> = {}, method = 'GET') {
-    const answer = await fetch(`${gateway.url}/raw/${id}`, { method, headers });
-    return {
-      status: answer.status,
-      headers: answer.headers,
-      cache: answer.headers.get('x-cache'),
-      bytes: Buffer.from(await answer.arrayBuffer()),
-    };
-  }
-
-  test('HEAD of what is not here says all that GET will, and fetches nothing', async () => {
-    const data = random.bytes(400_000);
-    const id = await post(data);
-    for (let round = 0; round < 2; round += 1) {
-      const head = await read(id, {}, 'HEAD');
-      assert.deepEqual([head.status, head.cache, head.bytes.length], [200, 'MISS', 0]);
-      assert.equal(head.headers.get('content-length'), '400000');
-      assert.equal(head.headers.get('content-type'), 'image/png');
-      assert.equal(head.headers.get('etag'), null, 'what is not known is not said');
-      const part = await read(id, { range: 'bytes=10-19' }, 'HEAD');
-      assert.equal(part.status, 206);
-      assert.equal(part.headers.get('content-range'), 'bytes 10-19/400000');
+    /** Content on the chain that nobody has read here. */
+    async function post(data: Buffer): Promise<string> {
+      const { node } = gateway.stack;
+      const made = await makeTransaction(node.url, data, [{ name: 'Content-Type', value: 'image/png' }]);
+      await made.post();
+      await text(`${node.url}/mine`);
+      const id = made.transaction.id.toString('base64url');
+      await until('it is indexed', async () => (await gateway.context.index.locate(id))?.height);
+      return id;
     }
-  });
 
-  test('ranges of what is not here are fetched as ranges, one or several', async () => {
-    const data = random.bytes(700_000);
-    const id = await post(data);
-    const one = await read(id, { range: 'bytes=262100-262199' });
-    assert.equal(one.status, 206);
-    assert.ok(one.bytes.equals(data.subarray(262_100, 262_200)));
-    const spans = [
-      [5, 9],
-      [300_000, 599_999],
-      [699_990, 699_999],
-    ] as const;
-    const several = await read(id, { range: `bytes=${spans.map((span) => span.join('-')).join(', ')}` });
-    assert.equal(several.status, 206);
-    assert.equal(several.bytes.length, Number(several.headers.get('content-length')));
-    const boundary = several.headers.get('content-type')?.split('boundary=')[1] ?? '';
-    const expected = spans.map(([start, end], at) =>
-      Buffer.concat([
-        Buffer.from(
-          `${at === 0 ? '' : '\r\n'}--${boundary}\r\nContent-Type: image/png\r\nContent-Range: bytes ${start}-${end}/700000\r\n\r\n`,
-        ),
-        data.subarray(start, end + 1),
-      ]),
-    );
-    assert.ok(several.bytes.equals(Buffer.concat([...expected, Buffer.from(`\r\n--${boundary}--\r\n`)])));
-    assert.equal((await read(id, {}, 'HEAD')).cache, 'MISS');
-    assert.equal((await read(id, { range: 'bytes=700000-' })).status, 416);
-  });
-
-  test('If-Range gives the part of the same content, and the whole of any other', async () => {
-    const data = random.bytes(300_000);
-    const id = await post(data);
-    const range = 'bytes=0-9';
-    const unknown = await read(id, { range, 'if-range': '"something else"' });
-    assert.deepEqual([unknown.status, unknown.cache], [200, 'MISS']);
-    assert.ok(unknown.bytes.equals(data));
-    const same = await read(id, { range, 'if-range': etagOf(data) });
-    assert.equal(same.status, 206);
-    for (const other of ['"other"', `W/${etagOf(data)}`, 'Wed, 21 Oct 2015 07:28:00 GMT']) {
-      const answer = await read(id, { range, 'if-range': other });
-      assert.equal(answer.status, 200, other);
-      assert.ok(answer.bytes.equals(data));
+    async function read(id: string, headers: Record<string, string> = {}, method = 'GET') {
+      const answer = await fetch(`${gateway.url}/raw/${id}`, { method, headers });
+      return {
+        status: answer.status,
+        headers: answer.headers,
+        cache: answer.headers.get('x-cache'),
+        bytes: Buffer.from(await answer.arrayBuffer()),
+      };
     }
-    assert.equal((await read(id, { range: 'bytes=900000-', 'if-range': '"other"' })).status, 200);
-  });
 
-  test('a condition on what was here needs no bytes', async () => {
-    const data = random.bytes(100_000);
-    const id = await post(data);
-    await read(id);
-    await gateway.context.dropCopies([etagOf(data).slice(1, -1)]);
-    const condition = `"a", ${etagOf(data)}`;
-    assert.equal((await read(id, { 'if-none-match': condition })).status, 304);
-    assert.equal((await read(id, {}, 'HEAD')).cache, 'MISS');
-    assert.equal((await read(id, { 'if-none-match': '"a"' })).status, 200);
-  });
+    test('HEAD of what is not here says all that GET will, and fetches nothing', async () => {
+      const data = random.bytes(400_000);
+      const id = await post(data);
+      for (let round = 0; round < 2; round += 1) {
+        const head = await read(id, {}, 'HEAD');
+        assert.deepEqual([head.status, head.cache, head.bytes.length], [200, 'MISS', 0]);
+        assert.equal(head.headers.get('content-length'), '400000');
+        assert.equal(head.headers.get('content-type'), 'image/png');
+        assert.equal(head.headers.get('etag'), null, 'what is not known is not said');
+        const part = await read(id, { range: 'bytes=10-19' }, 'HEAD');
+        assert.equal(part.status, 206);
+        assert.equal(part.headers.get('content-range'), 'bytes 10-19/400000');
+      }
+    });
 
-  test('content without bytes is content', async () => {
-    const id = await post(Buffer.alloc(0));
-    const answer = await read(id);
-    assert.deepEqual([answer.status, answer.bytes.length], [200, 0]);
-    assert.equal(answer.headers.get('content-length'), '0');
-    assert.equal(answer.headers.get('etag'), etagOf(Buffer.alloc(0)));
-    assert.equal((await read(id, { range: 'bytes=0-' })).status, 416);
-  });
+    test('ranges of what is not here are fetched as ranges, one or several', async () => {
+      const data = random.bytes(700_000);
+      const id = await post(data);
+      const one = await read(id, { range: 'bytes=262100-262199' });
+      assert.equal(one.status, 206);
+      assert.ok(one.bytes.equals(data.subarray(262_100, 262_200)));
+      const spans = [
+        [5, 9],
+        [300_000, 599_999],
+        [699_990, 699_999],
+      ] as const;
+      const several = await read(id, { range: `bytes=${spans.map((span) => span.join('-')).join(', ')}` });
+      assert.equal(several.status, 206);
+      assert.equal(several.bytes.length, Number(several.headers.get('content-length')));
+      const boundary = several.headers.get('content-type')?.split('boundary=')[1] ?? '';
+      const expected = spans.map(([start, end], at) =>
+        Buffer.concat([
+          Buffer.from(
+            `${at === 0 ? '' : '\r\n'}--${boundary}\r\nContent-Type: image/png\r\nContent-Range: bytes ${start}-${end}/700000\r\n\r\n`,
+          ),
+          data.subarray(start, end + 1),
+        ]),
+      );
+      assert.ok(several.bytes.equals(Buffer.concat([...expected, Buffer.from(`\r\n--${boundary}--\r\n`)])));
+      assert.equal((await read(id, {}, 'HEAD')).cache, 'MISS');
+      assert.equal((await read(id, { range: 'bytes=700000-' })).status, 416);
+    });
 
-  test('a file that was damaged on disk is fetched again, never served', async () => {
-    for (const size of [1_000, 500_000]) {
-      const data = random.bytes(size);
+    test('If-Range gives the part of the same content, and the whole of any other', async () => {
+      const data = random.bytes(300_000);
+      const id = await post(data);
+      const range = 'bytes=0-9';
+      const unknown = await read(id, { range, 'if-range': '"something else"' });
+      assert.deepEqual([unknown.status, unknown.cache], [200, 'MISS']);
+      assert.ok(unknown.bytes.equals(data));
+      const same = await read(id, { range, 'if-range': etagOf(data) });
+      assert.equal(same.status, 206);
+      for (const other of ['"other"', `W/${etagOf(data)}`, 'Wed, 21 Oct 2015 07:28:00 GMT']) {
+        const answer = await read(id, { range, 'if-range': other });
+        assert.equal(answer.status, 200, other);
+        assert.ok(answer.bytes.equals(data));
+      }
+      assert.equal((await read(id, { range: 'bytes=900000-', 'if-range': '"other"' })).status, 200);
+    });
+
+    test('a condition on what was here needs no bytes', async () => {
+      const data = random.bytes(100_000);
       const id = await post(data);
       await read(id);
-      assert.equal((await read(id)).cache, 'HIT');
-      const digest = createHash('sha256').update(data).digest('hex');
-      const [file] = globSync(`**/${digest}`, { cwd: gateway.cacheFolder });
-      assert.ok(file !== undefined, 'the file is where it should be');
-      const path = join(gateway.cacheFolder, file);
-      const bytes = readFileSync(path);
-      bytes[size / 2] = (bytes[size / 2] ?? 0) ^ 1;
-      writeFileSync(path, bytes);
-      await gateway.restart();
-      const again = await read(id);
-      assert.deepEqual([again.status, again.cache], [200, 'MISS']);
-      assert.ok(again.bytes.equals(data));
-      assert.equal((await read(id)).cache, 'HIT');
-      assert.ok(readFileSync(path).equals(data), 'the file is whole again');
-    }
-  });
+      await gateway.context.dropCopies([etagOf(data).slice(1, -1)]);
+      const condition = `"a", ${etagOf(data)}`;
+      assert.equal((await read(id, { 'if-none-match': condition })).status, 304);
+      assert.equal((await read(id, {}, 'HEAD')).cache, 'MISS');
+      assert.equal((await read(id, { 'if-none-match': '"a"' })).status, 200);
+    });
 
-  test('content larger than the cache takes is streamed past it', async () => {
-    await gateway.restart({ CONTIGUOUS_DATA_CACHE_MAX_BYTES: '1048576' });
-    const data = random.bytes(900_000);
-    const id = await post(data);
-    for (let round = 0; round < 2; round += 1) {
+    test('content without bytes is content', async () => {
+      const id = await post(Buffer.alloc(0));
       const answer = await read(id);
-      assert.deepEqual([answer.status, answer.cache], [200, 'MISS']);
-      assert.ok(answer.bytes.equals(data));
-    }
-    await gateway.restart();
+      assert.deepEqual([answer.status, answer.bytes.length], [200, 0]);
+      assert.equal(answer.headers.get('content-length'), '0');
+      assert.equal(answer.headers.get('etag'), etagOf(Buffer.alloc(0)));
+      assert.equal((await read(id, { range: 'bytes=0-' })).status, 416);
+    });
+
+    test('a file that was damaged on disk is fetched again, never served', async () => {
+      for (const size of [1_000, 500_000]) {
+        const data = random.bytes(size);
+        const id = await post(data);
+        await read(id);
+        assert.equal((await read(id)).cache, 'HIT');
+        const digest = createHash('sha256').update(data).digest('hex');
+        const [file] = globSync(`**/${digest}`, { cwd: gateway.cacheFolder });
+        assert.ok(file !== undefined, 'the file is where it should be');
+        const path = join(gateway.cacheFolder, file);
+        const bytes = readFileSync(path);
+        bytes[size / 2] = (bytes[size / 2] ?? 0) ^ 1;
+        writeFileSync(path, bytes);
+        await gateway.restart();
+        const again = await read(id);
+        assert.deepEqual([again.status, again.cache], [200, 'MISS']);
+        assert.ok(again.bytes.equals(data));
+        assert.equal((await read(id)).cache, 'HIT');
+        assert.ok(readFileSync(path).equals(data), 'the file is whole again');
+      }
+    });
+
+    test('content larger than the cache takes is streamed past it', async () => {
+      await gateway.restart({ CONTIGUOUS_DATA_CACHE_MAX_BYTES: '1048576' });
+      const data = random.bytes(900_000);
+      const id = await post(data);
+      for (let round = 0; round < 2; round += 1) {
+        const answer = await read(id);
+        assert.deepEqual([answer.status, answer.cache], [200, 'MISS']);
+        assert.ok(answer.bytes.equals(data));
+      }
+      await gateway.restart();
+    });
   });
-});

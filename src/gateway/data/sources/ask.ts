@@ -1,0 +1,65 @@
+/** Asks the sources one after the other, until one has it. */
+import type { Logger } from '../../../kernel/log.ts';
+import type { ByteRange } from '../../chain/byte-source.ts';
+import { upstreamFailed } from '../../errors.ts';
+import type { ContentMetrics } from '../metrics.ts';
+import type { Described } from '../opened.ts';
+import type { ContentSource, Journey, SourceBytes } from './source.ts';
+
+export interface AskingParts {
+  readonly sources: readonly ContentSource[];
+  readonly metrics: Pick<ContentMetrics, 'opened' | 'failed'>;
+  readonly log: Logger;
+}
+
+/** What is asked for, for whom, and who was asked before: those are passed by, and those asked are added. */
+export type Question = [
+  id: string,
+  described: Described | undefined,
+  range: ByteRange | undefined,
+  journey: Journey,
+  signal: AbortSignal,
+  tried?: Set<ContentSource>,
+];
+
+export interface Found {
+  readonly source: ContentSource;
+  readonly bytes: SourceBytes;
+}
+
+/**
+ * The first source that has it. `absent`: nothing was known of it before, and all there are said that they have not
+ * got it. Where one could not say, and no other has it, that failure is thrown.
+ */
+export async function askSources(
+  { sources, metrics, log }: AskingParts,
+  ...[id, described, range, journey, signal, tried = new Set()]: Question
+): Promise<{ readonly found: Found | undefined; readonly absent: boolean }> {
+  let failed: unknown;
+  let askedAll = tried.size === 0;
+  for (const source of sources) {
+    if (tried.has(source)) continue;
+    tried.add(source);
+    if (source.asks?.(journey) === false) {
+      askedAll = false;
+      continue;
+    }
+    try {
+      const bytes = await source.open(id, described?.located, range, journey, signal);
+      if (bytes === undefined) continue;
+      if (described === undefined || bytes.size === described.size) {
+        metrics.opened(source.name);
+        return { found: { source, bytes }, absent: false };
+      }
+      bytes.discard?.();
+      throw upstreamFailed(new Error(`${source.name} has ${bytes.size} bytes of ${described.size}`));
+    } catch (error) {
+      if (signal.aborted) throw error;
+      metrics.failed(source.name);
+      log.debug({ id, source: source.name, err: error }, 'a source failed');
+      failed = error;
+    }
+  }
+  if (failed !== undefined) throw failed;
+  return { found: undefined, absent: described === undefined && askedAll };
+}
