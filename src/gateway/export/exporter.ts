@@ -28,15 +28,15 @@ export interface ExporterOptions {
 }
 
 const workerFile = new URL(`./worker${extname(import.meta.filename)}`, import.meta.url);
-/** Memory of a thread; a row group and the library's copies of it take a fraction. */
-const maxHeapMegabytes = 1_024;
+/** Memory of a thread; what it sorts and holds takes a fraction. */
+const maxHeapMegabytes = 512;
 /** Partitions are shared out between the threads. */
 const maxThreads = 4;
 
 export class Exporter {
   readonly #options: ExporterOptions;
   #status: ExportStatus = { status: 'not_started' };
-  #job: { readonly threads: readonly Worker[] } | undefined;
+  #job: Job | undefined;
 
   constructor(options: ExporterOptions) {
     this.#options = options;
@@ -55,73 +55,112 @@ export class Exporter {
     if (this.#job !== undefined) throw new Error('an export is running');
     const jobId = randomUUID();
     const startedAt = performance.now();
-    const stamp = new Date().toISOString().replace(/[-:]|\.[0-9]+/g, '');
-    const partitions = Math.ceil((request.endHeight - request.startHeight + 1) / request.heightPartitionSize);
-    const of = Math.max(1, Math.min(maxThreads, availableParallelism(), partitions));
-    const plan = { ...request, runId: `${stamp}_${jobId.slice(0, 8)}` };
-    const progress: (ExportProgress | undefined)[] = [];
-    let finished = 0;
-
-    const end = (status: 'completed' | 'errored', more: Partial<ExportStatus>): void => {
-      if (this.#job !== job) return;
-      this.#job = undefined;
-      void Promise.all(job.threads.map((thread) => thread.terminate())).then(() => {
-        if (status === 'errored') removeUnfinished(request.outputDir, plan.runId);
-      });
+    this.#status = { ...request, status: 'running', jobId };
+    const job = new Job(this.#options, request, jobId, (progress) => {
+      this.#status = { ...this.#status, ...progress };
+    });
+    this.#job = job;
+    void job.ended.then((error) => {
       const now = new Date();
+      const status = error === undefined ? 'completed' : 'errored';
       this.#status = {
         ...this.#status,
-        ...more,
+        ...(error !== undefined && { error }),
         status,
         durationInSeconds: (performance.now() - startedAt) / 1000,
         endTime: now.toISOString(),
         endTimestamp: now.getTime(),
       };
-      const level = status === 'completed' ? 'info' : 'warn';
+      this.#job = undefined;
+      const level = error === undefined ? 'info' : 'warn';
       this.#options.log[level]({ ...this.#status }, `parquet export ${status}`);
-    };
-    const threads = Array.from({ length: of }, (_, first) => {
-      const thread = this.#thread({ ...plan, share: { first, of } });
-      thread.on('message', (message: ExportMessage) => {
-        if (this.#job !== job) return;
-        if (message.kind === 'failed') return end('errored', { error: message.error });
-        progress[first] = message.progress;
-        this.#status = { ...this.#status, ...together(progress) };
-        if (message.kind === 'done') finished += 1;
-        if (finished === of) end('completed', {});
-      });
-      thread.on('error', (error: Error) => end('errored', { error: error.message }));
-      thread.on('exit', (code) => {
-        if (code !== 0) end('errored', { error: `Worker stopped with exit code ${code}` });
-      });
-      return thread;
     });
-    const job = { threads };
-    this.#job = job;
-    this.#status = { ...request, status: 'running', jobId };
     return jobId;
   }
 
-  #thread(plan: ExportPlan): Worker {
-    const { databaseUrl, dataDir } = this.#options;
-    const workerData: ExportWorkerData = { databaseUrl, dataDir, plan };
-    return new Worker(workerFile, {
-      workerData,
-      name: 'export',
-      resourceLimits: { maxOldGenerationSizeMb: maxHeapMegabytes },
-    });
-  }
-
   async stop(): Promise<void> {
-    await Promise.all(this.#job?.threads.map((thread) => thread.terminate()) ?? []);
+    await this.#job?.stop();
   }
 }
 
-/** What threads that were ended left under temporary names. */
+/** The threads of one export. It has ended when none of them runs and nothing unfinished lies about. */
+class Job {
+  /** The reason of a failure. Never rejects. */
+  readonly ended: Promise<string | undefined>;
+  readonly #threads: readonly Worker[];
+  #fail: (reason: string) => void = () => {};
+
+  constructor(
+    options: ExporterOptions,
+    request: ExportRequest,
+    jobId: string,
+    report: (progress: ExportProgress) => void,
+  ) {
+    const stamp = new Date().toISOString().replace(/[-:]|\.[0-9]+/g, '');
+    const plan = { ...request, runId: `${stamp}_${jobId.slice(0, 8)}` };
+    const partitions = Math.ceil((request.endHeight - request.startHeight + 1) / request.heightPartitionSize);
+    const of = Math.max(1, Math.min(maxThreads, availableParallelism(), partitions));
+    const progress: (ExportProgress | undefined)[] = [];
+    this.#threads = Array.from({ length: of }, (_, first) =>
+      makeThread(options, { ...plan, share: { first, of } }),
+    );
+    const work = this.#threads.map(
+      (thread, index) =>
+        new Promise<void>((resolve, reject) => {
+          thread.on('message', (message: ExportMessage) => {
+            if (message.kind === 'failed') {
+              reject(new Error(message.error));
+              return;
+            }
+            progress[index] = message.progress;
+            report(together(progress));
+            if (message.kind === 'done') resolve();
+          });
+          thread.on('error', reject);
+          thread.on('exit', (code) => reject(new Error(`Worker stopped with exit code ${code}`)));
+        }),
+    );
+    const stopped = new Promise<never>((_, reject) => {
+      this.#fail = (reason) => reject(new Error(reason));
+    });
+    this.ended = Promise.race([Promise.all(work), stopped]).then(
+      () => this.#end(),
+      async (error: Error) => {
+        await this.#end();
+        removeUnfinished(request.outputDir, plan.runId);
+        return error.message;
+      },
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#fail('the gateway is stopping');
+    await this.ended;
+  }
+
+  async #end(): Promise<undefined> {
+    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+  }
+}
+
+function makeThread({ databaseUrl, dataDir }: ExporterOptions, plan: ExportPlan): Worker {
+  const workerData: ExportWorkerData = { databaseUrl, dataDir, plan };
+  return new Worker(workerFile, {
+    workerData,
+    name: 'export',
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMegabytes },
+  });
+}
+
+/** What threads that were ended left under temporary names; it is never taken for a finished file. */
 function removeUnfinished(folder: string, runId: string): void {
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (entry.name.endsWith(`_${runId}.parquet.part`))
-      rmSync(join(entry.parentPath, entry.name), { force: true });
+  try {
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (entry.name.endsWith(`_${runId}.parquet.part`))
+        rmSync(join(entry.parentPath, entry.name), { force: true });
+    }
+  } catch {
+    // The folder is gone or unreadable, which is what the export failed of; the next run of it tidies up.
   }
 }
 

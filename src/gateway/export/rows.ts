@@ -1,6 +1,17 @@
-/** A record of the index as rows of the tables. */
-import { unpackRawTags } from '../index/tags.ts';
-import type { Cell } from './tables.ts';
+/** A block, a record and its tags as rows of the tables. */
+import { walkTags } from '../index/tags.ts';
+import type { Columns } from './tables.ts';
+
+export interface BlockRow {
+  readonly height: number;
+  readonly id: Buffer;
+  readonly previous: Buffer;
+  readonly timestamp: number;
+  readonly tx_count: number;
+  readonly block_size: string;
+  readonly nonce: Buffer | null;
+  readonly hash: Buffer | null;
+}
 
 export interface RecordRow {
   readonly id: Buffer;
@@ -22,11 +33,14 @@ export interface RecordRow {
   readonly item_offset: number | null;
   readonly data_offset: number | null;
   readonly item_size: number | null;
-  readonly owner_address: Buffer;
-  readonly owner_key: Buffer | null;
   readonly signature_size: number | null;
-  readonly parent_id: Buffer | null;
-  readonly root_id: Buffer | null;
+}
+
+/** What a record only refers to. */
+export interface Relations {
+  readonly owner: { readonly address: Buffer; readonly key: Buffer | null };
+  readonly parent: Buffer | null;
+  readonly root: Buffer | null;
 }
 
 /** Keys longer than this (RSA moduli) are left out: they would be most of the file. */
@@ -34,92 +48,95 @@ const maxOwnerBytes = 64;
 /** Bytes of the signature type that an item begins with. */
 const typeBytes = 2;
 
-const big = (value: number | null): bigint | null => (value === null ? null : BigInt(value));
 const bytes = (value: Buffer | null): Buffer | null => (value === null || value.length === 0 ? null : value);
 
-/** In the order of `tables.transactions`. */
-export function transactionRow(row: RecordRow): Cell[] {
-  return row.kind === 1 ? itemRow(row) : chainRow(row);
+export function addBlock(to: Columns<'blocks'>, row: BlockRow): void {
+  to.indepHash.blob(row.id);
+  to.height.number(row.height);
+  to.previousBlock.blob(bytes(row.previous));
+  to.nonce.blob(bytes(row.nonce));
+  to.hash.blob(bytes(row.hash));
+  to.timestamp.number(row.timestamp);
+  to.txCount.number(row.tx_count);
+  to.size.number(Number(row.block_size));
 }
 
-function chainRow(row: RecordRow): Cell[] {
-  return [
-    row.id,
-    null,
-    row.block_index,
-    false,
-    bytes(row.target),
-    BigInt(row.quantity),
-    BigInt(row.reward),
-    bytes(row.anchor),
-    BigInt(row.data_size),
-    row.content_type,
-    row.format,
-    BigInt(row.height),
-    row.owner_address,
-    bytes(row.data_root),
-    null,
-    null,
-    null,
-    null,
-    null,
-    null,
-    smallKey(row.owner_key),
-    null,
-    null,
-    null,
-    row.id,
-    null,
-  ];
+export function addTransaction(to: Columns<'transactions'>, row: RecordRow, relations: Relations): void {
+  const { owner } = relations;
+  to.id.blob(row.id);
+  to.blockIndex.number(row.block_index);
+  to.target.blob(bytes(row.target));
+  to.anchor.blob(bytes(row.anchor));
+  to.dataSize.number(row.data_size);
+  to.contentType.text(row.content_type);
+  to.height.number(row.height);
+  to.ownerAddress.blob(owner.address);
+  to.owner.blob(owner.key !== null && owner.key.length <= maxOwnerBytes ? bytes(owner.key) : null);
+  if (row.kind === 1) addItemPart(to, row, relations);
+  else addChainPart(to, row);
 }
 
-function itemRow(row: RecordRow): Cell[] {
+function addChainPart(to: Columns<'transactions'>, row: RecordRow): void {
+  to.isDataItem.bool(false);
+  to.indexedAt.none();
+  to.quantity.decimal(row.quantity);
+  to.reward.decimal(row.reward);
+  to.format.number(row.format);
+  to.dataRoot.blob(bytes(row.data_root));
+  to.rootTransactionId.blob(row.id);
+  for (const column of [
+    to.parent,
+    to.offset,
+    to.size,
+    to.dataOffset,
+    to.ownerOffset,
+    to.ownerSize,
+    to.signatureOffset,
+    to.signatureSize,
+    to.signatureType,
+    to.rootParentOffset,
+  ]) {
+    column.none();
+  }
+}
+
+function addItemPart(to: Columns<'transactions'>, row: RecordRow, { owner, parent, root }: Relations): void {
   const { item_offset: offset, signature_size: signatureSize } = row;
   const signatureOffset = offset === null ? null : offset + typeBytes;
-  const ownerOffset =
-    signatureOffset === null || signatureSize === null ? null : signatureOffset + signatureSize;
-  return [
-    row.id,
-    BigInt(row.indexed_at),
-    row.block_index,
-    true,
-    bytes(row.target),
-    null,
-    null,
-    bytes(row.anchor),
-    BigInt(row.data_size),
-    row.content_type,
-    null,
-    BigInt(row.height),
-    row.owner_address,
-    null,
-    row.parent_id,
-    big(offset),
-    big(row.item_size),
-    big(row.data_offset),
-    big(ownerOffset),
-    row.owner_key?.length ?? null,
-    smallKey(row.owner_key),
-    big(signatureOffset),
-    signatureSize,
-    row.signature_type,
-    row.root_id,
-    big(row.parent_offset),
-  ];
+  to.isDataItem.bool(true);
+  to.indexedAt.number(row.indexed_at);
+  to.quantity.none();
+  to.reward.none();
+  to.format.none();
+  to.dataRoot.none();
+  to.rootTransactionId.blob(root);
+  to.parent.blob(parent);
+  to.offset.number(offset);
+  to.size.number(row.item_size);
+  to.dataOffset.number(row.data_offset);
+  to.ownerOffset.number(
+    signatureOffset === null || signatureSize === null ? null : signatureOffset + signatureSize,
+  );
+  to.ownerSize.number(owner.key?.length ?? null);
+  to.signatureOffset.number(signatureOffset);
+  to.signatureSize.number(signatureSize);
+  to.signatureType.number(row.signature_type);
+  to.rootParentOffset.number(row.parent_offset);
 }
 
-function smallKey(key: Buffer | null): Buffer | null {
-  return key !== null && key.length <= maxOwnerBytes ? bytes(key) : null;
-}
-
-/** In the order of `tables.tags`. */
-export function* tagRows(row: RecordRow): Generator<Cell[]> {
-  const height = BigInt(row.height);
+/** Calls `endRow` after each tag. */
+export function addTags(to: Columns<'tags'>, row: RecordRow, endRow: () => void): void {
   const isItem = row.kind === 1;
-  const indexedAt = isItem ? BigInt(row.indexed_at) : null;
   let index = 0;
-  for (const { name, value } of unpackRawTags(row.tags)) {
-    yield [height, row.id, index, indexedAt, name, value, isItem];
+  walkTags(row.tags, (nameStart, valueStart, end) => {
+    to.height.number(row.height);
+    to.id.blob(row.id);
+    to.tagIndex.number(index);
+    to.indexedAt.number(isItem ? row.indexed_at : null);
+    to.name.blob(row.tags, nameStart, valueStart);
+    to.value.blob(row.tags, valueStart, end);
+    to.isDataItem.bool(isItem);
     index += 1;
-  }
+    endRow();
+  });
 }

@@ -25,9 +25,25 @@ async function run({ databaseUrl, dataDir, plan }: ExportWorkerData): Promise<vo
       await sql.close();
     }
   } catch (error) {
-    send({ kind: 'failed', error: error instanceof Error ? error.message : String(error) });
+    send({ kind: 'failed', error: reasonOf(error, plan) });
   }
 }
+
+/** What an operator has to see to, in plain words where the disk is at fault. */
+function reasonOf(error: unknown, { outputDir }: ExportPlan): string {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  const words = error instanceof Error ? error.message : String(error);
+  const disk = typeof code === 'string' ? diskFaults[code] : undefined;
+  return disk === undefined ? words : `${disk}: ${outputDir} (${words})`;
+}
+
+const diskFaults: Readonly<Record<string, string>> = {
+  ENOSPC: 'The disk of the export folder is full',
+  EDQUOT: 'The disk quota of the export folder is used up',
+  EFBIG: 'A file of the export grew beyond what the system allows',
+  EROFS: 'The export folder is read-only',
+  EACCES: 'The export folder may not be written',
+};
 
 const data: ExportWorkerData = workerData;
 await run(data);

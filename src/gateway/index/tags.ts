@@ -34,7 +34,7 @@ export function packTags(tags: readonly RawTag[]): Buffer {
 /** The tags as text: UTF-8, with replacement characters where the bytes are not. */
 export function unpackTags(packed: Buffer): Tag[] {
   const tags: Tag[] = [];
-  walk(packed, (nameStart, valueStart, end) => {
+  walkTags(packed, (nameStart, valueStart, end) => {
     tags.push({
       name: packed.toString('utf8', nameStart, valueStart),
       value: packed.toString('utf8', valueStart, end),
@@ -45,13 +45,16 @@ export function unpackTags(packed: Buffer): Tag[] {
 
 export function unpackRawTags(packed: Buffer): { name: Buffer; value: Buffer }[] {
   const tags: { name: Buffer; value: Buffer }[] = [];
-  walk(packed, (nameStart, valueStart, end) => {
+  walkTags(packed, (nameStart, valueStart, end) => {
     tags.push({ name: packed.subarray(nameStart, valueStart), value: packed.subarray(valueStart, end) });
   });
   return tags;
 }
 
-function walk(packed: Buffer, visit: (nameStart: number, valueStart: number, end: number) => void): void {
+export function walkTags(
+  packed: Buffer,
+  visit: (nameStart: number, valueStart: number, end: number) => void,
+): void {
   let at = 0;
   const varint = (): number => {
     let value = 0;

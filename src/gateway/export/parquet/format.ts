@@ -1,0 +1,81 @@
+/** How values and pages lie in a Parquet file: the numbers of the format, and its two kinds of page. */
+import { zstdCompressSync } from 'node:zlib';
+import { i32, struct } from './thrift.ts';
+
+export type Kind = 'blob' | 'text' | 'bool' | 'int64' | 'uint64' | 'uint32' | 'uint16' | 'uint8' | 'decimal';
+
+export interface Physical {
+  readonly type: number;
+  readonly converted?: number;
+  /** Bytes of a number; 0 where sizes differ. */
+  readonly width: number;
+  readonly most?: number;
+}
+
+/** Numbers of the format: Type, ConvertedType, Encoding, CompressionCodec, PageType. */
+export const physical: Readonly<Record<Kind, Physical>> = {
+  bool: { type: 0, width: 0 },
+  uint8: { type: 1, converted: 11, width: 4, most: 255 },
+  uint16: { type: 1, converted: 12, width: 4, most: 65_535 },
+  uint32: { type: 1, converted: 13, width: 4, most: 2 ** 32 - 1 },
+  int64: { type: 2, width: 8 },
+  uint64: { type: 2, converted: 14, width: 8 },
+  blob: { type: 6, width: 0 },
+  text: { type: 6, converted: 0, width: 0 },
+  decimal: { type: 7, converted: 5, width: 9 },
+};
+export const encodings = { plain: 0, rle: 3, dictionary: 8 } as const;
+export const zstd = 6;
+const pages = { dictionary: 2, data: 3 } as const;
+/** Twenty digits need nine bytes. */
+export const decimalDigits = 20;
+
+export interface Page {
+  readonly parts: readonly Buffer[];
+  readonly rawSize: number;
+}
+
+export function dictionaryPage(values: Buffer, count: number): Page {
+  const packed = zstdCompressSync(values);
+  const header = struct({
+    1: i32(pages.dictionary),
+    2: i32(values.length),
+    3: i32(packed.length),
+    7: struct({ 1: i32(count), 2: i32(encodings.plain) }),
+  }).bytes;
+  return { parts: [header, packed], rawSize: header.length + values.length };
+}
+
+export interface DataPage {
+  readonly levels: Buffer;
+  readonly values: Buffer;
+  readonly count: number;
+  readonly nulls: number;
+  readonly encoding: number;
+}
+
+/** Version 2: levels lie before the compressed values. */
+export function dataPage({ levels, values, count, nulls, encoding }: DataPage): Page {
+  const packed = zstdCompressSync(values);
+  const header = struct({
+    1: i32(pages.data),
+    2: i32(levels.length + values.length),
+    3: i32(levels.length + packed.length),
+    8: struct({
+      1: i32(count),
+      2: i32(nulls),
+      3: i32(count),
+      4: i32(encoding),
+      5: i32(levels.length),
+      6: i32(0),
+    }),
+  }).bytes;
+  return { parts: [header, levels, packed], rawSize: header.length + levels.length + values.length };
+}
+
+export function littleEndian(value: number, width: number): Buffer {
+  const bytes = Buffer.alloc(width);
+  if (width === 8) bytes.writeBigUInt64LE(BigInt(value));
+  else bytes.writeUInt32LE(value);
+  return bytes;
+}

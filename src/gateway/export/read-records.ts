@@ -1,0 +1,135 @@
+/**
+ * The records of a range of heights, ordered by height and id. Only the keys of one block are sorted at a time, and
+ * rows are fetched in batches: memory follows the largest block, not the range. What is read is stable and does not
+ * change; what is pruned meanwhile is missing.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { firstPos } from '../index/order.ts';
+import { selectIn } from '../index/rows.ts';
+import { EVERY_TERM } from '../index/schema.ts';
+import type { RecordRow, Relations } from './rows.ts';
+
+interface Key {
+  readonly tie: number;
+  readonly record: number;
+}
+
+interface StoredRow extends RecordRow {
+  readonly record: number;
+  readonly owner: number;
+  readonly parent: number | null;
+  readonly root: number | null;
+}
+
+/** A record and what it refers to. */
+export interface Related {
+  readonly row: RecordRow;
+  readonly relations: Relations;
+}
+
+interface OwnerRow {
+  readonly term: number;
+  readonly address: Buffer;
+  readonly key: Buffer | null;
+}
+
+const batchSize = 1_024;
+const positionsPerBlock = firstPos(1);
+const ownersKept = 20_000;
+const idsKept = 50_000;
+
+export class RecordReader {
+  readonly #sql: Sql;
+  // Many records share an owner and a bundle. One object for each also spares the encoder comparing their bytes.
+  readonly #owners = new LRUCache<number, OwnerRow>({ max: ownersKept });
+  readonly #ids = new LRUCache<number, Buffer>({ max: idsKept });
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async *read(from: number, to: number): AsyncGenerator<Related[]> {
+    let waiting: number[] = [];
+    for await (const block of this.#blocks(from, to)) {
+      for (const { record } of block) {
+        waiting.push(record);
+        if (waiting.length < batchSize) continue;
+        yield await this.#fetch(waiting);
+        waiting = [];
+      }
+    }
+    if (waiting.length > 0) yield await this.#fetch(waiting);
+  }
+
+  /** The keys of each block that has records, by id. */
+  async *#blocks(from: number, to: number): AsyncGenerator<Key[]> {
+    let keys: Key[] = [];
+    let next = 0;
+    const rows = this.#sql.stream<Key & { pos: number }>(
+      `SELECT pos, tie, record FROM postings WHERE term = ? AND pos >= ? AND pos < ? ORDER BY pos, tie, record`,
+      EVERY_TERM,
+      firstPos(from),
+      firstPos(to + 1),
+    );
+    for await (const key of rows) {
+      if (key.pos >= next) {
+        if (keys.length > 0) yield keys.sort(byTie);
+        keys = [];
+        next = (Math.floor(key.pos / positionsPerBlock) + 1) * positionsPerBlock;
+      }
+      keys.push(key);
+    }
+    if (keys.length > 0) yield keys.sort(byTie);
+  }
+
+  async #fetch(records: readonly number[]): Promise<Related[]> {
+    const rows = await selectIn<StoredRow>(
+      this.#sql,
+      `SELECT r.record, r.id, r.kind, r.height, r.block_index, r.indexed_at, r.format, r.signature_type, r.target,
+         r.anchor, r.quantity, r.reward, r.data_size, r.data_root, r.content_type, r.tags, r.parent_offset,
+         r.item_offset, r.data_offset, r.item_size, r.owner, r.parent, r.root, length(s.signature) AS signature_size
+       FROM records r LEFT JOIN signatures s ON s.record = r.record WHERE r.record IN ({in})`,
+      records,
+    );
+    await this.#learn(rows);
+    // Within a batch the order is settled by the whole id; ids that share 48 bits lie side by side.
+    rows.sort((a, b) => a.height - b.height || a.id.compare(b.id));
+    return rows.map((row) => {
+      const owner = this.#owners.get(row.owner);
+      // The database is damaged then, and an export must not hide it.
+      if (owner === undefined) throw new Error(`the index has no owner ${row.owner}`);
+      return { row, relations: { owner, parent: this.#id(row.parent), root: this.#id(row.root) } };
+    });
+  }
+
+  #id(record: number | null): Buffer | null {
+    return record === null ? null : (this.#ids.get(record) ?? null);
+  }
+
+  async #learn(rows: readonly StoredRow[]): Promise<void> {
+    const owners = new Set<number>();
+    const ids = new Set<number>();
+    for (const { owner, parent, root } of rows) {
+      if (!this.#owners.has(owner)) owners.add(owner);
+      if (parent !== null && !this.#ids.has(parent)) ids.add(parent);
+      if (root !== null && !this.#ids.has(root)) ids.add(root);
+    }
+    const foundOwners = await selectIn<OwnerRow>(
+      this.#sql,
+      'SELECT term, hash AS address, value AS key FROM terms WHERE term IN ({in})',
+      [...owners],
+    );
+    for (const owner of foundOwners) this.#owners.set(owner.term, owner);
+    const foundIds = await selectIn<{ record: number; id: Buffer }>(
+      this.#sql,
+      'SELECT record, id FROM records WHERE record IN ({in})',
+      [...ids],
+    );
+    for (const { record, id } of foundIds) this.#ids.set(record, id);
+  }
+}
+
+function byTie(a: Key, b: Key): number {
+  return a.tie - b.tie || a.record - b.record;
+}
