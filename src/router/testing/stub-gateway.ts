@@ -53,6 +53,8 @@ export interface Behaviour {
   truncateTo?: number;
   /** Sends so many bytes, then nothing. */
   stallAfter?: number;
+  /** Sends so many bytes at a time, with a pause in between. */
+  pace?: { readonly bytes: number; readonly everyMs: number };
   /** Sends for ever. */
   endless?: boolean;
   /** Without `Content-Length`. */
@@ -154,7 +156,8 @@ export class StubGateway {
     else if (behaviour.truncateTo !== undefined) response.end(body.subarray(0, behaviour.truncateTo));
     else if (behaviour.resetAfter !== undefined) {
       response.write(body.subarray(0, behaviour.resetAfter), () => response.destroy());
-    } else if (behaviour.stallAfter !== undefined) response.write(body.subarray(0, behaviour.stallAfter));
+    } else if (behaviour.pace !== undefined) paced(response, body, behaviour.pace);
+    else if (behaviour.stallAfter !== undefined) response.write(body.subarray(0, behaviour.stallAfter));
     else response.end(body);
   }
 
@@ -180,6 +183,22 @@ export class StubGateway {
       },
     });
   }
+}
+
+function paced(response: ServerResponse, body: Buffer, { bytes, everyMs }: NonNullable<Behaviour['pace']>) {
+  let sent = 0;
+  const next = (): void => {
+    if (response.destroyed) return;
+    const piece = body.subarray(sent, sent + bytes);
+    sent += piece.length;
+    if (sent >= body.length) {
+      response.end(piece);
+      return;
+    }
+    response.write(piece);
+    setTimeout(next, everyMs);
+  };
+  next();
 }
 
 function endless(response: ServerResponse): void {

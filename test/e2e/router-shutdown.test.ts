@@ -1,0 +1,137 @@
+/** SIGTERM to a router at work: what is in flight is finished to its last byte, or cut when the time is over. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent } from 'node:http';
+import { connect } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { StubGateway, type TestItem, testItem } from '../../src/router/testing/stub-gateway.ts';
+import { Random } from '../support/random.ts';
+import { readStrictly } from '../support/read-strictly.ts';
+import { type RunningStack, startStack } from '../support/stack.ts';
+
+const random = new Random(15);
+
+describe('SIGTERM under load', () => {
+  let small: TestItem[];
+  let streamed: TestItem[];
+  let slowlyRead: TestItem;
+  let gateways: StubGateway[];
+
+  before(async () => {
+    small = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => testItem(random.bytes(1_000 + index))),
+    );
+    streamed = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => testItem(random.bytes(1_500_000 + index), 'video/mp4')),
+    );
+    slowlyRead = await testItem(random.bytes(24_000_000), 'application/zip');
+    const items = [...small, ...streamed, slowlyRead];
+    gateways = await Promise.all([1, 2, 3].map(() => new StubGateway(items).start()));
+  });
+  after(() => Promise.all(gateways.map((gateway) => gateway.stop())));
+
+  function startRouter(environment: Record<string, string> = {}): Promise<RunningStack> {
+    for (const gateway of gateways) {
+      gateway.behaviour = {};
+      gateway.requests.length = 0;
+    }
+    return startStack({
+      only: ['router'],
+      environment: {
+        ARWEAVE_NODE_URLS: 'http://127.0.0.1:9',
+        SOLANA_RPC_URL: 'http://127.0.0.1:9',
+        ROUTING_STATIC_GATEWAYS: gateways.map(({ url }) => url).join(','),
+        PING_ENABLED: 'false',
+        ...environment,
+      },
+    });
+  }
+  const asked = (item: TestItem) => gateways.some((one) => one.count(new RegExp(`GET /raw/${item.id}`)) > 0);
+  const until = async (holds: () => boolean | Promise<boolean>) => {
+    while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  const refused = (url: string): Promise<boolean> =>
+    new Promise((resolve) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      socket.on('connect', () => resolve(false));
+      socket.on('error', () => resolve(true));
+      socket.on('connect', () => socket.destroy());
+    });
+
+  test('loses no response, takes nothing new, and exits with 0', async () => {
+    const router = await startRouter();
+    const url = router.urls.router ?? '';
+    assert.ok((await readStrictly(`${url}/${slowlyRead.id}`)).complete, 'it is in the cache now');
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+    assert.equal((await readStrictly(`${url}/router/health`, { agent: kept })).status, 200);
+
+    // Answers that have not begun, bodies on their way from a slow gateway, and readers that take their time.
+    for (const gateway of gateways)
+      gateway.behaviour = { delayMs: 600, pace: { bytes: 200_000, everyMs: 60 } };
+    const notBegun = small.map((item) => ({ item, read: readStrictly(`${url}/${item.id}`) }));
+    const onTheWay = streamed.map((item) => ({ item, read: readStrictly(`${url}/${item.id}`) }));
+    const resumes: (() => void)[] = [];
+    const slow = Array.from({ length: 6 }, () => ({
+      item: slowlyRead,
+      read: readStrictly(`${url}/${slowlyRead.id}`, {
+        onHead(pause, resume) {
+          pause();
+          resumes.push(resume);
+        },
+      }),
+    }));
+    await until(() => resumes.length === slow.length && [...small, ...streamed].every(asked));
+
+    const ended = once(router.process, 'exit');
+    router.process.kill('SIGTERM');
+    await until(() => refused(url));
+    const late = await readStrictly(`${url}/${small[0]?.id}`, { agent: kept }).catch(() => undefined);
+    assert.ok(late === undefined || late.status === 503 || late.status === 0, `it answered ${late?.status}`);
+    for (const resume of resumes) resume();
+    for (const { item, read } of [...notBegun, ...onTheWay, ...slow]) {
+      const got = await read;
+      assert.equal(got.status, 200);
+      assert.ok(got.complete && got.body.equals(item.data), 'whole to the last byte');
+    }
+    assert.deepEqual(await ended, [0, null]);
+    kept.destroy();
+    await router.stop();
+  });
+
+  test('cuts what takes longer than the drain, and the cut body looks cut', async () => {
+    const router = await startRouter({ SHUTDOWN_DRAIN_TIMEOUT_MS: '1000', SHUTDOWN_TIMEOUT_MS: '20000' });
+    const url = router.urls.router ?? '';
+    const [endless] = streamed;
+    assert.ok(endless !== undefined);
+    for (const gateway of gateways) gateway.behaviour = { pace: { bytes: 20_000, everyMs: 1_000 } };
+    const read = readStrictly(`${url}/${endless.id}`);
+    await until(() => asked(endless));
+    const ended = once(router.process, 'exit');
+    const start = performance.now();
+    router.process.kill('SIGTERM');
+    const got = await read;
+    assert.equal(got.complete, false);
+    assert.ok(performance.now() - start >= 990, 'it had the time that is configured');
+    const [code, signal] = await ended;
+    assert.equal(signal, null);
+    assert.ok(code === 0 || code === 1);
+    assert.ok(performance.now() - start < 15_000, 'and not much more');
+    await router.stop();
+  });
+
+  test('a second signal leaves at once', async () => {
+    const router = await startRouter();
+    const [endless] = streamed;
+    assert.ok(endless !== undefined);
+    for (const gateway of gateways) gateway.behaviour = { pace: { bytes: 20_000, everyMs: 1_000 } };
+    const read = readStrictly(`${router.urls.router}/${endless.id}`);
+    await until(() => asked(endless));
+    const ended = once(router.process, 'exit');
+    router.process.kill('SIGINT');
+    await until(() => refused(router.urls.router ?? ''));
+    router.process.kill('SIGINT');
+    assert.deepEqual(await ended, [1, null]);
+    assert.equal((await read).complete, false);
+    await router.stop();
+  });
+});
