@@ -34,20 +34,51 @@ describe('the life of the program', () => {
     host.emit('SIGTERM');
     await running.stopped;
     assert.deepEqual(await exited, [0]);
-    assert.deepEqual(journal, ['start a', 'start b', 'drain a', 'drain b', 'stop b', 'stop a']);
+    assert.deepEqual(journal, ['start a', 'start b', 'drain b', 'drain a', 'stop b', 'stop a']);
     assert.equal(host.listenerCount('SIGTERM') + host.listenerCount('SIGINT'), 0);
   });
 
-  test('hands the drain time to every surface', async () => {
-    const host = new FakeHost();
+  test('drains what leans on others first, within one time for all', async () => {
+    const journal: string[] = [];
+    const busy = Promise.withResolvers<void>();
     const given: number[] = [];
+    const noted = (name: string, work: () => Promise<void>) =>
+      recorded(name, journal, {
+        async drain(timeoutMs) {
+          journal.push(`drain ${name}`);
+          given.push(timeoutMs);
+          await work();
+          journal.push(`drained ${name}`);
+        },
+      });
+    const surfaces = [noted('gateway', async () => {}), noted('router', () => busy.promise)];
+    const running = await startSurfaces(surfaces, options(new FakeHost(), { drainTimeoutMs: 60_000 }));
+    const stopping = running.stop();
+    for (let round = 0; round < 5; round += 1) await new Promise(setImmediate);
+    assert.deepEqual(journal.slice(2), ['drain router'], 'the gateway still takes its questions');
+    busy.resolve();
+    await stopping;
+    assert.deepEqual(journal.slice(2, 6), [
+      'drain router',
+      'drained router',
+      'drain gateway',
+      'drained gateway',
+    ]);
+    assert.ok(given.every((time) => time > 0 && time <= 60_000));
+  });
+
+  test('one that does not get done keeps the others from draining for half of the time only', async () => {
+    const journal: string[] = [];
+    const given: number[] = [];
+    const hanging = (timeoutMs: number) => new Promise<void>((resolve) => setTimeout(resolve, timeoutMs));
     const drain = async (timeoutMs: number) => {
       given.push(timeoutMs);
     };
-    const surfaces = [recorded('a', [], { drain }), recorded('b', [], { drain })];
-    const running = await startSurfaces(surfaces, options(host, { drainTimeoutMs: 123 }));
+    const surfaces = [recorded('a', journal, { drain }), recorded('b', journal, { drain: hanging })];
+    const running = await startSurfaces(surfaces, options(new FakeHost(), { drainTimeoutMs: 400 }));
     await running.stop();
-    assert.deepEqual(given, [123, 123]);
+    assert.equal(given.length, 1);
+    assert.ok((given[0] ?? 0) <= 201, `${given[0]} ms are left`);
   });
 
   test('a start that fails stops what was started, itself included, and nothing later begins', async () => {
@@ -60,7 +91,7 @@ describe('the life of the program', () => {
       name: 'StartupError',
       message: 'port 1 is taken',
     });
-    assert.deepEqual(journal, ['start a', 'drain a', 'drain b', 'stop b', 'stop a']);
+    assert.deepEqual(journal, ['start a', 'drain b', 'drain a', 'stop b', 'stop a']);
   });
 
   test('an unexpected start failure names its surface and keeps its cause', async () => {

@@ -90,15 +90,26 @@ export async function startSurfaces(
   return { stop, stopped: stopped.promise };
 }
 
-/** All at once: the time is one for all, and a request in flight on one surface may need another. */
+/**
+ * In the opposite order of starting: a request in flight on a later surface may still need an earlier one, which
+ * therefore takes connections until the later ones are done. The time is one for all; after half of it nobody
+ * waits for others any longer.
+ */
 async function drainAll(surfaces: readonly Surface[], timeoutMs: number, log: Logger): Promise<void> {
-  await Promise.all(
-    surfaces.map((surface) =>
-      surface.drain(timeoutMs).catch((error: unknown) => {
+  const deadline = performance.now() + timeoutMs;
+  const halfTime = new Promise<void>((resolve) => {
+    setTimeout(resolve, timeoutMs / 2).unref();
+  });
+  let later: Promise<unknown> = Promise.resolve();
+  for (const surface of surfaces.toReversed()) {
+    const drained = Promise.race([later, halfTime])
+      .then(() => surface.drain(Math.max(0, Math.ceil(deadline - performance.now()))))
+      .catch((error: unknown) => {
         log.error({ err: error, surface: surface.name }, 'drain failed');
-      }),
-    ),
-  );
+      });
+    later = Promise.all([later, drained]);
+  }
+  await later;
 }
 
 /** In the opposite order of starting, since later ones stand on earlier ones. */

@@ -4,12 +4,17 @@ import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { parseItem } from '../../src/formats/ans104/item.ts';
 import { StubGateway, type TestItem, testItem } from '../../src/router/testing/stub-gateway.ts';
+import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import { text } from '../support/local-gateway.ts';
 import { Random } from '../support/random.ts';
 import { readStrictly } from '../support/read-strictly.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const random = new Random(15);
+const signer = solanaSigner(ed25519TestKey('shutdown'));
 
 describe('SIGTERM under load', () => {
   let small: TestItem[];
@@ -117,6 +122,37 @@ describe('SIGTERM under load', () => {
     assert.ok(code === 0 || code === 1);
     assert.ok(performance.now() - start < 15_000, 'and not much more');
     await router.stop();
+  });
+
+  test('a whole stack goes on answering the router until the router is done', async () => {
+    const stack = await startStack({ environment: { FREE_UPLOAD_LIMIT: '10000000' } });
+    const uploaded: { id: string; data: Buffer }[] = [];
+    for (let index = 0; index < 40; index += 1) {
+      const data = random.bytes(index % 10 === 0 ? 1_500_000 : 5_000);
+      const item = await signItem({ data, tags: [] }, signer);
+      await text(`${stack.urls.upload}/v1/tx/solana`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/octet-stream' },
+        body: new Uint8Array(item),
+      });
+      const parsed = parseItem(item);
+      assert.ok(typeof parsed !== 'string');
+      uploaded.push({ id: parsed.header.id, data });
+    }
+    const reads = uploaded.map(async ({ id, data }) => {
+      const got = await readStrictly(`${stack.urls.router}/${id}`).catch(() => undefined);
+      // What the router had not taken yet is refused, and says so.
+      if (got === undefined || got.status === 0 || got.status === 503) return 0;
+      assert.equal(got.status, 200, got.body.subarray(0, 300).toString());
+      assert.ok(got.complete && got.body.equals(data));
+      return 1;
+    });
+    // Questions of the router to the gateway are on their way now; many more are to come.
+    await Promise.race(reads);
+    assert.equal(await stack.end('SIGTERM'), 0);
+    const answered = (await Promise.all(reads)).reduce<number>((sum, one) => sum + one, 0);
+    assert.ok(answered > 1, `${answered} were answered`);
+    await stack.stop();
   });
 
   test('a second signal leaves at once', async () => {
