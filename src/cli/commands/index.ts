@@ -7,7 +7,7 @@ import { FormatError } from '../../formats/format-error.ts';
 import { buildBands } from '../../gateway/indexes/bands/build.ts';
 import { readBounded } from '../../gateway/indexes/files.ts';
 import { indexFolders } from '../../gateway/indexes/folders.ts';
-import { readSubscriptions, Subscriber } from '../../gateway/indexes/index.ts';
+import { readSubscriptions, Subscriber, subscriberSettings } from '../../gateway/indexes/index.ts';
 import {
   maxDocumentBytes,
   type VerifiedPublication,
@@ -127,10 +127,8 @@ async function subscribe(config: Config, json: boolean): Promise<number> {
   const subscriptions = readSubscriptions(config.INDEX_SUBSCRIBE);
   if (subscriptions.length === 0) throw new StartupError('INDEX_SUBSCRIBE names no publisher');
   const subscriber = new Subscriber({
-    folders: indexFolders(config.DATA_DIR),
+    ...subscriberSettings(config),
     log: createLogger({ name: 'index', level: 'silent', format: 'pretty' }),
-    concurrency: config.INDEX_DOWNLOAD_CONCURRENCY,
-    maxDiskBytes: config.INDEX_MAX_DISK_BYTES,
     // A gateway on the same data sees for itself what came and went.
     changed: async () => {},
   });

@@ -106,17 +106,21 @@ export interface Torrent {
   readonly bytes: Buffer;
 }
 
-export interface TorrentOptions {
+export interface TorrentOptions extends Whereabouts {
   readonly name: string;
   readonly files: readonly HashedFile[];
   readonly pieceLength?: number;
+}
+
+/** Where a torrent is to be had: not covered by its infohashes. */
+export interface Whereabouts {
   readonly trackers?: readonly string[];
   /** Web seeds (BEP 19): the client adds torrent name and file name. */
   readonly webSeeds?: readonly string[];
 }
 
 export function makeTorrent(options: TorrentOptions): Torrent {
-  const { name, trackers = [], webSeeds = [] } = options;
+  const { name } = options;
   const length = options.pieceLength ?? pieceLength;
   const files = inNameOrder(options.files);
   const list: Bencoded[] = [];
@@ -156,22 +160,28 @@ export function makeTorrent(options: TorrentOptions): Torrent {
   );
   const layers = new Map<Buffer, Bencoded>();
   for (const { root, layer } of files) if (root !== undefined && layer !== undefined) layers.set(root, layer);
-  const [announce] = trackers;
   return {
     infohashV1: hash('sha1', info, 'hex'),
     infohashV2: hash('sha256', info, 'hex'),
     info,
-    // Keys in order: announce, announce-list, info, piece layers, url-list. `info` goes in as it was hashed.
-    bytes: Buffer.concat([
-      Buffer.from('d'),
-      ...(announce === undefined ? [] : [bencode('announce'), bencode(announce)]),
-      ...(trackers.length < 2 ? [] : [bencode('announce-list'), bencode(trackers.map((one) => [one]))]),
-      bencode('info'),
-      info,
-      bencode('piece layers'),
-      bencode(layers),
-      ...(webSeeds.length === 0 ? [] : [bencode('url-list'), bencode(webSeeds)]),
-      Buffer.from('e'),
-    ]),
+    bytes: wrapInfo(info, bencode(layers), options),
   };
+}
+
+/** A `.torrent` file around `info` and `piece layers` as they were hashed. */
+export function wrapInfo(info: Buffer, layers: Buffer, where: Whereabouts): Buffer {
+  const { trackers = [], webSeeds = [] } = where;
+  const [announce] = trackers;
+  // Keys in order: announce, announce-list, info, piece layers, url-list.
+  return Buffer.concat([
+    Buffer.from('d'),
+    ...(announce === undefined ? [] : [bencode('announce'), bencode(announce)]),
+    ...(trackers.length < 2 ? [] : [bencode('announce-list'), bencode(trackers.map((one) => [one]))]),
+    bencode('info'),
+    info,
+    bencode('piece layers'),
+    layers,
+    ...(webSeeds.length === 0 ? [] : [bencode('url-list'), bencode(webSeeds)]),
+    Buffer.from('e'),
+  ]);
 }

@@ -1,12 +1,17 @@
 /** Small durable acts on files: written whole or not at all, and there after a crash. */
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { copyFile, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { constants, createReadStream } from 'node:fs';
+import { copyFile, link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}
+
+/** The disk is full or broken: nothing that is tried elsewhere helps. */
+export function isDiskError(error: unknown): boolean {
+  return hasCode(error, 'ENOSPC', 'EDQUOT', 'EIO', 'EROFS');
 }
 
 export async function syncFolder(path: string): Promise<void> {
@@ -86,29 +91,65 @@ export async function pinByDigest(path: string, folder: string): Promise<{ sha25
   }
 }
 
-/** One process at a time; a lock whose holder is gone is taken over. */
+/** Locks of this process: another with our number, gone before we came, holds none of them. */
+const held = new Set<string>();
+
+/** One at a time, among all processes; a lock whose holder is gone is taken over. */
 export async function withLock<T>(path: string, work: () => Promise<T>, patienceMs = 30_000): Promise<T> {
   await mkdir(dirname(path), { recursive: true });
-  const until = Date.now() + patienceMs;
-  for (;;) {
-    try {
-      const file = await open(path, 'wx');
-      await file.writeFile(String(process.pid));
-      await file.close();
-      break;
-    } catch (error) {
-      if (!hasCode(error, 'EEXIST')) throw error;
+  const mine = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  await writeFile(mine, String(process.pid));
+  try {
+    const until = Date.now() + patienceMs;
+    // A link comes with its content: no moment at which a lock does not say whose it is.
+    while (!(await linked(mine, path))) {
       const holder = Number(await readFile(path, 'utf8').catch(() => ''));
-      if (holder > 0 && !isAlive(holder)) await rm(path, { force: true });
+      if (holder > 0 && !isHeld(path, holder)) await breakLock(path, holder);
       else if (Date.now() > until) throw new Error(`${path} is held by process ${holder}`);
       else await sleep(50);
     }
+  } finally {
+    await rm(mine, { force: true });
   }
+  held.add(path);
   try {
     return await work();
   } finally {
+    held.delete(path);
     await rm(path, { force: true });
   }
+}
+
+async function linked(existing: string, path: string): Promise<boolean> {
+  try {
+    await link(existing, path);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+    if (!hasCode(error, 'EPERM', 'ENOTSUP')) throw error;
+    return copyFile(existing, path, constants.COPYFILE_EXCL).then(
+      () => true,
+      () => false,
+    );
+  }
+}
+
+/** Moved aside before it is looked at again: of several who find it dead one breaks it, and no living one is lost. */
+async function breakLock(path: string, holder: number): Promise<void> {
+  const aside = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return;
+    throw error;
+  }
+  const found = Number(await readFile(aside, 'utf8').catch(() => ''));
+  if (found !== holder) await linked(aside, path);
+  await rm(aside, { force: true });
+}
+
+function isHeld(path: string, holder: number): boolean {
+  return holder === process.pid ? held.has(path) : isAlive(holder);
 }
 
 function isAlive(pid: number): boolean {

@@ -6,6 +6,7 @@
  *   publication/  the signed document: its shape, its signature, and how a new one is published
  *   routes/       what is served of it
  *   subscriber/   other gateways' publications: followed, downloaded, checked, used
+ *   swarm/        BitTorrent: bands given to peers, and taken from them
  *
  * It may call the gateway's index and its chunks; nothing of it is needed to serve content.
  */
@@ -15,5 +16,6 @@ export { type Observer, readObserver } from './publication/observer.ts';
 export { Publisher } from './publication/publisher.ts';
 export { subscribedContent } from './subscriber/content.ts';
 export { InstalledBands, openSubscribedBands, type SubscribedPlace } from './subscriber/installed.ts';
+export { subscriberSettings } from './subscriber/settings.ts';
 export { type PollReport, Subscriber } from './subscriber/subscriber.ts';
 export { readSubscriptions, type Subscription } from './subscriber/subscriptions.ts';

@@ -7,11 +7,14 @@ import { gatewayPrefixes } from '../routes/gateway-routes.ts';
 import { buildBands } from './bands/build.ts';
 import { indexFolders } from './folders.ts';
 import { publisherOf, readObserver } from './publication/open.ts';
+import { announceRoute } from './routes/announce.ts';
 import { Catalog } from './routes/catalog.ts';
 import { indexRoutes } from './routes/routes.ts';
 import type { InstalledBands } from './subscriber/installed.ts';
+import { subscriberSettings } from './subscriber/settings.ts';
 import { Subscriber } from './subscriber/subscriber.ts';
 import { readSubscriptions, type Subscription } from './subscriber/subscriptions.ts';
+import { Seeding } from './swarm/seeding.ts';
 
 export interface IndexesPartDeps {
   /** In place of the gateway's own meter. */
@@ -20,17 +23,19 @@ export interface IndexesPartDeps {
   readonly subscribed?: InstalledBands;
 }
 
-/** How soon bands that another process installed are seen. */
+/** How soon what another process published or installed is seen. */
 const refreshMs = 5_000;
 
 export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
   return (context) => {
-    const { config, log } = context;
+    const { config, log, metrics } = context;
     const folders = indexFolders(config.DATA_DIR);
     const catalog = new Catalog(folders, log);
     let timer: NodeJS.Timeout | undefined;
+    let looking: NodeJS.Timeout | undefined;
     let working: Promise<void> | undefined;
     let builtAt = Date.now();
+    const seeding = new Seeding({ config, catalog, folders, log, metrics });
     const following = deps.subscribed && follow(context, deps.subscribed);
     // Shown exactly while something is published.
     Object.defineProperty(context.info, 'indexes', {
@@ -67,11 +72,15 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
       routes: (app) =>
         mount(
           app,
-          (scope) => indexRoutes(scope, { catalog, folders, meter: () => deps.meter?.() ?? context.meter }),
+          (scope) => {
+            announceRoute(scope, seeding, config.TRUSTED_PROXIES);
+            indexRoutes(scope, { catalog, folders, meter: () => deps.meter?.() ?? context.meter });
+          },
           gatewayPrefixes(config.GW_ALIAS_PREFIXES),
         ),
       async start() {
         await catalog.current();
+        await seeding.refresh();
         await following?.start();
         timer = setInterval(() => {
           working ??= renew()
@@ -81,10 +90,16 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
             });
         }, config.INDEX_PUBLISH_SCAN_INTERVAL_SECONDS * 1000);
         timer.unref();
+        looking = setInterval(() => {
+          seeding.refresh().catch((error: unknown) => log.warn({ err: error }, 'torrents cannot be given'));
+        }, refreshMs);
+        looking.unref();
       },
       async stop() {
         clearInterval(timer);
+        clearInterval(looking);
         await working;
+        await seeding.stop();
         await following?.stop();
       },
     };
@@ -93,14 +108,20 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
 
 /** Looks at every subscription now and then, one publisher never twice at once. */
 
-function follow({ config, log }: GatewayContext, subscribed: InstalledBands) {
+function follow({ config, log, metrics }: GatewayContext, subscribed: InstalledBands) {
   const subscriptions = readSubscriptions(config.INDEX_SUBSCRIBE);
+  const bytes = metrics.counter('index_subscription_bytes_total', 'Bytes of index files of others', ['from']);
+  const outcomes = metrics.counter('index_subscription_total', 'Looks at publications', [
+    'publisher',
+    'result',
+  ]);
+  const bands = () => subscribed.count;
+  metrics.gauge('index_swarm_installed_bands', 'Bands of others in use', [], bands);
   const subscriber = new Subscriber({
-    folders: indexFolders(config.DATA_DIR),
+    ...subscriberSettings(config),
     log,
-    concurrency: config.INDEX_DOWNLOAD_CONCURRENCY,
-    maxDiskBytes: config.INDEX_MAX_DISK_BYTES,
     changed: () => subscribed.refresh(),
+    received: (from, count) => bytes.inc({ from }, count),
   });
   const timers: NodeJS.Timeout[] = [];
   const polling = new Map<Subscription, Promise<unknown>>();
@@ -108,6 +129,7 @@ function follow({ config, log }: GatewayContext, subscribed: InstalledBands) {
     if (polling.has(subscription)) return;
     const done = subscriber.poll(subscription).then((report) => {
       polling.delete(subscription);
+      outcomes.inc({ publisher: report.publisher, result: report.outcome });
       if (report.outcome !== 'unchanged') log.info(report, 'looked at a subscribed index');
     });
     polling.set(subscription, done);

@@ -6,7 +6,6 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../../../formats/canonical-json.ts';
-import { torrentName } from '../../../formats/torrent/torrent-name.ts';
 import { rootIndex } from '../bands/build.ts';
 import { heightRangeOf, manifestName, supersededBy } from '../bands/manifest.ts';
 import { type StoredBand, storedBands } from '../bands/stored.ts';
@@ -23,7 +22,7 @@ import {
 import type { Observer } from './observer.ts';
 import type { Band, BandFile } from './read-indexes.ts';
 import { PublisherState } from './state.ts';
-import { bandTorrent } from './torrents.ts';
+import { bandTorrent, type TorrentPlaces } from './torrents.ts';
 
 export interface PublisherOptions {
   readonly dataDir: string;
@@ -33,8 +32,8 @@ export interface PublisherOptions {
   readonly ttlSeconds: number;
   /** The filter under which the gateway unbundles: what the index can be expected to hold. */
   readonly filter: unknown;
-  /** Offer torrents, whose web seed is this gateway at that address. */
-  readonly torrents: { readonly publicUrl: string } | undefined;
+  /** Offer torrents, to be had there. */
+  readonly torrents: TorrentPlaces | undefined;
   readonly now?: () => number;
   readonly onFile?: (name: string, size: number) => void;
 }
@@ -92,7 +91,7 @@ export class Publisher {
     if (bytes.length > maxDocumentBytes) throw new Error('the publication is too large: use larger bands');
     verifyPublication(bytes);
     // A sequence that was written down is never used again, whatever happens next.
-    await state.write(sequence, new Set(bands.flatMap(({ files }) => files.map((file) => file.sha256))));
+    await state.write(sequence, listedIn(bands));
     await writeWhole(this.#folders.document, bytes);
     await this.#prune(indexes, dropped);
     return { published: true, sequence, ...count };
@@ -124,7 +123,7 @@ export class Publisher {
       records: manifest.totalRecords,
       http: { baseUrl: `/gw/indexes/${rootIndex.name}/${id}/` },
       ...(torrents !== undefined && {
-        torrent: await bandTorrent(this.#folders, torrentName(files), files, torrents.publicUrl),
+        torrent: await bandTorrent(this.#folders, files, torrents, state),
       }),
       ...(supersededBy(manifest.metadata).length > 0 && {
         metadata: { supersedes: supersededBy(manifest.metadata) },
@@ -163,22 +162,21 @@ export class Publisher {
 
   /** Removes what the document in place does not name. */
   async #prune(indexes: readonly PublishedIndex[], dropped: readonly StoredBand[]): Promise<void> {
-    const bands = indexes.flatMap((index) => index.bands);
-    await removeOthers(
-      this.#folders.blobs,
-      new Set(bands.flatMap((band) => band.files.map((file) => file.sha256))),
-    );
-    await removeOthers(
-      this.#folders.torrents,
-      new Set(
-        bands.flatMap(({ torrent }) => (torrent === undefined ? [] : [`${torrent.infohashV1}.torrent`])),
-      ),
-    );
+    const { digests, infohashes } = listedIn(indexes.flatMap((index) => index.bands));
+    await removeOthers(this.#folders.blobs, digests);
+    await removeOthers(this.#folders.torrents, new Set([...infohashes].map((one) => `${one}.torrent`)));
     for (const { folder } of dropped) {
       await rm(join(folder, manifestName), { force: true });
       await rm(folder, { recursive: true, force: true });
     }
   }
+}
+
+function listedIn(bands: readonly Band[]): { digests: Set<string>; infohashes: Set<string> } {
+  return {
+    digests: new Set(bands.flatMap(({ files }) => files.map(({ sha256 }) => sha256))),
+    infohashes: new Set(bands.flatMap(({ torrent }) => torrent?.infohashV1 ?? [])),
+  };
 }
 
 async function removeOthers(folder: string, wanted: ReadonlySet<string>): Promise<void> {

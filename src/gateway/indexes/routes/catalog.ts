@@ -13,7 +13,7 @@ import {
   type VerifiedPublication,
   verifyPublication,
 } from '../publication/document.ts';
-import type { BandFile } from '../publication/read-indexes.ts';
+import type { Band, BandFile } from '../publication/read-indexes.ts';
 
 /** How soon a new publication is seen. */
 const lookAgainMs = 250;
@@ -27,7 +27,8 @@ export interface Published {
   readonly byDigest: ReadonlyMap<string, BandFile>;
   /** `torrentName/file`. */
   readonly bySeed: ReadonlyMap<string, BandFile>;
-  readonly infohashes: ReadonlySet<string>;
+  /** Bands that are torrents, by their v1 infohash. */
+  readonly torrents: ReadonlyMap<string, Band>;
 }
 
 export class Catalog {
@@ -81,11 +82,12 @@ function publishedOf(bytes: Buffer): Published {
   const byName = new Map<string, BandFile>();
   const byDigest = new Map<string, BandFile>();
   const bySeed = new Map<string, BandFile>();
-  const infohashes = new Set<string>();
+  const torrents = new Map<string, Band>();
   for (const { name, bands } of publication.indexes) {
-    for (const { id, files, torrent } of bands) {
+    for (const band of bands) {
+      const { id, files, torrent } = band;
       const seed = torrent === undefined ? undefined : torrentName(files);
-      if (torrent !== undefined) infohashes.add(torrent.infohashV1);
+      if (torrent !== undefined) torrents.set(torrent.infohashV1, band);
       for (const file of files) {
         byName.set(`${name}/${id}/${file.name}`, file);
         byDigest.set(file.sha256, file);
@@ -93,5 +95,5 @@ function publishedOf(bytes: Buffer): Published {
       }
     }
   }
-  return { bytes, sha256: sha256Hex(bytes), publication, byName, byDigest, bySeed, infohashes };
+  return { bytes, sha256: sha256Hex(bytes), publication, byName, byDigest, bySeed, torrents };
 }

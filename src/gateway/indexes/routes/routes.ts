@@ -69,7 +69,7 @@ export function indexRoutes(app: App, { catalog, folders, meter }: IndexRoutesOp
   async function torrentFile(request: Request, reply: Reply): Promise<Reply> {
     const [, infohash] = /^([0-9a-f]{40})\.torrent$/.exec(param(request, 'torrent')) ?? [];
     if (infohash === undefined) throw invalidInfohash();
-    if ((await catalog.current())?.infohashes.has(infohash) !== true) throw notPublished();
+    if ((await catalog.current())?.torrents.has(infohash) !== true) throw notPublished();
     const bytes = await readBounded(join(folders.torrents, `${infohash}.torrent`), maxTorrentBytes);
     if (bytes === undefined) throw notPublished();
     const etag = strongETag(sha256Hex(bytes));

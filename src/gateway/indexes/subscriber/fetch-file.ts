@@ -5,7 +5,7 @@
 import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Dispatcher, request } from 'undici';
-import { digestFile } from '../files.ts';
+import { digestFile, isDiskError } from '../files.ts';
 import type { BandFile } from '../publication/read-indexes.ts';
 
 export class DownloadFailed extends Error {
@@ -30,6 +30,7 @@ export interface FetchFileOptions {
   readonly folder: string;
   readonly dispatcher: Dispatcher;
   readonly signal: AbortSignal;
+  readonly received?: (bytes: number) => void;
 }
 
 /** The path of the whole, checked file. */
@@ -84,6 +85,7 @@ async function fetchRest(
       }
       await out.write(piece, 0, piece.length, at);
       at += piece.length;
+      options.received?.(piece.length);
     }
     await out.sync();
   } catch (error) {
@@ -93,12 +95,6 @@ async function fetchRest(
     await out.close();
   }
   if (at < file.size) throw new DownloadFailed(`${address} stopped after ${at} of ${file.size} bytes`);
-}
-
-function isDiskError(error: unknown): boolean {
-  return (
-    error instanceof Error && 'code' in error && ['ENOSPC', 'EDQUOT', 'EIO'].includes(String(error.code))
-  );
 }
 
 /** -1 where there is none. */

@@ -30,6 +30,8 @@ const observer: Observer = observerOf(generateKeyPairSync('ed25519').privateKey)
 const stranger: Observer = observerOf(generateKeyPairSync('ed25519').privateKey);
 const now = Date.parse('2026-06-01T00:00:00Z');
 
+const swarm = { rules: { allowPrivate: true }, maxPeers: 4, webSeedAfterMs: 60_000, timeoutMs: 60_000 };
+
 let root: string;
 let server: Server;
 let url: string;
@@ -95,6 +97,8 @@ beforeEach(async (t) => {
   subscriber = new Subscriber({
     folders,
     log,
+    transports: ['http'],
+    swarm,
     concurrency: 2,
     maxDiskBytes: undefined,
     changed: () => bands.refresh(),
@@ -284,6 +288,8 @@ test('bands beyond the disk budget are left out', async () => {
   const small = new Subscriber({
     folders,
     log,
+    transports: ['http'],
+    swarm,
     concurrency: 1,
     maxDiskBytes: 100,
     changed: () => bands.refresh(),

@@ -4,7 +4,7 @@
  * all of it is sound. A band comes into use by one rename, and what it replaces goes only after that: whatever
  * fails, the old bands keep serving.
  */
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { FormatError } from '../../../formats/format-error.ts';
@@ -12,13 +12,14 @@ import type { Logger } from '../../../kernel/log.ts';
 import { rootIndex } from '../bands/build.ts';
 import { manifestName } from '../bands/manifest.ts';
 import { folderNames } from '../bands/stored.ts';
-import { syncFolder } from '../files.ts';
+import { withLock } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';
 import { maxDocumentBytes, type VerifiedPublication, verifyPublication } from '../publication/document.ts';
 import type { Band } from '../publication/read-indexes.ts';
-import { checkRootBand } from './check-band.ts';
-import { DownloadFailed, fetchFile, VerifyFailed } from './fetch-file.ts';
+import type { SwarmOptions } from '../swarm/index.ts';
+import { DownloadFailed, VerifyFailed } from './fetch-file.ts';
 import { installedName } from './generation.ts';
+import { type ByteOrigin, installBand, type Transport, tidyIncoming } from './install-band.ts';
 import { SeenSequences } from './seen.ts';
 import type { Subscription } from './subscriptions.ts';
 
@@ -39,17 +40,26 @@ export interface PollReport {
   readonly outcome: Outcome;
   readonly installed: readonly string[];
   readonly retired: readonly string[];
+  /** Received for bands, by where they came from. */
+  readonly bytes: Record<ByteOrigin, number>;
   readonly reason?: string;
 }
 
 export interface SubscriberOptions {
   readonly folders: IndexFolders;
   readonly log: Logger;
+  /** How bands are downloaded, in the order in which it is tried. */
+  readonly transports: readonly Transport[];
+  readonly swarm: SwarmOptions;
+  /** Files at a time by HTTP. */
   readonly concurrency: number;
   /** All bands of others together; undefined = no limit. */
   readonly maxDiskBytes: number | undefined;
   /** Called when bands came or went, before files of the gone are removed. */
   readonly changed: () => Promise<void>;
+  readonly received?: (from: ByteOrigin, bytes: number) => void;
+  /** Told what a poll has to bring: bytes of all bands that are not there yet. */
+  readonly expected?: (bytes: number) => void;
   readonly now?: () => number;
 }
 
@@ -73,11 +83,17 @@ export class Subscriber {
 
   /** Looks once what a publisher offers and brings the installed bands up to date. */
   async poll(subscription: Subscription): Promise<PollReport> {
-    const report = { publisher: subscription.publisher, installed: [] as string[], retired: [] as string[] };
+    const report = {
+      publisher: subscription.publisher,
+      installed: [] as string[],
+      retired: [] as string[],
+      bytes: { http: 0, peers: 0, webseed: 0 },
+    };
     try {
       const publication = await this.#accept(subscription);
       if (typeof publication === 'string') return { ...report, outcome: publication };
-      const outcome = await this.#follow(subscription, publication, report);
+      const lock = join(this.#options.folders.incoming, `.${subscription.publisher}.lock`);
+      const outcome = await withLock(lock, () => this.#follow(subscription, publication, report));
       return { ...report, outcome };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -123,9 +139,9 @@ export class Subscriber {
   async #follow(
     subscription: Subscription,
     publication: VerifiedPublication,
-    report: { installed: string[]; retired: string[] },
+    report: Pick<PollReport, 'bytes'> & { installed: string[]; retired: string[] },
   ): Promise<Outcome> {
-    const { folders } = this.#options;
+    const { folders, transports, swarm, concurrency } = this.#options;
     const offered = publication.indexes
       .filter(
         ({ name, kind }) => kind === rootIndex.kind && name === rootIndex.name && wants(subscription, name),
@@ -133,17 +149,32 @@ export class Subscriber {
       .flatMap(({ bands }) => bands);
     const target = join(folders.installed, subscription.publisher, rootIndex.name);
     const incoming = join(folders.incoming, subscription.publisher);
-    const there = new Set(await folderNames(target));
+    const there = new Set(await wholeBands(target));
+    await tidyIncoming(incoming, offered);
     let outcome: Outcome = 'unchanged';
     let failed: unknown;
-    for (const band of newestFirst(offered)) {
-      if (there.has(installedName(band))) continue;
+    const wanting = newestFirst(offered).filter((band) => !there.has(installedName(band)));
+    this.#options.expected?.(wanting.reduce((sum, band) => sum + sizeOf(band), 0));
+    for (const band of wanting) {
       if (!(await this.#fits(band))) {
         outcome = 'skipped_disk_budget';
         continue;
       }
       try {
-        await this.#install(subscription, band, target, incoming);
+        await installBand(band, {
+          url: subscription.url,
+          transports,
+          swarm,
+          concurrency,
+          incoming,
+          target,
+          dispatcher: this.#dispatcher,
+          signal: this.#stopped.signal,
+          received: (from, bytes) => {
+            report.bytes[from] += bytes;
+            this.#options.received?.(from, bytes);
+          },
+        });
       } catch (error) {
         // The other bands may be had all the same, unless the publisher asks for a pause.
         failed ??= error;
@@ -168,48 +199,6 @@ export class Subscriber {
     return outcome;
   }
 
-  async #install(subscription: Subscription, band: Band, target: string, incoming: string): Promise<void> {
-    const parts = join(incoming, 'parts');
-    const whole = join(incoming, installedName(band));
-    await rm(whole, { recursive: true, force: true });
-    await mkdir(whole, { recursive: true });
-    const queue = [...band.files];
-    const failed = new AbortController();
-    const signal = AbortSignal.any([failed.signal, this.#stopped.signal]);
-    const work = async () => {
-      for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-        const path = await fetchFile(file, {
-          url: subscription.url,
-          folder: parts,
-          dispatcher: this.#dispatcher,
-          signal,
-        });
-        await rename(path, join(whole, file.name));
-      }
-    };
-    const workers = Array.from({ length: this.#options.concurrency }, () =>
-      work().catch((error: unknown) => {
-        queue.length = 0;
-        failed.abort(error);
-        throw error;
-      }),
-    );
-    const [first] = (await Promise.allSettled(workers)).filter((result) => result.status === 'rejected');
-    if (first !== undefined) {
-      // Whole files are kept for the next attempt.
-      for (const { name, sha256 } of band.files)
-        await rename(join(whole, name), join(parts, sha256)).catch(() => {});
-      throw failed.signal.reason ?? first.reason;
-    }
-    await checkRootBand(whole, band).catch((error: unknown) => {
-      throw error instanceof FormatError ? new VerifyFailed(`${band.id}: ${error.message}`) : error;
-    });
-    await syncFolder(whole);
-    await mkdir(target, { recursive: true });
-    await rename(whole, join(target, installedName(band)));
-    await syncFolder(target);
-  }
-
   /** Without its manifest a band is not opened again; readers let go of it before its files are removed. */
   async #retire(folder: string): Promise<void> {
     await rm(join(folder, manifestName), { force: true });
@@ -220,9 +209,23 @@ export class Subscriber {
   async #fits(band: Band): Promise<boolean> {
     const { maxDiskBytes, folders } = this.#options;
     if (maxDiskBytes === undefined) return true;
-    const size = band.files.reduce((sum, file) => sum + file.size, 0);
-    return (await bytesBelow(folders.installed)) + size <= maxDiskBytes;
+    return (await bytesBelow(folders.installed)) + sizeOf(band) <= maxDiskBytes;
   }
+}
+
+/** A folder without a manifest is one whose removal broke off: nobody reads it any more. */
+async function wholeBands(target: string): Promise<string[]> {
+  const names: string[] = [];
+  for (const name of await folderNames(target)) {
+    const folder = join(target, name);
+    if ((await readdir(folder)).includes(manifestName)) names.push(name);
+    else await rm(folder, { recursive: true, force: true });
+  }
+  return names;
+}
+
+function sizeOf({ files }: Band): number {
+  return files.reduce((sum, file) => sum + file.size, 0);
 }
 
 function wants({ names }: Subscription, name: string): boolean {
