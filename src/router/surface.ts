@@ -321,6 +321,7 @@ async function openCache(settings: RouterSettings, onDamaged: () => void): Promi
     folder: join(cachePath, 'blobs'),
     maxBytes: config.CONTENT_CACHE_MAX_SIZE_BYTES,
     maxBlobBytes: config.CONTENT_CACHE_MAX_ITEM_SIZE_BYTES,
+    maxEntries: config.CONTENT_CACHE_MAX_ENTRIES,
     onDamaged,
   });
 }

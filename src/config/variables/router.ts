@@ -136,6 +136,11 @@ export const router = {
     default: 2 * gibibyte,
     min: 1,
   }),
+  CONTENT_CACHE_MAX_ENTRIES: integer({
+    meaning: 'Pieces of content that the cache may hold; each takes some 250 bytes of memory',
+    default: 4_000_000,
+    min: 1,
+  }),
   CONTENT_MEMORY_CACHE_BYTES: integer({
     meaning: 'Bytes of small content that are also kept in memory',
     default: 64 * 1024 ** 2,

@@ -1,0 +1,203 @@
+/** A router with much to do stays small: streams of any size, more ids than it can remember, a cache that is full. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer, get, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { StubGateway, type TestItem, testItem } from '../../src/router/testing/stub-gateway.ts';
+import { readStrictly } from '../support/read-strictly.ts';
+import { type RunningStack, startStack } from '../support/stack.ts';
+
+const mebibyte = 1024 * 1024;
+
+function startRouter(gateways: readonly string[], environment: Record<string, string> = {}) {
+  return startStack({
+    only: ['router'],
+    environment: {
+      ARWEAVE_NODE_URLS: 'http://127.0.0.1:9',
+      SOLANA_RPC_URL: 'http://127.0.0.1:9',
+      ROUTING_STATIC_GATEWAYS: gateways.join(','),
+      PING_ENABLED: 'false',
+      ...environment,
+    },
+  });
+}
+
+/** Resident memory of the router's process, now and at its highest. */
+function memoryOf({ process }: RunningStack): { now: number; highest: number } {
+  const status = readFileSync(`/proc/${process.pid}/status`, 'utf8');
+  const read = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
+  return { now: read('VmRSS'), highest: read('VmHWM') };
+}
+
+async function figure(url: string, name: string): Promise<number> {
+  const text = (await readStrictly(`${url}/router/metrics`)).body.toString();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+describe('a large body', () => {
+  const size = 256 * mebibyte;
+  const block = Buffer.alloc(mebibyte, 'a block of a very large file ');
+  const id = Buffer.alloc(32, 9).toString('base64url');
+  const hash = createHash('sha256');
+  for (let sent = 0; sent < size; sent += block.length) hash.update(block);
+  const digest = hash.digest('base64url');
+  let gateways: Server[];
+
+  before(async () => {
+    gateways = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const server = createServer((request, response) => {
+          if (request.url !== `/raw/${id}`) response.writeHead(404).end();
+          else {
+            response.writeHead(200, { 'content-length': size, 'x-ar-io-digest': digest });
+            if (request.method === 'HEAD') response.end();
+            else pour(response);
+          }
+        }).listen(0, '127.0.0.1');
+        await once(server, 'listening');
+        return server;
+      }),
+    );
+  });
+  after(() => {
+    for (const server of gateways) {
+      server.close();
+      server.closeAllConnections();
+    }
+  });
+
+  function pour(response: ServerResponse): void {
+    let left = size / block.length;
+    const next = (): void => {
+      while (left > 0) {
+        left -= 1;
+        if (left === 0) response.end(block);
+        else if (!response.write(block)) {
+          response.once('drain', next);
+          return;
+        }
+      }
+    };
+    next();
+  }
+
+  /** Only counts and hashes, so that the reader is no larger than the router. */
+  function drink(url: string): Promise<{ digest: string; bytes: number; verified: unknown }> {
+    return new Promise((resolve, reject) => {
+      get(url, (response) => {
+        const seen = createHash('sha256');
+        let bytes = 0;
+        response.on('data', (piece: Buffer) => {
+          seen.update(piece);
+          bytes += piece.length;
+        });
+        response.on('end', () =>
+          resolve({
+            digest: seen.digest('base64url'),
+            bytes,
+            verified: response.headers['x-router-verified'],
+          }),
+        );
+        response.on('error', reject);
+      }).on('error', reject);
+    });
+  }
+
+  test('flows through in memory that does not grow with it, proven, kept and not', async (t) => {
+    const urls = gateways.map((server) => {
+      const address = server.address();
+      return typeof address === 'object' && address !== null ? `http://127.0.0.1:${address.port}` : '';
+    });
+    const router = await startRouter(urls, { CONTENT_CACHE_MAX_SIZE_BYTES: String(1024 * mebibyte) });
+    try {
+      const url = router.urls.router ?? '';
+      await readStrictly(`${url}/router/health`);
+      const before = memoryOf(router).now;
+      for (const source of ['gateway', 'cache']) {
+        const got = await drink(`${url}/${id}`);
+        assert.deepEqual(got, { digest, bytes: size, verified: 'true' }, source);
+      }
+      const grown = memoryOf(router).highest - before;
+      t.diagnostic(`grew by ${Math.round(grown / mebibyte)} MiB`);
+      assert.ok(grown < 128 * mebibyte, `it grew by ${Math.round(grown / mebibyte)} MiB for 256`);
+      assert.equal(await figure(url, 'router_cache_hits_total'), 1);
+    } finally {
+      await router.stop();
+    }
+  });
+});
+
+describe('ten thousand ids', () => {
+  const count = 10_000;
+  const cacheBytes = 24 * mebibyte;
+  let items: TestItem[];
+  let gateways: StubGateway[];
+
+  before(async () => {
+    // The gateways agree on its hash; nobody needs ten thousand signatures.
+    const template = await testItem('a template');
+    items = Array.from({ length: count }, (_, index) => {
+      const id = Buffer.alloc(32);
+      id.writeUInt32BE(index + 1);
+      const data = Buffer.alloc(4_000, `content ${index} `);
+      const digest = createHash('sha256').update(data).digest('base64url');
+      return { ...template, id: id.toString('base64url'), data, digest };
+    });
+    gateways = await Promise.all([1, 2, 3].map(() => new StubGateway(items).start()));
+  });
+  after(() => Promise.all(gateways.map((gateway) => gateway.stop())));
+
+  test('leave memory and disk within their bounds, and each is served right', {
+    timeout: 240_000,
+  }, async () => {
+    const router = await startRouter(
+      gateways.map(({ url }) => url),
+      {
+        CONTENT_CACHE_MAX_SIZE_BYTES: String(cacheBytes),
+        CONTENT_MEMORY_CACHE_BYTES: String(4 * mebibyte),
+      },
+    );
+    try {
+      const url = router.urls.router ?? '';
+      const readRange = async (from: number, to: number) => {
+        let next = from;
+        await Promise.all(
+          Array.from({ length: 16 }, async () => {
+            for (let at = next++; at < to; at = next++) {
+              const item = items[at];
+              assert.ok(item !== undefined);
+              const got = await readStrictly(`${url}/${item.id}`);
+              assert.equal(got.status, 200);
+              assert.ok(got.body.equals(item.data));
+            }
+          }),
+        );
+      };
+      await readRange(0, 2_000);
+      const early = memoryOf(router).now;
+      assert.ok((await figure(url, 'router_cache_entries')) > 1_900, 'there is no hidden limit of entries');
+      await readRange(2_000, count);
+      const late = memoryOf(router).now;
+      assert.ok(late - early < 96 * mebibyte, `it grew by ${Math.round((late - early) / mebibyte)} MiB`);
+      assert.ok((await figure(url, 'router_cache_bytes')) <= cacheBytes);
+      assert.ok(
+        (await figure(url, 'router_cache_entries')) > 4_000,
+        'as many are kept as there is room for, not a number of them',
+      );
+      assert.ok((await figure(url, 'router_cache_evictions')) > 1_000);
+      const onDisk = bytesBelow(join(router.dataDir, 'content-cache', 'blobs'));
+      assert.ok(onDisk <= cacheBytes * 1.1, `${onDisk} bytes are on disk`);
+    } finally {
+      await router.stop();
+    }
+  });
+
+  function bytesBelow(folder: string): number {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
+  }
+});
