@@ -18,6 +18,19 @@ export const notFound = (path: string): HttpError =>
 
 export const badRequest = (message: string): HttpError => answer(400, { error: 'Bad Request', message });
 
+/** What the framework refuses before a route is looked at. */
+export function refusal(message: string, path: string | undefined): ErrorFields {
+  if (message !== 'Invalid path') return { error: message };
+  return /^\/[^/]+\/stats\/gateways\//.test(path ?? '')
+    ? { error: 'Invalid gateway parameter encoding' }
+    : malformedPath;
+}
+
+export const malformedPath: ErrorFields = {
+  error: 'Bad Request',
+  message: 'Malformed percent-encoding in path',
+};
+
 export const badId = (id: string): HttpError =>
   answer(400, { error: 'Bad Request', message: 'Not the canonical form of a transaction ID', txId: id });
 

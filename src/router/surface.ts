@@ -13,6 +13,7 @@ import { KnownStore } from './content/known.ts';
 import { Manifests } from './content/manifests.ts';
 import { PassThrough } from './content/pass-through.ts';
 import { Serve } from './content/serve.ts';
+import { refusal } from './errors.ts';
 import type { AttemptListener, GatewayLimits } from './gateways/gateway.ts';
 import { GatewaySet } from './gateways/gateway-set.ts';
 import { HedgedAsks } from './gateways/hedged-ask.ts';
@@ -250,7 +251,7 @@ function createServer(parts: RouterParts, chain: ChainProxy): HttpServer {
     headersTimeoutMs: 10_000,
     requestTimeoutMs: 30_000,
     cors: { methods: ['GET', 'HEAD', 'OPTIONS'], exposeHeaders: ['*'] },
-    errorBody: (_status, message) => ({ error: message }),
+    errorBody: (_status, message, request) => refusal(message, request?.url),
     notFound: (request) => ({ error: 'Not Found', path: request.url.split('?', 1)[0] ?? request.url }),
     // A site at the root host has all paths but the router's own.
     docs: rootContent === undefined,

@@ -8,8 +8,11 @@ import type { FastifyError } from 'fastify';
 import { HttpError } from '../errors.ts';
 import type { Reply, Request, RequestPart } from './app.ts';
 
-/** How a surface spells a refusal that has no words of its own: a JSON string unless it says otherwise. */
-export type ErrorBody = (status: number, message: string) => unknown;
+/**
+ * How a surface spells a refusal that has no words of its own: a JSON string unless it says otherwise. There is
+ * no request where what came was none.
+ */
+export type ErrorBody = (status: number, message: string, request?: Request) => unknown;
 
 const sentences: Record<string, string> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'Invalid JSON body',
@@ -47,7 +50,7 @@ function toHttpError(error: unknown, request: Request, errorBody: ErrorBody): Ht
   if (status < 400 || status >= 500 || !error.code.startsWith('FST_')) return undefined;
   return new HttpError(
     status,
-    errorBody(status, sentences[error.code] ?? STATUS_CODES[status] ?? 'Bad Request'),
+    errorBody(status, sentences[error.code] ?? STATUS_CODES[status] ?? 'Bad Request', request),
   );
 }
 

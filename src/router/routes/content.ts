@@ -4,10 +4,10 @@
  * route is looked at.
  */
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import { methodNotAllowed, notFound, overloaded, rateLimited, shuttingDown } from '../errors.ts';
+import { badRequest, methodNotAllowed, notFound, overloaded, rateLimited, shuttingDown } from '../errors.ts';
 import type { RouterParts } from '../parts.ts';
 import { clientAddress } from '../request/client-address.ts';
-import { type Host, hostParser } from '../request/host.ts';
+import { type Host, hostParser, namesOneHost } from '../request/host.ts';
 import { RateLimit } from '../request/rate-limit.ts';
 import type { ChainProxy } from './chain.ts';
 import { routerInfo } from './info.ts';
@@ -24,6 +24,10 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
   figures.gauge('router_http_in_flight', 'Content requests in flight', () => inFlight);
 
   app.addHook('onRequest', (request, reply, done) => {
+    if (!namesOneHost(request.raw)) {
+      done(badRequest('A request names one host'));
+      return;
+    }
     const host = parseHost(request.headers.host);
     if (host.kind === 'root') {
       done();

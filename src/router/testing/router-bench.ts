@@ -20,7 +20,7 @@ export interface RouterBench {
 }
 
 export interface GetOptions {
-  readonly method?: 'GET' | 'HEAD' | 'POST' | 'DELETE' | 'PUT';
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'DELETE' | 'PUT' | 'OPTIONS';
   readonly host?: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;

@@ -1,7 +1,13 @@
 /** A gateway of real sockets whose honesty and health a test decides. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type ItemHeader, parseItemHeader } from '../../formats/ans104/item-header.ts';
 import { ed25519Signer, signItem } from '../../wallets/data-items/signer.ts';
@@ -68,6 +74,8 @@ export class StubGateway {
   /** Name → id. */
   readonly names = new Map<string, { id: string; ttlSeconds: number }>();
   readonly requests: string[] = [];
+  /** The headers of each. */
+  readonly heads: IncomingHttpHeaders[] = [];
   behaviour: Behaviour = {};
   readonly #server: Server;
 
@@ -108,6 +116,7 @@ export class StubGateway {
     const { behaviour } = this;
     const url = request.url ?? '/';
     this.requests.push(`${request.method} ${url}`);
+    this.heads.push(request.headers);
     if (behaviour.stalled === true) return;
     if (behaviour.delayMs !== undefined) await new Promise((done) => setTimeout(done, behaviour.delayMs));
     if (behaviour.status !== undefined) {
