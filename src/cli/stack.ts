@@ -26,23 +26,45 @@ export interface Stack {
   addresses(): Address[];
 }
 
-/** All surfaces, or only those named, with the local network they stand on. Nothing runs before `start`. */
-export function createStack(config: Config, log: Logger, only: readonly string[] = []): Stack {
+export interface StackOptions {
+  /** Only these surfaces; all unless given. The local network is there in any case. */
+  readonly only?: readonly string[];
+  /** Where parts of the local network listen that another process runs. */
+  readonly given?: ReadonlyMap<string, string>;
+  /** This process is one of several of its surface. */
+  readonly sharesPort?: boolean;
+}
+
+/** Surfaces with the local network they stand on. Nothing runs before `start`. */
+export function createStack(config: Config, log: Logger, options: StackOptions = {}): Stack {
+  const { only, given, sharesPort = false } = options;
   const world: World = {
     config,
     log,
     keys: new ServiceKeys(config, log),
-    urls: new Map(),
+    urls: new Map(given),
     arweaveNodeUrls: config.ARWEAVE_NODE_URLS,
+    sharesPort,
   };
   const wanted = [...localParts, ...surfaceParts].filter(
-    (part) => part.wanted(config) && (part.local || only.length === 0 || only.includes(part.name)),
+    (part) => part.wanted(config) && (part.local || only === undefined || only.includes(part.name)),
   );
   return {
     // The database opens when first used and closes when everything that uses it has stopped.
-    surfaces: [closesLedger(world), ...wanted.map((part) => madeAtStart(part, world))],
-    addresses: () => wanted.map(({ name, what }) => ({ name, what, url: world.urls.get(name) ?? '' })),
+    surfaces: [
+      closesLedger(world),
+      ...wanted.map((part) =>
+        given?.has(part.name) ? runsElsewhere(part, world) : madeAtStart(part, world),
+      ),
+    ],
+    addresses: () => wanted.map((part) => addressOf(part.name, world.urls.get(part.name) ?? '')),
   };
+}
+
+/** A line of the table of addresses. */
+export function addressOf(name: string, url: string): Address {
+  const what = [...localParts, ...surfaceParts].find((part) => part.name === name)?.what ?? '';
+  return { name, url, what };
 }
 
 /** A part is made when its turn comes: only then is known where those before it listen. */
@@ -66,6 +88,16 @@ function madeAtStart(part: Part, world: World): Surface {
     async stop() {
       await surface?.stop();
     },
+  };
+}
+
+function runsElsewhere(part: Part, world: World): Surface {
+  return {
+    name: part.name,
+    url: world.urls.get(part.name) ?? '',
+    start: async () => part.started?.(world),
+    async drain() {},
+    async stop() {},
   };
 }
 

@@ -27,6 +27,8 @@ export interface GatewayDeps {
   readonly nodeUrls: readonly string[];
   /** For `/gw/info`. */
   readonly release: string;
+  /** This process is one of several on the port. */
+  readonly sharePort?: boolean;
   /** Further parts: content, admin, published indexes, metering. */
   readonly parts?: readonly CreatePart[];
 }
@@ -81,6 +83,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       host: config.HOST,
       port: config.GATEWAY_PORT,
       portVariable: 'GATEWAY_PORT',
+      sharePort: deps.sharePort ?? false,
       log: deps.log,
       metrics: context.metrics,
       cors: { methods: ['GET', 'HEAD', 'POST', 'OPTIONS'], exposeHeaders: ['*'] },

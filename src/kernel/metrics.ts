@@ -8,6 +8,14 @@ import { RequestHistogram } from './request-histogram.ts';
 export type { Counter, Gauge, Histogram } from 'prom-client';
 
 let processRegistry: Registry | undefined;
+const registries: Registry[] = [];
+let ofAllProcesses: (() => Promise<string>) | undefined;
+
+/** Where several processes are one surface, `text` answers for all of them. Gives back what is this process's own. */
+export function joinMetrics(collect: () => Promise<string>): () => Promise<string> {
+  ofAllProcesses = collect;
+  return () => exposition(registries);
+}
 
 export class Metrics {
   readonly registry: Registry = new Registry();
@@ -16,6 +24,7 @@ export class Metrics {
   readonly requests: RequestHistogram = new RequestHistogram();
 
   constructor() {
+    registries.push(this.registry);
     this.registry.registerMetric(this.requests);
     const inFlight = () => this.requests.inFlight;
     this.gauge('http_requests_in_flight', 'Requests whose answer is not out yet', [], inFlight);
@@ -73,11 +82,15 @@ export class Metrics {
   }
 
   /** The whole text exposition, process figures first. */
-  async text(): Promise<string> {
-    processRegistry ??= startProcessMetrics();
-    const [ofProcess, ofSurface] = await Promise.all([processRegistry.metrics(), this.registry.metrics()]);
-    return `${ofProcess}\n${ofSurface}`;
+  text(): Promise<string> {
+    return ofAllProcesses === undefined ? exposition([this.registry]) : ofAllProcesses();
   }
+}
+
+async function exposition(ofSurfaces: readonly Registry[]): Promise<string> {
+  processRegistry ??= startProcessMetrics();
+  const texts = await Promise.all([processRegistry, ...ofSurfaces].map((registry) => registry.metrics()));
+  return texts.join('\n');
 }
 
 export class PlainCounter {

@@ -1,24 +1,29 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readProcessConfig } from '../../config/config.ts';
+import { type Config, readProcessConfig } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
-import { startSurfaces } from '../../kernel/lifecycle.ts';
-import { createLogger } from '../../kernel/log.ts';
+import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
+import { createLogger, type Logger } from '../../kernel/log.ts';
 import { type Command, UsageError } from '../command.ts';
-import { type Address, createStack, surfaceNames } from '../stack.ts';
+import { type Address, addressOf, createStack, type Stack, surfaceNames } from '../stack.ts';
+import { createWorkers } from '../workers/primary.ts';
+import { asWorker, type WorkerLife } from '../workers/worker.ts';
 
 export const start: Command = {
-  usage: `turnpike start [surface …] [--json]
+  usage: `turnpike start [surface …] [--workers <n>] [--json]
 
-  surface  only these, of ${surfaceNames.join(', ')}; without any, all
-  --json   print the addresses as one line of JSON
+  surface    only these, of ${surfaceNames.join(', ')}; without any, all
+  --workers  so many processes behind one port; for the gateway alone
+  --json     print the addresses as one line of JSON
 
 Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start continues where it was.`,
   async run(args) {
+    const worker = asWorker();
+    if (worker !== undefined) return runWorker(worker).finally(() => worker.leave());
     const { values, positionals } = parseArgs({
       args,
-      options: { json: { type: 'boolean' } },
+      options: { json: { type: 'boolean' }, workers: { type: 'string' } },
       allowPositionals: true,
     });
     for (const name of positionals) {
@@ -26,22 +31,80 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
         throw new UsageError(`there is no surface "${name}"; there are ${surfaceNames.join(', ')}`);
       }
     }
+    const count = workerCount(values.workers, positionals);
     const config = readProcessConfig();
     const dataDir = prepareDataDir(config.DATA_DIR);
-    const format = process.stderr.isTTY ? 'pretty' : config.LOG_FORMAT;
-    const log = createLogger({ name: 'turnpike', level: config.LOG_LEVEL, format });
-    const stack = createStack(config, log, positionals);
-    const running = await startSurfaces(stack.surfaces, {
-      log,
-      drainTimeoutMs: config.SHUTDOWN_DRAIN_TIMEOUT_MS,
-      timeoutMs: config.SHUTDOWN_TIMEOUT_MS,
-    });
+    const log = logOf(config);
+    const stack =
+      count === undefined
+        ? createStack(config, log, positionals.length === 0 ? {} : { only: positionals })
+        : withWorkers(createStack(config, log, { only: [] }), count, config, log);
+    const running = await startSurfaces(stack.surfaces, lifeOf(config, log));
     const addresses = stack.addresses();
     console.log(values.json ? JSON.stringify(addresses) : addressTable(addresses, dataDir));
     await running.stopped;
     return 0;
   },
 };
+
+/** One of several processes of a surface; the first process tells it which. */
+async function runWorker(worker: WorkerLife): Promise<number> {
+  const { surface, index, count, port, local } = await worker.begin;
+  const whole = readProcessConfig();
+  // The processes share the folder of the cache; each counts its own part of it.
+  const share = Math.ceil(whole.CONTIGUOUS_DATA_CACHE_MAX_BYTES / count);
+  const config = {
+    ...whole,
+    CONTIGUOUS_DATA_CACHE_MAX_BYTES: share,
+    GATEWAY_PORT: port ?? whole.GATEWAY_PORT,
+  };
+  const log = logOf(config).child({ worker: index });
+  const stack = createStack(config, log, { only: [surface], given: new Map(local), sharesPort: true });
+  const running = await startSurfaces(stack.surfaces, { ...lifeOf(config, log), host: worker.host });
+  worker.ready(stack.addresses().find(({ name }) => name === surface)?.url ?? '');
+  await running.stopped;
+  return 0;
+}
+
+/** The workers after the local network, which runs in this process. */
+function withWorkers(local: Stack, count: number, config: Config, log: Logger): Stack {
+  const surface = 'gateway';
+  const running = () => local.addresses();
+  const workers = createWorkers({
+    surface,
+    count,
+    host: config.HOST,
+    port: config.GATEWAY_PORT,
+    portVariable: 'GATEWAY_PORT',
+    local: () => new Map(running().map(({ name, url }) => [name, url])),
+    log,
+  });
+  return {
+    surfaces: [...local.surfaces, workers],
+    addresses: () => [...running(), addressOf(surface, workers.url)],
+  };
+}
+
+function workerCount(text: string | undefined, surfaces: readonly string[]): number | undefined {
+  if (text === undefined) return undefined;
+  if (surfaces.length !== 1 || surfaces[0] !== 'gateway') {
+    throw new UsageError('--workers is for "turnpike start gateway"; other surfaces take one process each');
+  }
+  if (!/^[1-9][0-9]?$/.test(text))
+    throw new UsageError(`--workers takes a number from 1 to 99, not "${text}"`);
+  return Number(text);
+}
+
+function logOf(config: Config): Logger {
+  const format = process.stderr.isTTY ? 'pretty' : config.LOG_FORMAT;
+  return createLogger({ name: 'turnpike', level: config.LOG_LEVEL, format });
+}
+
+const lifeOf = (config: Config, log: Logger): LifecycleOptions => ({
+  log,
+  drainTimeoutMs: config.SHUTDOWN_DRAIN_TIMEOUT_MS,
+  timeoutMs: config.SHUTDOWN_TIMEOUT_MS,
+});
 
 function prepareDataDir(path: string): string {
   try {

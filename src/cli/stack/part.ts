@@ -21,6 +21,8 @@ export interface World {
   localSolana?: LocalSolana;
   localCard?: LocalCardProvider;
   localFacilitator?: LocalFacilitator;
+  /** This process is one of several of its surface. */
+  readonly sharesPort: boolean;
   /** Opened by the first surface that deals in credits. */
   ledger?: Promise<Ledger>;
 }

@@ -35,6 +35,7 @@ const gateway: Part = {
       log,
       nodeUrls: world.arweaveNodeUrls,
       release: version,
+      sharePort: world.sharesPort,
       parts: [
         // Before the content side, which answers for its hosts before any route is looked at.
         createSignaturePart(),

@@ -16,6 +16,8 @@ export interface ConnectionLimits {
   /** Bytes of a request's head. */
   readonly maxHeaderSize?: number;
   readonly maxConnections?: number;
+  /** Several processes listen on the port, and the system shares the connections out between them. */
+  readonly sharePort?: boolean;
 }
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -25,6 +27,7 @@ export class Connections {
   /** Counted by whoever watches the requests. */
   readonly #inFlight: InFlight;
   readonly #sockets = new Set<Socket>();
+  readonly #reusePort: boolean;
   #draining = false;
   /** Resolves when the port is free and every connection closed. */
   #closed: Promise<void> | undefined;
@@ -32,6 +35,7 @@ export class Connections {
   constructor(handler: Handler, limits: ConnectionLimits, errorBody: ErrorBody, inFlight: InFlight) {
     const headersTimeout = limits.headersTimeoutMs ?? 15_000;
     this.#inFlight = inFlight;
+    this.#reusePort = limits.sharePort ?? false;
     this.server = createServer(
       {
         headersTimeout,
@@ -61,7 +65,7 @@ export class Connections {
   listen(host: string, port: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject);
-      this.server.listen({ host, port, backlog: 1024 }, () => {
+      this.server.listen({ host, port, backlog: 1024, reusePort: this.#reusePort }, () => {
         this.server.off('error', reject);
         resolve();
       });

@@ -6,6 +6,7 @@
  * parameters are texts as they came: nothing is coerced, so `1e3` or ` 1` never turns into a number by accident.
  */
 import '../fast-ticks.ts';
+import { createServer } from 'node:net';
 import { fastify, LogController } from 'fastify';
 import { StartupError } from '../errors.ts';
 import type { Logger } from '../log.ts';
@@ -143,6 +144,19 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
+/** Fails as `listen` would. For a port that is then shared: a stranger's listener would share it too, unnoticed. */
+export async function insistOnFreePort(
+  options: Pick<HttpServerOptions, 'host' | 'port' | 'portVariable'>,
+): Promise<void> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', (error) => reject(listenError(error, options)));
+    probe.listen({ host: options.host, port: options.port, exclusive: true }, () =>
+      probe.close(() => resolve()),
+    );
+  });
+}
+
 /** An address that a client can call: wildcards are reached on loopback, IPv6 stands in brackets. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
@@ -150,7 +164,10 @@ function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-function listenError(error: NodeJS.ErrnoException, options: HttpServerOptions): Error {
+function listenError(
+  error: NodeJS.ErrnoException,
+  options: Pick<HttpServerOptions, 'host' | 'port' | 'portVariable'>,
+): Error {
   const { port, portVariable, host } = options;
   if (error.code === 'EADDRINUSE') {
     return new StartupError(`port ${port} is taken: set ${portVariable} to another`);

@@ -1,0 +1,37 @@
+/** What the first process of `turnpike start … --workers` and its workers say to each other. */
+
+export type ToWorker =
+  | {
+      readonly kind: 'begin';
+      readonly index: number;
+      readonly count: number;
+      readonly surface: string;
+      /** The port that the first worker got; undefined for the first. */
+      readonly port: number | undefined;
+      /** Parts of the local network that run already: name and address. */
+      readonly local: readonly (readonly [string, string])[];
+    }
+  /** Asks for the worker's own figures. */
+  | { readonly kind: 'figures'; readonly id: number }
+  /** The figures of all, as the worker asked for. */
+  | { readonly kind: 'collected'; readonly id: number; readonly text: string };
+
+export type FromWorker =
+  | { readonly kind: 'ready'; readonly url: string }
+  | { readonly kind: 'figures'; readonly id: number; readonly text: string }
+  /** Asks for the figures of all workers. */
+  | { readonly kind: 'collect'; readonly id: number };
+
+/** The cluster's own messages come over the same channel. */
+const isMessage = (message: unknown, kinds: readonly string[]): boolean =>
+  typeof message === 'object' &&
+  message !== null &&
+  'kind' in message &&
+  typeof message.kind === 'string' &&
+  kinds.includes(message.kind);
+
+export const isFromWorker = (message: unknown): message is FromWorker =>
+  isMessage(message, ['ready', 'figures', 'collect']);
+
+export const isToWorker = (message: unknown): message is ToWorker =>
+  isMessage(message, ['begin', 'figures', 'collected']);
