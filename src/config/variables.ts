@@ -11,6 +11,7 @@ import { operator } from './variables/operator.ts';
 import { payment } from './variables/payment.ts';
 import { pricing } from './variables/pricing.ts';
 import { router } from './variables/router.ts';
+import { tracing } from './variables/tracing.ts';
 import { upload } from './variables/upload.ts';
 import { x402 } from './variables/x402.ts';
 
@@ -30,6 +31,7 @@ export const groups = {
   'Gateway operator': operator,
   'Published indexes': indexes,
   Router: router,
+  Traces: tracing,
 };
 
 export const variables = {
@@ -48,4 +50,5 @@ export const variables = {
   ...operator,
   ...indexes,
   ...router,
+  ...tracing,
 };

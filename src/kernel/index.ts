@@ -5,6 +5,7 @@
  *   log         structured lines with secrets hidden
  *   metrics     one Prometheus registry per surface
  *   surface     what has a life;  lifecycle  the program's life: start, signals, drain, stop
+ *   tracing/    spans for OpenTelemetry, off unless asked for
  *   http/       the server every surface is mounted on, and the path on which bytes leave it
  *   pool/       threads for CPU work
  *   keys        secrets made on first start

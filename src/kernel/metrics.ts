@@ -7,6 +7,7 @@ import { RequestHistogram } from './request-histogram.ts';
 
 export type { Counter, Gauge, Histogram } from 'prom-client';
 
+/** Of the process as a whole: shown by every surface. */
 let processRegistry: Registry | undefined;
 const registries: Registry[] = [];
 let ofAllProcesses: (() => Promise<string>) | undefined;
@@ -36,17 +37,7 @@ export class Metrics {
 
   /** A counter without labels for the hottest paths: adding is one addition on a plain number. */
   plainCounter(name: string, help: string): PlainCounter {
-    const plain = new PlainCounter();
-    new Counter({
-      name,
-      help,
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        this.inc(plain.value);
-      },
-    });
-    return plain;
+    return plainCounter(this.registry, name, help);
   }
 
   gauge<T extends string>(
@@ -91,6 +82,26 @@ async function exposition(ofSurfaces: readonly Registry[]): Promise<string> {
   processRegistry ??= startProcessMetrics();
   const texts = await Promise.all([processRegistry, ...ofSurfaces].map((registry) => registry.metrics()));
   return texts.join('\n');
+}
+
+/** A counter of the process, which belongs to no surface. */
+export function processCounter(name: string, help: string): PlainCounter {
+  processRegistry ??= startProcessMetrics();
+  return plainCounter(processRegistry, name, help);
+}
+
+function plainCounter(registry: Registry, name: string, help: string): PlainCounter {
+  const plain = new PlainCounter();
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(plain.value);
+    },
+  });
+  return plain;
 }
 
 export class PlainCounter {

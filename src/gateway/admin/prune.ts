@@ -5,6 +5,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '../../kernel/log.ts';
+import { traced } from '../../kernel/tracing/index.ts';
 import { INGESTED_TERM } from '../index/schema.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
 import type { Cursor } from '../index/writer.ts';
@@ -53,7 +54,15 @@ export class Pruning {
   /** Answers how many items were removed. One at a time. */
   run(range: PruneRange): Promise<number> {
     if (this.#running !== undefined) throw new Error('a prune is running');
-    this.#running = this.#prune(range).finally(() => {
+    this.#running = traced(
+      'prune stable data items',
+      () => ({}),
+      async (span) => {
+        const pruned = await this.#prune(range);
+        span?.set({ 'turnpike.pruned': pruned });
+        return pruned;
+      },
+    ).finally(() => {
       this.#running = undefined;
     });
     return this.#running;

@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '../../kernel/log.ts';
+import { traced } from '../../kernel/tracing/index.ts';
 import type { ExportMessage, ExportWorkerData } from './worker.ts';
 import type { ExportPlan, ExportProgress } from './write.ts';
 
@@ -60,7 +61,17 @@ export class Exporter {
       this.#status = { ...this.#status, ...progress };
     });
     this.#job = job;
-    void job.ended.then((error) => {
+    const ended = traced(
+      'export parquet',
+      () => ({ 'turnpike.export.id': jobId }),
+      async (span) => {
+        const error = await job.ended;
+        if (error !== undefined) span?.fail(error);
+        span?.set({ 'turnpike.export.rows': this.#status.rows?.transactions });
+        return error;
+      },
+    );
+    void ended.then((error) => {
       const now = new Date();
       const status = error === undefined ? 'completed' : 'errored';
       this.#status = {

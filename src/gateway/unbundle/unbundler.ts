@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../kernel/log.ts';
 import type { Pool } from '../../kernel/pool/pool.ts';
+import { traced } from '../../kernel/tracing/index.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
 import type { Filter } from '../filters/filter.ts';
 import { compileFilter, type Predicate } from '../filters/match.ts';
@@ -133,7 +134,18 @@ export class Unbundler {
     }, holdEveryMs);
     try {
       const started = performance.now();
-      const result = await this.#read(claimed, signal);
+      const result = await traced(
+        'unbundle',
+        () => ({ 'turnpike.bundle.id': id, 'turnpike.bundle.depth': claimed.depth }),
+        async (span) => {
+          const read = await this.#read(claimed, signal);
+          span?.set({
+            'turnpike.bundle.items': read.itemCount,
+            'turnpike.bundle.matched': read.matchedCount,
+          });
+          return read;
+        },
+      );
       await queue.finish(claimed.id, holder, result);
       events.unbundled(result);
       log.info({ bundle: id, ...result, ms: Math.round(performance.now() - started) }, 'bundle indexed');

@@ -11,6 +11,8 @@ import { fastify, LogController } from 'fastify';
 import { StartupError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { activeTracer } from '../tracing/index.ts';
+import { traceRequests } from '../tracing/requests.ts';
 import type { App, Reply, Request, Routes } from './app.ts';
 import { mount } from './app.ts';
 import { type ConnectionLimits, Connections, InFlight } from './connections.ts';
@@ -104,12 +106,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
 
   const watch = watchRequests(app, inFlight, options.log, options.metrics.requests);
+  const tracer = activeTracer();
+  const enterSpan = tracer === undefined ? undefined : traceRequests(app, tracer, options.name);
   // One hook for all of it: each further one costs every request.
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply);
     commonHeaders(request, reply);
     if (request.method === 'OPTIONS' && cors.answerOptions(request, reply)) return;
-    done();
+    if (enterSpan === undefined) done();
+    else enterSpan(request, reply, done);
   });
   if (options.docs !== false) addOpenApi(app, options);
 

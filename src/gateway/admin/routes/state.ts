@@ -1,6 +1,7 @@
 /** `debug` and `prune-stable-data-items` (interface §4.4). */
 import { Type } from 'typebox';
 import type { App } from '../../../kernel/http/server.ts';
+import { traced } from '../../../kernel/tracing/index.ts';
 import { type DebugParts, debugReport } from '../debug.ts';
 import { badRequest, pruneRunning } from '../errors.ts';
 import type { Pruning } from '../prune.ts';
@@ -18,7 +19,11 @@ export function stateRoutes(app: App, debug: DebugParts, pruning: Pruning): void
     '/debug',
     { schema: { summary: 'State, counts, warnings and errors', tags: ['admin'] } },
     async () => {
-      counting ??= debugReport(debug).finally(() => {
+      counting ??= traced(
+        'count for debug',
+        () => ({}),
+        () => debugReport(debug),
+      ).finally(() => {
         counting = undefined;
       });
       return await counting;

@@ -1,5 +1,7 @@
 /** Asks the sources one after the other, until one has it. */
+
 import type { Logger } from '../../../kernel/log.ts';
+import { traced } from '../../../kernel/tracing/index.ts';
 import type { ByteRange } from '../../chain/byte-source.ts';
 import { upstreamFailed } from '../../errors.ts';
 import type { ContentMetrics } from '../metrics.ts';
@@ -45,7 +47,15 @@ export async function askSources(
       continue;
     }
     try {
-      const bytes = await source.open(id, described?.located, range, journey, signal);
+      const bytes = await traced(
+        'fetch content',
+        () => ({ 'turnpike.source': source.name, 'turnpike.data.id': id }),
+        async (span) => {
+          const opened = await source.open(id, described?.located, range, journey, signal);
+          span?.set({ 'turnpike.found': opened !== undefined, 'turnpike.data.size': opened?.size });
+          return opened;
+        },
+      );
       if (bytes === undefined) continue;
       if (described === undefined || bytes.size === described.size) {
         metrics.opened(source.name);

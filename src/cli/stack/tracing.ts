@@ -1,0 +1,49 @@
+/** Traces of the whole process, where a collector is configured. */
+import type { Config } from '../../config/config.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import type { Logger } from '../../kernel/log.ts';
+import { processCounter } from '../../kernel/metrics.ts';
+import { startTracing } from '../../kernel/tracing/index.ts';
+import { version } from '../version.ts';
+
+/** Called before any server is made. Answers what sends the last spans, when everything has stopped. */
+export function traceProcess(config: Config, log: Logger): () => Promise<void> {
+  const endpoint = config.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (endpoint === undefined) return async () => {};
+  const tracing = startTracing({
+    endpoint,
+    headers: parseHeaders(config.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
+    serviceName: config.OTEL_SERVICE_NAME,
+    serviceVersion: version,
+    ratio: config.OTEL_TRACES_SAMPLER_ARG,
+    log,
+    counters: {
+      exported: processCounter('otel_spans_exported_total', 'Spans that the collector took'),
+      dropped: processCounter('otel_spans_dropped_total', 'Spans that found no room or were not taken'),
+    },
+  });
+  return () => tracing.stop();
+}
+
+/** `name=value` pairs as the OpenTelemetry specification writes them. */
+export function parseHeaders(text: string): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const pair of text.split(',')) {
+    if (pair.trim() === '') continue;
+    const [, name, value] = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=(.*)$/.exec(pair) ?? [];
+    const plain = value === undefined ? undefined : decode(value.trim());
+    if (name === undefined || plain === undefined || /[^\t\x20-\x7e]/.test(plain)) {
+      throw new StartupError('OTEL_EXPORTER_OTLP_HEADERS must be `name=value` pairs separated by commas');
+    }
+    headers[name.toLowerCase()] = plain;
+  }
+  return headers;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+/** The work of a gateway as a collector sees it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeItem, postBundle, startAdminGateway } from '../../test/support/admin-gateway.ts';
+import { makeTransaction, text, until } from '../../test/support/local-gateway.ts';
+import { PlainCounter } from '../kernel/metrics.ts';
+import { silentLog } from '../kernel/testing.ts';
+import { startTracing } from '../kernel/tracing/index.ts';
+import { startCollector } from '../kernel/tracing/testing.ts';
+
+test('fetching, unbundling and the operator’s jobs are spans inside what asked for them', async (t) => {
+  const collector = await startCollector();
+  t.after(() => collector.stop());
+  const counters = { exported: new PlainCounter(), dropped: new PlainCounter() };
+  const tracing = startTracing({
+    endpoint: collector.url,
+    serviceName: 'gateway',
+    serviceVersion: '1',
+    ratio: 1,
+    log: silentLog,
+    counters,
+    delayMs: 50,
+  });
+  t.after(() => tracing.stop());
+  const gateway = await startAdminGateway();
+  t.after(() => gateway.stop());
+  const bundle = await postBundle(gateway.stack, [await makeItem({ data: Buffer.from('in a bundle') })]);
+  const made = await makeTransaction(gateway.stack.node.url, Buffer.from('to be fetched'));
+  await made.post();
+  await text(`${gateway.stack.node.url}/mine/60`);
+  const id = made.transaction.id.toString('base64url');
+  await until('it is stable', async () => (await gateway.context.index.locate(id))?.stable);
+  assert.equal((await gateway.get(`/raw/${id}`)).body, 'to be fetched');
+  await gateway.call('GET', 'debug');
+  await gateway.call('POST', 'prune-stable-data-items', { indexedAtThreshold: 0 });
+  await gateway.call('POST', 'export-parquet', {
+    ...{ outputDir: 'traced', startHeight: 0, endHeight: 3, maxFileRows: 0 },
+  });
+  await until('the export ended', async () => {
+    const { body } = await gateway.call('GET', 'export-parquet/status');
+    return (body as { status: string }).status === 'completed';
+  });
+  await tracing.stop();
+
+  assert.deepEqual(collector.faults, []);
+  assert.equal(counters.dropped.value, 0);
+  const { spans } = collector;
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const one = (name: string, attribute?: [string, unknown]) => {
+    const found = spans.find(
+      (span) =>
+        span.name === name && (attribute === undefined || span.attributes[attribute[0]] === attribute[1]),
+    );
+    assert.ok(found, `there is a span ${name}`);
+    return found;
+  };
+  const parentOf = (span: { readonly parentSpanId: string | undefined }) =>
+    byId.get(span.parentSpanId ?? '')?.name;
+
+  const fetched = spans.find(
+    (span) =>
+      span.name === 'fetch content' &&
+      span.attributes['turnpike.data.id'] === id &&
+      span.attributes['turnpike.found'] === true,
+  );
+  assert.ok(fetched);
+  assert.equal(parentOf(fetched), 'GET /raw/:id');
+  assert.equal(fetched.attributes['turnpike.data.size'], 13n);
+  const asked = spans.find((span) => span.kind === 3 && span.parentSpanId === fetched.spanId);
+  assert.match(String(asked?.attributes['url.full']), new RegExp(`^${gateway.stack.node.url}/`));
+
+  const unbundled = one('unbundle', ['turnpike.bundle.id', bundle]);
+  assert.deepEqual(
+    [unbundled.attributes['turnpike.bundle.items'], unbundled.parentSpanId, unbundled.error],
+    [1n, undefined, undefined],
+  );
+  assert.equal(parentOf(one('count for debug')), 'GET /gw/admin/debug');
+  assert.equal(parentOf(one('prune stable data items')), 'POST /gw/admin/prune-stable-data-items');
+  assert.equal(parentOf(one('export parquet')), 'POST /gw/admin/export-parquet');
+});
