@@ -2,6 +2,7 @@
 import { Counter } from 'prom-client';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { Attempt } from './gateways/gateway.ts';
+import type { RouterParts } from './parts.ts';
 
 /** Gateways that have series of their own; the rest share one, so that a registry cannot flood the scrape. */
 const maxGatewaySeries = 50;
@@ -105,4 +106,39 @@ function collected(
       for (const { labels, value } of read()) this.inc({ ...labels }, value);
     },
   });
+}
+
+/** Figures that others keep, read at each scrape. */
+export function addGauges({
+  figures,
+  gateways,
+  names,
+  cache,
+  blocklist,
+  telemetry,
+  draining,
+}: RouterParts): void {
+  const { gauge } = figures;
+  gauge('router_gateways_total', 'Gateways that content may come from', () => gateways.counts().total);
+  gauge('router_gateways_healthy', 'Of those, how many may be asked', () => gateways.counts().healthy);
+  gauge(
+    'router_gateways_circuit_open',
+    'Of those, how many are left alone',
+    () => gateways.counts().circuitOpen,
+  );
+  gauge('router_arns_cache_size', 'Names that are remembered', () => names.size);
+  gauge('router_cache_bytes', 'Bytes in the content cache', () => cache?.statistics().bytes ?? 0);
+  gauge('router_cache_entries', 'Entries of the content cache', () => cache?.statistics().entries ?? 0);
+  gauge(
+    'router_cache_evictions',
+    'Entries that made room for others',
+    () => cache?.statistics().evictions ?? 0,
+  );
+  gauge(
+    'router_blocklist_reload_failures',
+    'Blocklists that were refused',
+    () => blocklist?.failedReloads ?? 0,
+  );
+  gauge('router_telemetry_dropped', 'Events that could not be kept', () => telemetry?.dropped ?? 0);
+  gauge('router_draining', '1 while the router shuts down', () => (draining() ? 1 : 0));
 }

@@ -1,7 +1,7 @@
 /** Puts the parts of the router together and gives them a life. */
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
+import type { HttpServer } from '../kernel/http/server.ts';
 import { makeToken, readOrCreateKey } from '../kernel/keys.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import type { Surface } from '../kernel/surface.ts';
@@ -9,27 +9,24 @@ import type { BlobCache } from '../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../storage/blobs/open.ts';
 import { createAdminServer } from './admin/server.ts';
 import { Content } from './content/content.ts';
+import { Fetch } from './content/fetch.ts';
 import { KnownStore } from './content/known.ts';
 import { Manifests } from './content/manifests.ts';
 import { PassThrough } from './content/pass-through.ts';
 import { Serve } from './content/serve.ts';
-import { refusal } from './errors.ts';
+import { Shelf } from './content/shelf.ts';
+import { chainSets } from './gateways/chain-sets.ts';
 import type { AttemptListener, GatewayLimits } from './gateways/gateway.ts';
 import { GatewaySet } from './gateways/gateway-set.ts';
 import { HedgedAsks } from './gateways/hedged-ask.ts';
 import { Pings } from './gateways/pings.ts';
-import { staticList } from './gateways/sources.ts';
 import type { RouterDeps } from './index.ts';
-import { createRouterMetrics } from './metrics.ts';
+import { addGauges, createRouterMetrics } from './metrics.ts';
 import { Blocklist } from './moderation/blocklist.ts';
 import { NameResolver } from './names/resolver.ts';
 import type { RouterParts } from './parts.ts';
 import { ChainProxy } from './routes/chain.ts';
-import { contentRoutes } from './routes/content.ts';
-import { guardRoutes, healthRoutes } from './routes/health.ts';
-import { infoRoutes } from './routes/info.ts';
-import { moderationRoutes } from './routes/moderation.ts';
-import { statsRoutes } from './routes/stats.ts';
+import { createRouterServer } from './server.ts';
 import { type RouterSettings, routerSettings } from './settings.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
 
@@ -134,23 +131,30 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
     onResolution: figures.resolution,
     keep: known,
   });
-  const content = new Content({
-    gateways,
-    asks,
-    known,
+  const shelf = new Shelf({
     cache,
     maxItemBytes: Math.min(config.CONTENT_CACHE_MAX_ITEM_SIZE_BYTES, config.CONTENT_CACHE_MAX_SIZE_BYTES / 2),
     memoryBytes: cache === undefined ? 0 : config.CONTENT_MEMORY_CACHE_BYTES,
+    log,
+  });
+  const fetch = new Fetch({
+    gateways,
+    asks,
+    known,
+    shelf,
     quorum: config.VERIFICATION_QUORUM,
     attempts: config.RETRY_ATTEMPTS,
     log,
-    events: {
-      verified(gateway, method, ok) {
-        figures.verified(method, ok);
-        telemetry?.verification(gateway, ok ? 'success' : 'failed');
-      },
-      cache: (hit) => (hit ? figures.hits : figures.misses).add(),
+    verified(gateway, method, ok) {
+      figures.verified(method, ok);
+      telemetry?.verification(gateway, ok ? 'success' : 'failed');
     },
+  });
+  const content = new Content({
+    known,
+    shelf,
+    fetch,
+    looked: (hit) => (hit ? figures.hits : figures.misses).add(),
   });
   const serve = new Serve({
     gateways,
@@ -171,6 +175,7 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
     maxManifestBytes: config.MAX_MANIFEST_BYTES,
     stallTimeoutMs: config.STREAM_TIMEOUT_MS,
     onBlocked: figures.blocked,
+    onHit: () => figures.hits.add(),
   });
   const parts: RouterParts = {
     settings,
@@ -191,7 +196,7 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
     moderationToken: () => moderationToken,
   };
   addGauges(parts);
-  const server = createServer(
+  const server = createRouterServer(
     parts,
     new ChainProxy({ ...chain.asks(figures.hedged), ...proxyLimits(config) }),
   );
@@ -235,82 +240,6 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
   };
 }
 
-function createServer(parts: RouterParts, chain: ChainProxy): HttpServer {
-  const { config, rootContent } = parts.settings;
-  const server = createHttpServer({
-    name: 'router',
-    title: 'Content router',
-    description: 'Serves permanent content by id and name from several gateways, verified and cached.',
-    version: parts.version,
-    host: config.HOST,
-    port: config.PORT,
-    portVariable: 'PORT',
-    log: parts.log,
-    metrics: parts.metrics,
-    bodyLimit: 64 * 1024,
-    headersTimeoutMs: 10_000,
-    requestTimeoutMs: 30_000,
-    cors: { methods: ['GET', 'HEAD', 'OPTIONS'], exposeHeaders: ['*'] },
-    errorBody: (_status, message, request) => refusal(message, request?.url),
-    notFound: (request) => ({ error: 'Not Found', path: request.url.split('?', 1)[0] ?? request.url }),
-    // A site at the root host has all paths but the router's own.
-    docs: rootContent === undefined,
-  });
-  // First, so that hosts of names and ids never reach a route of the router's.
-  contentRoutes(server.app, parts, chain);
-  server.mount(
-    (app) => {
-      healthRoutes(app, parts);
-      infoRoutes(app, parts);
-      statsRoutes(app, parts);
-      moderationRoutes(app, parts);
-    },
-    ['/router', ...config.ROUTER_ALIAS_PREFIXES.map((prefix) => `/${prefix}`)],
-  );
-  server.mount(
-    (app) => guardRoutes(app, parts),
-    ['/gw', ...config.GW_ALIAS_PREFIXES.map((one) => `/${one}`)],
-  );
-  if (rootContent === undefined && config.ARWEAVE_API_ENABLED) {
-    server.mount((app) => chain.graphqlRoutes(app));
-  }
-  return server;
-}
-
-/** Who answers chain reads: nodes of their own where those are configured. */
-function chainSets(
-  { config }: RouterSettings,
-  setOf: (routing: RouterSettings['routing'], verification: RouterSettings['verification']) => GatewaySet,
-  gateways: GatewaySet,
-) {
-  const none = staticList(() => []);
-  const { ARWEAVE_READ_NODES: nodes, GRAPHQL_PROXY_URL: graphqlUrl } = config;
-  const nodeSet =
-    nodes.length === 0
-      ? gateways
-      : setOf(
-          staticList(() => nodes),
-          none,
-        );
-  const graphqlSet =
-    graphqlUrl === undefined
-      ? gateways
-      : setOf(
-          staticList(() => [graphqlUrl]),
-          none,
-        );
-  const own = [nodeSet, graphqlSet].filter((set) => set !== gateways);
-  return {
-    asks: (onHedge: (won: boolean) => void) => ({
-      nodes: new HedgedAsks(nodeSet, onHedge),
-      graphql: new HedgedAsks(graphqlSet, onHedge),
-      graphqlPath: graphqlUrl === undefined ? '/graphql' : new URL(graphqlUrl).pathname,
-    }),
-    start: () => Promise.all(own.map((set) => set.start())),
-    stop: () => Promise.all(own.map((set) => set.stop())),
-  };
-}
-
 function proxyLimits(config: Config) {
   return { attempts: config.RETRY_ATTEMPTS, stallTimeoutMs: config.STREAM_TIMEOUT_MS };
 }
@@ -331,32 +260,6 @@ async function keptToken(settings: RouterSettings, name: string, { log }: Router
   const { path, text, made } = await readOrCreateKey(join(settings.config.DATA_DIR, 'keys'), name, makeToken);
   if (made) log.info({ path }, 'made a token');
   return text;
-}
-
-function addGauges({ figures, gateways, names, cache, blocklist, telemetry, draining }: RouterParts): void {
-  const { gauge } = figures;
-  gauge('router_gateways_total', 'Gateways that content may come from', () => gateways.counts().total);
-  gauge('router_gateways_healthy', 'Of those, how many may be asked', () => gateways.counts().healthy);
-  gauge(
-    'router_gateways_circuit_open',
-    'Of those, how many are left alone',
-    () => gateways.counts().circuitOpen,
-  );
-  gauge('router_arns_cache_size', 'Names that are remembered', () => names.size);
-  gauge('router_cache_bytes', 'Bytes in the content cache', () => cache?.statistics().bytes ?? 0);
-  gauge('router_cache_entries', 'Entries of the content cache', () => cache?.statistics().entries ?? 0);
-  gauge(
-    'router_cache_evictions',
-    'Entries that made room for others',
-    () => cache?.statistics().evictions ?? 0,
-  );
-  gauge(
-    'router_blocklist_reload_failures',
-    'Blocklists that were refused',
-    () => blocklist?.failedReloads ?? 0,
-  );
-  gauge('router_telemetry_dropped', 'Events that could not be kept', () => telemetry?.dropped ?? 0);
-  gauge('router_draining', '1 while the router shuts down', () => (draining() ? 1 : 0));
 }
 
 /** What the operator should know about how little is believed to whom. */

@@ -12,8 +12,8 @@ import { ifRange, noneMatch } from '../../kernel/http/conditional.ts';
 import { sendBuffer, sendFile, takeOver } from '../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
-import type { Opened } from './content.ts';
 import { type Approach, describe, type Headers } from './headers.ts';
+import { type Opened, spanOf } from './opened.ts';
 
 export interface AnswerOptions {
   readonly stallTimeoutMs: number;
@@ -77,11 +77,11 @@ async function sendWhole(
   headers: Headers,
   options: AnswerOptions,
 ): Promise<number> {
-  const { size, bytes, reader, fill } = opened;
+  const { size, pieces, reader, fill } = opened;
   if (size !== undefined) headers['content-length'] = String(size);
   const raw = takeOver(reply, 200, headers);
   if (request.method === 'HEAD') return await empty(raw);
-  if (bytes !== undefined) return await sendBuffer(raw, bytes, options);
+  if (pieces !== undefined) return await sendPieces(raw, pieces, options);
   if (reader !== undefined) return await sendSpan(raw, opened, { start: 0, end: reader.size }, options);
   if (fill === undefined) throw new Error('content without bytes');
   return await sendStream(raw, (gone) => fill.read(gone), { ...options, length: size });
@@ -112,7 +112,7 @@ async function sendRanges(
     for (const part of parts.pieces) {
       yield part.head;
       const { start, end } = part.span;
-      if (opened.bytes !== undefined) yield opened.bytes.subarray(start, end);
+      if (opened.pieces !== undefined) yield* spanOf(opened.pieces, start, end);
       else if (opened.reader !== undefined) yield* opened.reader.stream(start, end);
     }
     yield parts.tail;
@@ -126,8 +126,8 @@ async function sendSpan(
   span: Span,
   options: AnswerOptions,
 ): Promise<number> {
-  const { bytes, reader, fill } = opened;
-  if (bytes !== undefined) return await sendBuffer(raw, bytes.subarray(span.start, span.end), options);
+  const { pieces, reader, fill } = opened;
+  if (pieces !== undefined) return await sendPieces(raw, spanOf(pieces, span.start, span.end), options);
   if (reader?.fd !== undefined) return await sendFile(raw, reader.fd, span.start, span.end, options);
   const length = span.end - span.start;
   return await sendStream(
@@ -135,6 +135,24 @@ async function sendSpan(
     (gone) => (reader === undefined ? proven(fill?.read(gone), span) : reader.stream(span.start, span.end)),
     { ...options, length },
   );
+}
+
+/** All in one go: the connection takes them together. */
+async function sendPieces(
+  raw: ServerResponse,
+  pieces: readonly Buffer[],
+  options: AnswerOptions,
+): Promise<number> {
+  const last = pieces.at(-1) ?? nothing;
+  let before = 0;
+  raw.cork();
+  for (const piece of pieces) {
+    if (piece === last) break;
+    before += piece.length;
+    raw.write(piece);
+  }
+  const sent = await sendBuffer(raw, last, options);
+  return sent === last.length ? before + sent : sent;
 }
 
 /** A part of content that passes: its last piece waits until the whole is proven. */

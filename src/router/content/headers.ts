@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { TxId } from '../../formats/base64url.ts';
 import { strongETag } from '../../kernel/http/conditional.ts';
 import type { ResolvedName } from '../names/resolver.ts';
-import type { Opened } from './content.ts';
+import type { Opened } from './opened.ts';
 
 export type Headers = Record<string, string>;
 
@@ -65,7 +65,7 @@ export function describe(opened: Opened, approach: Approach, verified: boolean):
   }
   if (opened.from === 'cache') {
     headers['x-router-cached'] = 'true';
-    headers['x-router-cache-age'] = String(Math.max(0, Date.now() - (opened.verifiedAt ?? Date.now())));
+    headers['x-router-cache-age'] = cacheAge(opened.verifiedAt);
   }
   if (opened.digest !== undefined) {
     const { etag, digest, standard } = digestForms(opened.digest);
@@ -75,6 +75,12 @@ export function describe(opened: Opened, approach: Approach, verified: boolean):
   }
   addApproach(headers, approach);
   return headers;
+}
+
+/** Milliseconds since it was proven. */
+export function cacheAge(verifiedAt: number | undefined): string {
+  const now = Date.now();
+  return String(Math.max(0, now - (verifiedAt ?? now)));
 }
 
 export function addApproach(headers: Headers, { name, manifestId }: Approach): void {

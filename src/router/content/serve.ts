@@ -11,11 +11,12 @@ import type { Blocklist } from '../moderation/blocklist.ts';
 import type { NameResolver } from '../names/resolver.ts';
 import type { Host } from '../request/host.ts';
 import { parseTarget, type Target, type TargetRules } from '../request/target.ts';
+import { ReadyAnswers } from './ready.ts';
 import { serveUnverified } from './unverified.ts';
 import { serveVerified, type VerifiedParts } from './verified.ts';
 import { redirect, type Wanted } from './wanted.ts';
 
-export interface ServeParts extends Omit<VerifiedParts, 'refuseBlocked'> {
+export interface ServeParts extends Omit<VerifiedParts, 'refuseBlocked' | 'ready'> {
   readonly gateways: GatewaySet;
   readonly names: NameResolver;
   readonly blocklist: Blocklist | undefined;
@@ -24,6 +25,7 @@ export interface ServeParts extends Omit<VerifiedParts, 'refuseBlocked'> {
   readonly defaultMode: 'proxy' | 'route';
   readonly allowModeOverride: boolean;
   readonly onBlocked: (type: 'arns' | 'txid') => void;
+  readonly onHit: () => void;
 }
 
 /** What the router answers itself. */
@@ -33,7 +35,14 @@ export class Serve {
   readonly #parts: ServeParts & VerifiedParts;
 
   constructor(parts: ServeParts) {
-    this.#parts = { ...parts, refuseBlocked: (id) => this.#refuseBlockedId(id) };
+    const refuseBlocked = (id: TxId): void => this.#refuseBlockedId(id);
+    const ready = new ReadyAnswers({ ...parts, refuseBlocked });
+    this.#parts = { ...parts, refuseBlocked, ready };
+  }
+
+  /** Answers what was answered before, at once; false where it takes more than that. */
+  serveReady(request: Request, reply: Reply): boolean {
+    return this.#parts.ready.send(request, reply);
   }
 
   /** Answers content; where something else is wanted, says what. */

@@ -5,17 +5,20 @@ import { notFound, verificationFailed } from '../errors.ts';
 import { discard, lengthOf } from '../gateways/gateway.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { answer } from './answer.ts';
-import type { Content, Opened } from './content.ts';
+import type { Content } from './content.ts';
 import type { Fill } from './fill.ts';
 import type { Approach } from './headers.ts';
 import { isManifestType, type Manifests } from './manifests.ts';
+import { fromCache, joined, type Opened } from './opened.ts';
 import type { PassThrough } from './pass-through.ts';
+import type { ReadyAnswers } from './ready.ts';
 import { approachOf, redirectToFolder, type Wanted } from './wanted.ts';
 
 export interface VerifiedParts {
   readonly content: Content;
   readonly passThrough: PassThrough;
   readonly manifests: Manifests;
+  readonly ready: ReadyAnswers;
   readonly telemetry: Telemetry | undefined;
   readonly maxManifestBytes: number;
   readonly stallTimeoutMs: number;
@@ -34,7 +37,7 @@ export async function serveVerified(
   const { content } = parts;
   const first: Described = isHead
     ? await describe(parts, wanted.id)
-    : { opened: await open(content, wanted.id) };
+    : { opened: await content.open(wanted.id) };
   const approach = approachOf(wanted);
   if (wanted.raw || !isManifestType(first.opened.contentType)) {
     if (wanted.path === '' || wanted.raw) return await send(parts, request, reply, first, approach, start);
@@ -44,7 +47,7 @@ export async function serveVerified(
   const hit = await resolveManifest(parts, wanted, first.opened);
   if (!wanted.slash) return redirectToFolder(reply, wanted);
   parts.refuseBlocked(hit.id);
-  const child: Described = isHead ? await describe(parts, hit.id) : { opened: await open(content, hit.id) };
+  const child: Described = isHead ? await describe(parts, hit.id) : { opened: await content.open(hit.id) };
   const below = { ...approach, id: hit.id, manifestId: wanted.id, byFallback: hit.by === 'fallback' };
   await send(parts, request, reply, child, below, start);
 }
@@ -53,10 +56,6 @@ interface Described {
   readonly opened: Opened;
   /** False where it is only what others say about it. */
   readonly verified?: boolean;
-}
-
-function open(content: Content, id: TxId): Promise<Opened> | Opened {
-  return content.atHand(id) ?? content.open(id);
 }
 
 async function resolveManifest(parts: VerifiedParts, { id, path }: Wanted, opened: Opened) {
@@ -87,8 +86,10 @@ async function send(
   parts.refuseBlocked(approach.id);
   const verified = described.verified ?? true;
   const sent = await answer(request, reply, opened, approach, { stallTimeoutMs, verified });
-  if (opened.from === 'cache') telemetry?.cacheHit(sent, performance.now() - start);
-  else telemetry?.bytes(opened.from, sent);
+  if (opened.from === 'cache') {
+    telemetry?.cacheHit(sent, performance.now() - start);
+    parts.ready.keep(request, approach);
+  } else telemetry?.bytes(opened.from, sent);
 }
 
 /** A part of content that is on its way is served once the whole is proven, from the cache where it is kept. */
@@ -104,7 +105,7 @@ async function finished(content: Content, id: TxId, opened: Opened, fill: Fill):
 async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
   const { content, passThrough } = parts;
   const known = await content.known(id);
-  if (known !== undefined) return { opened: { ...known, from: 'cache' } };
+  if (known !== undefined) return { opened: fromCache(known) };
   const [upstream, expectation] = await Promise.all([
     passThrough.openWhole(id, 'HEAD', () => false),
     content.describe(id),
@@ -123,12 +124,13 @@ async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
   return { opened, verified: false };
 }
 
-function hasBytes({ bytes, reader, fill }: Opened): boolean {
-  return bytes !== undefined || reader !== undefined || fill !== undefined;
+function hasBytes({ pieces, reader, fill }: Opened): boolean {
+  return pieces !== undefined || reader !== undefined || fill !== undefined;
 }
 
-async function readAll({ bytes, reader, fill }: Opened, limit: number): Promise<Buffer> {
-  if (bytes !== undefined) return bytes;
+async function readAll(opened: Opened, limit: number): Promise<Buffer> {
+  if (opened.pieces !== undefined) return joined(opened.pieces);
+  const { reader, fill } = opened;
   const pieces: Buffer[] = [];
   let size = 0;
   try {
@@ -140,5 +142,5 @@ async function readAll({ bytes, reader, fill }: Opened, limit: number): Promise<
   } finally {
     await reader?.close();
   }
-  return Buffer.concat(pieces);
+  return joined(pieces);
 }

@@ -34,10 +34,7 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
       return;
     }
     request.timings = timings;
-    handle(request, reply, host).catch((error: unknown) => {
-      if (reply.sent) cut(reply, error);
-      else done(error instanceof Error ? error : new Error(String(error)));
-    });
+    answer(request, reply, host, done);
   });
 
   app.route({
@@ -46,21 +43,33 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
     schema: { summary: 'Content by id, name or at the root host', hide: true },
     // Bodies are for nobody here.
     bodyLimit: 1,
-    onRequest: (request, reply, done) => {
-      const host = parseHost(request.headers.host);
-      handle(request, reply, host).catch((error: unknown) => {
-        if (reply.sent) cut(reply, error);
-        else done(error instanceof Error ? error : new Error(String(error)));
-      });
-    },
+    onRequest: (request, reply, done) => answer(request, reply, parseHost(request.headers.host), done),
     handler: (_request, reply) => reply,
   });
 
-  async function handle(request: Request, reply: Reply, host: Host): Promise<void> {
-    if (request.method === 'OPTIONS') {
-      await reply.code(204).header('allow', 'GET, HEAD, OPTIONS').send();
+  /** `done` is for what could not be answered. */
+  function answer(request: Request, reply: Reply, host: Host, done: (error?: Error) => void): void {
+    try {
+      if (request.method === 'OPTIONS') {
+        reply.code(204).header('allow', 'GET, HEAD, OPTIONS').send();
+        return;
+      }
+      admit(request, reply, host);
+      if (serve.serveReady(request, reply)) return;
+    } catch (error) {
+      done(asError(error));
       return;
     }
+    serveLong(request, reply, host).catch((error: unknown) => {
+      // A reader that left is told nothing, and its leaving is no failure of ours.
+      if (reply.raw.destroyed) return;
+      if (reply.sent) cut(reply, error);
+      else done(asError(error));
+    });
+  }
+
+  /** Throws where the request is refused whatever it asks for; else it counts as in flight. */
+  function admit(request: Request, reply: Reply, host: Host): void {
     if (parts.draining()) throw shuttingDown();
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
     if (isManagement(request.url, host)) throw notFound(pathOf(request.url));
@@ -70,9 +79,14 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
       throw overloaded();
     }
     inFlight += 1;
-    reply.raw.once('close', () => {
-      inFlight -= 1;
-    });
+    reply.raw.on('close', leave);
+  }
+
+  function leave(): void {
+    inFlight -= 1;
+  }
+
+  async function serveLong(request: Request, reply: Reply, host: Host): Promise<void> {
     const own = await serve.serve(request, reply, host);
     if (own === 'chain') await chain.read(request, reply);
     else if (own === 'self') await reply.header('cache-control', 'no-store').send(routerInfo(parts));
@@ -106,4 +120,8 @@ function isManagement(url: string, host: Host): boolean {
 
 function pathOf(url: string): string {
   return url.split('?', 1)[0] ?? url;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }

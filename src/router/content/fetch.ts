@@ -1,0 +1,282 @@
+/**
+ * Content from gateways, proven on the way. Small content is proven before its first byte leaves, so that a
+ * gateway that sends wrong bytes costs a reader nothing but time; large content flows while it is checked.
+ */
+import { createHash } from 'node:crypto';
+import type { TxId } from '../../formats/base64url.ts';
+import type { Logger } from '../../kernel/log.ts';
+import { contentNotFound, verificationFailed } from '../errors.ts';
+import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '../gateways/gateway.ts';
+import type { GatewaySet } from '../gateways/gateway-set.ts';
+import type { HedgedAsks } from '../gateways/hedged-ask.ts';
+import { type Expectation, ExpectationSearch, knownExpectation } from './expectation.ts';
+import { Fill } from './fill.ts';
+import type { Known, KnownStore } from './known.ts';
+import type { Opened } from './opened.ts';
+import type { Shelf } from './shelf.ts';
+
+export interface FetchOptions {
+  readonly gateways: GatewaySet;
+  readonly asks: HedgedAsks;
+  readonly known: KnownStore;
+  readonly shelf: Shelf;
+  readonly quorum: number;
+  readonly attempts: number;
+  readonly log: Logger;
+  readonly verified: (gateway: string, method: string, ok: boolean) => void;
+}
+
+/** Content up to this size is proven whole before it is sent. */
+export const wholeLimit = 1024 * 1024;
+/** A gateway that does not say how much it sends may send this much. */
+const maxUnsizedBytes = 64 * 1024 ** 3;
+
+export class Fetch {
+  readonly #options: FetchOptions;
+
+  constructor(options: FetchOptions) {
+    this.#options = options;
+  }
+
+  /** What the bytes of an id must be, as far as others can tell. */
+  search(id: TxId): ExpectationSearch {
+    const { gateways, quorum } = this.#options;
+    return new ExpectationSearch(id, gateways.verification, gateways.routing, quorum);
+  }
+
+  /** `known`: what was proven of it before. */
+  async open(id: TxId, known: Known | undefined): Promise<Opened> {
+    const search = known === undefined ? this.search(id) : undefined;
+    const tried = new Set<Gateway>();
+    let wrong = false;
+    for (;;) {
+      const answer = await this.#ask(
+        id,
+        tried,
+        () => false,
+        0,
+        (first) => search?.begin(first),
+      ).catch((error: unknown) => {
+        throw wrong ? verificationFailed(id, 'Every gateway that has it sent other bytes', error) : error;
+      });
+      const expectation = known === undefined ? await search?.settle(answer) : knownExpectation(known);
+      if (expectation === undefined) {
+        discard(answer);
+        throw verificationFailed(id, 'Neither a signature nor enough gateways could prove the content');
+      }
+      const opened = await this.#take(id, answer, expectation, search, tried);
+      if (opened !== undefined) return opened;
+      wrong = true;
+    }
+  }
+
+  #ask(
+    id: TxId,
+    tried: Set<Gateway>,
+    gone: () => boolean,
+    start: number,
+    first?: (gateway: Gateway) => void,
+  ): Promise<GatewayAnswer> {
+    const headers = start === 0 ? {} : { headers: { range: `bytes=${start}-` } };
+    return this.#options.asks.ask(
+      { role: 'content', path: `/raw/${id}`, ...headers },
+      {
+        attempts: this.#options.attempts + (start === 0 ? 0 : tried.size),
+        tried,
+        accepts: ({ status }) => status === 200 || (start > 0 && status === 206),
+        absent: () => contentNotFound(id),
+        gone,
+        ...(first === undefined ? {} : { first }),
+      },
+    );
+  }
+
+  /** The content from this answer; undefined when it is wrong or broke off and another gateway is to be asked. */
+  async #take(
+    id: TxId,
+    answer: GatewayAnswer,
+    expectation: Expectation,
+    search: ExpectationSearch | undefined,
+    tried: Set<Gateway>,
+  ): Promise<Opened | undefined> {
+    const told = lengthOf(answer);
+    if (told !== undefined && expectation.size !== undefined && told !== expectation.size) {
+      discard(answer);
+      this.#wrong(answer.gateway, expectation, id);
+      return undefined;
+    }
+    const size = told ?? expectation.size;
+    if (size !== undefined && size <= wholeLimit) {
+      return await this.#takeWhole(id, answer, expectation, search, size);
+    }
+    return this.#takeStream(id, answer, expectation, tried, size);
+  }
+
+  async #takeWhole(
+    id: TxId,
+    answer: GatewayAnswer,
+    first: Expectation,
+    search: ExpectationSearch | undefined,
+    size: number,
+  ): Promise<Opened | undefined> {
+    const { gateway } = answer;
+    const start = performance.now();
+    const whole = await collect(answer, size).catch((error: unknown) => {
+      gateway.failed('content', error, performance.now() - start);
+    });
+    if (whole === undefined) return undefined;
+    const { pieces, digest } = whole;
+    const passes = async (expectation: Expectation): Promise<boolean> => {
+      const check = expectation.check();
+      for (const piece of pieces) check.update(piece);
+      return await check.finish(digest, size);
+    };
+    let expectation = first;
+    if (!(await passes(first))) {
+      // One gateway's word against another's: only the signature can tell who is wrong.
+      const decisive = first.conclusive ? undefined : await search?.bySignature();
+      if (decisive === undefined || !(await passes(decisive))) {
+        this.#wrong(gateway, first, id);
+        return undefined;
+      }
+      expectation = decisive;
+    }
+    this.#options.verified(gateway.origin, expectation.method, true);
+    const known = this.#remember(id, expectation, digest, size);
+    this.#options.shelf.keep(digest, size, pieces);
+    return { ...known, from: gateway.origin, pieces };
+  }
+
+  #takeStream(
+    id: TxId,
+    answer: GatewayAnswer,
+    expectation: Expectation,
+    tried: Set<Gateway>,
+    size: number | undefined,
+  ): Opened {
+    const { shelf, verified } = this.#options;
+    let { gateway, body } = answer;
+    let stopped = false;
+    const served = new Set([gateway]);
+    const fill = new Fill({
+      cache: shelf.roomFor(size),
+      size,
+      maxSize: maxUnsizedBytes,
+      check: expectation.check(),
+      body: answer.body,
+      resume: async (start, cause) => {
+        if (stopped) throw cause;
+        gateway.failed('content', cause, 0);
+        const next = await this.#ask(id, tried, () => stopped, start);
+        if (!continuesAt(next, start, size)) {
+          discard(next);
+          throw cause;
+        }
+        ({ gateway, body } = next);
+        served.add(gateway);
+        return next.status === 200 ? skip(next.body, start) : next.body;
+      },
+      cacheFailed: (error) => shelf.failed(error),
+      done: (result) => {
+        if (result === 'wrong') {
+          // Bytes of several gateways in a row: it cannot be said whose were wrong.
+          const conclusive = expectation.conclusive && served.size === 1;
+          for (const one of served) this.#wrong(one, { ...expectation, conclusive }, id);
+        } else if (result !== 'broken') {
+          verified(gateway.origin, expectation.method, true);
+          this.#remember(id, expectation, result.digest, result.size);
+        }
+      },
+      abort: () => {
+        stopped = true;
+        body.destroy();
+      },
+    });
+    return {
+      size,
+      contentType: typeOf(expectation),
+      contentEncoding: expectation.contentEncoding,
+      digest: expectation.digest,
+      method: expectation.method,
+      by: expectation.by,
+      from: gateway.origin,
+      verifiedAt: undefined,
+      fill,
+    };
+  }
+
+  #remember(id: TxId, expectation: Expectation, digest: string, size: number): Known {
+    const known: Known = {
+      digest,
+      size,
+      contentType: typeOf(expectation),
+      contentEncoding: expectation.contentEncoding,
+      method: expectation.method,
+      by: expectation.by,
+      verifiedAt: Date.now(),
+    };
+    this.#options.known.set(id, known);
+    return known;
+  }
+
+  /** A gateway that certainly sent wrong bytes is not asked again; one that may have is left alone for a while. */
+  #wrong(gateway: Gateway, expectation: Expectation, id: TxId): void {
+    const { verified, log } = this.#options;
+    verified(gateway.origin, expectation.method, false);
+    log.warn(
+      { gateway: gateway.origin, id, method: expectation.method },
+      'a gateway sent other bytes than the id has',
+    );
+    if (expectation.conclusive) gateway.health.quarantine(`wrong bytes for ${id}`);
+    else gateway.health.observe('server_error', undefined, `doubtful bytes for ${id}`);
+  }
+}
+
+/** All of a body that has so many bytes, hashed as they come. */
+function collect({ body }: GatewayAnswer, size: number): Promise<{ pieces: Buffer[]; digest: string }> {
+  return new Promise((resolve, reject) => {
+    const hash = createHash('sha256');
+    const pieces: Buffer[] = [];
+    let arrived = 0;
+    body.take({
+      piece(bytes) {
+        arrived += bytes.length;
+        if (arrived > size) {
+          reject(new Error('the answer is too long'));
+          body.destroy();
+          return false;
+        }
+        hash.update(bytes);
+        pieces.push(bytes);
+        return true;
+      },
+      end() {
+        if (arrived === size) resolve({ pieces, digest: hash.digest('hex') });
+        else reject(new Error('the body ended early'));
+      },
+      failed: reject,
+    });
+  });
+}
+
+/** Never what the serving gateway says: it could make a page of a text. */
+function typeOf({ contentType }: Expectation): string {
+  const clean = (contentType ?? '').replace(/[^\x20-\x7e\xa0-\xff]/g, '').trim();
+  return clean === '' ? 'application/octet-stream' : clean.slice(0, 255);
+}
+
+/** Whether an answer is the rest of the same content from `start`, or the whole of it. */
+function continuesAt(answer: GatewayAnswer, start: number, size: number | undefined): boolean {
+  if (answer.status === 200) return size === undefined || lengthOf(answer) === size;
+  const range = /^bytes ([0-9]+)-[0-9]+\/([0-9]+|\*)$/.exec(headerOf(answer.headers, 'content-range') ?? '');
+  return Number(range?.[1]) === start && (size === undefined || Number(range?.[2]) === size);
+}
+
+async function* skip(body: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
+  let left = count;
+  for await (const piece of body) {
+    const rest = piece.subarray(Math.min(left, piece.length));
+    left -= piece.length - rest.length;
+    if (rest.length > 0) yield rest;
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Answers that were given before and would be the same again: small content by id, its head put together once. A
+ * request for one is a look-up and a write. What may change is asked every time: whether it is blocked, and
+ * whether the bytes are still kept as they were. Whatever is special about a request goes the long way.
+ */
+import { LRUCache } from 'lru-cache';
+import type { TxId } from '../../formats/base64url.ts';
+import { sendNow } from '../../kernel/http/send-bytes.ts';
+import type { Reply, Request } from '../../kernel/http/server.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Content } from './content.ts';
+import { type Approach, cacheAge, describe } from './headers.ts';
+import type { Known } from './known.ts';
+import { fromCache } from './opened.ts';
+
+export interface ReadyParts {
+  readonly content: Content;
+  readonly telemetry: Telemetry | undefined;
+  readonly stallTimeoutMs: number;
+  readonly onHit: () => void;
+  /** Throws where the content may not be served. */
+  readonly refuseBlocked: (id: TxId) => void;
+}
+
+interface Ready {
+  readonly id: TxId;
+  readonly manifestId: TxId | undefined;
+  /** What the answer was made from: anything else now means that something changed. */
+  readonly known: Known;
+  /** Names and values in turn, without those that are new each time. */
+  readonly head: readonly string[];
+}
+
+const maxAnswers = 50_000;
+const changing = new Set(['x-router-cache-age']);
+
+export class ReadyAnswers {
+  readonly #parts: ReadyParts;
+  readonly #answers = new LRUCache<string, Ready>({ max: maxAnswers });
+
+  constructor(parts: ReadyParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers at once where it can, and says whether it did. Throws where the content is blocked. */
+  send(request: Request, reply: Reply): boolean {
+    const key = keyOf(request);
+    const ready = this.#answers.get(key);
+    if (ready === undefined || isSpecial(request)) return false;
+    const { content, telemetry, stallTimeoutMs, refuseBlocked, onHit } = this.#parts;
+    if (ready.manifestId !== undefined) refuseBlocked(ready.manifestId);
+    refuseBlocked(ready.id);
+    const atHand = content.atHand(ready.id);
+    if (atHand?.known !== ready.known) {
+      this.#answers.delete(key);
+      return false;
+    }
+    onHit();
+    const start = performance.now();
+    const head = ready.head.concat('x-router-cache-age', cacheAge(ready.known.verifiedAt));
+    const bytes = request.method === 'HEAD' ? undefined : atHand.bytes;
+    const sent = sendNow(reply, 200, head, bytes, { stallTimeoutMs });
+    telemetry?.cacheHit(sent, performance.now() - start);
+    return true;
+  }
+
+  /** Notes an answer that was given from the cache in full. */
+  keep(request: Request, approach: Approach): void {
+    const { id, manifestId, name } = approach;
+    if (name !== undefined || request.url.includes('?') || isSpecial(request)) return;
+    const atHand = this.#parts.content.atHand(id);
+    if (atHand === undefined) return;
+    const headers = describe(fromCache(atHand.known), approach, true);
+    headers['content-length'] = String(atHand.bytes.length);
+    const head = Object.entries(headers).flatMap(([field, value]) =>
+      changing.has(field) ? [] : [field, value],
+    );
+    this.#answers.set(keyOf(request), { id, manifestId, known: atHand.known, head });
+  }
+}
+
+/** What a URL means depends on the host it is asked at. */
+function keyOf({ headers, url }: Request): string {
+  return `${headers.host} ${url}`;
+}
+
+function isSpecial({ headers }: Request): boolean {
+  return (
+    headers.range !== undefined || headers['if-none-match'] !== undefined || headers['if-range'] !== undefined
+  );
+}
