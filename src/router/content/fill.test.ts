@@ -180,6 +180,32 @@ test('what everybody left is given up early on, and finished where most of it is
   }
 });
 
+test('a gateway that drips is left for another', async () => {
+  await cache.delete(digest);
+  async function* drip(): AsyncGenerator<Buffer> {
+    for (let at = 0; at < data.length; at += 1) {
+      yield data.subarray(at, at + 1);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+  async function* rest(start: number): AsyncGenerator<Buffer> {
+    yield data.subarray(start);
+  }
+  const causes: unknown[] = [];
+  const { fill } = download({
+    body: drip(),
+    slowAfterMs: 40,
+    async resume(start, cause) {
+      causes.push(cause);
+      return rest(start);
+    },
+  });
+  const reader = new Reader(fill);
+  await reader.read();
+  assert.ok(whole(reader));
+  assert.match(String(causes[0]), /too slowly/);
+});
+
 test('wrong bytes end no reader well, early or late, and are kept under no name', async () => {
   await cache.delete(digest);
   const { fill, allow, state } = download({ check: { update() {}, finish: () => false } });

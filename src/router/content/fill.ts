@@ -8,6 +8,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { BlobReader, BlobStore, BlobWriter } from '../../storage/blobs/blobs.ts';
+import { Pace } from '../gateways/pace.ts';
 import type { BodyCheck } from './body-check.ts';
 
 /** Bytes a reader may lag behind the download. */
@@ -20,6 +21,8 @@ export interface FillOptions {
   readonly size: number | undefined;
   readonly maxSize: number;
   readonly check: BodyCheck;
+  /** How long the body may come too slowly. */
+  readonly slowAfterMs?: number;
   readonly body: AsyncIterable<Buffer>;
   /** Opens the rest from `start` elsewhere; throws when nobody has it. */
   resume(start: number, cause: unknown): Promise<AsyncIterable<Buffer>>;
@@ -124,8 +127,10 @@ export class Fill {
     try {
       let body: AsyncIterable<Buffer> | undefined = this.#options.body;
       while (body !== undefined) {
+        const pace = new Pace(this.#options.slowAfterMs);
         try {
           for await (const piece of body) {
+            pace.arrived(piece.length);
             if (piece.length === 0) continue;
             this.#arrived += piece.length;
             const limit = this.size ?? this.#options.maxSize;
@@ -134,6 +139,7 @@ export class Fill {
             await sink.write(piece);
             if (held !== undefined) await this.#give(held);
             held = piece;
+            pace.waiting();
           }
           if (this.size !== undefined && this.#arrived < this.size) throw new Error('the body ended early');
           body = undefined;

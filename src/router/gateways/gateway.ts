@@ -6,6 +6,8 @@ import { type AnswerHeaders, Exchange, type ExchangeListener } from './exchange.
 import { Health, type HealthLimits } from './health.ts';
 import { type Outcome, outcomeOfStatus, retryAfterMs } from './outcome.ts';
 
+import { Pace, slowAfterMs } from './pace.ts';
+
 export interface GatewayLimits extends HealthLimits {
   readonly connections: number;
   readonly connectTimeoutMs: number;
@@ -198,18 +200,29 @@ export function discard(answer: GatewayAnswer): void {
 }
 
 /** The body of a small answer; more than `limit` bytes is a failure of the gateway's. */
-export function readBody({ body, gateway }: GatewayAnswer, limit: number): Promise<Buffer> {
+export function readBody(
+  { body, gateway }: GatewayAnswer,
+  limit: number,
+  slowAfter: number = slowAfterMs,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
+    const pace = new Pace(slowAfter);
     let size = 0;
     body.take({
       piece(bytes) {
         size += bytes.length;
         pieces.push(bytes);
-        if (size <= limit) return true;
-        reject(new GatewayFailure(gateway.origin, 'server_error', new Error('the answer is too long')));
-        body.destroy();
-        return false;
+        try {
+          pace.arrived(bytes.length);
+          if (size > limit) throw new Error('the answer is too long');
+          pace.waiting();
+          return true;
+        } catch (error) {
+          reject(new GatewayFailure(gateway.origin, 'server_error', error));
+          body.destroy();
+          return false;
+        }
       },
       end() {
         const [first] = pieces;

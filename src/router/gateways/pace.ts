@@ -1,0 +1,38 @@
+/**
+ * A body that comes, but so slowly that it never ends: each byte resets the time-out, so the time-out alone would
+ * wait for it for ever. Only the time spent waiting for the gateway counts, not the time its bytes wait for us.
+ */
+export const leastBytesPerSecond = 1_024;
+/** How long a gateway may be slower than that. */
+export const slowAfterMs = 30_000;
+
+export class Pace {
+  readonly #windowMs: number;
+  readonly #now: () => number;
+  #waited = 0;
+  #bytes = 0;
+  #since: number;
+
+  constructor(windowMs: number = slowAfterMs, now: () => number = () => performance.now()) {
+    this.#windowMs = windowMs;
+    this.#now = now;
+    this.#since = now();
+  }
+
+  /** Bytes came. Throws when they came too slowly for too long. */
+  arrived(bytes: number): void {
+    this.#waited += this.#now() - this.#since;
+    this.#bytes += bytes;
+    if (this.#waited < this.#windowMs) return;
+    if (this.#bytes < (leastBytesPerSecond * this.#waited) / 1_000) {
+      throw new Error('the body comes too slowly');
+    }
+    this.#waited = 0;
+    this.#bytes = 0;
+  }
+
+  /** The next bytes are waited for. */
+  waiting(): void {
+    this.#since = this.#now();
+  }
+}
