@@ -36,12 +36,21 @@ async function readiness(bench: RouterBench): Promise<number> {
 }
 
 /** What a client that only trusts complete bodies gets: bytes, or undefined when the connection was cut. */
-function download(bench: RouterBench, item: TestItem): Promise<{ status: number; body: Buffer } | undefined> {
+function download(
+  bench: RouterBench,
+  item: TestItem,
+): Promise<{ status: number; type: string | undefined; body: Buffer } | undefined> {
   return new Promise((resolve) => {
     const asked = httpGet(`${bench.router.url}/${item.id}`, (response) => {
       const pieces: Buffer[] = [];
       response.on('data', (piece: Buffer) => pieces.push(piece));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(pieces) }));
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          type: response.headers['content-type'],
+          body: Buffer.concat(pieces),
+        }),
+      );
       response.on('error', () => resolve(undefined));
     });
     asked.on('error', () => resolve(undefined));
@@ -118,6 +127,35 @@ test('3: two liars that agree are overruled when one gateway is asked alone: the
   assert.equal(got.status, 200);
   assert.ok(got.body.equals(small.data));
   assert.equal(got.headers['x-router-verification-method'], 'signature');
+});
+
+test('3: a gateway that forges the signed type is found out, and no reader sees that type', async (t) => {
+  for (const item of [small, large]) {
+    const bench = await benchOf(t, { count: 2, environment: inTurn });
+    behave(bench, { forgedType: 'text/html' }, { delayMs: 20, digest: () => undefined });
+    for (let attempt = 1; ; attempt += 1) {
+      const got = await download(bench, item);
+      if (got !== undefined) {
+        assert.equal(got.status, 200);
+        assert.ok(got.body.equals(item.data));
+        assert.equal(got.type, item.contentType);
+        break;
+      }
+      assert.ok(attempt < 2, 'a body that had begun is cut, the next one is right');
+    }
+    const gateways = (await bench.get('/router/ready')).json().gateways;
+    assert.equal((gateways as Record<string, number>).circuitOpen, 1, 'it is in quarantine');
+  }
+});
+
+test('3: gateways that agree on the bytes and not on their type leave it to the owner', async (t) => {
+  const bench = await benchOf(t, { environment: inTurn });
+  behave(bench, { contentType: 'text/html' });
+  for (const item of [small, large]) {
+    const got = await bench.get(`/${item.id}`);
+    assert.equal(got.headers['content-type'], item.contentType);
+    assert.ok(got.body.equals(item.data));
+  }
 });
 
 test('a single gateway is enough: its bytes are proven by their signature', async (t) => {

@@ -27,20 +27,36 @@ export function digestCheck(expected: string): NewBodyCheck {
   });
 }
 
+/** An item's header as a gateway handed it over: whether its fields are the signed ones, only the bytes show. */
+export interface ClaimedHeader {
+  readonly item: ItemHeader;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+}
+
 /**
  * Bytes that the item's owner signed: the id is the hash of that signature, so nobody needs to be believed.
  * Several gateways may have handed over a header; those that come late are looked at when the first is not it.
+ * The first was then forged, and told; the bytes count as right only where it described them truly all the same.
  */
-export function itemCheck(first: ItemHeader, others: () => Promise<readonly ItemHeader[]>): NewBodyCheck {
+export function itemCheck(
+  first: ClaimedHeader,
+  others: () => Promise<readonly ClaimedHeader[]>,
+  forged: () => void,
+): NewBodyCheck {
   return () => {
     const data = new DeepHashBlob();
     return {
       update: (piece) => void data.update(piece),
       async finish(_digest, size) {
         const dataHash = data.digest();
-        const signed = (header: ItemHeader) =>
+        const signed = ({ item: header }: ClaimedHeader) =>
           verifyStreamed({ header, payloadBytes: size, dataHash }, { lenient: true });
-        return signed(first) || (await others()).some(signed);
+        if (signed(first)) return true;
+        const right = (await others()).find((other) => other.item !== first.item && signed(other));
+        if (right === undefined) return false;
+        forged();
+        return right.contentType === first.contentType && right.contentEncoding === first.contentEncoding;
       },
     };
   };

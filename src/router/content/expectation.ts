@@ -6,7 +6,7 @@
  */
 import type { TxId } from '../../formats/base64url.ts';
 import type { Gateway, GatewayAnswer } from '../gateways/gateway.ts';
-import { digestCheck, itemCheck, type NewBodyCheck } from './body-check.ts';
+import { type ClaimedHeader, digestCheck, itemCheck, type NewBodyCheck } from './body-check.ts';
 import { DigestPoll, type DigestVote } from './digest-poll.ts';
 import type { Known, Method } from './known.ts';
 import { type SignatureProof, signatureProof } from './signature-proof.ts';
@@ -41,6 +41,8 @@ export class ExpectationSearch {
   #poll: DigestPoll | undefined;
   #served: GatewayAnswer | undefined;
   #signatures: SignatureSearch | undefined;
+  /** Signed fields that turned out not to be the signed ones. */
+  readonly #forged = new Set<SignatureProof>();
 
   /** Signatures are looked for once somebody has the content: ids that nobody has cost little. */
   constructor(id: TxId, verifiers: readonly Gateway[], routing: readonly Gateway[], quorum: number) {
@@ -65,9 +67,9 @@ export class ExpectationSearch {
     const serving = served?.gateway;
     const agreement = this.#poll?.agreement(this.#quorum, serving) ?? Promise.resolve(undefined);
     const early = await Promise.race([agreement, after(patienceMs)]);
-    if (early !== undefined && early !== 'later') return fromVotes(early, 'quorum');
+    if (early !== undefined && early !== 'later') return await this.#byVotes(early);
     const found = await firstDefined([
-      agreement.then((votes) => (votes === undefined ? undefined : fromVotes(votes, 'quorum'))),
+      agreement.then((votes) => (votes === undefined ? undefined : this.#byVotes(votes))),
       this.bySignature(),
     ]);
     if (found !== undefined) return found;
@@ -77,8 +79,22 @@ export class ExpectationSearch {
 
   /** By signature only, to decide between gateways that contradict each other. */
   async bySignature(): Promise<Expectation | undefined> {
-    const proof = await this.#searchSignatures().first;
+    const { first, all } = this.#searchSignatures();
+    let proof = await first;
+    if (proof !== undefined && this.#forged.has(proof)) {
+      proof = (await all).find((other) => !this.#forged.has(other));
+    }
     return proof === undefined ? undefined : this.#fromProof(proof);
+  }
+
+  /** A hash says nothing about the type: where those who agree on one differ about the other, the owner decides. */
+  async #byVotes(votes: readonly DigestVote[]): Promise<Expectation> {
+    const [first] = votes;
+    const agreed = votes.every(
+      ({ contentType, contentEncoding }) =>
+        contentType === first?.contentType && contentEncoding === first?.contentEncoding,
+    );
+    return (agreed ? undefined : await this.bySignature()) ?? fromVotes(votes, 'quorum');
   }
 
   #askForDigests(likely: Gateway | undefined): DigestPoll {
@@ -102,10 +118,18 @@ export class ExpectationSearch {
       by: [by],
     } as const;
     if ('check' in of) return { ...shared, check: of.check, size: of.size, conclusive: true };
-    const others = async () =>
-      (await this.#searchSignatures().all).flatMap((other) => ('item' in other.of ? other.of.item : []));
-    return { ...shared, check: itemCheck(of.item, others), size: undefined, conclusive: false };
+    const others = async () => (await this.#searchSignatures().all).flatMap(claimOf);
+    const forged = () => {
+      this.#forged.add(proof);
+      this.#provers.find(({ origin }) => origin === by)?.health.quarantine(`forged fields of ${this.#id}`);
+    };
+    const claim = { item: of.item, contentType, contentEncoding };
+    return { ...shared, check: itemCheck(claim, others, forged), size: undefined, conclusive: false };
   }
+}
+
+function claimOf({ of, contentType, contentEncoding }: SignatureProof): ClaimedHeader | [] {
+  return 'item' in of ? { item: of.item, contentType, contentEncoding } : [];
 }
 
 /** Asks several gateways for the signed fields of an id. */

@@ -36,6 +36,8 @@ export interface Got {
 export interface BenchOptions {
   readonly items?: readonly TestItem[];
   readonly count?: number;
+  /** Further gateways, beside the stubs. */
+  readonly others?: readonly string[];
   readonly environment?: Record<string, string>;
 }
 
@@ -51,7 +53,7 @@ export async function startRouterBench(options: BenchOptions = {}): Promise<Rout
         DATA_DIR: dataDir,
         PORT: '0',
         ADMIN_PORT: '0',
-        ROUTING_STATIC_GATEWAYS: gateways.map(({ url }) => url).join(','),
+        ROUTING_STATIC_GATEWAYS: [...gateways.map(({ url }) => url), ...(options.others ?? [])].join(','),
         PING_ENABLED: 'false',
         ...options.environment,
         ...environment,

@@ -65,6 +65,8 @@ export interface Behaviour {
   endless?: boolean;
   /** Without `Content-Length`. */
   chunked?: boolean;
+  /** Hands over signed fields with this type in place of the signed one. */
+  forgedType?: string;
   /** Has no signed fields to hand over. */
   proofless?: boolean;
 }
@@ -187,7 +189,10 @@ export class StubGateway {
                 signature: header.signature.toString('base64url'),
                 recipient: header.target.toString('base64url'),
                 owner: { key: header.owner.toString('base64url') },
-                tags: header.tags.map(({ name, value }) => ({ name, value })),
+                tags: header.tags.map(({ name, value }) => ({
+                  name,
+                  value: name === 'Content-Type' ? (this.behaviour.forgedType ?? value) : value,
+                })),
               },
       },
     });
