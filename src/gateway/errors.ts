@@ -12,6 +12,13 @@ export class UpstreamError extends HttpError {
   override readonly name = 'UpstreamError';
 }
 
+/** It works and will not give us this (RFC 7725): no reason to leave it alone, and not the same as not having it. */
+export class UpstreamRefusal extends UpstreamError {
+  constructor(cause: unknown) {
+    super(502, 'Upstream error', { cause, headers: noStore });
+  }
+}
+
 export const upstreamFailed = (cause?: unknown) =>
   new UpstreamError(502, 'Upstream error', { cause, headers: noStore });
 

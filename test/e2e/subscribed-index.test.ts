@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createAdminPart } from '../../src/gateway/admin/index.ts';
 import type { GatewayContext } from '../../src/gateway/context.ts';
 import { createContentPart, openContentCache } from '../../src/gateway/data/index.ts';
 import { indexFolders } from '../../src/gateway/indexes/folders.ts';
@@ -14,7 +16,7 @@ import {
   subscribedContent,
 } from '../../src/gateway/indexes/index.ts';
 import { publisherOf, readObserver } from '../../src/gateway/indexes/publication/open.ts';
-import { makeItem, postBundle, startAdminGateway } from '../support/admin-gateway.ts';
+import { adminKey, makeItem, postBundle, startAdminGateway } from '../support/admin-gateway.ts';
 import { startLocalStack, until } from '../support/local-gateway.ts';
 
 test('a gateway serves items that it knows only from the index of another, and follows its changes', async (t) => {
@@ -70,6 +72,7 @@ test('a gateway serves items that it knows only from the index of another, and f
           sources: (given) => [subscribedContent(given, bands)],
         })(made);
       },
+      createAdminPart({ adminKey }),
       (made) => createIndexesPart(subscribed && { subscribed })(made),
     ],
   });
@@ -88,4 +91,20 @@ test('a gateway serves items that it knows only from the index of another, and f
   await until('B follows', async () => (await read(second)).status === 200);
   assert.deepEqual(await read(second, 'bytes=0-8'), { status: 206, type: 'text/plain', body: 'published' });
   assert.equal((await read(second)).body, 'published later');
+
+  // What is known from an index only is blocked like everything else.
+  const admin = async (route: string, body: object) =>
+    await fetch(`${b.gateway.url}/gw/admin/${route}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  for (const what of [{ id: second }, { hash: hash('sha256', 'published later', 'hex') }]) {
+    assert.equal((await admin('block-data', what)).status, 200);
+    assert.equal((await read(second)).status, 451);
+    assert.equal((await read(second, 'bytes=0-8')).status, 451);
+    assert.equal((await read(first)).status, 200);
+    assert.equal((await admin('unblock-data', what)).status, 200);
+    assert.equal((await read(second)).body, 'published later');
+  }
 });

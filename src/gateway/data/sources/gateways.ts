@@ -4,7 +4,7 @@
  * not the same as saying that it has nothing.
  */
 import { Agent, type Dispatcher } from 'undici';
-import { upstreamFailed, upstreamUnavailable } from '../../errors.ts';
+import { UpstreamRefusal, upstreamFailed, upstreamUnavailable } from '../../errors.ts';
 import { exactly, fetchBytes, placeOf, sizeOf } from './http-bytes.ts';
 import { type ContentSource, type Journey, mayAsk } from './source.ts';
 
@@ -65,7 +65,7 @@ function otherGateway(url: string, dispatcher: Dispatcher, options: GatewaySourc
         }
         return { ...answer, stream: noting(answer.stream, signal) };
       } catch (error) {
-        if (!signal.aborted) restUntil = now() + restMs;
+        if (!signal.aborted && !(error instanceof UpstreamRefusal)) restUntil = now() + restMs;
         throw error;
       }
     },

@@ -1,6 +1,6 @@
 /** Fetching bytes from another HTTP server, with every way it can go wrong told apart. */
 import { type Dispatcher, request } from 'undici';
-import { upstreamFailed, upstreamTimeout, upstreamUnavailable } from '../../errors.ts';
+import { UpstreamRefusal, upstreamFailed, upstreamTimeout, upstreamUnavailable } from '../../errors.ts';
 
 export interface FetchBytesOptions {
   readonly url: string;
@@ -52,6 +52,7 @@ export async function fetchBytes(options: FetchBytesOptions): Promise<FetchedByt
   if (status !== 200 && status !== 206) {
     discard();
     const error = new Error(`${options.url} answered ${status}`);
+    if (status === 451) throw new UpstreamRefusal(error);
     throw status === 429 || status === 503 ? upstreamUnavailable(error) : upstreamFailed(error);
   }
   return {
