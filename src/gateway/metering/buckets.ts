@@ -42,7 +42,7 @@ export class Buckets {
     if (bucket.tokens < cost) return false;
     bucket.tokens -= cost;
     bucket.taken += cost;
-    this.#used?.add(key);
+    this.#noteUsed(key);
     return true;
   }
 
@@ -92,10 +92,31 @@ export class Buckets {
     return drained;
   }
 
+  /** What was drained did not get through: it is told with the next. */
+  undrain(drained: ReadonlyMap<string, number>): void {
+    for (const [key, taken] of drained) {
+      const bucket = this.#find(key);
+      if (bucket === undefined) continue;
+      bucket.taken += taken;
+      this.#noteUsed(key);
+    }
+  }
+
+  /** Seconds after which any bucket is full again; undefined where they never fill. */
+  get secondsToFill(): number | undefined {
+    const { capacity, refillPerSecond } = this.rules;
+    return refillPerSecond === 0 ? undefined : capacity / refillPerSecond;
+  }
+
   /** What all processes together have left; what was taken here meanwhile is taken off. */
   settle(key: string, tokens: number): void {
     const bucket = this.#filled(key);
     bucket.tokens = Math.min(this.rules.capacity, tokens - bucket.taken);
+  }
+
+  /** While the others cannot be told, no more are remembered than there are buckets. */
+  #noteUsed(key: string): void {
+    if (this.#used !== undefined && this.#used.size < this.rules.max) this.#used.add(key);
   }
 
   #filled(key: string): Bucket {

@@ -1,16 +1,31 @@
 /** The meter on the content routes: limits, refusals, payments. */
 import assert from 'node:assert/strict';
+import { request as httpRequest } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { type AdminGateway, startAdminGateway } from '../../../test/support/admin-gateway.ts';
-import { makeTransaction, text, until } from '../../../test/support/local-gateway.ts';
+import {
+  type AdminGateway,
+  type AdminGatewayOptions,
+  startAdminGateway,
+} from '../../../test/support/admin-gateway.ts';
+import { engines, makeTransaction, text, until } from '../../../test/support/local-gateway.ts';
 import { openX402Bench } from '../../../test/support/x402-bench.ts';
 import { winc } from '../../credits/credits.ts';
 import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
 import { signPayment, startFacilitator } from '../../localnet/x402/testing.ts';
+import { indexFolders } from '../indexes/folders.ts';
+import { buildBands, createIndexesPart } from '../indexes/index.ts';
+import { publisherOf, readObserver } from '../indexes/publication/open.ts';
 import { createMeter, type MeterDeps } from './index.ts';
+import { PaidTokens } from './paid.ts';
 
-async function open(t: TestContext, overrides: Record<string, string>, deps: MeterDeps = {}) {
+async function open(
+  t: TestContext,
+  overrides: Record<string, string>,
+  deps: MeterDeps = {},
+  options: AdminGatewayOptions = {},
+) {
   const gateway = await startAdminGateway({
+    ...options,
     overrides: {
       ENABLE_RATE_LIMITER: 'true',
       RATE_LIMITER_IP_TOKENS_PER_BUCKET: '20',
@@ -18,7 +33,7 @@ async function open(t: TestContext, overrides: Record<string, string>, deps: Met
       RATE_LIMITER_RESOURCE_REFILL_PER_SEC: '0',
       ...overrides,
     },
-    parts: [createMeter(deps)],
+    parts: [createMeter(deps), ...(options.parts ?? [])],
   });
   t.after(() => gateway.stop());
   return gateway;
@@ -113,6 +128,126 @@ test('allowed addresses are not metered, and a trusted proxy says who asks', asy
     'an address that the client put there is not believed',
   );
   for (let time = 0; time < 3; time += 1) assert.equal(await from('198.51.100.7'), 200);
+});
+
+test('a name on the list is not metered, with its undernames; others are', async (t) => {
+  const gateway = await open(
+    t,
+    { ARNS_ROOT_HOST: 'gateway.test', SANDBOX_ENABLED: 'false', RATE_LIMITER_ARNS_ALLOWLIST: 'Docs' },
+    {},
+    {
+      names: [
+        {
+          name: 'all',
+          resolve: async () => ({ id: id ?? '', ttlSeconds: 60, antId: 'ant', resolvedAt: 0 }),
+        },
+      ],
+    },
+  );
+  let id: string | undefined;
+  id = await post(gateway, 15 * 1024);
+  const at = (label: string) =>
+    new Promise<number>((resolve, reject) => {
+      const { hostname, port } = new URL(gateway.url);
+      httpRequest({ hostname, port, headers: { host: `${label}.gateway.test` } }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? 0);
+      })
+        .on('error', reject)
+        .end();
+    });
+  for (let time = 0; time < 3; time += 1) {
+    assert.deepEqual([await at('docs'), await at('api_docs')], [200, 200]);
+  }
+  assert.deepEqual([await at('other'), await at('other')], [200, 429]);
+  assert.equal(await at('docs'), 200, 'also when the client has nothing left');
+});
+
+test('files of a published index are charged to the same bucket', async (t) => {
+  const gateway = await open(t, {}, {}, { parts: [createIndexesPart()] });
+  const id = await post(gateway, 15 * 1024);
+  const { config, index } = gateway.context;
+  const observer = await readObserver(config.DATA_DIR);
+  await buildBands({
+    sql: index.sql,
+    published: indexFolders(config.DATA_DIR).published,
+    bandHeights: 1_000,
+    publisher: observer.address,
+  });
+  await publisherOf(config, observer).publish();
+  const listing = await until('the listing is there', async () => {
+    const answer = await gateway.get('/gw/indexes');
+    return answer.status === 200 && answer.body;
+  });
+  const sha256 = /"sha256":"([0-9a-f]{64})"/.exec(listing)?.[1];
+  assert.ok(sha256);
+  const first = await gateway.get(`/gw/indexes/blob/${sha256}`);
+  assert.equal(first.status, 200);
+  assert.match(first.headers.get('cache-control') ?? '', /^private, /);
+  const cost = Math.max(1, Math.ceil(first.body.length / 1024));
+  assert.equal((await gateway.get(`/raw/${id}`)).status, cost <= 5 ? 200 : 429);
+  let reads = 0;
+  while ((await gateway.get(`/gw/indexes/blob/${sha256}`)).status === 200) {
+    reads += 1;
+    assert.ok(reads < 20, 'content and index bytes come out of one bucket');
+  }
+  const refused = await gateway.get(`/gw/indexes/blob/${sha256}`);
+  assert.deepEqual([refused.status, refused.headers.get('cache-control')], [429, 'no-store']);
+  assert.equal((await gateway.get('/gw/indexes')).status, 200, 'the listing is free');
+});
+
+for (const engine of engines) {
+  test(`what was paid for is kept through a restart on ${engine.name}, and shared`, async (t) => {
+    const gateway = await open(t, {}, {}, engine.options);
+    const id = await post(gateway, 15 * 1024);
+    const paid = new PaidTokens(gateway.context.index.sql);
+    await paid.credit('a payment', '127.0.0.1', 40);
+    assert.equal((await gateway.get(`/raw/${id}`)).status, 200, 'from the regular tokens');
+    await gateway.restart();
+    const again = new PaidTokens(gateway.context.index.sql);
+    assert.equal(
+      await again.credit('a payment', '127.0.0.1', 40),
+      false,
+      'a payment counts once, also later',
+    );
+    const other = await gateway.stack.addGateway();
+    const statuses: number[] = [];
+    for (let time = 0; time < 6; time += 1) {
+      const url = time % 2 === 0 ? gateway.url : other.url;
+      statuses.push((await fetch(`${url}/raw/${id}`)).status);
+    }
+    // Forty paid tokens are there once for both; how many regular ones are left is the engine's matter.
+    const served = statuses.filter((status) => status === 200).length;
+    assert.ok(served >= 2 && served <= 5, `${statuses}`);
+    assert.equal((await fetch(`${gateway.url}/raw/${id}`)).status, 429);
+    assert.equal((await fetch(`${other.url}/raw/${id}`)).status, 429);
+  });
+}
+
+const postgres = engines.find(({ name }) => name === 'PostgreSQL');
+test('two processes on PostgreSQL have one bucket for a client, also after a restart', {
+  skip: postgres === undefined && 'TEST_DATABASE_URL is not set',
+}, async (t) => {
+  const gateway = await open(t, { RATE_LIMITER_IP_TOKENS_PER_BUCKET: '40' }, {}, postgres?.options);
+  const id = await post(gateway, 10 * 1024);
+  const other = await gateway.stack.addGateway();
+  const read = async (url: string) => (await fetch(`${url}/raw/${id}`)).status;
+  const left = async () => {
+    const row = await gateway.context.index.sql.get<{ millitokens: number }>(
+      "SELECT millitokens FROM meter_buckets WHERE bucket = '127.0.0.1'",
+    );
+    return row === undefined ? 40 : row.millitokens / 1000;
+  };
+  assert.deepEqual([await read(gateway.url), await read(other.url)], [200, 200]);
+  await until('both have told', async () => (await left()) === 20);
+  assert.deepEqual([await read(gateway.url), await read(other.url)], [200, 200]);
+  await until('both have told', async () => (await left()) <= 0);
+  await until('each knows', async () => (await read(gateway.url)) === 429 && (await read(other.url)) === 429);
+  const overdrawn = -(await left());
+  assert.ok(overdrawn <= 20, 'by no more than a second of one process');
+  await gateway.restart();
+  assert.ok([200, 429].includes(await read(gateway.url)));
+  await until('it learns what is left', async () => (await read(gateway.url)) === 429);
 });
 
 test('who pays reads on, once for each payment', async (t) => {

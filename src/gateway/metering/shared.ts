@@ -9,12 +9,15 @@ import type { Buckets } from './buckets.ts';
 
 const everyMs = 1_000;
 const perRound = 1_024;
+/** Every ten minutes. */
+const roundsToForget = 600;
 
 export class SharedBuckets {
   readonly #sql: Sql;
   readonly #log: Logger;
   readonly #groups: readonly Buckets[];
   readonly #now: () => number;
+  #rounds = 0;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 
@@ -28,7 +31,7 @@ export class SharedBuckets {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#running ??= this.exchange()
+      this.#running ??= this.#round()
         .catch((error: unknown) => this.#log.warn({ err: error }, 'buckets could not be shared'))
         .finally(() => {
           this.#running = undefined;
@@ -43,14 +46,34 @@ export class SharedBuckets {
     await this.exchange().catch(() => undefined);
   }
 
+  async #round(): Promise<void> {
+    await this.exchange();
+    this.#rounds += 1;
+    if (this.#rounds % roundsToForget === 0) await this.forgetFull();
+  }
+
   async exchange(): Promise<void> {
     for (const group of this.#groups) {
       for (;;) {
         const taken = group.drainUsed(perRound);
         if (taken.size === 0) break;
-        await this.#settle(group, taken);
+        try {
+          await this.#settle(group, taken);
+        } catch (error) {
+          group.undrain(taken);
+          throw error;
+        }
       }
     }
+  }
+
+  /** Rows of buckets that are full again say nothing: without them the table holds those in use. */
+  async forgetFull(): Promise<number> {
+    const seconds = this.#groups.map((group) => group.secondsToFill ?? Number.POSITIVE_INFINITY);
+    const longest = Math.max(...seconds);
+    if (!Number.isFinite(longest)) return 0;
+    const before = Math.floor(this.#now() - longest * 1000);
+    return await this.#sql.run('DELETE FROM meter_buckets WHERE filled_at < ?', before);
   }
 
   async #settle(group: Buckets, taken: ReadonlyMap<string, number>): Promise<void> {
