@@ -10,6 +10,7 @@ import type { ByteRange, ByteSource, OpenedBytes } from '../chain/byte-source.ts
 import { upstreamFailed } from '../errors.ts';
 import type { GatewayIndex } from '../index/gateway-index.ts';
 import { Fill } from './fill.ts';
+import { HotParts } from './hot-parts.ts';
 import type { ContentMetrics } from './metrics.ts';
 import {
   type Described,
@@ -71,6 +72,9 @@ export class Content implements ByteSource {
 
   #quietUntil = 0;
 
+  /** Small parts of what is in the cache. */
+  readonly hot = new HotParts();
+
   constructor(options: ContentOptions) {
     this.#options = options;
   }
@@ -113,6 +117,7 @@ export class Content implements ByteSource {
   /** Removes the copy of content with that hash, in memory and on disk. */
   async drop(hash: string): Promise<void> {
     this.#small.delete(hash);
+    this.hot.clear();
     const digest = Buffer.from(hash, 'base64url').toString('hex');
     await this.#options.cache.delete(digest);
     await this.#options.unshare?.(digest);

@@ -33,8 +33,8 @@ export async function serveRaw(
   const readyKey = `raw/${id}`;
   const ready = parts.ready.find(request, readyKey);
   if (ready !== undefined && isStillServed(parts, ready.described)) {
-    parts.metrics.cacheHits.inc();
-    return await sendReady(parts, request, reply, ready);
+    const sent = sendReady(parts, request, reply, ready);
+    if (sent !== undefined) return sent;
   }
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);
@@ -64,8 +64,8 @@ export async function servePlace(
   const readyKey = approach.headers === undefined ? key : undefined;
   const ready = readyKey === undefined ? undefined : parts.ready.find(request, readyKey);
   if (ready !== undefined && !parts.blocklist().blocksId(id) && isStillServed(parts, ready.described)) {
-    parts.metrics.cacheHits.inc();
-    return await sendReady(parts, request, reply, ready);
+    const sent = sendReady(parts, request, reply, ready);
+    if (sent !== undefined) return sent;
   }
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);
@@ -133,10 +133,19 @@ function withKey(approach: Approach, readyKey: string | undefined): Approach {
   return readyKey === undefined ? approach : { ...approach, readyKey };
 }
 
-async function sendReady(parts: ServeParts, request: Request, reply: Reply, ready: Ready): Promise<unknown> {
-  const bytes = request.method === 'HEAD' ? 0 : ready.bytes.length;
-  const charged = parts.meter().charge(request, bytes, `data:${ready.id}`);
-  return parts.ready.send(request, reply, ready, charged === undefined ? undefined : await charged);
+/** undefined where the request asks for what is not at hand. */
+function sendReady(
+  { ready: answers, meter, metrics }: ServeParts,
+  request: Request,
+  reply: Reply,
+  ready: Ready,
+): Promise<Reply> | Reply | undefined {
+  const answer = answers.answer(request, ready);
+  if (answer === undefined) return undefined;
+  const charged = meter().charge(request, answer.body?.length ?? 0, `data:${ready.id}`);
+  metrics.cacheHits.inc();
+  if (charged === undefined) return answers.send(reply, answer);
+  return charged.then((more) => answers.send(reply, answer, more));
 }
 
 /** Whether an answer that was given before may be given again. */

@@ -40,6 +40,18 @@ for (const engine of engines)
       };
     }
 
+    /** Status and headers, but for those that are another in every answer. */
+    function facts({ status, headers }: { status: number; headers: Headers }) {
+      const own = new Set(['date', 'x-request-id', 'connection', 'keep-alive']);
+      return {
+        status,
+        headers: [...headers]
+          .filter(([name]) => !own.has(name))
+          .map(([name, value]) => [name, value.replace(/boundary=.*/, 'boundary')])
+          .sort(),
+      };
+    }
+
     test('HEAD of what is not here says all that GET will, and fetches nothing', async () => {
       const data = random.bytes(400_000);
       const id = await post(data);
@@ -98,6 +110,42 @@ for (const engine of engines)
         assert.ok(answer.bytes.equals(data));
       }
       assert.equal((await read(id, { range: 'bytes=900000-', 'if-range': '"other"' })).status, 200);
+    });
+
+    test('what was answered before is answered the same, whole or in part, and says the same to HEAD', async () => {
+      for (const size of [5_000, 300_000]) {
+        const data = random.bytes(size);
+        const id = await post(data);
+        await read(id);
+        const ranges = Array.from({ length: 30 }, () => {
+          const start = random.between(0, size - 1);
+          return `bytes=${start}-${start + random.between(0, 20_000)}`;
+        });
+        const others = [
+          'bytes=0-',
+          'bytes=-1',
+          'bytes=16383-16384',
+          'bytes=0-0,2-3',
+          'bytes=400000-',
+          'bytes=5-2',
+        ];
+        for (const range of [undefined, ...ranges, ...others, 'bytes= 0-1', 'bytes=x']) {
+          const headers: Record<string, string> = range === undefined ? {} : { range };
+          // A header that sends the request the long way and changes nothing of the answer.
+          const long = await read(id, { ...headers, 'if-none-match': '"other"' });
+          const [first, second, head] = [
+            await read(id, headers),
+            await read(id, headers),
+            await read(id, headers, 'HEAD'),
+          ];
+          for (const answer of [first, second, head]) {
+            assert.deepEqual(facts(answer), facts(long), `${range} of ${size}`);
+          }
+          if (range?.includes(',') === true) continue; // its boundary is another each time
+          for (const answer of [first, second])
+            assert.ok(answer.bytes.equals(long.bytes), `${range} of ${size}`);
+        }
+      }
     });
 
     test('a condition on what was here needs no bytes', async () => {

@@ -10,7 +10,7 @@ import type { Content } from '../content.ts';
 import type { ContentMetrics } from '../metrics.ts';
 import type { Described, OpenedContent } from '../opened.ts';
 import type { Journey } from '../sources/source.ts';
-import { type Fetching, sendBody, wholeHeaders } from './body.ts';
+import { type Fetching, sendBody } from './body.ts';
 import type { CacheControl, CacheReason } from './cache-control.ts';
 import { contentTypeOf, describingHeaders, type Headers } from './headers.ts';
 import { readRange } from './range.ts';
@@ -172,13 +172,11 @@ async function send(answer: Answer, opened: OpenedContent, fetching?: Fetching):
   const charged = parts.meter().charge(request, bodyBytes(request, size, spans), `data:${described.id}`);
   if (charged !== undefined) Object.assign(headers, await charged);
   const { readyKey } = approach;
-  const again = charged === undefined && spans === undefined && journey.hops === 0;
-  if (readyKey !== undefined && opened.bytes !== undefined && again) {
-    const head = { ...headers, ...wholeHeaders(described) };
-    parts.ready.keep(readyKey, reply, described, head, opened.bytes);
-  }
+  const again = charged === undefined && opened.fromCache && journey.hops === 0;
+  if (readyKey !== undefined && again) parts.ready.keep(readyKey, reply, described, headers, opened.bytes);
   const status = approach.status ?? 200;
-  const sent = await sendBody({ request, reply, opened, headers, spans, status, fetching });
+  const { hot } = parts.content;
+  const sent = await sendBody({ request, reply, opened, headers, spans, status, fetching, hot });
   if (sent === 'cut short') parts.metrics.disconnects.inc();
   return reply;
 }

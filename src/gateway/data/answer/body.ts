@@ -6,6 +6,7 @@ import { sendBuffer, sendFile, takeOver } from '../../../kernel/http/send-bytes.
 import { sendStream } from '../../../kernel/http/send-stream.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { BlobReader } from '../../../storage/blobs/blobs.ts';
+import type { HotParts } from '../hot-parts.ts';
 import type { Described, OpenedContent } from '../opened.ts';
 import { contentTypeOf, digestHeader, type Headers } from './headers.ts';
 
@@ -25,6 +26,7 @@ export interface Body {
   readonly spans: readonly [Span, ...Span[]] | undefined;
   readonly status: number;
   readonly fetching: Fetching | undefined;
+  readonly hot: HotParts;
 }
 
 export async function sendBody({
@@ -35,6 +37,7 @@ export async function sendBody({
   spans,
   status,
   fetching,
+  hot,
 }: Body): Promise<'whole' | 'cut short'> {
   const { described, fromCache } = opened;
   const { size, hash } = described;
@@ -44,7 +47,7 @@ export async function sendBody({
     const digest = fromCache || isHead ? wholeHeaders(described) : { 'content-length': String(size) };
     const raw = takeOver(reply, status, { ...headers, 'content-type': type, ...digest });
     if (isHead || size === 0) return await sendHead(raw);
-    return await sendSpan(raw, opened, { start: 0, end: size }, fetching?.first);
+    return await sendSpan(raw, opened, { start: 0, end: size }, fetching?.first, hot);
   }
   if (hash !== undefined) headers['repr-digest'] = digestHeader(hash);
   if (spans.length === 1) {
@@ -54,7 +57,7 @@ export async function sendBody({
     headers['content-length'] = String(span.end - span.start);
     const raw = takeOver(reply, 206, headers);
     if (isHead) return await sendHead(raw);
-    return await sendSpan(raw, opened, span, fetching?.first);
+    return await sendSpan(raw, opened, span, fetching?.first, hot);
   }
   const parts = multipartRanges(spans, size, type, `${'-'.repeat(26)}${randomBytes(12).toString('hex')}`);
   headers['content-type'] = parts.contentType;
@@ -91,12 +94,16 @@ async function sendSpan(
   opened: OpenedContent,
   span: Span,
   fetched: Span | undefined,
+  hot: HotParts,
 ): Promise<'whole' | 'cut short'> {
-  const { bytes, reader, stream } = opened;
+  const { bytes, reader, stream, described } = opened;
   const length = span.end - span.start;
   if (bytes !== undefined) {
     const part = length === bytes.length ? bytes : bytes.subarray(span.start, span.end);
     return whole(await sendBuffer(raw, part), length);
+  }
+  if (reader !== undefined && described.hash !== undefined && hot.takes(span)) {
+    return whole(await sendBuffer(raw, await hot.read(reader, described.hash, span)), length);
   }
   if (reader?.fd !== undefined) return whole(await sendFile(raw, reader.fd, span.start, span.end), length);
   if (reader !== undefined)

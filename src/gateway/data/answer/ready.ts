@@ -1,34 +1,56 @@
 /**
- * Answers that were given before and would be the same again: small content from the cache, its head put together
- * once. A request for one is a look-up and a write; whatever is special about a request (a range, a condition, a
+ * Answers that were given before and would be the same again: content from the cache, its head put together once. A
+ * request for one is a look-up and a write; whatever is special about a request (a condition, several ranges, a
  * journey through gateways) goes the long way.
  */
 import { LRUCache } from 'lru-cache';
+import { contentRange, parseRange } from '../../../kernel/http/byte-ranges.ts';
+import { PreparedHead } from '../../../kernel/http/prepared-head.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { Content } from '../content.ts';
 import type { Described } from '../opened.ts';
-import type { Headers } from './headers.ts';
+import { wholeHeaders } from './body.ts';
+import { contentTypeOf, digestHeader, type Headers } from './headers.ts';
+import { hasRangeForm } from './range.ts';
 
+/** What is known of every answer about some content that was found under one key. */
 export interface Ready {
   readonly id: string;
   /** The record it was made from: another one now means that something changed. */
   readonly described: Described;
-  /** Names and values in turn, without the request's id. */
-  readonly head: readonly string[];
-  readonly bytes: Buffer;
+  /** Of an answer with all of it, and with a part; without what is the request's own. */
+  readonly wholeHead: PreparedHead;
+  readonly partHead: PreparedHead;
+  /** Small content, one character a byte: Node sends head and text in one write, where a buffer takes two. */
+  readonly text: string | undefined;
 }
 
-const special = ['range', 'if-none-match', 'if-range', 'x-ar-io-hops', 'x-ar-io-via'] as const;
+/** One answer, at hand. */
+export interface ReadyAnswer {
+  readonly head: PreparedHead;
+  /** Names and values of this answer alone. */
+  readonly more: string[];
+  /** undefined for HEAD. */
+  readonly body: string | undefined;
+}
+
+const special = ['if-none-match', 'if-range', 'x-ar-io-hops', 'x-ar-io-via'] as const;
+const budget = 48 * 1024 * 1024;
+/** Of a head, about. */
+const headBytes = 4_096;
 
 export class ReadyAnswers {
   readonly #content: Content;
-  readonly #answers = new LRUCache<string, Ready>({ max: 20_000 });
+  readonly #answers = new LRUCache<string, Ready>({
+    maxSize: budget,
+    sizeCalculation: ({ text }) => headBytes + (text?.length ?? 0),
+  });
 
   constructor(content: Content) {
     this.#content = content;
   }
 
-  /** The id that `key` (a path, with what else decides) was answered with, if it can be answered so again. */
+  /** What `key` (a path, with what else decides) was answered with, if it can be answered so again. */
   find(request: Request, key: string): Ready | undefined {
     const ready = this.#answers.get(key);
     if (ready === undefined) return undefined;
@@ -38,29 +60,75 @@ export class ReadyAnswers {
     return undefined;
   }
 
+  /** The answer to the request; undefined where it goes the long way. */
+  answer(request: Request, ready: Ready): ReadyAnswer | undefined {
+    const { range } = request.headers;
+    if (range !== undefined) return this.#part(request, ready, range);
+    if (ready.text === undefined) return undefined;
+    const body = request.method === 'HEAD' ? undefined : ready.text;
+    return { head: ready.wholeHead, more: ['x-request-id', request.id], body };
+  }
+
+  #part(request: Request, { described, partHead, text }: Ready, range: string): ReadyAnswer | undefined {
+    const { hash, size } = described;
+    const asked = parseRange(range, size);
+    if (!hasRangeForm(range) || asked.kind !== 'ranges' || asked.spans.length > 1 || hash === undefined)
+      return undefined;
+    const [span] = asked.spans;
+    const part =
+      text?.slice(span.start, span.end) ??
+      (this.#content.hot.takes(span) ? this.#content.hot.find(hash, span)?.toString('latin1') : undefined);
+    if (part === undefined) return undefined;
+    const more = [
+      'content-range',
+      contentRange(span, size),
+      'content-length',
+      String(part.length),
+      'x-request-id',
+      request.id,
+    ];
+    return { head: partHead, more, body: request.method === 'HEAD' ? undefined : part };
+  }
+
+  /** `charged` are headers that say what the answer cost. */
+  send(reply: Reply, { head, more, body }: ReadyAnswer, charged?: Readonly<Record<string, string>>): Reply {
+    reply.hijack();
+    if (charged !== undefined) more.push(...Object.entries(charged).flat());
+    head.write(reply.raw, more);
+    if (body === undefined) reply.raw.end();
+    else reply.raw.end(body, 'latin1');
+    return reply;
+  }
+
+  /** `bytes`: all of it, where it is small. */
+  keep(key: string, reply: Reply, described: Described, headers: Headers, bytes: Buffer | undefined): void {
+    const common = [...pairsOf(reply.getHeaders()), ...pairsOf(headers)];
+    const { hash } = described;
+    this.#answers.set(key, {
+      id: described.id,
+      described,
+      wholeHead: new PreparedHead(200, [...common, ...pairsOf(wholeHeaders(described))]),
+      partHead: new PreparedHead(206, [
+        ...common,
+        'content-type',
+        contentTypeOf(described),
+        ...(hash === undefined ? [] : ['repr-digest', digestHeader(hash)]),
+      ]),
+      text: bytes?.toString('latin1'),
+    });
+  }
+
   /** What may be served has changed: every answer is put together anew. */
   clear(): void {
     this.#answers.clear();
   }
+}
 
-  /** `more` are headers of this request alone. */
-  send(request: Request, reply: Reply, ready: Ready, more?: Readonly<Record<string, string>>): Reply {
-    reply.hijack();
-    const head = ready.head.concat('x-request-id', request.id);
-    if (more !== undefined) head.push(...Object.entries(more).flat());
-    reply.raw.writeHead(200, head);
-    reply.raw.end(request.method === 'HEAD' ? undefined : ready.bytes);
-    return reply;
+function pairsOf(headers: Readonly<Record<string, string | number | string[] | undefined>>): string[] {
+  const pairs: string[] = [];
+  for (const [name, value] of Object.entries(headers)) {
+    if (name === 'x-request-id' || value === undefined) continue;
+    for (const one of Array.isArray(value) ? value : [value]) pairs.push(name, String(one));
   }
-
-  keep(key: string, reply: Reply, described: Described, headers: Headers, bytes: Buffer): void {
-    const head: string[] = [];
-    for (const set of [reply.getHeaders(), headers]) {
-      for (const [name, value] of Object.entries(set)) {
-        if (name === 'x-request-id' || value === undefined) continue;
-        for (const one of Array.isArray(value) ? value : [value]) head.push(name, String(one));
-      }
-    }
-    this.#answers.set(key, { id: described.id, described, head, bytes });
-  }
+  return pairs;
 }
