@@ -34,7 +34,7 @@ describe('hostile clients', () => {
     large = await testItem(Buffer.alloc(40_000_000, 'large '), 'video/mp4');
     bench = await startRouterBench({
       items: [item, other, large],
-      environment: { BASE_DOMAIN: base, STREAM_TIMEOUT_MS: '700', MODERATION_ENABLED: 'true' },
+      environment: { BASE_DOMAIN: base, STREAM_TIMEOUT_MS: '2000', MODERATION_ENABLED: 'true' },
     });
     for (const gateway of bench.gateways) {
       gateway.names.set('a', { id: item.id, ttlSeconds: 600 });
