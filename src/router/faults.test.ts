@@ -316,6 +316,18 @@ test('ranges and conditions of things that are not cached hurt no gateway', asyn
   assert.equal(await readiness(bench), 200);
 });
 
+test('who asks about content that is on its way is told its hash, as soon as that is known', async (t) => {
+  const bench = await benchOf(t, { count: 1 });
+  behave(bench, { pace: { bytes: 500_000, everyMs: 20 } });
+  const reading = download(bench, large);
+  while (bench.gateways[0]?.count(/GET \/raw/) === 0) await new Promise(setImmediate);
+  const head = await bench.get(`/${large.id}`, { method: 'HEAD' });
+  assert.equal(head.headers['x-ar-io-digest'], large.digest);
+  assert.equal(head.headers['x-router-verified'], 'true');
+  assert.equal(head.headers['content-length'], String(large.data.length));
+  assert.ok((await reading)?.body.equals(large.data));
+});
+
 test('a gateway that sends for ever is cut off', async (t) => {
   const bench = await benchOf(t, { environment: inTurn });
   behave(bench, { endless: true });

@@ -1,15 +1,11 @@
 /** Three gateways of ours in processes of their own over one local Arweave, each behind a proxy that can lie. */
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import { buyName } from './buy-name.ts';
 import { makeTransaction, text, until } from './local-gateway.ts';
 import { type RunningStack, startStack } from './stack.ts';
 import { TamperingProxy } from './tampering-proxy.ts';
 
-const root = resolve(import.meta.dirname, '../..');
 const signer = solanaSigner(ed25519TestKey('three gateways'));
 
 export interface ThreeGateways {
@@ -28,7 +24,6 @@ export interface ThreeGateways {
 }
 
 export async function startThreeGateways(): Promise<ThreeGateways> {
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-three-'));
   const shared = { GATEWAY_POLL_INTERVAL_MS: '50', ARWEAVE_MIN_CONFIRMATIONS: '1', WORKER_THREADS: '1' };
   const main = await startStack({
     only: ['gateway', 'payment', 'upload'],
@@ -47,30 +42,6 @@ export async function startThreeGateways(): Promise<ThreeGateways> {
   const stacks = [main, ...others];
   const gateways = stacks.map(({ urls }) => urls.gateway ?? '');
   const proxies = await Promise.all(gateways.map((url) => new TamperingProxy(url).start()));
-
-  async function turnpike(...args: string[]): Promise<string> {
-    const port = (name: string) => new URL(main.urls[name] ?? '').port;
-    const child = spawn(process.execPath, ['bin/turnpike.js', ...args], {
-      cwd: root,
-      env: {
-        ...process.env,
-        DATA_DIR: main.dataDir,
-        PAYMENT_PORT: port('payment'),
-        LOCAL_SOLANA_PORT: port('solana'),
-        LOCAL_ARWEAVE_PORT: port('arweave'),
-      },
-    });
-    let [out, error] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (piece: string) => {
-      out += piece;
-    });
-    child.stderr.setEncoding('utf8').on('data', (piece: string) => {
-      error += piece;
-    });
-    const code = await new Promise((done) => child.on('close', done));
-    if (code !== 0) throw new Error(`turnpike ${args.join(' ')}: ${error}`);
-    return out.trim();
-  }
 
   return {
     proxies,
@@ -93,14 +64,7 @@ export async function startThreeGateways(): Promise<ThreeGateways> {
         throw new Error('no receipt');
       return String(receipt.id);
     },
-    async buyName(name, id) {
-      const [wallet, owner] = [join(folder, 'wallet.json'), join(folder, `${name}.json`)];
-      await turnpike('wallet', 'create', wallet).catch(() => {});
-      const address = await turnpike('wallet', 'address', wallet);
-      await turnpike('ledger', 'credit', address, '20', '--id', name);
-      await turnpike('name', 'key', owner);
-      await turnpike('name', 'buy', name, '--wallet', wallet, '--owner', owner, '--target', id);
-    },
+    buyName: (name, id) => buyName(main, name, id),
     async everywhere(...ids) {
       const has = async (gateway: string, id: string) => {
         const query = { query: `{ transaction(id: "${id}") { id block { height } } }` };
@@ -140,7 +104,6 @@ export async function startThreeGateways(): Promise<ThreeGateways> {
       await Promise.all(proxies.map((proxy) => proxy.stop()));
       await Promise.all(others.map((stack) => stack.stop()));
       await main.stop();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -74,6 +74,20 @@ export class Content {
     return await fetching;
   }
 
+  /**
+   * What a download that is under way comes to, where it takes no longer than that; undefined otherwise. Clients
+   * that verify for themselves ask for the hash while they read, and a signature tells none beforehand.
+   */
+  async underway(id: TxId, milliseconds: number): Promise<Known | undefined> {
+    const opened = await this.#fetching.get(id)?.catch(() => undefined);
+    if (opened?.fill === undefined || opened.digest !== undefined) return undefined;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, milliseconds).unref();
+    await Promise.race([opened.fill.whole().catch(() => {}), late]);
+    clearTimeout(timer);
+    return await this.#options.known.get(id);
+  }
+
   /** What the bytes would be, for those who only ask about them; undefined where nobody can tell. */
   async describe(id: TxId): Promise<Expectation | undefined> {
     const known = await this.#options.known.get(id);

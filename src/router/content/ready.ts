@@ -32,6 +32,8 @@ interface Ready {
 }
 
 const maxAnswers = 50_000;
+/** Whoever invents paths that lead to the same page shall not fill our memory with them. */
+const maxKeyLength = 300;
 const changing = new Set(['x-router-cache-age']);
 
 export class ReadyAnswers {
@@ -67,7 +69,8 @@ export class ReadyAnswers {
   /** Notes an answer that was given from the cache in full. */
   keep(request: Request, approach: Approach): void {
     const { id, manifestId, name } = approach;
-    if (name !== undefined || request.url.includes('?') || isSpecial(request)) return;
+    const key = keyOf(request);
+    if (name !== undefined || key.length > maxKeyLength || key.includes('?') || isSpecial(request)) return;
     const atHand = this.#parts.content.atHand(id);
     if (atHand === undefined) return;
     const headers = describe(fromCache(atHand.known), approach, true);
@@ -75,7 +78,7 @@ export class ReadyAnswers {
     const head = Object.entries(headers).flatMap(([field, value]) =>
       changing.has(field) ? [] : [field, value],
     );
-    this.#answers.set(keyOf(request), { id, manifestId, known: atHand.known, head });
+    this.#answers.set(key, { id, manifestId, known: atHand.known, head });
   }
 }
 

@@ -26,6 +26,9 @@ export interface VerifiedParts {
   readonly refuseBlocked: (id: TxId) => void;
 }
 
+/** How long a question about content waits for the content itself, when that is on its way. */
+const headPatienceMs = 5_000;
+
 export async function serveVerified(
   parts: VerifiedParts,
   request: Request,
@@ -104,7 +107,7 @@ async function finished(content: Content, id: TxId, opened: Opened, fill: Fill):
 /** What can be said about content without fetching it. */
 async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
   const { content, passThrough } = parts;
-  const known = await content.known(id);
+  const known = (await content.known(id)) ?? (await content.underway(id, headPatienceMs));
   if (known !== undefined) return { opened: fromCache(known) };
   const [upstream, expectation] = await Promise.all([
     passThrough.openWhole(id, 'HEAD', () => false),

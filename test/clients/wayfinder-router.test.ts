@@ -1,0 +1,181 @@
+/**
+ * @ar.io/wayfinder-core, unmodified, with the router as the gateway it routes to and trusts: ids, manifest paths and
+ * names, verified by the client for itself. Content comes from the upload service and the chain through our gateway.
+ */
+import assert from 'node:assert/strict';
+import { type LookupOptions, lookup } from 'node:dns';
+import { after, before, describe, test } from 'node:test';
+import {
+  DataRootVerificationStrategy,
+  FastestPingRoutingStrategy,
+  HashVerificationStrategy,
+  SignatureVerificationStrategy,
+  StaticGatewaysProvider,
+  StaticRoutingStrategy,
+  type VerificationStrategy,
+  Wayfinder,
+  type WayfinderOptions,
+} from '@ar.io/wayfinder-core';
+import { Agent, type Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
+import { parseItem } from '../../src/formats/ans104/item.ts';
+import { buildManifest, manifestContentType } from '../../src/formats/manifest/manifest.ts';
+import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import { buyName } from '../support/buy-name.ts';
+import { makeTransaction, text, until } from '../support/local-gateway.ts';
+import { Random } from '../support/random.ts';
+import { type RunningStack, startStack } from '../support/stack.ts';
+
+const random = new Random(23);
+const signer = solanaSigner(ed25519TestKey('wayfinder at the router'));
+const domain = 'router.test';
+const typed = (value: string) => [{ name: 'Content-Type', value }];
+
+describe('@ar.io/wayfinder-core at the router', () => {
+  let stack: RunningStack;
+  let router: URL;
+  let dispatcher: Dispatcher;
+  // One chunk: where there are more, the client's split of a stream depends on how the network cut the stream.
+  const transaction = random.bytes(200_000);
+  const page = random.bytes(40_000);
+  const large = random.bytes(1_800_000);
+  const ids = { transaction: '', page: '', large: '', site: '' };
+
+  before(async () => {
+    // A domain with everything below it, as an operator's DNS would have it.
+    dispatcher = getGlobalDispatcher();
+    setGlobalDispatcher(
+      new Agent({
+        connect: {
+          lookup: (host: string, options: LookupOptions, done: Parameters<typeof lookup>[2]) =>
+            lookup(host === domain || host.endsWith(`.${domain}`) ? '127.0.0.1' : host, options, done),
+        },
+      }),
+    );
+    stack = await startStack({
+      environment: {
+        BASE_DOMAIN: domain,
+        FREE_UPLOAD_LIMIT: '10000000',
+        BUNDLE_MAX_WAIT_MS: '0',
+        LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '0',
+        GATEWAY_POLL_INTERVAL_MS: '50',
+      },
+    });
+    const node = stack.urls.arweave ?? '';
+    router = new URL(`http://${domain}:${new URL(stack.urls.router ?? '').port}`);
+    const made = await makeTransaction(node, transaction, typed('image/png'));
+    await made.post();
+    ids.transaction = made.transaction.id.toString('base64url');
+    ids.page = await upload(page, 'text/html');
+    ids.large = await upload(large, 'video/mp4');
+    const paths = new Map([
+      ['index.html', ids.page],
+      ['films/large one.mp4', ids.large],
+    ]);
+    ids.site = await upload(buildManifest({ paths, indexPath: 'index.html' }), manifestContentType);
+    await buyName(stack, 'way-finder', ids.site);
+    await until('all is mined and placed', async () => {
+      await text(`${node}/mine`);
+      const heads = await Promise.all(
+        [ids.transaction, ids.site].map((id) => fetch(`${stack.urls.gateway}/raw/${id}`, { method: 'HEAD' })),
+      );
+      return heads[0]?.ok === true && heads[1]?.headers.get('x-ar-io-root-transaction-id');
+    });
+  });
+  after(async () => {
+    setGlobalDispatcher(dispatcher);
+    await stack.stop();
+  });
+
+  async function upload(data: Buffer, type: string): Promise<string> {
+    const item = await signItem({ data, tags: typed(type) }, signer);
+    await text(`${stack.urls.upload}/v1/tx/solana`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: new Uint8Array(item),
+    });
+    const parsed = parseItem(item);
+    assert.ok(typeof parsed !== 'string');
+    return parsed.header.id;
+  }
+
+  async function read(
+    path: string,
+    strategy: VerificationStrategy,
+    gateway: URL = router,
+    options: WayfinderOptions = {},
+  ): Promise<{ bytes: Buffer; headers: Headers }> {
+    const wayfinder = new Wayfinder({
+      routingSettings: { strategy: new StaticRoutingStrategy({ gateway: gateway.href }) },
+      verificationSettings: { enabled: true, strict: true, strategy },
+      ...options,
+    });
+    let verified = false;
+    wayfinder.emitter.on('verification-succeeded', () => {
+      verified = true;
+    });
+    const answer = await wayfinder.request(`ar://${path}`);
+    assert.equal(answer.status, 200);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    assert.ok(verified, 'the client verified it for itself');
+    assert.equal(answer.headers.get('x-router-verified'), 'true', 'it came through the router');
+    return { bytes, headers: answer.headers };
+  }
+  const byHash = () => new HashVerificationStrategy({ trustedGateways: [router] });
+
+  test('reads transactions, items and manifest paths, each from its own origin', async () => {
+    assert.ok((await read(ids.transaction, byHash())).bytes.equals(transaction));
+    const got = await read(ids.page, byHash());
+    assert.ok(got.bytes.equals(page));
+    assert.equal(got.headers.get('content-type'), 'text/html');
+    assert.ok((await read(ids.large, byHash())).bytes.equals(large));
+    assert.ok((await read(`${ids.site}/`, byHash())).bytes.equals(page));
+    assert.ok((await read(`${ids.site}/films/large%20one.mp4`, byHash())).bytes.equals(large));
+  });
+
+  test('reads by name', async () => {
+    const got = await read('way-finder', byHash());
+    assert.ok(got.bytes.equals(page));
+    assert.equal(got.headers.get('x-arns-resolved-id'), ids.site);
+    assert.equal(got.headers.get('x-arns-name'), 'way-finder');
+    assert.ok((await read('way-finder/films/large%20one.mp4', byHash())).bytes.equals(large));
+    assert.ok((await read('Way-Finder/index.html?x=1', byHash())).bytes.equals(page));
+  });
+
+  test('reads at localhost, where there are no hosts below', async () => {
+    const local = new URL(`http://localhost:${router.port}`);
+    const strategy = new HashVerificationStrategy({ trustedGateways: [local] });
+    assert.ok((await read(ids.page, strategy, local)).bytes.equals(page));
+    assert.ok((await read(`${ids.site}/index.html`, strategy, local)).bytes.equals(page));
+  });
+
+  test('checks data roots and signatures of transactions with what the router tells of the chain', async () => {
+    const classifier = { classify: async () => 'transaction' as const };
+    const trusted = { trustedGateways: [router], classifier };
+    for (const strategy of [
+      new DataRootVerificationStrategy(trusted),
+      new SignatureVerificationStrategy(trusted),
+    ]) {
+      assert.ok((await read(ids.transaction, strategy)).bytes.equals(transaction));
+    }
+  });
+
+  test('finds the router quick enough to choose it by ping', async () => {
+    const gatewaysProvider = new StaticGatewaysProvider({ gateways: [router.href] });
+    const strategy = new FastestPingRoutingStrategy({ timeoutMs: 2_000, gatewaysProvider });
+    const got = await read(ids.page, byHash(), router, { routingSettings: { strategy } });
+    assert.ok(got.bytes.equals(page));
+  });
+
+  test('tells what is not there', async () => {
+    const wayfinder = new Wayfinder({
+      routingSettings: { strategy: new StaticRoutingStrategy({ gateway: router.href }) },
+      verificationSettings: { enabled: false },
+    });
+    assert.equal((await wayfinder.request(`ar://${'A'.repeat(43)}`)).status, 404);
+    assert.equal((await wayfinder.request('ar://nobody-has-this')).status, 404);
+    assert.equal((await wayfinder.request(`ar://${ids.site}/nowhere`)).status, 404);
+    const info = await wayfinder.request('ar:///router/info');
+    assert.equal(((await info.json()) as { baseDomain: string }).baseDomain, domain);
+  });
+});
