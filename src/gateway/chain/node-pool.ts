@@ -105,6 +105,7 @@ export class NodePool implements Nodes {
       node.healthy = info !== undefined;
       if (info !== undefined) Object.assign(node, info);
     } catch (error) {
+      if (this.#stopping.signal.aborted) return;
       if (node.healthy) this.#log.warn({ node: node.url, err: error }, 'a node does not answer');
       node.healthy = false;
     }
