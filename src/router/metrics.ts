@@ -13,22 +13,37 @@ interface AttemptLabels {
   readonly outcome: string;
 }
 
+interface Tally {
+  readonly labels: AttemptLabels;
+  count: number;
+  seconds: number;
+}
+
 export function createRouterMetrics(metrics: Metrics) {
-  const attempts = new Map<string, { labels: AttemptLabels; count: number; seconds: number }>();
-  // Spelled out when somebody scrapes; an attempt is three additions.
+  // Spelled out when somebody scrapes; an attempt is three look-ups and two additions.
+  const attempts: Tally[] = [];
+  const tallies = new Map<string, Map<string, Map<string, Tally>>>();
+  const addTally = (labels: AttemptLabels): Tally => {
+    const { gateway, role, outcome } = labels;
+    const tally: Tally = { labels, count: 0, seconds: 0 };
+    const roles = tallies.get(gateway) ?? new Map<string, Map<string, Tally>>();
+    tallies.set(gateway, roles.set(role, (roles.get(role) ?? new Map<string, Tally>()).set(outcome, tally)));
+    attempts.push(tally);
+    return tally;
+  };
   collected(
     metrics,
     'router_upstream_attempts_total',
     'Questions to gateways, by what came of them',
     ['gateway', 'role', 'outcome'],
-    () => [...attempts.values()].map(({ labels, count }) => ({ labels, value: count })),
+    () => attempts.map(({ labels, count }) => ({ labels, value: count })),
   );
   collected(
     metrics,
     'router_upstream_ttfb_seconds_total',
     'Time until gateways began to answer, summed up',
     ['gateway', 'role', 'outcome'],
-    () => [...attempts.values()].map(({ labels, seconds }) => ({ labels, value: seconds })),
+    () => attempts.map(({ labels, seconds }) => ({ labels, value: seconds })),
   );
   const verifications = metrics.counter('router_verifications_total', 'Content that was checked', [
     'method',
@@ -64,16 +79,11 @@ export function createRouterMetrics(metrics: Metrics) {
     corrupt,
     limited,
     attempt({ gateway, role, outcome, latencyMs }: Attempt): void {
-      const key = `${gateway} ${role} ${outcome}`;
-      let known = attempts.get(key);
-      if (known === undefined) {
-        const labels = { gateway: series(gateway), role, outcome };
-        const shared = `${labels.gateway} ${role} ${outcome}`;
-        known = attempts.get(shared) ?? { labels, count: 0, seconds: 0 };
-        attempts.set(shared, known);
-      }
-      known.count += 1;
-      known.seconds += latencyMs / 1_000;
+      const named = series(gateway);
+      const tally =
+        tallies.get(named)?.get(role)?.get(outcome) ?? addTally({ gateway: named, role, outcome });
+      tally.count += 1;
+      tally.seconds += latencyMs / 1_000;
     },
     verified: (method: string, ok: boolean) =>
       verifications.inc({ method, outcome: ok ? 'verified' : 'failed' }),

@@ -41,10 +41,7 @@ export function takeOver(reply: Reply, status: number, headers: OutgoingHttpHead
   return writeHead(reply, status, head, headers);
 }
 
-/**
- * The whole of a small answer at once: `head` is names and values in turn, those set on the reply join them. No
- * promise and no listener, unless the client does not take it at once. Says how many bytes of body went out.
- */
+/** The whole of a small answer at once: `head` is names and values in turn, those set on the reply join them. */
 export function sendNow(
   reply: Reply,
   status: number,
@@ -52,7 +49,14 @@ export function sendNow(
   bytes: Buffer | undefined,
   options: SendOptions = {},
 ): number {
-  const raw = writeHead(reply, status, head.slice());
+  return endNow(writeHead(reply, status, head.slice()), bytes, options);
+}
+
+/**
+ * Ends the answer with a small body. No promise and no listener, unless the client does not take it at once. Says
+ * how many bytes went out.
+ */
+export function endNow(raw: ServerResponse, bytes: Buffer | undefined, options: SendOptions = {}): number {
   // Head and body as one text are one write; as text and bytes they are two.
   if (bytes !== undefined && bytes.length <= oneWriteLimit) raw.end(bytes.toString('latin1'), 'latin1');
   else raw.end(bytes);

@@ -3,13 +3,13 @@
  * gateway's to answer; nothing is kept. What a gateway says about itself is not repeated as the router's word.
  */
 import type { TxId } from '../../formats/base64url.ts';
-import { sendBuffer, takeOver } from '../../kernel/http/send-bytes.ts';
-import { sendStream } from '../../kernel/http/send-stream.ts';
+import { endNow, takeOver } from '../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { contentNotFound, gatewayError } from '../errors.ts';
-import { discard, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
+import { discard, type GatewayAnswer, headerOf, lengthOf, readBody } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
 import { type Approach, addApproach, cacheControl, contentSafety, type Headers } from './headers.ts';
+import { relay } from './relay.ts';
 
 const forwarded = ['range', 'if-none-match', 'if-modified-since', 'if-range'] as const;
 const relayed = [
@@ -23,7 +23,8 @@ const relayed = [
   'content-digest',
   'x-ar-io-digest',
 ] as const;
-const answers = new Set([200, 206, 304, 416]);
+const accepts = ({ status }: GatewayAnswer): boolean =>
+  status === 200 || status === 206 || status === 304 || status === 416;
 const wholeLimit = 64 * 1024;
 
 export class PassThrough {
@@ -78,16 +79,14 @@ export class PassThrough {
       takeOver(reply, answer.status, headers).end();
       return 0;
     }
-    const told = headers['content-length'];
-    const length = told === undefined ? undefined : Number(told);
+    const length = lengthOf(answer);
     try {
       if (length !== undefined && length <= wholeLimit) {
         // Read before the head leaves, so that one that breaks off can still be an error.
         const bytes = await readBody(answer, length);
-        return await sendBuffer(takeOver(reply, answer.status, headers), bytes, { stallTimeoutMs });
+        return endNow(takeOver(reply, answer.status, headers), bytes, { stallTimeoutMs });
       }
-      const raw = takeOver(reply, answer.status, headers);
-      return await sendStream(raw, (gone) => answer.body.until(gone), { length, stallTimeoutMs });
+      return await relay(answer.body, takeOver(reply, answer.status, headers), length, stallTimeoutMs);
     } catch (error) {
       throw gatewayError('The gateway broke off', answer.gateway.failed('content', error, 0));
     }
@@ -99,7 +98,7 @@ export class PassThrough {
       {
         attempts: this.#attempts,
         tried: new Set(),
-        accepts: ({ status }) => answers.has(status),
+        accepts,
         absent: () => contentNotFound(id),
         gone,
       },

@@ -23,6 +23,8 @@ export interface ReadyParts {
 }
 
 interface Ready {
+  /** What a URL means depends on the host it is asked at. */
+  readonly host: string | undefined;
   readonly id: TxId;
   readonly manifestId: TxId | undefined;
   /** What the answer was made from: anything else now means that something changed. */
@@ -31,9 +33,9 @@ interface Ready {
   readonly head: readonly string[];
 }
 
-const maxAnswers = 50_000;
+const maxAnswers = 20_000;
 /** Whoever invents paths that lead to the same page shall not fill our memory with them. */
-const maxKeyLength = 300;
+const maxUrlLength = 300;
 const changing = new Set(['x-router-cache-age']);
 
 export class ReadyAnswers {
@@ -46,15 +48,15 @@ export class ReadyAnswers {
 
   /** Answers at once where it can, and says whether it did. Throws where the content is blocked. */
   send(request: Request, reply: Reply): boolean {
-    const key = keyOf(request);
-    const ready = this.#answers.get(key);
-    if (ready === undefined || isSpecial(request)) return false;
+    const { url, headers } = request;
+    const ready = this.#answers.get(url);
+    if (ready === undefined || ready.host !== headers.host || isSpecial(request)) return false;
     const { content, telemetry, stallTimeoutMs, refuseBlocked, onHit } = this.#parts;
     if (ready.manifestId !== undefined) refuseBlocked(ready.manifestId);
     refuseBlocked(ready.id);
     const atHand = content.atHand(ready.id);
     if (atHand?.known !== ready.known) {
-      this.#answers.delete(key);
+      this.#answers.delete(url);
       return false;
     }
     onHit();
@@ -69,8 +71,9 @@ export class ReadyAnswers {
   /** Notes an answer that was given from the cache in full. */
   keep(request: Request, approach: Approach): void {
     const { id, manifestId, name } = approach;
-    const key = keyOf(request);
-    if (name !== undefined || key.length > maxKeyLength || key.includes('?') || isSpecial(request)) return;
+    const { host } = request.headers;
+    const { url } = request;
+    if (name !== undefined || url.length > maxUrlLength || url.includes('?') || isSpecial(request)) return;
     const atHand = this.#parts.content.atHand(id);
     if (atHand === undefined) return;
     const headers = describe(fromCache(atHand.known), approach, true);
@@ -78,13 +81,8 @@ export class ReadyAnswers {
     const head = Object.entries(headers).flatMap(([field, value]) =>
       changing.has(field) ? [] : [field, value],
     );
-    this.#answers.set(key, { id, manifestId, known: atHand.known, head });
+    this.#answers.set(url, { host, id, manifestId, known: atHand.known, head });
   }
-}
-
-/** What a URL means depends on the host it is asked at. */
-function keyOf({ headers, url }: Request): string {
-  return `${headers.host} ${url}`;
 }
 
 function isSpecial({ headers }: Request): boolean {

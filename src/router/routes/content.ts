@@ -56,6 +56,7 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
       }
       admit(request, reply, host);
       if (serve.serveReady(request, reply)) return;
+      enter(reply);
     } catch (error) {
       done(asError(error));
       return;
@@ -68,12 +69,16 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
     });
   }
 
-  /** Throws where the request is refused whatever it asks for; else it counts as in flight. */
+  /** Throws where the request is refused whatever it asks for. */
   function admit(request: Request, reply: Reply, host: Host): void {
     if (parts.draining()) throw shuttingDown();
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
     if (isManagement(request.url, host)) throw notFound(pathOf(request.url));
     if (limit !== undefined) countRequest(limit, request, reply);
+  }
+
+  /** What takes time is counted while it does, and refused where there is too much of it. */
+  function enter(reply: Reply): void {
     if (inFlight >= config.MAX_CONCURRENT_REQUESTS) {
       figures.shed('in-flight');
       throw overloaded();

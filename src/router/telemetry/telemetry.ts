@@ -34,6 +34,8 @@ export class Telemetry {
   readonly #now: () => number;
   #hours = new Map<string, KeptHour>();
   #events: SampledEvent[] = [];
+  /** Of the hours that wait, those of the present one, by gateway. */
+  readonly #present = new Map<string, HourFigures>();
   #current = { number: 0, bucket: '' };
   #store: TelemetryStore | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
@@ -128,14 +130,23 @@ export class Telemetry {
 
   #hour(gateway: string): HourFigures {
     const hour = Math.floor(this.#now() / hourMs);
-    if (hour !== this.#current.number)
+    if (hour !== this.#current.number) {
       this.#current = { number: hour, bucket: bucketOf(new Date(hour * hourMs)) };
+      this.#present.clear();
+    }
+    return this.#present.get(gateway) ?? this.#addHour(gateway);
+  }
+
+  #addHour(gateway: string): HourFigures {
     const hourBucket = this.#current.bucket;
     const key = `${gateway} ${hourBucket}`;
     const known = this.#hours.get(key);
-    if (known !== undefined) return known.figures;
-    const figures = emptyHour();
-    if (this.#hours.size < maxWaitingHours) this.#hours.set(key, { gateway, hourBucket, figures });
+    const figures = known?.figures ?? emptyHour();
+    if (known === undefined) {
+      if (this.#hours.size >= maxWaitingHours) return figures;
+      this.#hours.set(key, { gateway, hourBucket, figures });
+    }
+    this.#present.set(gateway, figures);
     return figures;
   }
 
@@ -155,6 +166,7 @@ export class Telemetry {
     const hours = this.#hours;
     const events = this.#events;
     this.#hours = new Map();
+    this.#present.clear();
     this.#events = [];
     try {
       await store.add([...hours.values()], events);
