@@ -1,15 +1,17 @@
 /**
  * `index build`: brings the bands of the gateway's own index up to date. Closed ranges lie on a fixed grid of
- * heights and are written again only when the number of their items changed; the range at the tip is open and
- * always looked at. A new band names those it replaces, so that the next publication drops them.
+ * heights and are written again only when the number of their items changed; the range at the tip is open and,
+ * like those that a fork can still reach, always looked at. A new band names those it replaces, so that the next publication drops them.
  */
 import { join } from 'node:path';
 import type { Sql } from '../../../storage/sql/sql.ts';
+import { STABLE_DEPTH } from '../../import/write-block.ts';
+import { withLock } from '../files.ts';
 import { sha256Hex } from '../publication/document.ts';
 import { heightRangeOf } from './manifest.ts';
 import { type BandSummary, bandRecords, summarize, tipOf } from './source.ts';
 import { type StoredBand, storedBands } from './stored.ts';
-import { writeBand } from './write.ts';
+import { removeScratch, writeBand } from './write.ts';
 
 /** The index that every gateway publishes: data item → root transaction and offsets. */
 export const rootIndex = { name: 'root-tx-index', kind: 'cdb64-root-tx' } as const;
@@ -33,9 +35,15 @@ export interface BuildReport {
   readonly kept: number;
 }
 
-export async function buildBands(options: BuildOptions): Promise<BuildReport> {
+/** One build at a time, whichever process wants it. */
+export function buildBands(options: BuildOptions): Promise<BuildReport> {
+  return withLock(join(options.published, '.build.lock'), () => build(options));
+}
+
+async function build(options: BuildOptions): Promise<BuildReport> {
   const { sql, bandHeights } = options;
   const indexFolder = join(options.published, rootIndex.name);
+  await removeScratch(indexFolder);
   const tag = sha256Hex(options.publisher).slice(0, 8);
   const tip = await tipOf(sql);
   const built: { id: string; records: number }[] = [];
@@ -47,8 +55,10 @@ export async function buildBands(options: BuildOptions): Promise<BuildReport> {
     const open = to >= tip;
     const summary = await summarize(sql, { from, to });
     const existing = (await storedBands(indexFolder)).filter((band) => startsAt(band, from));
+    // Where a fork can still reach, an equal number may be of other items.
+    const settled = to <= tip - STABLE_DEPTH;
     const upToDate =
-      !open && existing.some((band) => !isOpen(band) && band.manifest.totalRecords === summary.records);
+      settled && existing.some((band) => !isOpen(band) && band.manifest.totalRecords === summary.records);
     if (upToDate || (!open && summary.records === 0 && existing.length === 0)) {
       kept += upToDate ? 1 : 0;
       continue;

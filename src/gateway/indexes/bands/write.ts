@@ -7,6 +7,7 @@ import { Cdb64Writer } from '../../../formats/cdb64/index.ts';
 import { digestFile, syncFolder, writeWhole } from '../files.ts';
 import { encodeManifest, manifestName, type Partition } from './manifest.ts';
 import type { BandRecord } from './source.ts';
+import { folderNames } from './stored.ts';
 
 export interface BandPlan {
   readonly indexFolder: string;
@@ -24,6 +25,14 @@ export interface BandPlan {
   readonly records: AsyncIterable<BandRecord>;
   readonly onRecord?: (count: number) => void;
 }
+
+/** What a build that died left. Only for who holds the lock of building. */
+export async function removeScratch(indexFolder: string): Promise<void> {
+  for (const name of await folderNames(indexFolder))
+    if (scratchName.test(name)) await rm(join(indexFolder, name), { recursive: true, force: true });
+}
+
+const scratchName = /^\.build-\d+\.tmp$/;
 
 /** The id of the band that now holds the content; `written` is false when it was there before. */
 export async function writeBand(plan: BandPlan): Promise<{ id: string; records: number; written: boolean }> {

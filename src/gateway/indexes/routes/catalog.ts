@@ -3,7 +3,7 @@
  * never becomes part of a path. A document that cannot be read or is wrong publishes nothing.
  */
 import { stat } from 'node:fs/promises';
-import { torrentName } from '../../../formats/torrent/index.ts';
+import { pieceLength, torrentName } from '../../../formats/torrent/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { readBounded } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';
@@ -27,6 +27,8 @@ export interface Published {
   readonly byDigest: ReadonlyMap<string, BandFile>;
   /** `torrentName/file`. */
   readonly bySeed: ReadonlyMap<string, BandFile>;
+  /** Lengths of padding by torrent name. */
+  readonly pads: ReadonlyMap<string, ReadonlySet<string>>;
   /** Bands that are torrents, by their v1 infohash. */
   readonly torrents: ReadonlyMap<string, Band>;
 }
@@ -82,12 +84,17 @@ function publishedOf(bytes: Buffer): Published {
   const byName = new Map<string, BandFile>();
   const byDigest = new Map<string, BandFile>();
   const bySeed = new Map<string, BandFile>();
+  const pads = new Map<string, ReadonlySet<string>>();
   const torrents = new Map<string, Band>();
   for (const { name, bands } of publication.indexes) {
     for (const band of bands) {
       const { id, files, torrent } = band;
       const seed = torrent === undefined ? undefined : torrentName(files);
-      if (torrent !== undefined) torrents.set(torrent.infohashV1, band);
+      if (torrent !== undefined && seed !== undefined) {
+        torrents.set(torrent.infohashV1, band);
+        const rests = files.map(({ size }) => size % pieceLength).filter((rest) => rest > 0);
+        pads.set(seed, new Set(rests.map((rest) => String(pieceLength - rest))));
+      }
       for (const file of files) {
         byName.set(`${name}/${id}/${file.name}`, file);
         byDigest.set(file.sha256, file);
@@ -95,5 +102,5 @@ function publishedOf(bytes: Buffer): Published {
       }
     }
   }
-  return { bytes, sha256: sha256Hex(bytes), publication, byName, byDigest, bySeed, torrents };
+  return { bytes, sha256: sha256Hex(bytes), publication, byName, byDigest, bySeed, pads, torrents };
 }

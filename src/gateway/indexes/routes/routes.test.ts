@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
@@ -10,6 +10,7 @@ import {
   startAdminGateway,
 } from '../../../../test/support/admin-gateway.ts';
 import { until } from '../../../../test/support/local-gateway.ts';
+import { readTorrentFile, torrentName } from '../../../formats/torrent/index.ts';
 import type { Meter } from '../../metering/meter.ts';
 import { indexFolders } from '../folders.ts';
 import { buildBands, createIndexesPart, type Publisher } from '../index.ts';
@@ -223,6 +224,20 @@ test('ranges and conditions follow RFC 9110, and errors are never kept', async (
   );
 });
 
+test('the padding of a torrent is zeros, of exactly its lengths', async () => {
+  const files = (await listing()).indexes[0]?.bands[0]?.files ?? [];
+  const name = torrentName(files);
+  const pad = 262_144 - ((files[0]?.size ?? 0) % 262_144);
+  const whole = await ask(`${prefix}/webseed/${name}/.pad/${pad}`);
+  assert.deepEqual([whole.status, whole.body.equals(Buffer.alloc(pad))], [200, true]);
+  const part = await ask(`${prefix}/webseed/${name}/.pad/${pad}`, { headers: { range: 'bytes=0-9' } });
+  assert.deepEqual([part.status, part.header('content-range')], [206, `bytes 0-9/${pad}`]);
+  for (const path of [`${name}/.pad/${pad + 1}`, `${name}/.pad/0${pad}`, `${'0'.repeat(16)}/.pad/${pad}`]) {
+    const answer = await ask(`${prefix}/webseed/${path}`);
+    assert.deepEqual([answer.status, answer.header('cache-control')], [404, 'no-store'], path);
+  }
+});
+
 test('no trick with names reaches a file that is not listed', async () => {
   for (const path of [
     '/root-tx-index/..%2F..%2Fpublication.json/x',
@@ -302,6 +317,48 @@ test('a crash between links and document leaves the old publication whole, and t
   await mineItems(['and one more']);
   await build();
   assert.equal((await publish()).sequence, after.sequence + 1, 'the document itself says the sequence');
+});
+
+test('torrents are hashed once: a later publish reads no file again, whatever else changed', async () => {
+  const { torrents, blobs } = folders();
+  const before = await listing();
+  const files = readdirSync(torrents).map((name) => [name, statSync(join(torrents, name)).mtimeMs]);
+  // A blob whose bytes are gone but whose size is not: whoever hashed it again would get another infohash.
+  const [file] = before.indexes[0]?.bands[0]?.files ?? [];
+  assert.ok(file !== undefined);
+  const blob = join(blobs, file.sha256);
+  const bytes = readFileSync(blob);
+  rmSync(blob);
+  writeFileSync(blob, Buffer.alloc(bytes.length));
+  const renewed = await publisherOf(
+    { ...gateway.context.config, INDEX_PUBLISH_TTL_SECONDS: 0 },
+    await readObserver(gateway.context.config.DATA_DIR),
+  ).publish();
+  assert.equal(renewed.published, true);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.deepEqual((await listing()).indexes, before.indexes);
+  assert.deepEqual(
+    readdirSync(torrents).map((name) => [name, statSync(join(torrents, name)).mtimeMs]),
+    files,
+  );
+  writeFileSync(blob, bytes);
+});
+
+test('a torrent that was tampered with is made again, and one with old trackers is brought up to date', async () => {
+  const { torrents } = folders();
+  const [name = ''] = readdirSync(torrents);
+  const right = readFileSync(join(torrents, name));
+  writeFileSync(join(torrents, name), right.subarray(1));
+  await publisher.publish();
+  assert.ok(readFileSync(join(torrents, name)).equals(right));
+  const moved = publisherOf(
+    { ...gateway.context.config, INDEX_PUBLIC_URL: 'http://elsewhere.example' },
+    await readObserver(gateway.context.config.DATA_DIR),
+  );
+  await moved.publish();
+  const changed = readFileSync(join(torrents, name));
+  assert.ok(changed.includes('http://elsewhere.example/gw/indexes/announce'));
+  assert.deepEqual(readTorrentFile(changed).info, readTorrentFile(right).info);
 });
 
 test('a document that was tampered with publishes nothing', async () => {

@@ -12,7 +12,7 @@ import type { BandFile } from '../publication/read-indexes.ts';
 import { maxTorrentBytes } from '../publication/torrents.ts';
 import type { Catalog } from './catalog.ts';
 import { invalidInfohash, invalidName, notPublished } from './errors.ts';
-import { sendIndexFile } from './send-file.ts';
+import { sendIndexFile, sendPadding } from './send-file.ts';
 
 const forever = 'max-age=31536000, immutable';
 
@@ -66,6 +66,14 @@ export function indexRoutes(app: App, { catalog, folders, meter }: IndexRoutesOp
     return send(request, reply, (await catalog.current())?.bySeed.get(`${torrent}/${file}`), forever);
   }
 
+  /** Clients that do not know padding ask for it like for a file: zeros between the end of a file and the next piece. */
+  async function padding(request: Request, reply: Reply): Promise<Reply> {
+    const [torrent, length] = [param(request, 'torrentName'), param(request, 'length')];
+    const known = (await catalog.current())?.pads.get(torrent)?.has(length);
+    if (known !== true) throw notPublished();
+    return sendPadding(request, reply, Number(length), meter(), forever);
+  }
+
   async function torrentFile(request: Request, reply: Reply): Promise<Reply> {
     const [, infohash] = /^([0-9a-f]{40})\.torrent$/.exec(param(request, 'torrent')) ?? [];
     if (infohash === undefined) throw invalidInfohash();
@@ -86,6 +94,7 @@ export function indexRoutes(app: App, { catalog, folders, meter }: IndexRoutesOp
   add('/indexes', 'The signed list of published index files', listing);
   add('/indexes/blob/:sha256', 'An index file by its digest', blob);
   add('/indexes/webseed/:torrentName/:file', 'An index file for BitTorrent clients (BEP 19)', webSeed);
+  app.get('/indexes/webseed/:torrentName/.pad/:length', { schema: { hide: true } }, padding);
   add('/indexes/torrents/:torrent', 'The torrent of a band, {infohash}.torrent', torrentFile);
   add('/indexes/:name/:band/:file', 'An index file by name', (request, reply) =>
     named(request, reply, param(request, 'name'), param(request, 'band'), param(request, 'file')),

@@ -61,6 +61,29 @@ export async function sendIndexFile(
   }
 }
 
+/** Zeros that a torrent has between two files; less than one piece of them. */
+export async function sendPadding(
+  request: Request,
+  reply: Reply,
+  size: number,
+  meter: Meter,
+  caching: string,
+): Promise<Reply> {
+  const span = spanOf(request.headers.range, size);
+  const { start, end } = span ?? { start: 0, end: size };
+  const charged = meter.charge(request, end - start, 'padding');
+  if (charged !== undefined) reply.headers(await charged);
+  return reply
+    .code(span === undefined ? 200 : 206)
+    .headers({
+      'cache-control': `${meter.enabled ? 'private' : 'public'}, ${caching}`,
+      'content-type': 'application/octet-stream',
+      'accept-ranges': 'bytes',
+      ...(span !== undefined && { 'content-range': contentRange(span, size) }),
+    })
+    .send(Buffer.alloc(end - start));
+}
+
 async function openPinned(path: string, size: number): Promise<FileHandle> {
   let handle: FileHandle;
   try {
