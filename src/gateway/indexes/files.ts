@@ -1,8 +1,8 @@
 /** Small durable acts on files: written whole or not at all, and there after a crash. */
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { copyFile, link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFile, link, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
@@ -40,6 +40,13 @@ export async function writeWhole(path: string, bytes: Uint8Array | string): Prom
     throw error;
   }
   await syncFolder(dirname(path));
+}
+
+/** What `writeWhole` left when it was killed. Only for who alone writes the file. */
+export async function removeHalfWritten(path: string): Promise<void> {
+  const half = `${basename(path)}.`;
+  for (const name of await readdir(dirname(path)))
+    if (name.startsWith(half) && name.endsWith('.tmp')) await rm(join(dirname(path), name), { force: true });
 }
 
 /** The whole file, or undefined where there is none; throws for one beyond the limit. */

@@ -9,7 +9,7 @@ import { canonicalJson } from '../../../formats/canonical-json.ts';
 import { rootIndex } from '../bands/build.ts';
 import { heightRangeOf, manifestName, supersededBy } from '../bands/manifest.ts';
 import { type StoredBand, storedBands } from '../bands/stored.ts';
-import { hasCode, pinByDigest, readBounded, withLock, writeWhole } from '../files.ts';
+import { hasCode, pinByDigest, readBounded, removeHalfWritten, withLock, writeWhole } from '../files.ts';
 import { type IndexFolders, indexFolders } from '../folders.ts';
 import {
   maxDocumentBytes,
@@ -165,6 +165,8 @@ export class Publisher {
     const { digests, infohashes } = listedIn(indexes.flatMap((index) => index.bands));
     await removeOthers(this.#folders.blobs, digests);
     await removeOthers(this.#folders.torrents, new Set([...infohashes].map((one) => `${one}.torrent`)));
+    await removeHalfWritten(this.#folders.document);
+    await removeHalfWritten(this.#folders.state);
     for (const { folder } of dropped) {
       await rm(join(folder, manifestName), { force: true });
       await rm(folder, { recursive: true, force: true });

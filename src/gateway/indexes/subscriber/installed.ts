@@ -54,11 +54,12 @@ export class InstalledBands {
     if (this.#order.length === 0) return undefined;
     const key = Buffer.from(id, 'base64url');
     if (key.length !== 32) return undefined;
-    for (const band of this.#order) {
-      const place = await lookUp(band, key).catch(() => undefined);
-      if (place !== undefined) return place;
+    for (let order = this.#order; ; ) {
+      const place = await lookUpIn(order, key);
+      // A band that was retired on the way has been replaced: its successor knows.
+      if (place !== undefined || order === this.#order) return place;
+      order = this.#order;
     }
-    return undefined;
   }
 
   /** Opens bands that came and closes those that went; calls one after the other. */
@@ -84,8 +85,9 @@ export class InstalledBands {
         if (!this.#bands.has(path)) this.#bands.set(path, await openBand(path, manifest));
       }
     }
-    for (const path of [...this.#bands.keys()]) if (!there.has(path)) await this.#drop(path);
+    // Those that came are found before those that went are let go.
     this.#order = [...this.#bands.values()].sort((a, b) => b.newest - a.newest);
+    for (const path of [...this.#bands.keys()]) if (!there.has(path)) await this.#drop(path);
   }
 
   async #drop(path: string): Promise<void> {
@@ -114,6 +116,14 @@ async function openBand(path: string, manifestBytes: Buffer): Promise<OpenBand> 
     throw error;
   }
   return { newest: range === undefined ? -1 : (range[1] ?? Number.MAX_SAFE_INTEGER), partitions };
+}
+
+async function lookUpIn(bands: readonly OpenBand[], key: Buffer): Promise<SubscribedPlace | undefined> {
+  for (const band of bands) {
+    const place = await lookUp(band, key).catch(() => undefined);
+    if (place !== undefined) return place;
+  }
+  return undefined;
 }
 
 async function lookUp(band: OpenBand, key: Buffer): Promise<SubscribedPlace | undefined> {

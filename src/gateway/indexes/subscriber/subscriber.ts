@@ -12,7 +12,7 @@ import type { Logger } from '../../../kernel/log.ts';
 import { rootIndex } from '../bands/build.ts';
 import { manifestName } from '../bands/manifest.ts';
 import { folderNames } from '../bands/stored.ts';
-import { withLock } from '../files.ts';
+import { isDiskError, withLock } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';
 import { maxDocumentBytes, type VerifiedPublication, verifyPublication } from '../publication/document.ts';
 import type { Band } from '../publication/read-indexes.ts';
@@ -33,7 +33,9 @@ export type Outcome =
   | 'expired'
   | 'verify_failed'
   | 'download_failed'
-  | 'skipped_disk_budget';
+  | 'skipped_disk_budget'
+  /** The own disk is full or broken. */
+  | 'error';
 
 export interface PollReport {
   readonly publisher: string;
@@ -239,6 +241,7 @@ function newestFirst(bands: readonly Band[]): Band[] {
 }
 
 function outcomeOf(error: unknown): Outcome {
+  if (isDiskError(error)) return 'error';
   if (error instanceof VerifyFailed) return 'verify_failed';
   if (error instanceof FormatError) return 'signature_failed';
   if (error instanceof DownloadFailed) return 'download_failed';
