@@ -5,6 +5,7 @@
 import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Dispatcher, request } from 'undici';
+import { writeFully } from '../../../formats/cdb64/index.ts';
 import { digestFile, isDiskError } from '../files.ts';
 import type { BandFile } from '../publication/read-indexes.ts';
 
@@ -83,7 +84,7 @@ async function fetchRest(
         await out.truncate(0);
         throw new VerifyFailed(`${address} sends more than was signed`);
       }
-      await out.write(piece, 0, piece.length, at);
+      await writeFully(out, piece, piece.length, at);
       at += piece.length;
       options.received?.(piece.length);
     }

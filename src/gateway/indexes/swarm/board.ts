@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeFully } from '../../../formats/cdb64/index.ts';
 import type { TorrentFile, TorrentInfo } from '../../../formats/torrent/index.ts';
 import { hasCode } from '../files.ts';
 
@@ -125,7 +126,7 @@ export class PieceBoard {
   async #write(file: TorrentFile, start: number, bytes: Buffer): Promise<void> {
     const handle = await openForUpdate(join(this.#folder, file.name));
     try {
-      await handle.write(bytes, 0, bytes.length, start);
+      await writeFully(handle, bytes, bytes.length, start);
       const left = (this.#left.get(file) ?? 0) - 1;
       if (left === 0) await handle.sync();
       this.#left.set(file, left);
