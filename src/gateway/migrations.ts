@@ -1,6 +1,7 @@
 /** All migrations of the `gateway` database, in order; every opener gives this list. */
 import type { Migration } from '../storage/sql/sql.ts';
 import { adminMigrations } from './admin/schema.ts';
+import { jobMigrations } from './admin/shared-job.ts';
 import { sharedMigrations } from './data/shared/schema.ts';
 import { migrations } from './index/schema.ts';
 import { meterMigrations } from './metering/schema.ts';
@@ -10,4 +11,5 @@ export const gatewayMigrations: readonly Migration[] = [
   ...adminMigrations,
   ...meterMigrations,
   ...sharedMigrations,
+  ...jobMigrations,
 ];

@@ -17,6 +17,7 @@ import { exportRoutes } from './routes/export-parquet.ts';
 import { moderationRoutes } from './routes/moderation.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { stateRoutes } from './routes/state.ts';
+import { SharedJob } from './shared-job.ts';
 
 export interface AdminPartDeps {
   readonly adminKey: string;
@@ -37,12 +38,17 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
     context.blocklist = blocklist;
     const pruning = new Pruning(index, log);
     const exporter = new Exporter({ databaseUrl: config.DATABASE_URL, dataDir: config.DATA_DIR, log });
+    const jobs = {
+      export: new SharedJob(index.sql, 'export', log),
+      prune: new SharedJob(index.sql, 'prune', log),
+    };
     const figures = new Figures({ context, writers, asked, blocklist });
     const key = fingerprint(deps.adminKey);
 
     function routes(scope: App): void {
       scope.setErrorHandler(createErrorMapper((_status, message) => message));
       guardWithKey(scope, deps.adminKey);
+      takeEmptyBodies(scope);
       // Who did what, and when. Announcements are the upload surface's daily traffic.
       scope.addHook('onResponse', async (request, reply) => {
         const route = request.routeOptions.url;
@@ -56,9 +62,10 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
         asked,
         isKnown: async (id) => (await index.locate(id)) !== undefined,
       });
-      stateRoutes(scope, { context, asked, blocklist }, pruning);
+      stateRoutes(scope, { context, asked, blocklist }, pruning, jobs.prune);
       exportRoutes(scope, {
         exporter,
+        job: jobs.export,
         folder: config.PARQUET_EXPORT_DIR ?? join(config.DATA_DIR, 'parquet'),
         stableHeight: () => index.stableHeight,
       });
@@ -88,6 +95,16 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
       },
     };
   };
+}
+
+/** No body at all and an empty one are the same: the route says what is missing. */
+function takeEmptyBodies(scope: App): void {
+  const parse = scope.getDefaultJsonParser('error', 'error');
+  scope.removeContentTypeParser('application/json');
+  scope.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined);
+    else parse(request, body, done);
+  });
 }
 
 function requireWriters(context: GatewayContext): Writers {

@@ -15,6 +15,8 @@ export type ExportRequest = Omit<ExportPlan, 'runId' | 'share'>;
 export interface ExportStatus extends Partial<ExportRequest>, Partial<ExportProgress> {
   readonly status: 'not_started' | 'running' | 'completed' | 'errored';
   readonly jobId?: string;
+  /** Up to where rows were stable when it began, if that is less than what was asked for. */
+  readonly exportedToHeight?: number;
   readonly durationInSeconds?: number;
   readonly endTime?: string;
   /** Unix milliseconds. */
@@ -51,12 +53,15 @@ export class Exporter {
     return this.#job !== undefined;
   }
 
-  /** Answers the job's id; the work goes on in the background. */
-  start(request: ExportRequest): string {
+  /**
+   * The work goes on in the background; `ended` never rejects. `asked` is what the status shows in place of what is
+   * done: the heights of a request may go beyond what is stable.
+   */
+  start(request: ExportRequest, asked: Partial<ExportStatus> = {}): { jobId: string; ended: Promise<void> } {
     if (this.#job !== undefined) throw new Error('an export is running');
     const jobId = randomUUID();
     const startedAt = performance.now();
-    this.#status = { ...request, status: 'running', jobId };
+    this.#status = { ...request, ...asked, status: 'running', jobId };
     const job = new Job(this.#options, request, jobId, (progress) => {
       this.#status = { ...this.#status, ...progress };
     });
@@ -71,7 +76,7 @@ export class Exporter {
         return error;
       },
     );
-    void ended.then((error) => {
+    const done = ended.then((error) => {
       const now = new Date();
       const status = error === undefined ? 'completed' : 'errored';
       this.#status = {
@@ -86,7 +91,7 @@ export class Exporter {
       const level = error === undefined ? 'info' : 'warn';
       this.#options.log[level]({ ...this.#status }, `parquet export ${status}`);
     });
-    return jobId;
+    return { jobId, ended: done };
   }
 
   async stop(): Promise<void> {

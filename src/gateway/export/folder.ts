@@ -1,6 +1,6 @@
 /** Where an export may write: inside one configured folder, whatever the request says. */
-import { mkdirSync, realpathSync } from 'node:fs';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 
 export class ExportFolderError extends Error {
   override readonly name = 'ExportFolderError';
@@ -12,28 +12,42 @@ export function resolveOutput(base: string, asked: string): string {
   const root = resolve(base);
   const wanted = isAbsolute(asked) ? resolve(asked) : resolve(join(root, asked));
   if (!isInside(root, wanted)) throw new ExportFolderError('the folder lies outside the export folder');
-  mkdirSync(root, { recursive: true });
-  // Existing parts of the path are looked at before anything is made below them.
-  let existing = wanted;
-  while (existing !== root && !exists(existing)) existing = resolve(existing, '..');
-  const real = realpathSync(root);
-  if (!isInside(real, realpathSync(existing))) {
-    throw new ExportFolderError('the folder leads outside the export folder');
+  try {
+    mkdirSync(root, { recursive: true });
+    const real = realpathSync(root);
+    // Existing parts of the path are looked at before anything is made below them.
+    for (let part = wanted; part !== root; part = dirname(part)) {
+      if (lstatSync(part, { throwIfNoEntry: false }) === undefined) continue;
+      if (!isInside(real, realpathSync(part))) {
+        throw new ExportFolderError('the folder leads outside the export folder');
+      }
+      break;
+    }
+    mkdirSync(wanted, { recursive: true });
+  } catch (error) {
+    if (error instanceof ExportFolderError) throw error;
+    const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+    if (typeof code !== 'string') throw error;
+    throw new ExportFolderError(`the folder cannot be made (${code})`);
   }
-  mkdirSync(wanted, { recursive: true });
   return wanted;
+}
+
+/** A folder below an export's own, made step by step: throws before anything is made behind a link that leads out. */
+export function makeInside(folder: string, ...parts: readonly string[]): string {
+  const real = realpathSync(folder);
+  let path = folder;
+  for (const part of parts) {
+    path = join(path, part);
+    mkdirSync(path, { recursive: true });
+    if (!isInside(real, realpathSync(path))) {
+      throw new ExportFolderError(`${path} leads outside of the export`);
+    }
+  }
+  return path;
 }
 
 function isInside(root: string, path: string): boolean {
   const way = relative(root, path);
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
-}
-
-function exists(path: string): boolean {
-  try {
-    realpathSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,6 +1,7 @@
 /** The files of one table: of a partition at a time, in groups of rows, published together once all are whole. */
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeInside } from './folder.ts';
 import type { Column } from './parquet/column.ts';
 import { ParquetFile } from './parquet/file.ts';
 import type { TableName } from './tables.ts';
@@ -32,6 +33,7 @@ export class TableFiles<C extends Record<string, Column>> {
   #finished: { readonly file: ParquetFile; readonly name: string }[] = [];
   #open: ParquetFile | undefined;
   #partition: Partition = { from: 0, to: 0 };
+  #folder = '';
   #rowsOfFile = 0;
   #rowsOfGroup = 0;
   rows = 0;
@@ -45,7 +47,8 @@ export class TableFiles<C extends Record<string, Column>> {
   begin(partition: Partition): void {
     this.#partition = partition;
     this.#finished = [];
-    mkdirSync(this.#folder, { recursive: true });
+    const { folder, table } = this.#options;
+    this.#folder = makeInside(folder, table, 'data', `height=${partition.from}-${partition.to}`);
   }
 
   /** The columns hold one more row. */
@@ -84,11 +87,6 @@ export class TableFiles<C extends Record<string, Column>> {
   discard(): void {
     this.#open?.discard();
     for (const { file } of this.#finished) file.discard();
-  }
-
-  get #folder(): string {
-    const { from, to } = this.#partition;
-    return join(this.#options.folder, this.#options.table, 'data', `height=${from}-${to}`);
   }
 
   #name(): string {

@@ -2,9 +2,10 @@
  * Writes a range of heights, partition by partition. A partition's files appear together once all of them are whole,
  * and are marked as done: an export that failed goes on after the last of them.
  */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sql } from '../../storage/sql/sql.ts';
+import { makeInside } from './folder.ts';
 import { readBlocks } from './read-blocks.ts';
 import { RecordReader } from './read-records.ts';
 import { addBlock, addTags, addTransaction } from './rows.ts';
@@ -77,8 +78,7 @@ class ExportRun {
       maxFileRows,
     });
     this.#tags = new TableFiles(tables.tags(), { table: 'tags', folder, runId, maxFileRows });
-    this.#marks = join(folder, '.done');
-    mkdirSync(this.#marks, { recursive: true });
+    this.#marks = makeInside(folder, '.done');
   }
 
   progress(): ExportProgress {

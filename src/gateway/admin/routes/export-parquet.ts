@@ -3,18 +3,20 @@ import { Type } from 'typebox';
 import type { App } from '../../../kernel/http/server.ts';
 import { type Exporter, ExportFolderError, resolveOutput } from '../../export/index.ts';
 import { badExport, badRequest, exportRunning } from '../errors.ts';
+import type { SharedJob } from '../shared-job.ts';
 
 const Whole = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 export interface ExportRoutesOptions {
   readonly exporter: Exporter;
+  readonly job: SharedJob;
   /** Every export lies in it. */
   readonly folder: string;
   /** Rows above it may still move. */
   readonly stableHeight: () => number;
 }
 
-export function exportRoutes(app: App, { exporter, folder, stableHeight }: ExportRoutesOptions): void {
+export function exportRoutes(app: App, { exporter, job, folder, stableHeight }: ExportRoutesOptions): void {
   app.post(
     '/export-parquet',
     {
@@ -34,28 +36,31 @@ export function exportRoutes(app: App, { exporter, folder, stableHeight }: Expor
       },
       config: { invalid: badExport },
     },
-    async (request) => {
-      const { outputDir, startHeight, endHeight, ...options } = request.body;
+    async ({ body }) => {
+      const { outputDir, startHeight, endHeight, ...options } = body;
       if (startHeight > endHeight || outputDir.trim() === '') throw badRequest(badExport);
-      if (exporter.isRunning) throw exportRunning();
-      const jobId = exporter.start({
-        outputDir: output(folder, outputDir),
+      const resolved = output(folder, outputDir);
+      if (!(await job.claim())) throw exportRunning();
+      const lastHeight = Math.min(endHeight, Math.max(startHeight - 1, stableHeight()));
+      const request = {
+        outputDir: resolved,
         startHeight,
-        endHeight: Math.min(endHeight, Math.max(startHeight - 1, stableHeight())),
+        endHeight: lastHeight,
         maxFileRows: options.maxFileRows ?? 0,
         heightPartitionSize: options.heightPartitionSize ?? 1_000,
         skipL1Transactions: options.skipL1Transactions ?? false,
         skipL1Tags: options.skipL1Tags ?? false,
         resume: options.resume ?? false,
-      });
+      };
+      const shown = { endHeight, ...(lastHeight < endHeight && { exportedToHeight: lastHeight }) };
+      const { jobId, ended } = exporter.start(request, shown);
+      void job.follow(() => exporter.status, ended);
       return { message: 'Parquet export started', jobId };
     },
   );
 
-  app.get(
-    '/export-parquet/status',
-    { schema: { summary: 'How far the export is', tags: ['admin'] } },
-    () => exporter.status,
+  app.get('/export-parquet/status', { schema: { summary: 'How far the export is', tags: ['admin'] } }, () =>
+    job.status(),
   );
 }
 

@@ -5,6 +5,7 @@ import { traced } from '../../../kernel/tracing/index.ts';
 import { type DebugParts, debugReport } from '../debug.ts';
 import { badRequest, pruneRunning } from '../errors.ts';
 import type { Pruning } from '../prune.ts';
+import type { SharedJob } from '../shared-job.ts';
 
 const Whole = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const badThreshold = 'Invalid indexedAtThreshold - must be a positive integer';
@@ -12,7 +13,7 @@ const badStart = 'Invalid startHeight - must be a positive integer';
 const badEnd = 'Invalid endHeight - must be a positive integer greater than or equal to startHeight';
 const words: Record<string, string> = { startHeight: badStart, endHeight: badEnd };
 
-export function stateRoutes(app: App, debug: DebugParts, pruning: Pruning): void {
+export function stateRoutes(app: App, debug: DebugParts, pruning: Pruning, job: SharedJob): void {
   // Counting is work: callers that come together share it.
   let counting: Promise<object> | undefined;
   app.get(
@@ -47,12 +48,15 @@ export function stateRoutes(app: App, debug: DebugParts, pruning: Pruning): void
     async (request) => {
       const { indexedAtThreshold, startHeight = 0, endHeight = Number.MAX_SAFE_INTEGER } = request.body;
       if (endHeight < startHeight) throw badRequest(badEnd);
-      if (pruning.isRunning) throw pruneRunning();
-      const prunedCount = await pruning.run({
+      if (!(await job.claim())) throw pruneRunning();
+      const running = pruning.run({
         indexedBefore: indexedAtThreshold,
         minHeight: startHeight,
         maxHeight: endHeight,
       });
+      const told = job.follow(() => pruning.status, running);
+      const prunedCount = await running;
+      await told;
       return { message: 'Stable data items pruned successfully', prunedCount };
     },
   );
@@ -60,6 +64,6 @@ export function stateRoutes(app: App, debug: DebugParts, pruning: Pruning): void
   app.get(
     '/prune-stable-data-items/status',
     { schema: { summary: 'How far the pruning is', tags: ['admin'] } },
-    () => pruning.status,
+    () => job.status(),
   );
 }

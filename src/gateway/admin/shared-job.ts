@@ -1,0 +1,128 @@
+/**
+ * A job of which there is one at a time, whichever of the processes on a database was asked to do it. Its status is
+ * written down every second while it runs, so that every process can tell it, and so that one whose process is gone
+ * is known to have ended.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '../../kernel/log.ts';
+import type { Migration, Sql } from '../../storage/sql/sql.ts';
+
+export const jobMigrations: readonly Migration[] = [
+  {
+    id: 'gateway-admin-003-jobs',
+    up: `
+CREATE TABLE operator_jobs (
+  name TEXT PRIMARY KEY,
+  holder TEXT NOT NULL,
+  running BIGINT NOT NULL,
+  status TEXT NOT NULL,
+  told_at BIGINT NOT NULL
+);`,
+  },
+];
+
+export interface JobStatus {
+  readonly status: 'not_started' | 'running' | 'completed' | 'errored';
+  readonly error?: string;
+}
+
+const everyMs = 1_000;
+/** A running job that has not been heard of for so long has ended with its process. */
+const silentMs = 15_000;
+
+interface JobRow {
+  readonly holder: string;
+  readonly running: number;
+  readonly status: string;
+  readonly told_at: number;
+}
+
+export class SharedJob {
+  readonly #sql: Sql;
+  readonly #name: string;
+  readonly #log: Logger;
+  readonly #now: () => number;
+  readonly #holder = randomUUID();
+  #current: (() => JobStatus) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(sql: Sql, name: string, log: Logger, now: () => number = Date.now) {
+    this.#sql = sql;
+    this.#name = name;
+    this.#log = log;
+    this.#now = now;
+  }
+
+  /** False where one is running, here or elsewhere. */
+  async claim(): Promise<boolean> {
+    return await this.#sql.transaction(async (tx) => {
+      const row = await tx.get<JobRow>(
+        `SELECT holder, running, status, told_at FROM operator_jobs WHERE name = ? ${tx.forUpdate}`,
+        this.#name,
+      );
+      if (row !== undefined && this.#isAlive(row)) return false;
+      const values = [this.#holder, JSON.stringify({ status: 'running' }), this.#now()];
+      // Of two who find no row, the second waits for the first and finds its claim.
+      const changed = await tx.run(
+        `INSERT INTO operator_jobs (name, holder, running, status, told_at) VALUES (?, ?, 1, ?, ?)
+         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, running = 1, status = excluded.status,
+           told_at = excluded.told_at
+         WHERE operator_jobs.running = 0 OR operator_jobs.told_at < ?`,
+        this.#name,
+        ...values,
+        this.#now() - silentMs,
+      );
+      return changed === 1;
+    });
+  }
+
+  /** After a claim: tells the status until it is one of an end, which everybody knows when the promise resolves. */
+  async follow(current: () => JobStatus, ended: Promise<unknown>): Promise<void> {
+    this.#current = current;
+    const tell = () =>
+      this.#tell().catch((error: unknown) =>
+        this.#log.warn({ err: error, job: this.#name }, 'the state of a job could not be told'),
+      );
+    this.#timer = setInterval(tell, everyMs);
+    this.#timer.unref();
+    await ended.catch(() => undefined);
+    clearInterval(this.#timer);
+    await tell();
+    this.#current = undefined;
+  }
+
+  /** Of the job that runs, or ran last, in any process. */
+  async status(): Promise<JobStatus> {
+    if (this.#current !== undefined) return this.#current();
+    const row = await this.#sql.get<JobRow>(
+      'SELECT holder, running, status, told_at FROM operator_jobs WHERE name = ?',
+      this.#name,
+    );
+    if (row === undefined) return { status: 'not_started' };
+    const told: JobStatus = JSON.parse(row.status);
+    if (row.running === 0 || this.#isAlive(row)) return told;
+    return {
+      ...told,
+      status: 'errored',
+      error: 'The process that did it has ended',
+      ...{ endTime: new Date(row.told_at).toISOString(), endTimestamp: row.told_at },
+    };
+  }
+
+  #isAlive(row: JobRow): boolean {
+    return row.running === 1 && row.told_at >= this.#now() - silentMs;
+  }
+
+  async #tell(): Promise<void> {
+    const status = this.#current?.();
+    if (status === undefined) return;
+    await this.#sql.run(
+      'UPDATE operator_jobs SET running = ?, status = ?, told_at = ? WHERE name = ? AND holder = ?',
+      status.status === 'running' ? 1 : 0,
+      JSON.stringify(status),
+      this.#now(),
+      this.#name,
+      this.#holder,
+    );
+  }
+}
