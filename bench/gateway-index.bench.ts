@@ -123,7 +123,17 @@ const questions = {
     { name: 'Content-Type', values: ['image/png'] },
     { name: 'App-Name', values: ['app-3'] },
   ],
+  'rarely meeting': [
+    { name: 'Rare', values: ['yes'] },
+    { name: 'App-Name', values: ['app-0'] },
+  ],
 };
+
+/** Each is common and there is no item with both: all of the rarer one is looked through. */
+const neverMeeting = [
+  { name: 'Content-Type', values: ['text/plain'] },
+  { name: 'App-Name', values: ['app-3'] },
+];
 
 async function runPages(): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
@@ -162,6 +172,18 @@ async function runPages(): Promise<Measurement[]> {
         },
       );
     }
+    const never = await time(
+      () => many.service.answer({ query: page, variables: { tags: neverMeeting }, operationName: undefined }),
+      3,
+      2,
+    );
+    measured.push({
+      name: `tags that never meet, of ${large}`,
+      value: never,
+      unit: 'ms',
+      yardstick: `1 µs for each item of the rarer tag, which has ${large / 10}`,
+      ratio: large / 10 / 1_000 / never,
+    });
     await few.index.sql.close();
     await many.index.sql.close();
   } finally {

@@ -9,6 +9,7 @@ import { DATA_ITEM } from '../index/order.ts';
 import { selectIn } from '../index/rows.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
 import { type Tag, unpackTags } from '../index/tags.ts';
+import { ClockCache } from './clock-cache.ts';
 import { transactionCursor } from './cursor.ts';
 
 export interface TransactionNode {
@@ -79,10 +80,7 @@ const keptBytes = 32 * 1024 * 1024;
 
 export class Nodes {
   readonly #index: SqlGatewayIndex;
-  readonly #edges = new LRUCache<number, Built & { readonly bytes: number }>({
-    maxSize: keptBytes,
-    sizeCalculation: ({ bytes }) => bytes,
-  });
+  readonly #edges = new ClockCache<number, Built>(keptBytes);
   readonly #blocks = new LRUCache<number, BlockSummary>({ max: 10_000 });
   /** Records of stable ids; for a minute, since an operator may prune them. */
   readonly #records = new LRUCache<string, number>({ max: 20_000, ttl: 60_000 });
@@ -94,24 +92,26 @@ export class Nodes {
 
   /** Edges of the records, in their order; a record that went away meanwhile is left out. */
   async edges(records: readonly number[], wants: Wants): Promise<TransactionEdge[]> {
-    const found = new Map<number, Built>();
-    const unknown: number[] = [];
+    const inOrder: Built[] = [];
     for (const record of records) {
       const kept = this.#edges.get(record);
-      if (kept === undefined) unknown.push(record);
-      else found.set(record, kept);
+      if (kept !== undefined) inOrder.push(kept);
     }
-    if (unknown.length > 0) {
-      const rows = await selectIn<NodeRow>(
-        this.#index.sql,
-        `SELECT ${columns} FROM records WHERE record IN ({in})`,
-        unknown,
-      );
-      for (const built of await this.#build(rows)) found.set(built.record, built);
-    }
-    const inOrder = records.flatMap((record) => found.get(record) ?? []);
+    if (inOrder.length < records.length) await this.#complete(inOrder, records);
     if (!wants.has('signature') && !wants.has('key')) return inOrder.map(({ edge }) => edge);
     return this.#withProofs(inOrder, wants);
+  }
+
+  /** Reads what is not there yet, and puts it where it belongs. */
+  async #complete(inOrder: Built[], records: readonly number[]): Promise<void> {
+    const found = new Map(inOrder.map((built) => [built.record, built]));
+    const rows = await selectIn<NodeRow>(
+      this.#index.sql,
+      `SELECT ${columns} FROM records WHERE record IN ({in})`,
+      records.filter((record) => !found.has(record)),
+    );
+    for (const built of await this.#build(rows)) found.set(built.record, built);
+    inOrder.splice(0, inOrder.length, ...records.flatMap((record) => found.get(record) ?? []));
   }
 
   /** The node of an id. */
@@ -170,7 +170,7 @@ export class Nodes {
       );
       const built = { edge: { cursor, node }, record: row.record, owner: row.owner };
       if (row.height !== null && row.height <= this.#index.stableHeight) {
-        this.#edges.set(row.record, { ...built, bytes: 1_024 + 3 * row.tags.length });
+        this.#edges.set(row.record, built, 1_024 + 3 * row.tags.length);
       }
       return built;
     });

@@ -6,6 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Sql, SqlValue } from '../../storage/sql/sql.ts';
+import { farthestNext } from './leap.ts';
 import { compareKeys, type OrderKey, tieOf } from './order.ts';
 import {
   type Criteria,
@@ -73,7 +74,8 @@ export class Search {
     const [term] = driver;
     if (driver.length > 1 || term === undefined) return this.#byMerging(request, driver, groups.length);
     const stretch = { ascending: request.ascending, minPos: criteria.minPos, maxPos: criteria.maxPos };
-    return this.#along(request, term, stretch, probeOf(criteria, groups.slice(1), 'c.pos'));
+    const others = groups.slice(1);
+    return this.#along(request, term, stretch, probeOf(criteria, others, 'c.pos'), others);
   }
 
   /** How many records match, counted up to a limit; undefined beyond it. */
@@ -94,12 +96,16 @@ export class Search {
     }
   }
 
-  /** Walks the postings of one term, steps growing while few candidates pass the probe. */
+  /**
+   * Walks the postings of one term, steps growing while few candidates pass the probe. A step without a match is
+   * followed by a leap to where the others go on: terms that lie in different stretches of the chain meet at once.
+   */
   async #along(
     request: PageRequest,
     term: number,
     stretch: Stretch,
     probe: Probe | undefined,
+    others: Groups = [],
   ): Promise<OrderKey[]> {
     if (probe === undefined) {
       const walk = walkOf(term, stretch, request.after, request.limit);
@@ -121,6 +127,8 @@ export class Search {
       found.push(...matching);
       if (found.length >= request.limit) return found;
       after = await this.#sql.get<OrderKey>(`${walk.text} OFFSET ?`, ...walk.values.with(-1, 1), step - 1);
+      if (after === undefined) return found;
+      if (matching.length === 0) after = await farthestNext(this.#sql, others, stretch, after);
       if (after === undefined) return found;
       step = Math.min(largest, step * 2);
       await nextTurn();

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { insertBlock } from './blocks.ts';
 import { DATA_ITEM, PENDING_POS } from './order.ts';
 import type { Entry } from './records.ts';
 import { EVERY_TERM, migrations, termKinds } from './schema.ts';
-import type { Criteria } from './search.ts';
+import { type Criteria, Search } from './search.ts';
 import { SqlGatewayIndex } from './sql-index.ts';
 import { tagTerm } from './terms.ts';
 import { digest, entry, header, rawTags } from './testing.ts';
@@ -91,6 +92,46 @@ forEachEngine((_engine, open) => {
       (await index.proof(digest('item').toString('base64url')))?.signature,
       signed.signature?.toString('base64url'),
     );
+  });
+
+  it('finds at once that terms in different stretches of the chain hardly meet', async () => {
+    const { index, put, ids, tag } = await fresh();
+    const entries = Array.from({ length: 3_000 }, (_, at) => {
+      const old = at < 1_500;
+      const both = at === 2_999;
+      const tags = { Old: old || both ? 'yes' : 'no', New: old ? 'no' : 'yes' };
+      return entry(header(`one ${at}`, { tags: rawTags(tags) }), { height: 10 + at, blockIndex: 0 });
+    });
+    for (let at = 0; at < entries.length; at += 100) await put(...entries.slice(at, at + 100));
+    const criteria = { groups: [await tag('Old', 'yes'), await tag('New', 'yes')] };
+    for (const ascending of [true, false]) {
+      assert.deepEqual(await ids(criteria, ascending), [hex('one 2999')]);
+      let statements = 0;
+      const { sql } = index;
+      const counting: Sql = {
+        engine: sql.engine,
+        forUpdate: sql.forUpdate,
+        all: (text, ...values) => {
+          statements += 1;
+          return sql.all(text, ...values);
+        },
+        get: (text, ...values) => sql.get(text, ...values),
+        run: (text, ...values) => sql.run(text, ...values),
+        transaction: (work) => sql.transaction(work),
+        stream: (text, ...values) => sql.stream(text, ...values),
+        close: () => sql.close(),
+      };
+      const page = await new Search(counting).page({
+        criteria: { ...everything, ...criteria },
+        order: 'height',
+        ascending,
+        after: undefined,
+        limit: 10,
+        signal: undefined,
+      });
+      assert.equal(page.length, 1);
+      assert.ok(statements <= 6, `${statements} steps`);
+    }
   });
 
   it('takes a fork back: records above become pending, keep their terms, and are mined again with their items', async () => {
