@@ -78,6 +78,10 @@ export const gateway = {
     meaning: 'Whether an unhealthy gateway answers its health check with 503 instead of 200',
     default: false,
   }),
+  HEALTHCHECK_MIN_FREE_BYTES: integer({
+    meaning: 'The gateway is unhealthy when the disk of DATA_DIR has less than this left',
+    default: 256 * 1024 * 1024,
+  }),
   MAX_EXPECTED_DATA_ITEM_INDEXING_INTERVAL_SECONDS: integer({
     meaning: 'The gateway is unhealthy when no data item was indexed for so long',
     default: undefined,

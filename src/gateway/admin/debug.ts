@@ -4,6 +4,7 @@ import { firstPos, PENDING_POS } from '../index/order.ts';
 import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../index/schema.ts';
 import type { AskedTransactions } from './asked.ts';
 import type { LiveBlocklist } from './moderation/live-blocklist.ts';
+import type { Vitals } from './vitals.ts';
 
 /** Unknown values are -1, as scripts that read this expect. */
 const unknown = -1;
@@ -14,9 +15,10 @@ export interface DebugParts {
   readonly context: GatewayContext;
   readonly asked: AskedTransactions;
   readonly blocklist: LiveBlocklist;
+  readonly vitals: Vitals;
 }
 
-export async function debugReport({ context, asked, blocklist }: DebugParts): Promise<object> {
+export async function debugReport({ context, asked, blocklist, vitals }: DebugParts): Promise<object> {
   const { index, config, writers } = context;
   const { sql, stableHeight, height } = index;
   const number = async (statement: string, ...values: (string | number)[]): Promise<number> =>
@@ -101,6 +103,7 @@ export async function debugReport({ context, asked, blocklist }: DebugParts): Pr
   if (context.nodes.status.length > 0 && !context.nodes.status.some((node) => node.healthy)) {
     errors.push('No node answers.');
   }
+  errors.push(...(await vitals.reasons()));
 
   return {
     db: {

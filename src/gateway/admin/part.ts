@@ -18,6 +18,7 @@ import { moderationRoutes } from './routes/moderation.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { stateRoutes } from './routes/state.ts';
 import { SharedJob } from './shared-job.ts';
+import { Vitals } from './vitals.ts';
 
 export interface AdminPartDeps {
   readonly adminKey: string;
@@ -42,6 +43,11 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
       export: new SharedJob(index.sql, 'export', log),
       prune: new SharedJob(index.sql, 'prune', log),
     };
+    const vitals = new Vitals({
+      sql: index.sql,
+      dataDir: config.DATA_DIR,
+      minFreeBytes: config.HEALTHCHECK_MIN_FREE_BYTES,
+    });
     const figures = new Figures({ context, writers, asked, blocklist });
     const key = fingerprint(deps.adminKey);
 
@@ -62,7 +68,7 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
         asked,
         isKnown: async (id) => (await index.locate(id)) !== undefined,
       });
-      stateRoutes(scope, { context, asked, blocklist }, pruning, jobs.prune);
+      stateRoutes(scope, { context, asked, blocklist, vitals }, pruning, jobs.prune);
       exportRoutes(scope, {
         exporter,
         job: jobs.export,
@@ -85,6 +91,7 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
           routes,
           gatewayPrefixes(config.GW_ALIAS_PREFIXES).map((prefix) => `${prefix}/admin`),
         ),
+      reasons: () => vitals.reasons(),
       async start() {
         await blocklist.start();
         asked.start();
