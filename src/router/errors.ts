@@ -20,6 +20,7 @@ export const badRequest = (message: string): HttpError => answer(400, { error: '
 
 /** What the framework refuses before a route is looked at. */
 export function refusal(message: string, path: string | undefined): ErrorFields {
+  if (message === 'Body must not be empty') return { error: 'Invalid JSON body' };
   if (message !== 'Invalid path') return { error: message };
   return /^\/[^/]+\/stats\/gateways\//.test(path ?? '')
     ? { error: 'Invalid gateway parameter encoding' }

@@ -1,4 +1,5 @@
 /** Serving without verification: what the gateway says is passed on, manifests included. */
+import type { TxId } from '../../formats/base64url.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { notFound } from '../errors.ts';
 import { discard, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
@@ -16,10 +17,14 @@ export async function serveUnverified(
   const { passThrough, manifests, maxManifestBytes } = parts;
   const gone = (): boolean => reply.raw.destroyed;
   const { id, path, slash, raw } = wanted;
-  const first = manifests.has(id) && !raw ? undefined : await passThrough.open(request, id, gone);
-  const isManifest = first === undefined || isManifestType(headerOf(first.headers, 'content-type') ?? '');
+  // Below an id, conditions and ranges are about what the path leads to.
+  const itself = path === '' || raw;
+  const ask = () => (itself ? passThrough.open(request, id, gone) : passThrough.openWhole(id, 'GET', gone));
+  const first = manifests.has(id) && !raw ? undefined : await ask();
+  const isManifest =
+    first === undefined || (first.status === 416 ? await isManifestId(parts, id, gone) : saysManifest(first));
   if (first !== undefined && (raw || !isManifest)) {
-    if (path === '' || raw) return await send(parts, request, reply, first, approachOf(wanted));
+    if (itself) return await send(parts, request, reply, first, approachOf(wanted));
     discard(first);
     throw notFound(path);
   }
@@ -32,6 +37,17 @@ export async function serveUnverified(
   const child = await passThrough.open(request, hit.id, gone);
   const approach = { ...approachOf(wanted), id: hit.id, manifestId: id, byFallback: hit.by === 'fallback' };
   await send(parts, request, reply, child, approach);
+}
+
+function saysManifest({ headers }: GatewayAnswer): boolean {
+  return isManifestType(headerOf(headers, 'content-type') ?? '');
+}
+
+/** A range that a manifest does not have may be one of its index page. */
+async function isManifestId({ passThrough }: VerifiedParts, id: TxId, gone: () => boolean): Promise<boolean> {
+  const head = await passThrough.openWhole(id, 'HEAD', gone);
+  discard(head);
+  return saysManifest(head);
 }
 
 async function send(

@@ -20,6 +20,12 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
     ? new RateLimit(config.RATE_LIMIT_MAX_REQUESTS, config.RATE_LIMIT_WINDOW_MS)
     : undefined;
   const timings = parts.metrics.requests.route('content');
+  // Below the router's own prefixes there is no content, whatever is at the root.
+  const prefixes = ['router', 'gw', ...config.ROUTER_ALIAS_PREFIXES, ...config.GW_ALIAS_PREFIXES];
+  const ownPaths = new RegExp(
+    `^/(?:${prefixes.map((one) => one.replace(/[^a-z0-9_-]/gi, '\\$&')).join('|')})(?:[/?]|$)`,
+    'i',
+  );
   let inFlight = 0;
   figures.gauge('router_http_in_flight', 'Content requests in flight', () => inFlight);
 
@@ -73,7 +79,7 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
   function admit(request: Request, reply: Reply, host: Host): void {
     if (parts.draining()) throw shuttingDown();
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
-    if (isManagement(request.url, host)) throw notFound(pathOf(request.url));
+    if (host.kind === 'root' && ownPaths.test(request.url)) throw notFound(pathOf(request.url));
     if (limit !== undefined) countRequest(limit, request, reply);
   }
 
@@ -116,11 +122,6 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
     log.warn({ err: error, url: reply.request.url }, 'an answer was cut off');
     reply.raw.destroy();
   }
-}
-
-/** Paths below the router's own prefixes that no route took are not content, whatever is at the root. */
-function isManagement(url: string, host: Host): boolean {
-  return host.kind === 'root' && /^\/(?:router|gw|wayfinder|ar-io)(?:[/?]|$)/i.test(url);
 }
 
 function pathOf(url: string): string {

@@ -24,7 +24,7 @@ export function statsRoutes(app: App, parts: RouterParts): void {
 
   app.get('/stats/gateways/list', options('Gateways that are tracked'), async (_request, reply) => {
     const telemetry = telemetryOf(parts);
-    const seen = await telemetry.gateways().catch(failed('Failed to retrieve stats'));
+    const seen = await telemetry.gateways().catch(failed(parts, 'Failed to retrieve stats'));
     const gateways = [...new Set([...seen, ...parts.gateways.all.map(({ origin }) => origin)])].sort();
     return reply.send({ gateways, count: gateways.length });
   });
@@ -45,7 +45,7 @@ export function statsRoutes(app: App, parts: RouterParts): void {
       const gateway = trackedOrigin(parts, request.params.gateway);
       const hours = await telemetry
         .hours(period.period.start, period.period.end, gateway)
-        .catch(failed('Failed to retrieve gateway stats'));
+        .catch(failed(parts, 'Failed to retrieve gateway stats'));
       if (hours.length === 0 && parts.gateways.find(gateway) === undefined) {
         throw managementError(404, 'Gateway not found or no data', { gateway: request.params.gateway });
       }
@@ -86,13 +86,14 @@ function telemetryOf({ telemetry }: RouterParts): Telemetry {
 }
 
 async function hoursOf(parts: RouterParts, { period }: { period: Period }, failure: string) {
-  return await telemetryOf(parts).hours(period.start, period.end).catch(failed(failure));
+  return await telemetryOf(parts).hours(period.start, period.end).catch(failed(parts, failure));
 }
 
-function failed(message: string) {
+/** Why is for the operator: it may name files. */
+function failed({ log }: RouterParts, message: string) {
   return (error: unknown): never => {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw managementError(500, message, { message: reason });
+    log.error({ err: error }, 'telemetry cannot be read');
+    throw managementError(500, message);
   };
 }
 
