@@ -92,7 +92,9 @@ export class Content {
   async describe(id: TxId): Promise<Expectation | undefined> {
     const known = await this.#options.known.get(id);
     if (known !== undefined) return knownExpectation(known);
-    return await this.#options.fetch.search(id).settle(undefined);
+    const search = this.#options.fetch.search(id);
+    search.begin(undefined);
+    return await search.settle(undefined);
   }
 
   /** Whether content of this size goes to the cache. */

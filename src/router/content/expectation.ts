@@ -55,7 +55,7 @@ export class ExpectationSearch {
   }
 
   /** Starts asking for hashes where they may suffice, while the gateway that will likely serve is asked too. */
-  begin(likely: Gateway): void {
+  begin(likely: Gateway | undefined): void {
     if (this.#verifiers.filter((gateway) => gateway !== likely).length >= this.#quorum) {
       this.#askForDigests(likely);
     }

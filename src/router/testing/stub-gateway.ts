@@ -10,6 +10,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type ItemHeader, parseItemHeader } from '../../formats/ans104/item-header.ts';
+import { parseRange } from '../../kernel/http/byte-ranges.ts';
 import { ed25519Signer, signItem } from '../../wallets/data-items/signer.ts';
 import { testEd25519Key } from '../../wallets/testing/keys.ts';
 
@@ -140,9 +141,12 @@ export class StubGateway {
     const { behaviour } = this;
     const bytes = behaviour.bytes?.(item) ?? item.data;
     const digest = behaviour.digest === undefined ? item.digest : behaviour.digest(item);
-    const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
-    const start = range === null ? 0 : Number(range[1]);
-    const end = range?.[2] === undefined || range[2] === '' ? bytes.length : Number(range[2]) + 1;
+    const range = parseRange(request.headers.range, bytes.length);
+    if (range.kind === 'unsatisfiable') {
+      response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end();
+      return;
+    }
+    const { start, end } = range.kind === 'ranges' ? range.spans[0] : { start: 0, end: bytes.length };
     const body = bytes.subarray(start, end);
     const headers: Record<string, string> = {
       'content-type': behaviour.contentType ?? item.contentType,
@@ -156,12 +160,12 @@ export class StubGateway {
     const unsized =
       behaviour.chunked === true || behaviour.truncateTo !== undefined || behaviour.endless === true;
     if (!unsized) headers['content-length'] = String(body.length);
-    if (range !== null) headers['content-range'] = `bytes ${start}-${end - 1}/${bytes.length}`;
+    if (range.kind === 'ranges') headers['content-range'] = `bytes ${start}-${end - 1}/${bytes.length}`;
     if (digest !== undefined && request.headers['if-none-match'] === `"${digest}"`) {
       response.writeHead(304, headers).end();
       return;
     }
-    response.writeHead(range === null ? 200 : 206, headers);
+    response.writeHead(range.kind === 'ranges' ? 206 : 200, headers);
     if (request.method === 'HEAD') response.end();
     else if (behaviour.endless === true) endless(response);
     else if (behaviour.truncateTo !== undefined) response.end(body.subarray(0, behaviour.truncateTo));
