@@ -220,9 +220,6 @@ test('a circuit that is half open takes one request as a probe, however many the
   const opened = async () =>
     ((await bench.get('/router/ready')).json().gateways as { circuitOpen: number }).circuitOpen;
   while ((await opened()) === 0) assert.equal((await bench.get(`/${small.id}`)).status, 200);
-  sick.requests.length = 0;
-  for (let round = 0; round < 5; round += 1) await bench.get(`/${small.id}`);
-  if ((await opened()) === 1) assert.equal(sick.requests.length, 0, 'it is left alone');
   while ((await opened()) === 1) await new Promise((resolve) => setTimeout(resolve, 10));
   sick.requests.length = 0;
   sick.behaviour = { stalled: true };

@@ -71,6 +71,87 @@ test('gateways are named by origin, since nothing else of the address would be u
   }
 });
 
+test('every variable of the contract has its default', () => {
+  const config = readConfig({});
+  const defaults: Partial<typeof config> = {
+    PORT: 3000,
+    ADMIN_PORT: 3001,
+    ADMIN_HOST: '127.0.0.1',
+    ADMIN_TOKEN: undefined,
+    BASE_DOMAIN: 'localhost',
+    ROOT_HOST_CONTENT: undefined,
+    ROUTING_GATEWAY_SOURCE: 'static',
+    ARNS_CONSENSUS_THRESHOLD: 2,
+    VERIFICATION_ENABLED: true,
+    VERIFICATION_GATEWAY_COUNT: 3,
+    VERIFICATION_GATEWAY_SOURCE: 'static',
+    CONTENT_CACHE_MAX_SIZE_BYTES: 53_687_091_200,
+    STREAM_TIMEOUT_MS: 120_000,
+    RATE_LIMIT_ENABLED: false,
+    TELEMETRY_SAMPLE_SUCCESS: 0.1,
+    TELEMETRY_SAMPLE_ERRORS: 1,
+    TELEMETRY_RETENTION_DAYS: 30,
+    LOG_LEVEL: 'info',
+    MODERATION_ENABLED: true,
+    MODERATION_ADMIN_TOKEN: undefined,
+    SHUTDOWN_DRAIN_TIMEOUT_MS: 15_000,
+    SHUTDOWN_TIMEOUT_MS: 30_000,
+  };
+  for (const [name, value] of Object.entries(defaults)) {
+    assert.equal(Object.getOwnPropertyDescriptor(config, name)?.value, value, name);
+  }
+  const settings = settingsOf({});
+  assert.deepEqual(
+    [settings.cachePath, settings.telemetryPath, settings.blocklistPath],
+    ['data/content-cache', 'data/telemetry.db', 'data/blocklist.json'],
+  );
+  const moved = settingsOf({
+    CONTENT_CACHE_PATH: '/cache',
+    TELEMETRY_DB_PATH: '/t.db',
+    MODERATION_BLOCKLIST_PATH: '/b.json',
+  });
+  assert.deepEqual(
+    [moved.cachePath, moved.telemetryPath, moved.blocklistPath],
+    ['/cache', '/t.db', '/b.json'],
+  );
+});
+
+test('a value that a variable cannot have stops the start and is named, all of them at once', () => {
+  const wrong = {
+    PORT: '65536',
+    ADMIN_PORT: 'abc',
+    ROUTING_GATEWAY_SOURCE: 'elsewhere',
+    ROUTING_STATIC_GATEWAYS: 'ftp://gw.example',
+    ROUTING_STRATEGY: 'best',
+    DEFAULT_MODE: 'both',
+    ARNS_CONSENSUS_THRESHOLD: '0',
+    VERIFICATION_ENABLED: 'yes',
+    VERIFICATION_GATEWAY_COUNT: '51',
+    VERIFICATION_GATEWAY_SOURCE: 'network',
+    CONTENT_CACHE_MAX_SIZE_BYTES: '50GB',
+    STREAM_TIMEOUT_MS: '1e3',
+    RATE_LIMIT_ENABLED: 'on',
+    TELEMETRY_SAMPLE_SUCCESS: '1.1',
+    TELEMETRY_SAMPLE_ERRORS: '-0.5',
+    TELEMETRY_RETENTION_DAYS: '0',
+    LOG_LEVEL: 'loud',
+    MODERATION_ENABLED: '2',
+    SHUTDOWN_DRAIN_TIMEOUT_MS: '0x10',
+    SHUTDOWN_TIMEOUT_MS: '+1',
+  };
+  assert.throws(
+    () => readConfig(wrong),
+    ({ message }: Error) => {
+      for (const name of Object.keys(wrong)) assert.match(message, new RegExp(`^${name} `, 'm'), name);
+      return true;
+    },
+  );
+  assert.throws(
+    () => readConfig({ SHUTDOWN_DRAIN_TIMEOUT_MS: '9', SHUTDOWN_TIMEOUT_MS: '8' }),
+    /SHUTDOWN_TIMEOUT_MS/,
+  );
+});
+
 test('the ports of the router and its admin page differ', () => {
   assert.throws(() => readConfig({ PORT: '3000', ADMIN_PORT: '3000' }), /ADMIN_PORT must differ from PORT/);
 });

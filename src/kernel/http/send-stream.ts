@@ -30,6 +30,8 @@ export async function sendStream(
       if (!raw.write(piece) && !(await drained(raw, gone.signal, stallTimeoutMs))) return sent - piece.length;
     }
     if (length !== undefined && sent < length) throw new Error('a body is shorter than was promised');
+    // The last bytes may wait for a reader that stopped just before them.
+    raw.setTimeout(stallTimeoutMs, () => raw.destroy());
     raw.end();
     return sent;
   } catch (error) {

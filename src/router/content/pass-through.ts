@@ -76,6 +76,8 @@ export class PassThrough {
     addApproach(headers, approach);
     if (request.method === 'HEAD' || answer.status === 304) {
       discard(answer);
+      // It may say how long the content is, but clients then wait for it.
+      if (answer.status === 304) delete headers['content-length'];
       takeOver(reply, answer.status, headers).end();
       return 0;
     }

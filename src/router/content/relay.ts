@@ -67,6 +67,8 @@ class Relay implements BodySink {
       return;
     }
     this.#over = true;
+    // The last bytes may wait for a reader that stopped just before them.
+    this.#raw.setTimeout(this.#stallTimeoutMs, () => this.#raw.destroy());
     this.#raw.end();
     this.#resolve(this.#sent);
   }
