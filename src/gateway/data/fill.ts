@@ -18,6 +18,8 @@ import type { SourceBytes } from './sources/source.ts';
 
 /** A reader that lags this far behind the source reads from the cache later. */
 const maxLag = 4 * 1024 * 1024;
+/** What such a reader gets at a time. */
+const slowPiece = 32 * 1024;
 /** Bytes that can be compared with a hash and are no more than this are seen by nobody before they were. */
 const holdLimit = 512 * 1024;
 
@@ -94,7 +96,12 @@ export class Fill {
       return;
     }
     try {
-      yield* reader.stream(start);
+      // Who fell behind is slow: small pieces, and none ahead, so that a thousand of them hold little.
+      for (let position = start; position < this.size; ) {
+        const piece = Buffer.allocUnsafeSlow(Math.min(slowPiece, this.size - position));
+        position += await reader.read(piece, position);
+        yield piece;
+      }
     } finally {
       await reader.close();
     }

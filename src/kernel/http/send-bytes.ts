@@ -2,9 +2,9 @@
  * The path on which stored bytes leave: positional reads from an open file into pooled buffers, straight to the
  * socket. No stream object and no fresh memory per request; both cost more than the framework does.
  *
- * Up to 1 MiB is one read and one write. Beyond that, 256 KiB pieces from two buffers in turn: one is read while
- * the other is on its way out, and a slow client stops the reading. An answer is whole or its connection is cut:
- * never a short body that looks complete.
+ * Up to 1 MiB is one read and one write. Beyond that, 256 KiB pieces: one is read while the other is on its way out,
+ * and a slow client stops the reading. When many clients are slow at once, each has one buffer of 16 KiB. An answer is
+ * whole or its connection is cut: never a short body that looks complete.
  */
 import { read } from 'node:fs';
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
@@ -16,12 +16,12 @@ const wholeLimit = 1024 * 1024;
 /** Beyond this, to copy bytes into a text costs more than a second write. */
 const oneWriteLimit = 4 * 1024;
 
-const pools = [
-  new BufferPool(16 * 1024, 256),
-  new BufferPool(pieceSize, 128),
-  new BufferPool(wholeLimit, 16),
-];
-const pieces = poolFor(pieceSize);
+/** Memory in buffers on their way out beyond which only small ones are given out. */
+const crowdedBytes = 32 * 1024 * 1024;
+
+const smallPieces = new BufferPool(16 * 1024, 256);
+const pieces = new BufferPool(pieceSize, 128);
+const pools = [smallPieces, pieces, new BufferPool(wholeLimit, 16)];
 
 export interface SendOptions {
   /** A client that takes no byte for this long is cut off. */
@@ -104,9 +104,8 @@ export async function sendFile(
 ): Promise<number> {
   cutWhenStalled(raw, options);
   try {
-    return await (end - start <= wholeLimit
-      ? sendWhole(raw, fd, start, end)
-      : sendPieces(raw, fd, start, end));
+    const inOne = end - start <= (isCrowded() ? smallPieces.size : wholeLimit);
+    return await (inOne ? sendWhole(raw, fd, start, end) : sendPieces(raw, fd, start, end));
   } catch (error) {
     raw.destroy();
     throw error;
@@ -126,22 +125,38 @@ async function sendWhole(raw: ServerResponse, fd: number, start: number, end: nu
 }
 
 async function sendPieces(raw: ServerResponse, fd: number, start: number, end: number): Promise<number> {
-  let filling = pieces.take();
-  let leaving = pieces.take();
-  let sent: Promise<boolean> = Promise.resolve(true);
-  try {
-    for (let position = start; position < end; position += pieceSize) {
-      const length = Math.min(pieceSize, end - position);
-      await readExactly(fd, filling, length, position);
-      if (!(await sent)) return Math.max(0, position - pieceSize - start);
-      [filling, leaving] = [leaving, filling];
-      sent = send(raw, leaving.subarray(0, length), position + length === end);
+  let out = 0;
+  let leaving: Promise<boolean> = Promise.resolve(true);
+  for (let position = start; position < end; ) {
+    const pool = isCrowded() ? smallPieces : pieces;
+    // Where many wait nothing is read ahead, so that each holds one small buffer.
+    if (pool === smallPieces && !(await leaving)) return out;
+    const buffer = pool.take();
+    const length = Math.min(pool.size, end - position);
+    try {
+      await readExactly(fd, buffer, length, position);
+    } catch (error) {
+      pool.give(buffer);
+      throw error;
     }
-    return (await sent) ? end - start : Math.floor((end - start - 1) / pieceSize) * pieceSize;
-  } finally {
-    pieces.give(filling);
-    pieces.give(leaving);
+    if (!(await leaving)) {
+      pool.give(buffer);
+      return out;
+    }
+    position += length;
+    leaving = send(raw, buffer.subarray(0, length), position === end).then((sent) => {
+      pool.give(buffer);
+      if (sent) out += length;
+      return sent;
+    });
   }
+  await leaving;
+  return out;
+}
+
+/** Buffers that are on their way hold so much memory that only small ones are given out. */
+function isCrowded(): boolean {
+  return pools.reduce((bytes, pool) => bytes + pool.lentBytes, 0) > crowdedBytes;
 }
 
 /** The pool of the smallest buffers that hold so many bytes. */
