@@ -4,6 +4,7 @@ import { readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { type BenchOptions, type RouterBench, startRouterBench } from './testing/router-bench.ts';
 import { type Behaviour, type TestItem, testItem } from './testing/stub-gateway.ts';
@@ -286,6 +287,35 @@ test('11: a telemetry database that cannot be opened does not keep the router fr
   assert.equal(health.degraded, true);
   assert.match(String(health.degradedReason), /telemetry/);
   assert.equal((await bench.get('/router/stats/gateways')).status, 500);
+});
+
+test('11: a telemetry database that is locked loses no figure and holds up no reader', async (t) => {
+  const bench = await benchOf(t, { count: 1 });
+  const total = async () => {
+    const { gateways } = (await bench.get('/router/stats/gateways')).json();
+    const own = (gateways as { gateway: string; totalRequests: number }[]).find(
+      ({ gateway }) => gateway === 'cache',
+    );
+    return own?.totalRequests ?? 0;
+  };
+  await bench.get(`/${small.id}`);
+  assert.equal(await total(), 0);
+  const other = new DatabaseSync(join(bench.dataDir, 'telemetry.db'));
+  other.exec('BEGIN EXCLUSIVE');
+  assert.equal((await bench.get(`/${small.id}`)).status, 200);
+  let answered = false;
+  const waiting = bench.get('/router/stats/gateways').then((got) => {
+    answered = true;
+    return got.status;
+  });
+  for (let round = 1; round < 30; round += 1) {
+    assert.equal((await bench.get(`/${small.id}`)).status, 200);
+  }
+  assert.equal(answered, false, 'the figures wait for the lock; readers do not');
+  other.exec('COMMIT');
+  other.close();
+  await waiting;
+  assert.equal(await total(), 30, 'and every one of them is there');
 });
 
 test('12: with all gateways down, what is cached and known by name is still served', async (t) => {

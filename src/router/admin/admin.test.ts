@@ -37,12 +37,17 @@ test('every call needs the token', async () => {
   assert.equal((await admin('/api/status')).status, 401);
   assert.equal((await admin('/api/status', { headers: { authorization: 'Bearer wrong' } })).status, 403);
   assert.equal((await admin('/api/status', signed())).status, 200);
+  assert.equal((await admin(`/api/status?token=${token}`)).status, 401, 'a token in an address is none');
+  assert.equal((await admin('/api/status', { headers: { cookie: `token=${token}` } })).status, 401);
+  const form = { method: 'POST', body: `token=${token}`, headers: { 'content-type': 'text/plain' } } as const;
+  assert.equal((await admin('/api/moderation/block', form)).status, 401, 'a form of another page has none');
 });
 
 test('requests of other origins and rebound names are refused, with the token too', async () => {
   for (const headers of [
     { origin: 'https://evil.example' },
     { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
     { origin: 'null' },
   ] as Record<string, string>[]) {
     const got = await admin('/api/status', signed({ headers }));

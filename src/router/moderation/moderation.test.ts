@@ -82,7 +82,7 @@ test('a request that is wrong is told why and blocks nothing', async () => {
   assert.equal((await call('/blocklist')).json().total, 0);
 });
 
-test('a blocked id is unreachable by id, by every name and through manifests, cached or not', async () => {
+test('6: a blocked id is unreachable by id, by every name and through manifests, cached or not', async () => {
   assert.equal(await statusOf(`/${item.id}`), 200);
   assert.equal(await statusOf('/file.txt', 'sub_flip.localhost'), 200);
   const got = await call('/block', { json: { type: 'txid', value: item.id, reason: 'test' } });
@@ -120,7 +120,7 @@ test('a blocked id is unreachable by id, by every name and through manifests, ca
   assert.equal((await call(`/block/txid/${item.id}`, { method: 'DELETE' })).status, 404);
 });
 
-test('a blocked name takes what it shows and its undernames with it', async () => {
+test('6: a blocked name takes what it shows and its undernames with it', async () => {
   const got = await call('/block', { json: { type: 'arns', value: 'Flip', reason: 'test' } });
   assert.equal((got.json().blocked as Record<string, unknown>).resolvedTxId, item.id);
   assert.equal(await statusOf('/', 'flip.localhost'), 403);
