@@ -1,31 +1,53 @@
-/** How far a long piece of work is, on standard error; silent where nobody is looking. */
+/**
+ * How far a long piece of work is, on standard error: a bar on a terminal; elsewhere nothing, or a line at every tenth
+ * of the way where somebody reads the log of it later.
+ */
+export interface ProgressBarOptions {
+  readonly out?: NodeJS.WriteStream;
+  /** What is written where there is no terminal. */
+  readonly elsewhere?: 'nothing' | 'lines';
+}
+
+const width = 30;
+
 export class ProgressBar {
   readonly #label: string;
   readonly #total: number;
   readonly #out: NodeJS.WriteStream;
+  readonly #writesLines: boolean;
   #done = 0;
   #shown = '';
+  #shownTenth = -1;
 
-  constructor(label: string, total: number, out: NodeJS.WriteStream = process.stderr) {
+  constructor(label: string, total: number, options: ProgressBarOptions = {}) {
     this.#label = label;
     this.#total = Math.max(total, 1);
-    this.#out = out;
+    this.#out = options.out ?? process.stderr;
+    this.#writesLines = options.elsewhere === 'lines';
   }
 
   advance(amount: number): void {
     this.moveTo(this.#done + amount);
   }
 
-  moveTo(done: number): void {
+  /** `note` stands behind the share, for example how many rows that is. */
+  moveTo(done: number, note = ''): void {
     this.#done = Math.min(done, this.#total);
-    if (!this.#out.isTTY) return;
     const share = this.#done / this.#total;
-    const width = 30;
+    const percent = `${Math.floor(share * 100)} %${note === '' ? '' : `  ${note}`}`;
+    if (!this.#out.isTTY) {
+      const tenth = Math.floor(share * 10);
+      if (!this.#writesLines || tenth === this.#shownTenth) return;
+      this.#shownTenth = tenth;
+      this.#out.write(`${this.#label} ${percent}\n`);
+      return;
+    }
     const filled = Math.round(share * width);
-    const text = `${this.#label} [${'#'.repeat(filled)}${'-'.repeat(width - filled)}] ${Math.floor(share * 100)} %`;
+    const text = `${this.#label} [${'#'.repeat(filled)}${'-'.repeat(width - filled)}] ${percent}`;
     if (text === this.#shown) return;
+    // A text that is shorter than the one before leaves nothing of it behind.
+    this.#out.write(`\r${text.padEnd(this.#shown.length)}`);
     this.#shown = text;
-    this.#out.write(`\r${text}`);
   }
 
   /** Leaves the line, so that what follows starts on its own. */

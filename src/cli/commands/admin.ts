@@ -12,6 +12,7 @@ const options = {
   url: { type: 'string' },
   source: { type: 'string' },
   notes: { type: 'string' },
+  hash: { type: 'boolean' },
   'keep-filter': { type: 'boolean' },
   from: { type: 'string' },
   to: { type: 'string' },
@@ -27,16 +28,20 @@ export const admin: Command = {
   usage: `turnpike admin debug                        counts, heights, queues, what is wrong
 turnpike admin queue-tx <id>                import a transaction now
 turnpike admin queue-bundle <id>            unbundle it, past the filter (--keep-filter: not past it)
+turnpike admin queue-data-item <file>       make data items searchable: a JSON array of headers; "-" reads it from a pipe
 turnpike admin bundle-status <id>           what became of a bundle
-turnpike admin block <id | hash>            stop serving an id, or every copy of content (SHA-256, hex)
+turnpike admin block <id | hash>            stop serving an id, or every copy of content (SHA-256 in hex;
+                                            in base64url with --hash)
 turnpike admin unblock <id | hash>
 turnpike admin block-name <name>            stop serving a name and its undernames
 turnpike admin unblock-name <name>
 turnpike admin blocks                       everything that is blocked
 turnpike admin export <folder> --from <height> --to <height>
                                             blocks, transactions and tags as Parquet, inside the export folder
+turnpike admin export-status                how far it is, or how the last one ended
 turnpike admin prune <unix seconds | ISO date>
                                             remove stable data items that were indexed before then
+turnpike admin prune-status
 
   --url <gateway>           default: GATEWAY_PORT on HOST
   --source, --notes <text>  of a block: who asked for it, and why
@@ -77,12 +82,16 @@ async function perform(
       const bypassFilter = values['keep-filter'] !== true;
       return say(await gateway.call('POST', 'queue-bundle', { id: needed('id'), bypassFilter }));
     }
+    case 'queue-data-item':
+      return say(await gateway.call('POST', 'queue-data-item', readHeaders(needed('file'))));
     case 'bundle-status':
       return show(await gateway.call('GET', `bundle-status/${encodeURIComponent(needed('id'))}`));
     case 'block':
-      return say(await gateway.call('PUT', 'block-data', { ...idOrHash(needed('id or hash')), ...reason }));
+      return say(
+        await gateway.call('PUT', 'block-data', { ...idOrHash(needed('id or hash'), values), ...reason }),
+      );
     case 'unblock':
-      return say(await gateway.call('PUT', 'unblock-data', idOrHash(needed('id or hash'))));
+      return say(await gateway.call('PUT', 'unblock-data', idOrHash(needed('id or hash'), values)));
     case 'block-name':
       return say(await gateway.call('PUT', 'block-name', { name: needed('name'), ...reason }));
     case 'unblock-name':
@@ -91,6 +100,10 @@ async function perform(
       return show(await gateway.call('GET', 'blocks'));
     case 'export':
       return exportParquet(gateway, needed('folder'), values);
+    case 'export-status':
+      return show(await gateway.call('GET', 'export-parquet/status'));
+    case 'prune-status':
+      return show(await gateway.call('GET', 'prune-stable-data-items/status'));
     case 'prune':
       return prune(gateway, needed('time'), values);
     default:
@@ -99,8 +112,19 @@ async function perform(
 }
 
 /** An id has 43 characters; a hash in hex cannot be mistaken for one. */
-function idOrHash(text: string): { id: string } | { hash: string } {
-  return /^[0-9a-fA-F]{64}$/.test(text) ? { hash: text } : { id: text };
+function idOrHash(text: string, values: Values): { id: string } | { hash: string } {
+  return values.hash === true || /^[0-9a-fA-F]{64}$/.test(text) ? { hash: text } : { id: text };
+}
+
+function readHeaders(path: string): object {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(path === '-' ? 0 : path, 'utf8'));
+  } catch (error) {
+    throw new StartupError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (!Array.isArray(parsed)) throw new StartupError(`${path} holds no JSON array`);
+  return parsed;
 }
 
 async function exportParquet(gateway: AdminClient, outputDir: string, values: Values): Promise<number> {
@@ -117,7 +141,7 @@ async function exportParquet(gateway: AdminClient, outputDir: string, values: Va
     ...(values['skip-l1'] === true && { skipL1Transactions: true, skipL1Tags: true }),
     resume: values.resume === true,
   });
-  const status = await follow(gateway, 'export-parquet/status', 'export', ['partitionsDone', 'partitions']);
+  const status = await followExport(gateway);
   if (status.status !== 'completed') {
     console.error(
       `the export failed: ${String(status.error)}\nrun it again with --resume to go on where it ended`,
@@ -137,34 +161,62 @@ async function prune(gateway: AdminClient, time: string, values: Values): Promis
     ...(startHeight !== undefined && { startHeight }),
     ...(endHeight !== undefined && { endHeight }),
   });
-  pruning.catch(() => undefined);
-  await Promise.race([
-    pruning,
-    follow(gateway, 'prune-stable-data-items/status', 'prune', ['examined', 'candidates']),
-  ]);
+  await showPrune(gateway, pruning);
   const { prunedCount } = await pruning;
   console.log(`pruned ${String(prunedCount)} data items`);
   return 0;
 }
 
-/** Shows how far a job is until it ends; answers its last status. */
-async function follow(
-  gateway: AdminClient,
-  path: string,
-  label: string,
-  [done, total]: readonly [string, string],
-): Promise<Record<string, unknown>> {
+const pollMs = 250;
+const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
+
+/** Shows how far the export is until it ends; answers its last status. */
+async function followExport(gateway: AdminClient): Promise<Record<string, unknown>> {
   let bar: ProgressBar | undefined;
   for (;;) {
-    const status = await gateway.call('GET', path);
-    if (typeof status[total] === 'number') bar ??= new ProgressBar(label, status[total]);
-    if (typeof status[done] === 'number') bar?.moveTo(status[done]);
+    const status = await gateway.call('GET', 'export-parquet/status');
+    if (typeof status.partitions === 'number') {
+      bar ??= new ProgressBar('export', status.partitions, { elsewhere: 'lines' });
+      const rows = isRecord(status.rows) ? count(status.rows.transactions) + count(status.rows.tags) : 0;
+      bar.moveTo(count(status.partitionsDone), `${rows.toLocaleString('en')} rows`);
+    }
     if (status.status !== 'running') {
       bar?.end();
       return status;
     }
-    await sleep(250);
+    await sleep(pollMs);
   }
+}
+
+/** Shows how far a prune is until its answer is there. */
+async function showPrune(gateway: AdminClient, pruning: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const over = pruning.then(
+    () => {
+      isOver = true;
+    },
+    () => {
+      isOver = true;
+    },
+  );
+  let bar: ProgressBar | undefined;
+  for (;;) {
+    await Promise.race([over, sleep(pollMs)]);
+    const isLast = isOver;
+    const { status, candidates, examined, pruned } = await gateway.call(
+      'GET',
+      'prune-stable-data-items/status',
+    );
+    if ((status === 'running' || isLast) && typeof candidates === 'number') {
+      bar ??= new ProgressBar('prune', candidates, { elsewhere: 'lines' });
+      bar.moveTo(
+        status === 'completed' ? candidates : count(examined),
+        `${count(pruned).toLocaleString('en')} removed`,
+      );
+    }
+    if (isLast) break;
+  }
+  bar?.end();
 }
 
 function whole(values: Values, name: keyof Values): number | undefined {

@@ -129,7 +129,8 @@ class Job {
               return;
             }
             progress[index] = message.progress;
-            report(together(progress));
+            // Those of threads that have not said anything yet count too.
+            report({ ...together(progress), partitions });
             if (message.kind === 'done') resolve();
           });
           thread.on('error', reject);
