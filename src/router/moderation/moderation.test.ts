@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type GetOptions, type RouterBench, startRouterBench } from '../testing/router-bench.ts';
@@ -164,6 +164,28 @@ test('10: the file is followed through renames, and a bad one changes nothing', 
     .split('\n')
     .map((line) => JSON.parse(line));
   assert.ok(audit.some(({ action, value }) => action === 'unblock' && value === 'flip'));
+});
+
+test('10: a bad file, one that is gone and one that is back are followed without being told', async () => {
+  const list = (...ids: string[]) =>
+    JSON.stringify({ version: 1, entries: ids.map((value) => ({ type: 'txid', value, reason: 'file' })) });
+  const degraded = async () => String((await bench.get('/router/health')).json().degradedReason ?? '');
+  writeFileSync(path, list(item.id));
+  await until(async () => (await statusOf(`/${item.id}`)) === 403);
+  writeFileSync(path, '{"entries": [');
+  await until(async () => (await degraded()).includes('blocklist'));
+  assert.equal(await statusOf(`/${item.id}`), 403);
+  rmSync(path);
+  await until(async () => (await degraded()).includes('gone'));
+  assert.equal(await statusOf(`/${item.id}`), 403, 'no file is not an empty list');
+  writeFileSync(`${path}.new`, list());
+  renameSync(`${path}.new`, path);
+  await until(async () => (await statusOf(`/${item.id}`)) === 200);
+  assert.equal(await degraded(), '');
+  assert.match(
+    (await bench.get('/router/metrics')).body.toString(),
+    /^router_blocklist_reload_failures [1-9]/m,
+  );
 });
 
 test('10: a blocklist that cannot be read keeps the router from starting', async () => {
