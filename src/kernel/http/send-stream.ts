@@ -2,8 +2,10 @@
  * Sends a body that is still on its way, with the reader's pace. A body that fails or has another length than was
  * promised cuts the connection, also where none was promised: nothing unproven ever looks complete.
  */
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+
+/** What may wait for the reader in our memory. Below it, a piece that was not taken at once is no reason to wait. */
+export const maxUntaken = 256 * 1024;
 
 export interface StreamOptions {
   /** undefined: the body is chunked. */
@@ -27,7 +29,8 @@ export async function sendStream(
       if (gone.signal.aborted) return sent;
       sent += piece.length;
       if (length !== undefined && sent > length) throw new Error('a body is longer than was promised');
-      if (!raw.write(piece) && !(await drained(raw, gone.signal, stallTimeoutMs))) return sent - piece.length;
+      if (raw.write(piece) || raw.writableLength < maxUntaken) continue;
+      if (!(await drained(raw, stallTimeoutMs))) return sent - piece.length;
     }
     if (length !== undefined && sent < length) throw new Error('a body is shorter than was promised');
     // The last bytes may wait for a reader that stopped just before them.
@@ -44,14 +47,15 @@ export async function sendStream(
 }
 
 /** False when the reader left or takes nothing for too long; a body that is late itself is no fault of its. */
-async function drained(raw: ServerResponse, gone: AbortSignal, stallTimeoutMs: number): Promise<boolean> {
-  const timer = setTimeout(() => raw.destroy(), stallTimeoutMs);
-  try {
-    await once(raw, 'drain', { signal: gone });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    clearTimeout(timer);
-  }
+function drained(raw: ServerResponse, stallTimeoutMs: number): Promise<boolean> {
+  if (raw.destroyed) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => raw.destroy(), stallTimeoutMs);
+    const settle = (): void => {
+      clearTimeout(timer);
+      raw.off('drain', settle).off('close', settle);
+      resolve(!raw.destroyed);
+    };
+    raw.on('drain', settle).on('close', settle);
+  });
 }

@@ -27,7 +27,7 @@ export interface FetchOptions {
 }
 
 /** Content up to this size is proven whole before it is sent. */
-export const wholeLimit = 1024 * 1024;
+const wholeLimit = 256 * 1024;
 /** A gateway that does not say how much it sends may send this much. */
 const maxUnsizedBytes = 64 * 1024 ** 3;
 

@@ -11,8 +11,10 @@ import type { BlobReader, BlobStore, BlobWriter } from '../../storage/blobs/blob
 import { Pace } from '../gateways/pace.ts';
 import type { BodyCheck } from './body-check.ts';
 
-/** Bytes a reader may lag behind the download. */
+/** Bytes a reader may lag behind the download, beside others. */
 const maxLag = 4 * 1024 * 1024;
+/** Bytes that the download runs ahead of a reader that is alone. */
+const pace = 256 * 1024;
 
 export interface FillOptions {
   /** undefined: the content is too large to keep, and there is one reader. */
@@ -168,12 +170,14 @@ export class Fill {
     if (this.#beginning !== undefined) {
       this.#beginning.push(piece);
       this.#beginningBytes += piece.length;
-      if (this.#beginningBytes > maxLag) this.#beginning = undefined;
+      // Content that is not kept has one reader: once that is there, nobody else needs the beginning.
+      const needed = this.#sink.keeps || this.#readers.size === 0;
+      if (!needed || this.#beginningBytes > maxLag) this.#beginning = undefined;
     }
     for (const reader of this.#readers) reader.give(piece);
     for (const reader of this.#readers) {
-      if (reader.lag <= maxLag) continue;
-      if (this.#waiting === 1 || !this.#sink.keeps) await this.#slowDown(reader);
+      const alone = this.#waiting === 1 || !this.#sink.keeps;
+      if (alone && reader.lag > pace) await this.#slowDown(reader);
       if (reader.lag <= maxLag) continue;
       reader.letGo();
       this.#readers.delete(reader);
@@ -182,7 +186,7 @@ export class Fill {
 
   /** Until the reader has caught up, or somebody else would have to wait for it who need not. */
   async #slowDown(reader: LiveReader): Promise<void> {
-    const caughtUp = reader.caughtUp(maxLag / 2);
+    const caughtUp = reader.caughtUp(pace / 2);
     if (!this.#sink.keeps) return await caughtUp;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onCompany = resolve;

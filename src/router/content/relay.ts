@@ -1,5 +1,6 @@
 /** A gateway's body on its way through: each piece to the reader as it comes, at the reader's pace. */
 import type { ServerResponse } from 'node:http';
+import { maxUntaken } from '../../kernel/http/send-stream.ts';
 import type { AnswerBody, BodySink } from '../gateways/answer-body.ts';
 
 /**
@@ -54,7 +55,7 @@ class Relay implements BodySink {
       this.#body.destroy();
       return false;
     }
-    if (this.#raw.write(bytes)) return true;
+    if (this.#raw.write(bytes) || this.#raw.writableLength < maxUntaken) return true;
     // A body that is late is no fault of the reader's; not to take what is there is.
     this.#stalled = setTimeout(() => this.#raw.destroy(), this.#stallTimeoutMs).unref();
     return false;
