@@ -37,12 +37,11 @@ export async function buildTestBand(
   const ids = names.map(itemId);
   if (prefix !== undefined) for (const id of ids) id[0] = prefix;
   const sorted = ids.sort(Buffer.compare);
-  async function* records(): AsyncGenerator<BandRecord> {
-    for (const [at, key] of sorted.entries())
-      yield {
-        key,
-        value: encodeRootEntry({ path: [itemId('root')], offsets: { item: at, data: at + 100, size: 200 } }),
-      };
+  async function* records(): AsyncGenerator<BandRecord[]> {
+    yield sorted.map((key, at) => ({
+      key,
+      value: encodeRootEntry({ path: [itemId('root')], offsets: { item: at, data: at + 100, size: 200 } }),
+    }));
   }
   const { id } = await writeBand({
     indexFolder,

@@ -1,18 +1,15 @@
 /** `turnpike index`: builds, publishes, lists and verifies index files. */
 
 import { parseArgs } from 'node:util';
-import { request } from 'undici';
 import { type Config, readProcessConfig } from '../../config/config.ts';
-import { FormatError } from '../../formats/format-error.ts';
 import { buildBands } from '../../gateway/indexes/bands/build.ts';
-import { readBounded } from '../../gateway/indexes/files.ts';
 import { indexFolders } from '../../gateway/indexes/folders.ts';
-import { readSubscriptions, Subscriber, subscriberSettings } from '../../gateway/indexes/index.ts';
 import {
-  maxDocumentBytes,
-  type VerifiedPublication,
-  verifyPublication,
-} from '../../gateway/indexes/publication/document.ts';
+  type PollReport,
+  readSubscriptions,
+  Subscriber,
+  subscriberSettings,
+} from '../../gateway/indexes/index.ts';
 import { publisherOf, readObserver } from '../../gateway/indexes/publication/open.ts';
 import { gatewayMigrations } from '../../gateway/migrations.ts';
 import { StartupError } from '../../kernel/errors.ts';
@@ -20,16 +17,18 @@ import { createLogger } from '../../kernel/log.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
+import { readSigned, storedDocument, verifyIndexes } from './index-verify.ts';
 
 export const index: Command = {
   usage: `turnpike index build            make index files of what the gateway has indexed; only what changed
 turnpike index publish          sign the list of them; a gateway on the same DATA_DIR serves it at once
 turnpike index subscribe        look once at the publications of INDEX_SUBSCRIBE and install what is new
 turnpike index list             show what is published here
-turnpike index verify [<url>]   check a gateway's publication; without an address the one on this disk
+turnpike index verify [<url>]   check a gateway's publication; without an address the one on this disk, with its files
 
   --from <height> --to <height>  with build: only bands that cover these heights
   --key <address>                with verify: the observer key that must have signed it
+  --files                        with verify and an address: download and check every file too
   --json                         for machines`,
   async run(args) {
     const { values, positionals } = parseArgs({
@@ -39,6 +38,7 @@ turnpike index verify [<url>]   check a gateway's publication; without an addres
         from: { type: 'string' },
         to: { type: 'string' },
         key: { type: 'string' },
+        files: { type: 'boolean' },
       },
       allowPositionals: true,
     });
@@ -54,9 +54,9 @@ turnpike index verify [<url>]   check a gateway's publication; without an addres
       case 'subscribe':
         return subscribe(config, json);
       case 'list':
-        return show(await stored(config), json);
+        return show(await storedDocument(config), json);
       case 'verify':
-        return check(subject === undefined ? await stored(config) : await fetched(subject), values.key, json);
+        return verifyIndexes(config, { url: subject, key: values.key, files: values.files === true, json });
       default:
         throw new UsageError(`there is no "index ${action ?? ''}"`);
     }
@@ -86,6 +86,7 @@ async function build(
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
       onProgress: (done, total) => {
+        if (total === 0) return;
         bar ??= new ProgressBar('items', total);
         bar.moveTo(done);
         if (done < total) return;
@@ -107,12 +108,15 @@ async function build(
 
 async function publish(config: Config, json: boolean): Promise<number> {
   const observer = await readObserver(config.DATA_DIR);
+  let bar: ProgressBar | undefined;
   const publisher = publisherOf(config, observer, {
-    onFile: (name, size) => {
-      if (!json && process.stderr.isTTY) console.error(`hashing ${name} (${size} bytes)`);
+    onProgress: (done, total) => {
+      if (total === 0) return;
+      bar ??= new ProgressBar('hashing', total);
+      bar.moveTo(done);
     },
   });
-  const report = await publisher.publish();
+  const report = await publisher.publish().finally(() => bar?.end());
   if (json) console.log(JSON.stringify(report));
   else {
     const { published, sequence, bands, files } = report;
@@ -126,22 +130,27 @@ async function publish(config: Config, json: boolean): Promise<number> {
 async function subscribe(config: Config, json: boolean): Promise<number> {
   const subscriptions = readSubscriptions(config.INDEX_SUBSCRIBE);
   if (subscriptions.length === 0) throw new StartupError('INDEX_SUBSCRIBE names no publisher');
+  let bar: ProgressBar | undefined;
   const subscriber = new Subscriber({
     ...subscriberSettings(config),
     log: createLogger({ name: 'index', level: 'silent', format: 'pretty' }),
+    expected: (bytes) => {
+      bar = bytes === 0 ? undefined : new ProgressBar('bytes', bytes);
+    },
+    received: (_from, bytes) => bar?.advance(bytes),
     // A gateway on the same data sees for itself what came and went.
     changed: async () => {},
   });
   let failed = 0;
   try {
     for (const subscription of subscriptions) {
-      const report = await subscriber.poll(subscription);
-      const { publisher, outcome, installed, retired, reason = '' } = report;
+      const report = await subscriber.poll(subscription).finally(() => bar?.end());
+      const { publisher, outcome, installed, retired, bytes, reason = '' } = report;
       if (outcome !== 'installed' && outcome !== 'unchanged') failed += 1;
       if (json) console.log(JSON.stringify(report));
       else
         console.log(
-          `${publisher}: ${outcome}, ${installed.length} bands installed, ${retired.length} retired ${reason}`.trimEnd(),
+          `${publisher}: ${outcome}, ${installed.length} bands installed, ${retired.length} retired, ${came(bytes)} ${reason}`.trimEnd(),
         );
     }
   } finally {
@@ -150,8 +159,16 @@ async function subscribe(config: Config, json: boolean): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
+/** `1234 bytes by http, 99 by peers`. */
+function came(bytes: PollReport['bytes']): string {
+  const parts = Object.entries(bytes).filter(([, count]) => count > 0);
+  return parts.length === 0
+    ? '0 bytes'
+    : parts.map(([from, count], at) => `${count}${at === 0 ? ' bytes' : ''} by ${from}`).join(', ');
+}
+
 function show(bytes: Buffer, json: boolean): number {
-  const publication = verified(bytes);
+  const publication = readSigned(bytes);
   if (json) {
     console.log(JSON.stringify(publication));
     return 0;
@@ -170,50 +187,6 @@ function show(bytes: Buffer, json: boolean): number {
     }
   }
   return 0;
-}
-
-function check(bytes: Buffer, key: string | undefined, json: boolean): number {
-  const { keyId, sequence, expiresAt } = verified(bytes);
-  const expired = Date.parse(expiresAt) < Date.now();
-  const ok = !expired && (key === undefined || key === keyId);
-  if (json) console.log(JSON.stringify({ ok, keyId, sequence, expiresAt, expired }));
-  else {
-    console.log(`signed by ${keyId}, sequence ${sequence}, ${expired ? 'EXPIRED' : 'expires'} ${expiresAt}`);
-    if (key !== undefined && key !== keyId) console.log(`NOT signed by ${key}`);
-  }
-  return ok ? 0 : 1;
-}
-
-function verified(bytes: Buffer): VerifiedPublication {
-  try {
-    return verifyPublication(bytes);
-  } catch (error) {
-    if (error instanceof FormatError) throw new StartupError(`the publication is wrong: ${error.message}`);
-    throw error;
-  }
-}
-
-async function stored(config: Config): Promise<Buffer> {
-  const bytes = await readBounded(indexFolders(config.DATA_DIR).document, maxDocumentBytes);
-  if (bytes === undefined) throw new StartupError('nothing is published here: run "turnpike index publish"');
-  return bytes;
-}
-
-async function fetched(address: string): Promise<Buffer> {
-  if (!URL.canParse(address)) throw new UsageError(`${address} is not an address`);
-  const answer = await request(`${address.replace(/\/+$/, '')}/gw/indexes`, {
-    headersTimeout: 30_000,
-    bodyTimeout: 30_000,
-  });
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of answer.body) {
-    size += piece.length;
-    if (size > maxDocumentBytes) throw new StartupError(`${address} sends more than a publication`);
-    pieces.push(piece);
-  }
-  if (answer.statusCode !== 200) throw new StartupError(`${address} answers ${answer.statusCode}`);
-  return Buffer.concat(pieces);
 }
 
 function height(text: string | undefined, name: string): number | undefined {

@@ -12,7 +12,7 @@ import {
   readFully,
   tableCount,
 } from './layout.ts';
-import { encodeHeader, makeTables, walkRecords } from './tables.ts';
+import { encodeHeader, hashesOnFile, makeTables, walkRecords } from './tables.ts';
 
 export interface CheckOptions {
   /** Every key has exactly so many bytes. */
@@ -56,7 +56,7 @@ export async function checkCdb64(
   if (expected.size !== size) throw new FormatError('the file has another size than its records make');
   if (!expected.header.equals(header)) throw new FormatError('the header does not fit the records');
   let position = recordsEnd;
-  await makeTables(file, counts, recordsEnd, async (tables) => {
+  await makeTables(counts, hashesOnFile(file, recordsEnd), async (tables) => {
     const stored = Buffer.allocUnsafe(Math.min(tables.length, 1024 * 1024));
     for (let at = 0; at < tables.length; at += stored.length) {
       const length = Math.min(stored.length, tables.length - at);

@@ -47,20 +47,22 @@ export function getUint64(bytes: Buffer, at: number): number {
 }
 
 /**
- * h = 5381, then h = h · 33 XOR byte, modulo 2^64. Written to `out` as low and high half: no allocation, no
- * big integers on the way.
+ * h = 5381, then h = h · 33 XOR byte, modulo 2^64. Written to `out` as low and high half. The value is carried in
+ * limbs of 22, 22 and 20 bits, whose products stay small integers: no allocation, no floating point on the way.
  */
 export function hashKey(out: Uint32Array, bytes: Uint8Array, start: number, end: number): void {
   let low = 5381;
+  let middle = 0;
   let high = 0;
   for (let at = start; at < end; at += 1) {
-    const product = low * 33;
-    const carry = Math.floor(product / 2 ** 32);
-    low = ((product >>> 0) ^ bytes[at]!) >>> 0;
-    high = (Math.imul(high, 33) + carry) >>> 0;
+    low = Math.imul(low, 33);
+    middle = Math.imul(middle, 33) + (low >> 22);
+    high = (Math.imul(high, 33) + (middle >> 22)) & 0xfffff;
+    middle &= 0x3fffff;
+    low = (low & 0x3fffff) ^ bytes[at]!;
   }
-  out[0] = low;
-  out[1] = high;
+  out[0] = low | (middle << 22);
+  out[1] = (middle >> 10) | (high << 12);
 }
 
 /** Where probing starts in a table of so many slots: floor(h / 256) mod slots. Exact below 2^29 slots. */

@@ -20,24 +20,28 @@ export interface RootEntry {
 }
 
 const maxPath = 10;
+/** The letters r, p, i, d and s. */
+const names = { root: 0x72, path: 0x70, item: 0x69, data: 0x64, size: 0x73 };
 
 /** One id is written as `r`; a longer path as `p`. */
 export function encodeRootEntry(entry: RootEntry): Buffer {
   const { path, offsets } = entry;
-  if (path.length < 1 || path.length > maxPath || path.some((id) => id.length !== 32))
-    throw new FormatError('a path has 1 to 10 ids of 32 bytes');
+  if (path.length < 1 || path.length > maxPath) throw new FormatError('a path has 1 to 10 ids');
+  for (const id of path) if (id.length !== 32) throw new FormatError('an id has 32 bytes');
   const out = Buffer.allocUnsafe(8 + path.length * 34 + 3 * 11);
-  const members = 1 + (offsets === undefined ? 0 : offsets.size === undefined ? 2 : 3);
-  let at = out.writeUInt8(0x80 | members, 0);
-  if (path.length === 1) at = putId(out, putKey(out, at, 'r'), path[0]!);
+  out[0] = 0x80 | (1 + (offsets === undefined ? 0 : offsets.size === undefined ? 2 : 3));
+  let at = 1;
+  if (path.length === 1) at = putId(out, putKey(out, at, names.root), path[0]!);
   else {
-    at = out.writeUInt8(0x90 | path.length, putKey(out, at, 'p'));
+    at = putKey(out, at, names.path);
+    out[at] = 0x90 | path.length;
+    at += 1;
     for (const id of path) at = putId(out, at, id);
   }
   if (offsets !== undefined) {
-    at = putInteger(out, putKey(out, at, 'i'), offsets.item);
-    at = putInteger(out, putKey(out, at, 'd'), offsets.data);
-    if (offsets.size !== undefined) at = putInteger(out, putKey(out, at, 's'), offsets.size);
+    at = putInteger(out, putKey(out, at, names.item), offsets.item);
+    at = putInteger(out, putKey(out, at, names.data), offsets.data);
+    if (offsets.size !== undefined) at = putInteger(out, putKey(out, at, names.size), offsets.size);
   }
   return out.subarray(0, at);
 }
@@ -70,22 +74,46 @@ export function decodeRootEntry(bytes: Buffer): RootEntry {
   return { path, offsets: { item, data, size } };
 }
 
-function putKey(out: Buffer, at: number, name: string): number {
-  return out.writeUInt8(name.charCodeAt(0), out.writeUInt8(0xa1, at));
+function putKey(out: Buffer, at: number, name: number): number {
+  out[at] = 0xa1;
+  out[at + 1] = name;
+  return at + 2;
 }
 
 function putId(out: Buffer, at: number, id: Buffer): number {
-  out.writeUInt16BE(0xc420, at);
-  return at + 2 + id.copy(out, at + 2);
+  out[at] = 0xc4;
+  out[at + 1] = 32;
+  out.set(id, at + 2);
+  return at + 34;
 }
 
 function putInteger(out: Buffer, at: number, value: number): number {
   if (!Number.isSafeInteger(value) || value < 0) throw new FormatError('an offset is a safe integer');
-  if (value < 0x80) return out.writeUInt8(value, at);
-  if (value < 0x100) return out.writeUInt8(value, out.writeUInt8(0xcc, at));
-  if (value < 0x10000) return out.writeUInt16BE(value, out.writeUInt8(0xcd, at));
-  if (value < 2 ** 32) return out.writeUInt32BE(value, out.writeUInt8(0xce, at));
-  return out.writeDoubleBE(value, out.writeUInt8(0xcb, at));
+  if (value < 0x80) {
+    out[at] = value;
+    return at + 1;
+  }
+  if (value < 0x100) {
+    out[at] = 0xcc;
+    out[at + 1] = value;
+    return at + 2;
+  }
+  if (value < 0x10000) {
+    out[at] = 0xcd;
+    out[at + 1] = value >> 8;
+    out[at + 2] = value;
+    return at + 3;
+  }
+  if (value < 2 ** 32) {
+    out[at] = 0xce;
+    out[at + 1] = value >>> 24;
+    out[at + 2] = value >>> 16;
+    out[at + 3] = value >>> 8;
+    out[at + 4] = value;
+    return at + 5;
+  }
+  out[at] = 0xcb;
+  return out.writeDoubleBE(value, at + 1);
 }
 
 class Reader {

@@ -1,6 +1,6 @@
 /**
  * The hash tables that follow from a file's records. They are made in groups of neighbouring tables that fit a
- * memory budget, with one walk over the records per group: memory does not grow with the number of records.
+ * memory budget, with one pass over the records per group: memory does not grow with the number of records.
  */
 import { FormatError } from '../format-error.ts';
 import {
@@ -72,54 +72,73 @@ export function encodeHeader(
   return { header, size: position };
 }
 
+/** Hands over the hash (low and high half) and the position of every record whose table is from `first` to `last`. */
+export type EachHash = (
+  first: number,
+  last: number,
+  visit: (low: number, high: number, position: number) => void,
+) => Promise<void> | void;
+
+/** Hashes as the records on file give them. */
+export function hashesOnFile(file: ReadableFile, recordsEnd: number): EachHash {
+  const hash = new Uint32Array(2);
+  return (first, last, visit) =>
+    walkRecords(file, recordsEnd, (bytes, at, keyBytes, _valueBytes, position) => {
+      hashKey(hash, bytes, at, at + keyBytes);
+      const table = hash[0]! & 0xff;
+      if (table >= first && table <= last) visit(hash[0]!, hash[1]!, position);
+    });
+}
+
 /** Hands over the bytes of all tables in order, group by group. */
 export async function makeTables(
-  file: ReadableFile,
   counts: readonly number[],
-  recordsEnd: number,
+  each: EachHash,
   use: (bytes: Buffer) => Promise<void>,
 ): Promise<void> {
   for (let first = 0; first < tableCount; ) {
-    let last = first;
+    let end = first;
     let bytes = 0;
     const starts: number[] = [];
-    while (last < tableCount) {
-      const size = slotsOf(counts[last] ?? 0) * slotBytes;
-      if (last > first && bytes + size > groupBudget) break;
+    while (end < tableCount) {
+      const size = slotsOf(counts[end] ?? 0) * slotBytes;
+      if (end > first && bytes + size > groupBudget) break;
       starts.push(bytes);
       bytes += size;
-      last += 1;
+      end += 1;
     }
-    if (bytes > 0) await use(await fillGroup(file, counts, recordsEnd, first, starts, bytes));
-    first = last;
+    if (bytes > 0) {
+      const group = Buffer.alloc(bytes);
+      const view = new DataView(group.buffer, group.byteOffset, group.length);
+      await each(first, end - 1, (low, high, position) => {
+        const table = low & 0xff;
+        put(view, starts[table - first]!, slotsOf(counts[table] ?? 0), low, high, position);
+      });
+      await use(group);
+    }
+    first = end;
   }
 }
 
-async function fillGroup(
-  file: ReadableFile,
-  counts: readonly number[],
-  recordsEnd: number,
-  first: number,
-  starts: readonly number[],
-  size: number,
-): Promise<Buffer> {
-  const group = Buffer.alloc(size);
-  const hash = new Uint32Array(2);
-  await walkRecords(file, recordsEnd, (bytes, at, keyBytes, _valueBytes, position) => {
-    hashKey(hash, bytes, at, at + keyBytes);
-    const low = hash[0]!;
-    const high = hash[1]!;
-    const start = starts[(low & 0xff) - first];
-    if (start === undefined) return;
-    const slots = slotsOf(counts[low & 0xff] ?? 0);
-    let slot = firstSlot(low, high, slots);
-    while (getUint64(group, start + slot * slotBytes + 8) !== 0) slot = (slot + 1) % slots;
-    const place = start + slot * slotBytes;
-    group.writeUInt32LE(low, place);
-    group.writeUInt32LE(high, place + 4);
-    putUint64(group, place + 8, position);
-  });
-  return group;
+/** Into the first free slot from where the hash points. A record's position is never 0. */
+function put(
+  view: DataView,
+  start: number,
+  slots: number,
+  low: number,
+  high: number,
+  position: number,
+): void {
+  let slot = firstSlot(low, high, slots);
+  let place = start + slot * slotBytes;
+  while (view.getUint32(place + 8, true) !== 0 || view.getUint32(place + 12, true) !== 0) {
+    slot = slot + 1 === slots ? 0 : slot + 1;
+    place = start + slot * slotBytes;
+  }
+  view.setUint32(place, low, true);
+  view.setUint32(place + 4, high, true);
+  view.setUint32(place + 8, position, true);
+  view.setUint32(place + 12, position / 2 ** 32, true);
 }
 
 function slotsOf(records: number): number {

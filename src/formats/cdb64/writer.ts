@@ -1,23 +1,25 @@
 /** Writes a CDB64 file: records as they come, then the tables. Memory is bounded whatever their number. */
+import { HashMemory } from './hash-memory.ts';
 import {
   hashKey,
   headerBytes,
   maxKeyBytes,
   maxValueBytes,
-  putUint64,
   recordHeadBytes,
   tableCount,
   type WritableFile,
   writeFully,
 } from './layout.ts';
-import { encodeHeader, makeTables } from './tables.ts';
+import { encodeHeader, hashesOnFile, makeTables } from './tables.ts';
 
-const bufferBytes = 1024 * 1024;
+const bufferBytes = 256 * 1024;
 
 export class Cdb64Writer {
   readonly #file: WritableFile;
   readonly #buffer = Buffer.allocUnsafe(bufferBytes);
+  readonly #view = new DataView(this.#buffer.buffer, this.#buffer.byteOffset, bufferBytes);
   readonly #hash = new Uint32Array(2);
+  readonly #memory = new HashMemory();
   readonly #counts: number[] = new Array<number>(tableCount).fill(0);
   /** Where the buffer's first byte belongs in the file. */
   #position = headerBytes;
@@ -46,7 +48,8 @@ export class Cdb64Writer {
     const recordsEnd = this.#position;
     const { header, size } = encodeHeader(this.#counts, recordsEnd);
     let position = recordsEnd;
-    await makeTables(this.#file, this.#counts, recordsEnd, async (bytes) => {
+    const hashes = this.#memory.byTable(this.#counts) ?? hashesOnFile(this.#file, recordsEnd);
+    await makeTables(this.#counts, hashes, async (bytes) => {
       await writeFully(this.#file, bytes, bytes.length, position);
       position += bytes.length;
     });
@@ -55,16 +58,20 @@ export class Cdb64Writer {
   }
 
   #put(key: Uint8Array, value: Uint8Array): void {
-    const buffer = this.#buffer;
     const at = this.#used;
-    putUint64(buffer, at, key.length);
-    putUint64(buffer, at + 8, value.length);
-    buffer.set(key, at + recordHeadBytes);
-    buffer.set(value, at + recordHeadBytes + key.length);
-    this.#used = at + recordHeadBytes + key.length + value.length;
+    const start = at + recordHeadBytes;
+    this.#view.setUint32(at, key.length, true);
+    this.#view.setUint32(at + 4, 0, true);
+    this.#view.setUint32(at + 8, value.length, true);
+    this.#view.setUint32(at + 12, 0, true);
+    this.#buffer.set(key, start);
+    this.#buffer.set(value, start + key.length);
+    this.#used = start + key.length + value.length;
     hashKey(this.#hash, key, 0, key.length);
-    const table = this.#hash[0]! & 0xff;
+    const low = this.#hash[0]!;
+    const table = low & 0xff;
     this.#counts[table] = this.#counts[table]! + 1;
+    this.#memory.add(low, this.#hash[1]!, this.#position + at);
     this.records += 1;
   }
 

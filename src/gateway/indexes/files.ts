@@ -1,7 +1,18 @@
 /** Small durable acts on files: written whole or not at all, and there after a crash. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, subtle } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { copyFile, link, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -66,7 +77,15 @@ export async function readBounded(path: string, limit: number): Promise<Buffer |
   }
 }
 
+/** Files up to here are hashed whole, on another thread. */
+const wholeDigestBytes = 8 * 1024 * 1024;
+
 export async function digestFile(path: string): Promise<{ sha256: string; size: number }> {
+  if ((await stat(path)).size <= wholeDigestBytes) {
+    const bytes = await readFile(path);
+    const digest = await subtle.digest('SHA-256', bytes);
+    return { sha256: Buffer.from(digest).toString('hex'), size: bytes.length };
+  }
   const hash = createHash('sha256');
   let size = 0;
   for await (const piece of createReadStream(path, { highWaterMark: 1024 * 1024 })) {

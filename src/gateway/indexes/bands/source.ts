@@ -20,16 +20,23 @@ const placedItems = `FROM postings p JOIN records r ON r.record = p.record JOIN 
 
 const parameters = ({ from, to }: Heights) => [EVERY_TERM, firstPos(from), firstPos(to + 1), DATA_ITEM];
 
+const batch = 1_000;
+
 /** Streams from one moment of the database; the engine sorts, spilling to disk where it must. */
-export async function* bandRecords(sql: Sql, heights: Heights): AsyncGenerator<BandRecord> {
+export async function* bandRecords(sql: Sql, heights: Heights): AsyncGenerator<BandRecord[]> {
   const rows = sql.stream<{ id: Buffer; root: Buffer; item: number; data: number; size: number }>(
     `SELECT r.id, root.id AS root, r.parent_offset + r.item_offset AS item,
        r.parent_offset + r.data_offset AS data, r.item_size AS size ${placedItems} ORDER BY r.id`,
     ...parameters(heights),
   );
+  let records: BandRecord[] = [];
   for await (const { id, root, item, data, size } of rows) {
-    yield { key: id, value: encodeRootEntry({ path: [root], offsets: { item, data, size } }) };
+    records.push({ key: id, value: encodeRootEntry({ path: [root], offsets: { item, data, size } }) });
+    if (records.length < batch) continue;
+    yield records;
+    records = [];
   }
+  if (records.length > 0) yield records;
 }
 
 export interface BandSummary {

@@ -21,8 +21,8 @@ export interface BandPlan {
   readonly existing: readonly { readonly id: string; readonly contentSha256: unknown }[];
   /** From the chain, not the clock: equal content gives equal files. */
   readonly createdAt: string;
-  /** Sorted by key. */
-  readonly records: AsyncIterable<BandRecord>;
+  /** Sorted by key, some thousands at a time. */
+  readonly records: AsyncIterable<readonly BandRecord[]>;
   readonly onRecord?: (count: number) => void;
 }
 
@@ -71,40 +71,95 @@ async function writePartitions(
   folder: string,
   plan: BandPlan,
 ): Promise<{ partitions: Partition[]; contentSha256: string }> {
-  const partitions: Partition[] = [];
-  const content = createHash('sha256');
-  let current: { prefix: number; file: FileHandle; writer: Cdb64Writer } | undefined;
+  const finishing = new Finishing();
+  let current: OpenPartition | undefined;
   let count = 0;
-  const finish = async () => {
-    if (current === undefined) return;
-    const { prefix, file, writer } = current;
-    const hex = prefix.toString(16).padStart(2, '0');
-    const filename = `${hex}.cdb`;
-    const size = await writer.finish();
-    await file.sync();
-    await file.close();
-    current = undefined;
-    const { sha256 } = await digestFile(join(folder, filename));
-    content.update(`${filename}\0${sha256}\n`);
-    partitions.push({ prefix: hex, filename, recordCount: writer.records, size });
-  };
   try {
-    for await (const { key, value } of plan.records) {
-      const prefix = key[0]!;
-      if (current === undefined || current.prefix !== prefix) {
-        if (current !== undefined && prefix < current.prefix) throw new Error('the records are not sorted');
-        await finish();
-        const file = await open(join(folder, `${prefix.toString(16).padStart(2, '0')}.cdb`), 'wx+');
-        current = { prefix, file, writer: new Cdb64Writer(file) };
+    for await (const records of plan.records) {
+      for (const { key, value } of records) {
+        const prefix = key[0]!;
+        if (current === undefined || current.prefix !== prefix) {
+          if (current !== undefined && prefix < current.prefix) throw new Error('the records are not sorted');
+          const done: OpenPartition | undefined = current;
+          current = undefined;
+          if (done !== undefined) await finishing.add(folder, done);
+          current = await openPartition(folder, prefix);
+        }
+        const waiting = current.writer.add(key, value);
+        if (waiting !== undefined) await waiting;
       }
-      const waiting = current.writer.add(key, value);
-      if (waiting !== undefined) await waiting;
-      count += 1;
-      if (count % 10_000 === 0) plan.onRecord?.(count);
+      count += records.length;
+      plan.onRecord?.(count);
     }
-    await finish();
+    if (current !== undefined) await finishing.add(folder, current);
+    current = undefined;
+    const files = (await finishing.all()).sort((a, b) => (a.prefix < b.prefix ? -1 : 1));
+    const content = createHash('sha256');
+    for (const { filename, sha256 } of files) content.update(`${filename}\0${sha256}\n`);
+    const partitions = files.map(({ sha256: _, ...partition }) => partition);
+    return { partitions, contentSha256: content.digest('hex') };
   } finally {
+    await finishing.settled();
     await current?.file.close();
   }
-  return { partitions, contentSha256: content.digest('hex') };
+}
+
+interface OpenPartition {
+  readonly prefix: number;
+  readonly filename: string;
+  readonly file: FileHandle;
+  readonly writer: Cdb64Writer;
+}
+
+async function openPartition(folder: string, prefix: number): Promise<OpenPartition> {
+  const filename = `${hex(prefix)}.cdb`;
+  const file = await open(join(folder, filename), 'wx+');
+  return { prefix, filename, file, writer: new Cdb64Writer(file) };
+}
+
+/** Partitions that get their tables, are synced and hashed while the next ones are written. */
+class Finishing {
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #files: (Partition & { readonly sha256: string })[] = [];
+  #failure: unknown;
+
+  /** Waits for a place; throws what an earlier one failed with. */
+  async add(folder: string, partition: OpenPartition): Promise<void> {
+    const running: Promise<void> = this.#finish(folder, partition)
+      .catch((error: unknown) => {
+        this.#failure ??= error ?? new Error('a partition failed');
+      })
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    if (this.#running.size >= finishingAtOnce) await Promise.race(this.#running);
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async all(): Promise<(Partition & { readonly sha256: string })[]> {
+    await this.settled();
+    if (this.#failure !== undefined) throw this.#failure;
+    return this.#files;
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #finish(folder: string, { prefix, filename, file, writer }: OpenPartition): Promise<void> {
+    let size: number;
+    try {
+      size = await writer.finish();
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    const { sha256 } = await digestFile(join(folder, filename));
+    this.#files.push({ prefix: hex(prefix), filename, recordCount: writer.records, size, sha256 });
+  }
+}
+
+const finishingAtOnce = 4;
+
+function hex(prefix: number): string {
+  return prefix.toString(16).padStart(2, '0');
 }

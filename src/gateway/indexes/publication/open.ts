@@ -13,7 +13,7 @@ export { type Observer, readObserver } from './observer.ts';
 export function publisherOf(
   config: Config,
   observer: Observer,
-  rest: Pick<PublisherOptions, 'onFile'> = {},
+  rest: Pick<PublisherOptions, 'onProgress'> = {},
 ): Publisher {
   const wallet = config.INDEX_PUBLISHER_WALLET;
   if (wallet !== undefined && tryDecodeBase58(wallet)?.length !== 32)

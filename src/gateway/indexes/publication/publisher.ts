@@ -35,7 +35,8 @@ export interface PublisherOptions {
   /** Offer torrents, to be had there. */
   readonly torrents: TorrentPlaces | undefined;
   readonly now?: () => number;
-  readonly onFile?: (name: string, size: number) => void;
+  /** Bytes that are hashed or known by now, of all. */
+  readonly onProgress?: (done: number, total: number) => void;
 }
 
 export interface PublishReport {
@@ -66,7 +67,16 @@ export class Publisher {
     const state = await PublisherState.read(this.#folders.state);
     const { live, dropped } = await this.#bands();
     const bands: Band[] = [];
-    for (const band of live) bands.push(await this.#describe(band, state));
+    const sizes = live.map(({ manifest }) => manifest.partitions.reduce((sum, { size }) => sum + size, 0));
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    let before = 0;
+    for (const [at, band] of live.entries()) {
+      bands.push(
+        await this.#describe(band, state, (done) => this.#options.onProgress?.(before + done, total)),
+      );
+      before += sizes[at] ?? 0;
+    }
+    this.#options.onProgress?.(total, total);
     const indexes: PublishedIndex[] = [{ ...rootIndex, filter: this.#options.filter, bands }];
     const current = await this.#current();
     const count = { bands: bands.length, files: bands.reduce((sum, { files }) => sum + files.length, 0) };
@@ -103,13 +113,23 @@ export class Publisher {
     return { live: all.filter(({ id }) => !gone.has(id)), dropped: all.filter(({ id }) => gone.has(id)) };
   }
 
-  async #describe({ id, folder, manifest }: StoredBand, state: PublisherState): Promise<Band> {
+  async #describe(
+    { id, folder, manifest }: StoredBand,
+    state: PublisherState,
+    progress: (bytes: number) => void,
+  ): Promise<Band> {
     const names = [manifestName, ...manifest.partitions.map(({ filename }) => filename)].sort();
     const found = (await readdir(folder)).sort();
     if (canonicalJson(found) !== canonicalJson(names))
       throw new Error(`${folder} holds other files than its manifest names`);
     const files: BandFile[] = [];
-    for (const name of names) files.push(await this.#file(join(folder, name), name, state));
+    let done = 0;
+    for (const name of names) {
+      const file = await this.#file(join(folder, name), name, state);
+      files.push(file);
+      done += file.size;
+      progress(done);
+    }
     for (const { filename, size } of manifest.partitions) {
       if (files.find(({ name }) => name === filename)?.size !== size)
         throw new Error(`${join(folder, filename)} has another size than its manifest says`);
@@ -139,7 +159,6 @@ export class Publisher {
     if (known !== undefined && (await sizeOf(join(this.#folders.blobs, known))) === size) {
       return { name, size, sha256: known };
     }
-    this.#options.onFile?.(name, size);
     const pinned = await pinByDigest(path, this.#folders.blobs);
     state.digests.set(fingerprint, pinned.sha256);
     return { name, ...pinned };

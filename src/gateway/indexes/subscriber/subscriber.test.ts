@@ -115,12 +115,11 @@ const subscription = () => ({ publisher: observer.address, key: observer.address
 async function offer(names: readonly string[]): Promise<Band> {
   const indexFolder = join(root, `built-${runs}`);
   const sorted = names.map(idOf).sort(Buffer.compare);
-  async function* records(): AsyncGenerator<BandRecord> {
-    for (const [at, key] of sorted.entries())
-      yield {
-        key,
-        value: encodeRootEntry({ path: [idOf('root')], offsets: { item: at, data: at + 100, size: 200 } }),
-      };
+  async function* records(): AsyncGenerator<BandRecord[]> {
+    yield sorted.map((key, at) => ({
+      key,
+      value: encodeRootEntry({ path: [idOf('root')], offsets: { item: at, data: at + 100, size: 200 } }),
+    }));
   }
   const { id } = await writeBand({
     indexFolder,
