@@ -6,7 +6,7 @@ import { StartupError } from '../../kernel/errors.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
 import { type Command, UsageError } from '../command.ts';
-import { traceProcess } from '../stack/tracing.ts';
+import { traces } from '../stack/tracing.ts';
 import { type Address, addressOf, createStack, type Stack, surfaceNames } from '../stack.ts';
 import { createWorkers } from '../workers/primary.ts';
 import { asWorker, type WorkerLife } from '../workers/worker.ts';
@@ -36,16 +36,14 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     const config = readProcessConfig();
     const dataDir = prepareDataDir(config.DATA_DIR);
     const log = logOf(config);
-    const stopTracing = traceProcess(config, log);
     const stack =
       count === undefined
         ? createStack(config, log, positionals.length === 0 ? {} : { only: positionals })
         : withWorkers(createStack(config, log, { only: [] }), count, config, log);
-    const running = await startSurfaces(stack.surfaces, lifeOf(config, log));
+    const running = await startSurfaces([...traces(config, log), ...stack.surfaces], lifeOf(config, log));
     const addresses = stack.addresses();
     console.log(values.json ? JSON.stringify(addresses) : addressTable(addresses, dataDir));
     await running.stopped;
-    await stopTracing();
     return 0;
   },
 };
@@ -62,12 +60,13 @@ async function runWorker(worker: WorkerLife): Promise<number> {
     GATEWAY_PORT: port ?? whole.GATEWAY_PORT,
   };
   const log = logOf(config).child({ worker: index });
-  const stopTracing = traceProcess(config, log);
   const stack = createStack(config, log, { only: [surface], given: new Map(local), sharesPort: true });
-  const running = await startSurfaces(stack.surfaces, { ...lifeOf(config, log), host: worker.host });
+  const running = await startSurfaces([...traces(config, log), ...stack.surfaces], {
+    ...lifeOf(config, log),
+    host: worker.host,
+  });
   worker.ready(stack.addresses().find(({ name }) => name === surface)?.url ?? '');
   await running.stopped;
-  await stopTracing();
   return 0;
 }
 

@@ -3,26 +3,40 @@ import type { Config } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { processCounter } from '../../kernel/metrics.ts';
+import type { Surface } from '../../kernel/surface.ts';
 import { startTracing } from '../../kernel/tracing/index.ts';
 import { version } from '../version.ts';
 
-/** Called before any server is made. Answers what sends the last spans, when everything has stopped. */
-export function traceProcess(config: Config, log: Logger): () => Promise<void> {
+/** Goes before all others: it starts before any server is made, and sends the last spans when all have stopped. */
+export function traces(config: Config, log: Logger): Surface[] {
   const endpoint = config.OTEL_EXPORTER_OTLP_ENDPOINT;
-  if (endpoint === undefined) return async () => {};
-  const tracing = startTracing({
-    endpoint,
-    headers: parseHeaders(config.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
-    serviceName: config.OTEL_SERVICE_NAME,
-    serviceVersion: version,
-    ratio: config.OTEL_TRACES_SAMPLER_ARG,
-    log,
-    counters: {
-      exported: processCounter('otel_spans_exported_total', 'Spans that the collector took'),
-      dropped: processCounter('otel_spans_dropped_total', 'Spans that found no room or were not taken'),
+  if (endpoint === undefined) return [];
+  const headers = parseHeaders(config.OTEL_EXPORTER_OTLP_HEADERS ?? '');
+  let tracing: ReturnType<typeof startTracing> | undefined;
+  return [
+    {
+      name: 'traces',
+      url: '',
+      async start() {
+        tracing = startTracing({
+          endpoint,
+          headers,
+          serviceName: config.OTEL_SERVICE_NAME,
+          serviceVersion: version,
+          ratio: config.OTEL_TRACES_SAMPLER_ARG,
+          log,
+          counters: {
+            exported: processCounter('otel_spans_exported_total', 'Spans that the collector took'),
+            dropped: processCounter('otel_spans_dropped_total', 'Spans that found no room or were not taken'),
+          },
+        });
+      },
+      async drain() {},
+      async stop() {
+        await tracing?.stop();
+      },
     },
-  });
-  return () => tracing.stop();
+  ];
 }
 
 /** `name=value` pairs as the OpenTelemetry specification writes them. */
