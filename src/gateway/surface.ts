@@ -19,7 +19,7 @@ import { freeMeter } from './metering/meter.ts';
 import { gatewayMigrations } from './migrations.ts';
 import { createChainReads } from './routes/chain-reads.ts';
 import { createGatewayRoutes } from './routes/gateway-routes.ts';
-import { answerErrorsAsText } from './text-errors.ts';
+import { answerErrorsAsText, answerOtherMethods, refuseAsText } from './text-errors.ts';
 
 export interface GatewayDeps {
   readonly log: Logger;
@@ -86,6 +86,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       sharePort: deps.sharePort ?? false,
       log: deps.log,
       metrics: context.metrics,
+      refusal: refuseAsText,
       cors: { methods: ['GET', 'HEAD', 'POST', 'OPTIONS'], exposeHeaders: ['*'] },
     });
     const parts: GatewayPart[] = [];
@@ -101,6 +102,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
     server.mount(async (app) => {
       answerErrorsAsText(app);
       for (const part of parts) await part.routes?.(app);
+      answerOtherMethods(app);
     });
     await index.refresh();
     await nodes.start();

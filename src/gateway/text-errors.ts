@@ -27,6 +27,27 @@ export function answerErrorsAsText(app: App): void {
   });
 }
 
+/** What is refused before its route is known: only paths that cannot be read are. */
+export function refuseAsText(error: { readonly code: string }, _request: unknown, reply: Reply): void {
+  const [status, text] =
+    error.code === 'FST_ERR_BAD_URL' ? [400, 'Bad Request: Invalid URL encoding'] : [414, 'Path is too long'];
+  sendTextError(reply, new HttpError(status, text), text);
+}
+
+/** Every path may be content, which is read and nothing else (RFC 9110 §15.5.6). */
+export function answerOtherMethods(app: App): void {
+  app.route({
+    method: ['POST', 'PUT', 'PATCH', 'DELETE'],
+    url: '/*',
+    schema: { hide: true },
+    // Before a body is read.
+    onRequest: async () => {
+      throw new HttpError(405, 'Method Not Allowed', { headers: { allow: 'GET, HEAD, OPTIONS' } });
+    },
+    handler: async () => undefined,
+  });
+}
+
 export function sendTextError(reply: Reply, error: HttpError, text: string): void {
   if (error.retryAfter !== undefined) reply.header('retry-after', String(Math.ceil(error.retryAfter)));
   reply

@@ -7,7 +7,10 @@ import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { invalidId, notFound } from '../errors.ts';
+import { itemJson } from '../item-json.ts';
+import { contentTypeOf } from './answer/headers.ts';
 import { journeyOf } from './answer/request.ts';
+import type { Described } from './opened.ts';
 import { refuseBlocked, type ServeParts, servePlace } from './serve.ts';
 
 /** Larger content is not put into the record. */
@@ -49,8 +52,20 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
   const charged = parts.meter().charge(request, data.length, `data:${id}`);
   if (charged !== undefined) reply.headers(await charged);
   return await reply
-    .header('cache-control', request.method === 'POST' ? 'no-store' : 'public, max-age=30')
+    .header('cache-control', request.method === 'POST' ? 'no-store' : cacheControlOf(parts, described))
     .send({ ...record, data_tree: [], data: data.toString('base64url') });
+}
+
+/** As of the content, which is all that could change in the record. */
+function cacheControlOf({ cacheControl }: ServeParts, described: Described): string {
+  const { stable, size } = described;
+  return cacheControl.of({
+    reason: 'content',
+    stable,
+    trusted: true,
+    size,
+    contentType: contentTypeOf(described),
+  });
 }
 
 async function recordOf(parts: ServeParts, id: string): Promise<Record<string, unknown> | undefined> {
@@ -58,21 +73,7 @@ async function recordOf(parts: ServeParts, id: string): Promise<Record<string, u
   if (transaction !== undefined) return { ...transaction };
   const located = await parts.index.locate(id);
   if (located === undefined) return undefined;
-  const proof = await parts.index.proof(id);
-  const text = (value: string): string => Buffer.from(value).toString('base64url');
-  return {
-    format: 2,
-    id,
-    last_tx: located.anchor,
-    owner: proof?.owner ?? '',
-    tags: located.tags.map((tag) => ({ name: text(tag.name), value: text(tag.value) })),
-    target: located.target,
-    quantity: '0',
-    data_size: String(located.size),
-    data_root: '',
-    reward: '0',
-    signature: proof?.signature ?? '',
-  };
+  return itemJson(located, await parts.index.proof(id));
 }
 
 async function readAll(parts: ServeParts, id: string): Promise<Buffer> {

@@ -77,7 +77,7 @@ export async function servePlace(
   const hit = await parts.manifests.resolve(described, decodePath(place.path));
   if (hit === undefined) throw notFound();
   if (hit.by === 'index' && place.slashRedirect !== undefined) {
-    return await reply.redirect(place.slashRedirect, 301);
+    return await reply.header('cache-control', 'public, max-age=60').redirect(place.slashRedirect, 301);
   }
   await refuseBlocked(parts, request, hit.id);
   return await answerContent(

@@ -66,27 +66,29 @@ export const createGraphqlPart: CreatePart = (context) => {
           },
           async (request, reply) => send(reply, await answerAll(request.body, request), 'no-store'),
         );
+        const byUrl = async (request: Request, reply: Reply): Promise<Reply> => {
+          const query = queryParameters(request.query);
+          if (query === undefined) {
+            if (!/\btext\/html\b/.test(request.headers.accept ?? '')) {
+              return send(reply, badRequest('Must provide query string.'), 'no-store');
+            }
+            return reply
+              .header('content-type', 'text/html; charset=utf-8')
+              .header('content-security-policy', graphqlPagePolicy)
+              .header('cache-control', 'public, max-age=3600')
+              .send(graphqlPage);
+          }
+          return send(reply, await answerAll(query, request), 'public, max-age=30');
+        };
         scope.get(
           '/graphql',
           { schema: { summary: 'Query by URL, or a page to try queries', tags: ['graphql'] } },
-          async (request, reply) => {
-            const query = queryParameters(request.query);
-            if (query === undefined) {
-              if (!/\btext\/html\b/.test(request.headers.accept ?? '')) {
-                return send(reply, badRequest('Must provide query string.'), 'no-store');
-              }
-              return reply
-                .header('content-type', 'text/html; charset=utf-8')
-                .header('content-security-policy', graphqlPagePolicy)
-                .header('cache-control', 'public, max-age=3600')
-                .send(graphqlPage);
-            }
-            return send(reply, await answerAll(query, request), 'public, max-age=30');
-          },
+          byUrl,
         );
+        scope.head('/graphql', { schema: { hide: true } }, byUrl);
         const wrongVerb = (_request: Request, reply: Reply) =>
           send(
-            reply.header('allow', 'GET, POST'),
+            reply.header('allow', 'GET, HEAD, POST, OPTIONS'),
             { ...badRequest('Use GET or POST'), status: 405 },
             'no-store',
           );

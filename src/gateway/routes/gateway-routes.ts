@@ -11,6 +11,8 @@ export interface GatewayRoutesOptions {
   readonly parts: readonly GatewayPart[];
 }
 
+type Handler = (request: Request, reply: Reply) => Promise<unknown>;
+
 const startedAt = process.uptime();
 
 export function createGatewayRoutes(context: GatewayContext, options: GatewayRoutesOptions): GatewayPart {
@@ -70,15 +72,18 @@ export function createGatewayRoutes(context: GatewayContext, options: GatewayRou
       mount(
         app,
         (scope: App) => {
-          const schema = (summary: string) => ({ schema: { summary, tags: ['gateway'] } });
-          scope.get('/healthcheck', schema('Health, with reasons'), healthcheck);
-          scope.get('/info', schema('What this gateway is'), async (_request, reply) =>
+          const add = (path: string, summary: string, handler: Handler): void => {
+            scope.get(path, { schema: { summary, tags: ['gateway'] } }, handler);
+            scope.head(path, { schema: { hide: true } }, handler);
+          };
+          add('/healthcheck', 'Health, with reasons', healthcheck);
+          add('/info', 'What this gateway is', async (_request, reply) =>
             reply.header('cache-control', 'public, max-age=30').send(info()),
           );
-          scope.get('/peers', schema('Gateways and nodes that this one asks'), async (_request, reply) =>
+          add('/peers', 'Gateways and nodes that this one asks', async (_request, reply) =>
             reply.header('cache-control', 'public, max-age=30').send(peers()),
           );
-          scope.get('/__gateway_metrics', schema('Metrics for Prometheus'), async (_request, reply) =>
+          add('/__gateway_metrics', 'Metrics for Prometheus', async (_request, reply) =>
             reply
               .header('content-type', metrics.contentType)
               .header('cache-control', 'no-store')

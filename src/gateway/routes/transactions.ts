@@ -6,6 +6,7 @@ import type { App, Reply } from '../../kernel/http/server.ts';
 import type { GatewayContext } from '../context.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
 import type { ChainTransaction, Located } from '../index/gateway-index.ts';
+import { itemJson } from '../item-json.ts';
 import { sendJsonText, sendText } from '../text-errors.ts';
 import { addGet, cacheFor, cacheForever, param, pendingAnswer, relay, requireId } from './answers.ts';
 import { refuseBlockedBytes } from './refuse-blocked.ts';
@@ -116,29 +117,5 @@ export async function recordJson(
   }
   const proof = await index.proof(located.id);
   if (proof === undefined) return undefined;
-  return {
-    format: 1,
-    id: located.id,
-    last_tx: located.anchor,
-    owner: proof.owner,
-    tags: located.tags.map(({ name, value }) => ({
-      name: Buffer.from(name).toString('base64url'),
-      value: Buffer.from(value).toString('base64url'),
-    })),
-    target: located.target,
-    quantity: '0',
-    data: '',
-    data_size: String(located.size),
-    data_tree: [],
-    data_root: '',
-    reward: '0',
-    signature: proof.signature,
-    owner_address: located.ownerAddress,
-    signature_type: located.signatureType,
-    ...(located.placement !== undefined && {
-      parent_id: located.placement.parent,
-      root_transaction_id: located.placement.root,
-    }),
-    ...(located.contentType !== undefined && { content_type: located.contentType }),
-  };
+  return itemJson(located, proof);
 }

@@ -7,7 +7,7 @@
  */
 import '../fast-ticks.ts';
 import { createServer } from 'node:net';
-import { fastify, LogController } from 'fastify';
+import { type FastifyError, fastify, LogController } from 'fastify';
 import { StartupError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -46,6 +46,8 @@ export interface HttpServerOptions extends ConnectionLimits {
   readonly errorBody?: ErrorBody;
   /** The body of a 404 for an unknown path. */
   readonly notFound?: (request: Request) => unknown;
+  /** Answers what the framework refuses before it knows a route, for example a path with a broken escape. */
+  readonly refusal?: (error: FastifyError, request: Request, reply: Reply) => void;
   /** Believe `X-Forwarded-*` of these addresses (a proxy in front of us); nobody unless given. */
   readonly trustProxy?: string | readonly string[];
   /** False where a surface must not show `/openapi.json` and `/api-docs`. */
@@ -90,7 +92,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       commonHeaders(request, reply);
-      mapError(error, request, reply);
+      (options.refusal ?? mapError)(error, request, reply);
     },
     // Refused input is answered on the connection itself; Fastify's own listener has nothing to add.
     clientErrorHandler: () => {},
