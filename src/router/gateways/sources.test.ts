@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { after, before, beforeEach, test } from 'node:test';
+import { createLogger } from '../../kernel/log.ts';
+import { StubGateway } from '../testing/stub-gateway.ts';
+import { GatewaySet } from './gateway-set.ts';
+import { Pings } from './pings.ts';
+import { type GatewayList, peersList, registryList, staticList } from './sources.ts';
+
+const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+let server: Server;
+let url: string;
+/** What the other side says: a document, or a status. */
+let said: unknown;
+let asked: string[];
+before(async () => {
+  server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    if (typeof said === 'number') response.writeHead(said).end('no');
+    else response.writeHead(200).end(typeof said === 'string' ? said : JSON.stringify(said));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  url = typeof address === 'object' && address !== null ? `http://127.0.0.1:${address.port}` : '';
+});
+after(() => {
+  server.close();
+  server.closeAllConnections();
+});
+beforeEach(() => {
+  asked = [];
+});
+
+const registered = (fqdn: string, stake: number, more: object = {}) => ({
+  status: 'joined',
+  settings: { fqdn, port: 443, protocol: 'https' },
+  operatorStake: stake,
+  totalDelegatedStake: '5',
+  ...more,
+});
+
+test('the registry names those that joined, by stake, with their own port', async () => {
+  said = {
+    items: [
+      registered('small.example', 10),
+      registered('large.example', 1_000),
+      registered('delegated.example', 0, { totalDelegatedStake: '99999999999999999999' }),
+      registered('left.example', 9_999, { status: 'leaving' }),
+      registered('ported.example', 500, {
+        settings: { fqdn: 'ported.example', port: 8443, protocol: 'http' },
+      }),
+      { status: 'joined' },
+      'nonsense',
+    ],
+  };
+  assert.deepEqual(await registryList(`${url}/registry`, []).read(), [
+    'https://delegated.example',
+    'https://large.example',
+    'http://ported.example:8443',
+    'https://small.example',
+  ]);
+  assert.deepEqual(await registryList(`${url}/registry`, [], 2).read(), [
+    'https://delegated.example',
+    'https://large.example',
+  ]);
+});
+
+test('the peers of a gateway are those it names', async () => {
+  said = {
+    gateways: {
+      'a.example:443': { url: 'https://a.example/' },
+      'b.example:80': { url: 'http://b.example' },
+      c: {},
+    },
+  };
+  assert.deepEqual(await peersList(url, []).read(), ['https://a.example', 'http://b.example']);
+  assert.deepEqual(asked, ['/ar-io/peers']);
+});
+
+test('a list of others leads nowhere inside, and one without anybody is an error', async () => {
+  const inside = ['127.0.0.1', 'localhost', '10.0.0.1', '169.254.169.254', '[::1]', 'router.internal'];
+  said = {
+    items: [...inside.map((fqdn) => registered(fqdn, 1)), registered('out.example', 1)],
+    gateways: Object.fromEntries(inside.map((host) => [host, { url: `http://${host}:80` }])),
+  };
+  assert.deepEqual(await registryList(url, []).read(), ['https://out.example']);
+  await assert.rejects(peersList(url, []).read(), /names no gateway that can be used/);
+  for (const wrong of [500, 'no JSON', {}, { items: {} }, [], null]) {
+    said = wrong;
+    await assert.rejects(registryList(url, []).read());
+    await assert.rejects(peersList(url, []).read());
+  }
+});
+
+const limits = {
+  failureThreshold: 1,
+  resetMs: 50,
+  connections: 2,
+  connectTimeoutMs: 1_000,
+  requestTimeoutMs: 1_000,
+  streamTimeoutMs: 1_000,
+};
+
+function setOf(routing: GatewayList, refreshMs = 20): GatewaySet {
+  const verification = staticList(() => ['https://v.example', 'https://v.example/']);
+  return new GatewaySet({
+    routing,
+    verification,
+    strategy: 'random',
+    limits,
+    onAttempt: () => {},
+    log,
+    refreshMs,
+  });
+}
+
+const until = async (holds: () => boolean) => {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
+test('a list that changes is followed, one that fails is replaced by what was known', async (t) => {
+  said = { items: [registered('one.example', 1), registered('two.example', 2)] };
+  const set = setOf(registryList(url, ['https://fallback.example']));
+  t.after(() => set.stop());
+  await set.start();
+  const origins = () => set.routing.map(({ origin }) => origin);
+  assert.deepEqual(origins(), ['https://two.example', 'https://one.example']);
+  assert.deepEqual(
+    set.verification.map(({ origin }) => origin),
+    ['https://v.example'],
+    'each once',
+  );
+  const [two] = set.routing;
+  two?.health.quarantine('for a test');
+  said = { items: [registered('two.example', 2), registered('three.example', 3)] };
+  await until(() => origins().includes('https://three.example'));
+  assert.deepEqual(origins(), ['https://three.example', 'https://two.example']);
+  assert.equal(set.routing[1]?.health.state, 'quarantined', 'what is known of a gateway is not forgotten');
+  said = 500;
+  await until(() => set.problem !== undefined);
+  assert.deepEqual(origins(), ['https://three.example', 'https://two.example']);
+});
+
+test('until a list can be read for the first time, the fallback is used and said to be', async (t) => {
+  said = 500;
+  const set = setOf(registryList(url, ['https://fallback.example']));
+  t.after(() => set.stop());
+  await set.start();
+  assert.deepEqual(
+    set.routing.map(({ origin }) => origin),
+    ['https://fallback.example'],
+  );
+  assert.match(set.problem ?? '', /answered 500/);
+});
+
+test('pings measure gateways, probe a half-open circuit, and lift no quarantine', async (t) => {
+  const stubs = await Promise.all([1, 2, 3].map(() => new StubGateway().start()));
+  const set = new GatewaySet({
+    routing: staticList(() => stubs.map((stub) => stub.url)),
+    verification: staticList(() => []),
+    strategy: 'fastest',
+    limits,
+    onAttempt: () => {},
+    log,
+    refreshMs: 1_000,
+  });
+  t.after(async () => {
+    await set.stop();
+    await Promise.all(stubs.map((stub) => stub.stop()));
+  });
+  await set.start();
+  const pings = new Pings(set, 60_000, 1_000);
+  const [first, second, third] = set.routing;
+  assert.ok(first !== undefined && second !== undefined && third !== undefined);
+  first.health.observe('server_error', undefined);
+  assert.equal(first.health.state, 'open');
+  third.health.quarantine('wrong bytes');
+  await pings.round();
+  assert.equal(stubs[0]?.requests.length, 0, 'an open circuit is left alone');
+  assert.ok(second.health.latencyMs !== undefined, 'measured without a reader');
+  await until(() => first.health.state === 'half-open');
+  await pings.round();
+  assert.equal(first.health.state, 'healthy');
+  assert.equal(third.health.state, 'quarantined');
+  await pings.stop();
+});
