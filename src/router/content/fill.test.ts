@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
@@ -178,6 +180,32 @@ test('what everybody left is given up early on, and finished where most of it is
     assert.equal(found !== undefined, kept);
     await found?.close();
   }
+});
+
+test('readers that stopped half-way keep little in memory, however many they are', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const held = () => {
+    collect();
+    return process.memoryUsage().arrayBuffers;
+  };
+  await cache.delete(digest);
+  const before = held();
+  const downloads = Array.from({ length: 80 }, () => download());
+  const readers = await Promise.all(
+    downloads.map(async ({ fill, allow }) => {
+      const reader = new Reader(fill);
+      const reading = reader.read(3 * mebibyte);
+      allow(4 * mebibyte);
+      await reading;
+      reader.pieces.length = 0;
+      return reader;
+    }),
+  );
+  const grown = held() - before;
+  assert.ok(grown < 200 * mebibyte, `${Math.round(grown / mebibyte)} MiB for 80 readers of 3 MiB`);
+  for (const reader of readers) await reader.leave();
+  await Promise.allSettled(downloads.map(({ fill }) => fill.finished));
 });
 
 test('a gateway that drips is left for another', async () => {

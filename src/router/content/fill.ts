@@ -16,6 +16,10 @@ const maxLag = 4 * 1024 * 1024;
 /** Bytes that the download runs ahead of a reader that is alone. */
 const pace = 256 * 1024;
 
+/** Bytes that all downloads together keep of their beginnings, for readers that come late. */
+const beginningsLimit = 128 * 1024 * 1024;
+let beginnings = 0;
+
 export interface FillOptions {
   /** undefined: the content is too large to keep, and there is one reader. */
   readonly cache: BlobStore | undefined;
@@ -170,9 +174,10 @@ export class Fill {
     if (this.#beginning !== undefined) {
       this.#beginning.push(piece);
       this.#beginningBytes += piece.length;
+      beginnings += piece.length;
       // Content that is not kept has one reader: once that is there, nobody else needs the beginning.
-      const needed = this.#sink.keeps || this.#readers.size === 0;
-      if (!needed || this.#beginningBytes > maxLag) this.#beginning = undefined;
+      const needed = this.#sink.keeps ? beginnings <= beginningsLimit : this.#readers.size === 0;
+      if (!needed || this.#beginningBytes > maxLag) this.#dropBeginning();
     }
     for (const reader of this.#readers) reader.give(piece);
     for (const reader of this.#readers) {
@@ -194,11 +199,23 @@ export class Fill {
     this.#onCompany = undefined;
   }
 
+  #dropBeginning(): void {
+    beginnings -= this.#beginningBytes;
+    this.#beginningBytes = 0;
+    this.#beginning = undefined;
+  }
+
   #end(error: unknown): void {
     this.#over = true;
-    for (const reader of this.#readers) reader.end(error);
+    for (const reader of this.#readers) {
+      // Who is far behind reads on from the cache: what it has not taken is there, and need not be here.
+      if (error === undefined && this.#sink.keeps && reader.lag > pace) reader.letGo();
+      else reader.end(error);
+    }
     // A reader that comes now finds everything in the cache, or nothing.
-    if (error !== undefined || this.#sink.keeps) this.#beginning = undefined;
+    const last = this.#beginning;
+    this.#dropBeginning();
+    if (error === undefined && !this.#sink.keeps) this.#beginning = last;
   }
 }
 
