@@ -13,6 +13,8 @@ import { downloadBand, type SwarmOptions } from '../swarm/index.ts';
 import { checkRootBand } from './check-band.ts';
 import { DownloadFailed, fetchFile, VerifyFailed } from './fetch-file.ts';
 import { installedName } from './generation.ts';
+import { swarmFolder } from './incoming.ts';
+import type { Slots } from './slots.ts';
 
 export type Transport = 'http' | 'torrent';
 /** Where bytes came from. */
@@ -24,6 +26,8 @@ export interface InstallOptions {
   /** Tried in this order, each for what is still missing. */
   readonly transports: readonly Transport[];
   readonly swarm: SwarmOptions;
+  /** Places for torrents; the time limit of one runs from when it has its place. */
+  readonly torrents: Slots;
   /** Files at a time by HTTP. */
   readonly concurrency: number;
   readonly incoming: string;
@@ -60,20 +64,6 @@ export async function installBand(band: Band, options: InstallOptions): Promise<
   await mkdir(target, { recursive: true });
   await rename(whole, join(target, installedName(band)));
   await syncFolder(target);
-}
-
-/** Removes what no offered band can use any more. */
-export async function tidyIncoming(incoming: string, offered: readonly Band[]): Promise<void> {
-  const digests = new Set(offered.flatMap(({ files }) => files.map(({ sha256 }) => sha256)));
-  const folders = new Set(['parts', ...offered.map(installedName), ...offered.flatMap(swarmName)]);
-  for (const name of await readdir(incoming).catch(() => []))
-    if (!folders.has(name)) await rm(join(incoming, name), { recursive: true, force: true });
-  for (const name of await readdir(join(incoming, 'parts')).catch(() => []))
-    if (!digests.has(name)) await rm(join(incoming, 'parts', name), { force: true });
-}
-
-function swarmName({ torrent }: Band): string[] {
-  return torrent === undefined ? [] : [`swarm-${torrent.infohashV1}`];
 }
 
 /** Files of an attempt that broke off count again when their digest is right; answers those that are missing. */
@@ -141,21 +131,17 @@ async function byTorrent(
 ): Promise<void> {
   const { torrent } = band;
   if (torrent === undefined) throw new DownloadFailed(`${band.id} is not offered as a torrent`);
-  const folder = join(options.incoming, ...swarmName(band));
-  const failure = await downloadBand({
-    ...options.swarm,
-    url: options.url,
-    band,
-    torrent,
-    wanted: new Set(files.map(({ name }) => name)),
-    folder,
-    dispatcher: options.dispatcher,
-    signal: options.signal,
-    received: options.received,
-  }).then(
-    () => undefined,
-    (error: unknown) => error ?? new Error('the torrent failed'),
-  );
+  const folder = join(options.incoming, swarmFolder(torrent));
+  const wanted = new Set(files.map(({ name }) => name));
+  const { url, dispatcher, signal, received } = options;
+  const failure = await options.torrents
+    .use(() =>
+      downloadBand({ ...options.swarm, url, band, torrent, wanted, folder, dispatcher, signal, received }),
+    )
+    .then(
+      () => undefined,
+      (error: unknown) => error ?? new Error('the torrent failed'),
+    );
   for (const file of files) {
     const path = join(folder, file.name);
     if (await isFile(path, file)) await rename(path, join(whole, file.name));

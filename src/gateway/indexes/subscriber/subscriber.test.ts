@@ -39,6 +39,8 @@ let url: string;
 let document: Buffer;
 let blobs: Map<string, Buffer>;
 let ranges: (string | undefined)[];
+/** How the document was answered. */
+let documents: number[];
 let cutAfter: number | undefined;
 let folders: IndexFolders;
 let bands: InstalledBands;
@@ -47,7 +49,12 @@ let subscriber: Subscriber;
 before(async () => {
   root = mkdtempSync(join(tmpdir(), 'turnpike-subscriber-'));
   server = createServer((request, response) => {
-    if (request.url === '/gw/indexes') return void response.end(document);
+    if (request.url === '/gw/indexes') {
+      const etag = `"${sha256Hex(document)}"`;
+      const same = request.headers['if-none-match'] === etag;
+      documents.push(same ? 304 : 200);
+      return void response.writeHead(same ? 304 : 200, { etag }).end(same ? undefined : document);
+    }
     const bytes = blobs.get(request.url?.split('/').at(-1) ?? '');
     if (bytes === undefined) return void response.writeHead(404).end();
     const { range } = request.headers;
@@ -92,6 +99,7 @@ beforeEach(async (t) => {
   folders = indexFolders(join(root, `run-${runs}`));
   blobs = new Map();
   ranges = [];
+  documents = [];
   cutAfter = undefined;
   bands = new InstalledBands(folders.installed);
   subscriber = new Subscriber({
@@ -281,6 +289,50 @@ test('what a crash left half-way is not used, and the next poll finishes', async
   sign(1, [band]);
   assert.equal(await poll(), 'installed');
   assert.equal(bands.count, 1);
+});
+
+test('a publication that did not change is not sent again, and what failed is tried again all the same', async () => {
+  const band = await offer(['a']);
+  sign(1, [band]);
+  const [file] = band.files;
+  assert.ok(file !== undefined);
+  const bytes = blobs.get(file.sha256) ?? Buffer.of();
+  blobs.delete(file.sha256);
+  assert.equal(await poll(), 'download_failed');
+  blobs.set(file.sha256, bytes);
+  assert.equal(await poll(), 'installed');
+  assert.equal(await poll(), 'unchanged');
+  assert.deepEqual(documents, [200, 304, 304]);
+});
+
+test('what is half downloaded counts for the disk budget, the band itself only once', async () => {
+  const first = await offer(['a']);
+  const size = first.files.reduce((sum, file) => sum + file.size, 0);
+  const tight = new Subscriber({
+    folders,
+    log,
+    transports: ['http'],
+    swarm,
+    concurrency: 1,
+    maxDiskBytes: size + 100,
+    changed: () => bands.refresh(),
+    now: () => now,
+  });
+  const half = join(folders.incoming, stranger.address, 'parts');
+  mkdirSync(half, { recursive: true });
+  writeFileSync(join(half, 'ab'.repeat(32)), Buffer.alloc(200));
+  sign(1, [first]);
+  assert.equal((await tight.poll(subscription())).outcome, 'skipped_disk_budget');
+  rmSync(half, { recursive: true });
+  const mine = join(folders.incoming, observer.address, 'parts');
+  mkdirSync(mine, { recursive: true });
+  const [file] = first.files;
+  writeFileSync(
+    join(mine, file?.sha256 ?? ''),
+    (blobs.get(file?.sha256 ?? '') ?? Buffer.of()).subarray(0, 200),
+  );
+  assert.equal((await tight.poll(subscription())).outcome, 'installed');
+  await tight.close();
 });
 
 test('bands beyond the disk budget are left out', async () => {

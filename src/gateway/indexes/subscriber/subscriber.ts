@@ -4,7 +4,7 @@
  * all of it is sound. A band comes into use by one rename, and what it replaces goes only after that: whatever
  * fails, the old bands keep serving.
  */
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { FormatError } from '../../../formats/format-error.ts';
@@ -19,8 +19,10 @@ import type { Band } from '../publication/read-indexes.ts';
 import type { SwarmOptions } from '../swarm/index.ts';
 import { DownloadFailed, VerifyFailed } from './fetch-file.ts';
 import { installedName } from './generation.ts';
-import { type ByteOrigin, installBand, type Transport, tidyIncoming } from './install-band.ts';
+import { bytesBelow, bytesOfBand, tidyIncoming } from './incoming.ts';
+import { type ByteOrigin, installBand, type Transport } from './install-band.ts';
 import { SeenSequences } from './seen.ts';
+import { Slots } from './slots.ts';
 import type { Subscription } from './subscriptions.ts';
 
 export type Outcome =
@@ -66,12 +68,17 @@ export interface SubscriberOptions {
 }
 
 const maxJump = 1_000_000;
+/** Torrents that are downloaded at the same time, of all publishers. */
+const maxTorrents = 4;
 
 export class Subscriber {
   readonly #options: SubscriberOptions;
   readonly #dispatcher = new Agent({ connections: 16, connect: { timeout: 10_000 } });
   readonly #stopped = new AbortController();
   readonly #now: () => number;
+  /** The last document of each publisher. */
+  readonly #documents = new Map<string, { readonly etag: string; readonly bytes: Buffer }>();
+  readonly #torrents = new Slots(maxTorrents);
 
   constructor(options: SubscriberOptions) {
     this.#options = options;
@@ -119,9 +126,15 @@ export class Subscriber {
     return publication;
   }
 
+  /** Asked for by its ETag, so that a publication that did not change costs one small answer. */
   async #fetchDocument(url: string): Promise<Buffer> {
-    const { statusCode, body } = await request(`${url}/gw/indexes`, {
-      headers: { accept: 'application/json', 'accept-encoding': 'identity' },
+    const known = this.#documents.get(url);
+    const { statusCode, headers, body } = await request(`${url}/gw/indexes`, {
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        ...(known !== undefined && { 'if-none-match': known.etag }),
+      },
       dispatcher: this.#dispatcher,
       signal: this.#stopped.signal,
       headersTimeout: 30_000,
@@ -134,8 +147,12 @@ export class Subscriber {
       if (size > maxDocumentBytes) throw new FormatError('the document is too large');
       pieces.push(piece);
     }
+    if (statusCode === 304 && known !== undefined) return known.bytes;
     if (statusCode !== 200) throw new DownloadFailed(`${url} answered ${statusCode}`);
-    return Buffer.concat(pieces);
+    const bytes = Buffer.concat(pieces);
+    const { etag } = headers;
+    if (typeof etag === 'string') this.#documents.set(url, { etag, bytes });
+    return bytes;
   }
 
   async #follow(
@@ -158,7 +175,7 @@ export class Subscriber {
     const wanting = newestFirst(offered).filter((band) => !there.has(installedName(band)));
     this.#options.expected?.(wanting.reduce((sum, band) => sum + sizeOf(band), 0));
     for (const band of wanting) {
-      if (!(await this.#fits(band))) {
+      if (!(await this.#fits(band, incoming))) {
         outcome = 'skipped_disk_budget';
         continue;
       }
@@ -167,6 +184,7 @@ export class Subscriber {
           url: subscription.url,
           transports,
           swarm,
+          torrents: this.#torrents,
           concurrency,
           incoming,
           target,
@@ -208,10 +226,12 @@ export class Subscriber {
     await rm(folder, { recursive: true, force: true });
   }
 
-  async #fits(band: Band): Promise<boolean> {
+  /** All that is installed and half downloaded counts; of this band its whole size, however much of it is there. */
+  async #fits(band: Band, incoming: string): Promise<boolean> {
     const { maxDiskBytes, folders } = this.#options;
     if (maxDiskBytes === undefined) return true;
-    return (await bytesBelow(folders.installed)) + sizeOf(band) <= maxDiskBytes;
+    const used = (await bytesBelow(folders.installed)) + (await bytesBelow(folders.incoming));
+    return used - (await bytesOfBand(band, incoming)) + sizeOf(band) <= maxDiskBytes;
   }
 }
 
@@ -246,12 +266,4 @@ function outcomeOf(error: unknown): Outcome {
   if (error instanceof FormatError) return 'signature_failed';
   if (error instanceof DownloadFailed) return 'download_failed';
   return 'unreachable';
-}
-
-async function bytesBelow(folder: string): Promise<number> {
-  let sum = 0;
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  for (const entry of entries)
-    if (entry.isFile()) sum += (await stat(join(entry.parentPath, entry.name))).size;
-  return sum;
 }

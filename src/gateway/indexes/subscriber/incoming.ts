@@ -1,0 +1,55 @@
+/**
+ * What is being downloaded of one publisher:
+ *
+ *   parts/<sha256>         files by HTTP, from their start to where they broke off
+ *   swarm-<infohash>/      pieces of a torrent
+ *   <band>~<generation>/   checked files of a band that is not whole yet
+ */
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Band, BandTorrent } from '../publication/read-indexes.ts';
+import { installedName } from './generation.ts';
+
+export function swarmFolder({ infohashV1 }: BandTorrent): string {
+  return `swarm-${infohashV1}`;
+}
+
+/** Removes what no offered band can use any more. */
+export async function tidyIncoming(incoming: string, offered: readonly Band[]): Promise<void> {
+  const digests = new Set(offered.flatMap(({ files }) => files.map(({ sha256 }) => sha256)));
+  const folders = new Set(['parts', ...offered.flatMap(foldersOf)]);
+  for (const name of await namesIn(incoming))
+    if (!folders.has(name)) await rm(join(incoming, name), { recursive: true, force: true });
+  for (const name of await namesIn(join(incoming, 'parts')))
+    if (!digests.has(name)) await rm(join(incoming, 'parts', name), { force: true });
+}
+
+/** Bytes of a band that are there. */
+export async function bytesOfBand(band: Band, incoming: string): Promise<number> {
+  let sum = 0;
+  for (const folder of foldersOf(band)) sum += await bytesBelow(join(incoming, folder));
+  for (const { sha256 } of band.files) sum += await sizeOf(join(incoming, 'parts', sha256));
+  return sum;
+}
+
+export async function bytesBelow(folder: string): Promise<number> {
+  let sum = 0;
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  for (const entry of entries) if (entry.isFile()) sum += await sizeOf(join(entry.parentPath, entry.name));
+  return sum;
+}
+
+function foldersOf(band: Band): string[] {
+  return [installedName(band), ...(band.torrent === undefined ? [] : [swarmFolder(band.torrent)])];
+}
+
+function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}
+
+function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}
