@@ -1,5 +1,6 @@
 /** All migrations of the `gateway` database, in order; every opener gives this list. */
 import type { Migration } from '../storage/sql/sql.ts';
+import { placeMigrations } from './admin/moderation/place-store.ts';
 import { adminMigrations } from './admin/schema.ts';
 import { jobMigrations } from './admin/shared-job.ts';
 import { sharedMigrations } from './data/shared/schema.ts';
@@ -12,4 +13,5 @@ export const gatewayMigrations: readonly Migration[] = [
   ...meterMigrations,
   ...sharedMigrations,
   ...jobMigrations,
+  ...placeMigrations,
 ];

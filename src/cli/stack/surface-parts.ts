@@ -9,7 +9,12 @@ import {
 } from '../../gateway/data/index.ts';
 import { createSignaturePart } from '../../gateway/httpsig/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
-import { createIndexesPart, openSubscribedBands, subscribedContent } from '../../gateway/indexes/index.ts';
+import {
+  createIndexesPart,
+  openSubscribedBands,
+  placeInRoot,
+  subscribedContent,
+} from '../../gateway/indexes/index.ts';
 import { createMeter } from '../../gateway/metering/index.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
@@ -48,7 +53,10 @@ const gateway: Part = {
         }),
         createIndexesPart({ subscribed }),
         createMeter({ payments: () => egressPayments(world) }),
-        createAdminPart({ adminKey: await keys.adminKey() }),
+        createAdminPart({
+          adminKey: await keys.adminKey(),
+          locateElsewhere: (id) => placeInRoot(subscribed, id),
+        }),
       ],
     });
   },

@@ -11,6 +11,7 @@ import { fingerprint, guardWithKey } from './auth.ts';
 import { noSuchRoute } from './errors.ts';
 import { Figures } from './figures.ts';
 import { BlockStore } from './moderation/block-store.ts';
+import type { LocateElsewhere } from './moderation/blocked-regions.ts';
 import { LiveBlocklist } from './moderation/live-blocklist.ts';
 import { Pruning } from './prune.ts';
 import { exportRoutes } from './routes/export-parquet.ts';
@@ -22,6 +23,7 @@ import { Vitals } from './vitals.ts';
 
 export interface AdminPartDeps {
   readonly adminKey: string;
+  readonly locateElsewhere?: LocateElsewhere;
 }
 
 export function createAdminPart(deps: AdminPartDeps): CreatePart {
@@ -35,6 +37,7 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
       index,
       log,
       dropCopies: (hashes) => context.dropCopies(hashes),
+      locateElsewhere: deps.locateElsewhere,
     });
     context.blocklist = blocklist;
     const pruning = new Pruning(index, log);

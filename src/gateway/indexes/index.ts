@@ -14,7 +14,7 @@ export { type BuildReport, buildBands } from './bands/build.ts';
 export { createIndexesPart } from './part.ts';
 export { type Observer, readObserver } from './publication/observer.ts';
 export { Publisher } from './publication/publisher.ts';
-export { subscribedContent } from './subscriber/content.ts';
+export { placeInRoot, subscribedContent } from './subscriber/content.ts';
 export { InstalledBands, openSubscribedBands, type SubscribedPlace } from './subscriber/installed.ts';
 export { subscriberSettings } from './subscriber/settings.ts';
 export { type PollReport, Subscriber } from './subscriber/subscriber.ts';

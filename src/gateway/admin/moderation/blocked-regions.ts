@@ -1,11 +1,16 @@
 /**
  * Where blocked items lie inside chain transactions: their bytes can also be had as a part of the bundle, by range
  * or by chunk. Places are learnt from the index, for ids as soon as their bundle is read, for hashes by walking the
- * records once and the new ones from then on.
+ * records once and the new ones from then on; of items that the index does not have, from whoever else knows. What
+ * was learnt is kept: an item may leave the index and still lie in its bundle.
  */
 import type { Span } from '../../data/blocklist.ts';
 import { selectIn } from '../../index/rows.ts';
 import type { SqlGatewayIndex } from '../../index/sql-index.ts';
+import { type Place, PlaceStore } from './place-store.ts';
+
+/** Knows where items lie that this index does not have: a subscribed one. */
+export type LocateElsewhere = (id: string) => Promise<Omit<Place, 'id' | 'hash'> | undefined>;
 
 interface Region extends Span {
   readonly id: string;
@@ -38,9 +43,14 @@ export class BlockedRegions {
   #unplaced = new Set<string>();
   /** Records up to here were compared with the blocked hashes. */
   #walkedTo = 0;
+  readonly #store: PlaceStore;
+  readonly #locateElsewhere: LocateElsewhere | undefined;
+  #isLoaded = true;
 
-  constructor(index: SqlGatewayIndex) {
+  constructor(index: SqlGatewayIndex, locateElsewhere?: LocateElsewhere) {
     this.#index = index;
+    this.#store = new PlaceStore(index.sql);
+    this.#locateElsewhere = locateElsewhere;
   }
 
   /** The blocked item of which a byte would leave, other than `except`. */
@@ -59,9 +69,15 @@ export class BlockedRegions {
     this.#byRoot.clear();
     this.#unplaced = new Set(ids);
     this.#walkedTo = 0;
+    this.#isLoaded = false;
   }
 
   async learn(): Promise<void> {
+    if (!this.#isLoaded) {
+      const kept = await this.#store.load((place) => this.#isBlocked(place));
+      for (const place of kept) this.#note(place);
+      this.#isLoaded = true;
+    }
     const wanted = [...this.#unplaced].slice(0, idsPerCall);
     if (wanted.length > 0) {
       const rows = await selectIn<PlacedRow>(
@@ -69,10 +85,17 @@ export class BlockedRegions {
         `${placed} WHERE r.id IN ({in})`,
         wanted.map((id) => Buffer.from(id, 'base64url')),
       );
-      for (const row of rows) this.#note(row);
+      const places = placesOf(rows);
+      const missing = wanted.filter((id) => !this.#isPlaced(id, rows));
+      for (const id of missing) {
+        const found = await this.#locateElsewhere?.(id);
+        if (found !== undefined) places.push({ ...found, id, hash: null });
+      }
+      await this.#learnt(places);
       // Those that stay come last next time, so that every one has its turn.
-      for (const id of wanted)
-        if (this.#unplaced.delete(id) && !this.#isPlaced(id, rows)) this.#unplaced.add(id);
+      for (const id of wanted) this.#unplaced.delete(id);
+      const placedElsewhere = new Set(places.map(({ id }) => id));
+      for (const id of missing) if (!placedElsewhere.has(id)) this.#unplaced.add(id);
     }
     if (this.#hashes.size > 0) await this.#walk();
   }
@@ -102,20 +125,36 @@ export class BlockedRegions {
         found.map(({ record }) => record),
       );
       if (hashes !== this.#hashes) return;
-      for (const row of places) this.#note(row);
+      await this.#learnt(placesOf(places));
       this.#walkedTo = end;
     }
   }
 
-  #note(row: PlacedRow): void {
-    if (row.root_id === null || row.start === null || row.data_size === 0) return;
-    const id = row.id.toString('base64url');
-    const isBlocked =
-      this.#ids.has(id) || (row.hash !== null && this.#hashes.has(row.hash.toString('base64url')));
-    if (!isBlocked) return;
-    const root = row.root_id.toString('base64url');
+  #isBlocked({ id, hash }: Pick<Place, 'id' | 'hash'>): boolean {
+    return this.#ids.has(id) || (hash !== null && this.#hashes.has(hash));
+  }
+
+  async #learnt(places: readonly Place[]): Promise<void> {
+    const blocked = places.filter((place) => this.#isBlocked(place));
+    for (const place of blocked) this.#note(place);
+    await this.#store.keep(blocked);
+  }
+
+  #note({ id, root, start, end }: Place): void {
     const regions = this.#byRoot.get(root) ?? new Map<string, Region>();
-    regions.set(id, { id, start: row.start, end: row.start + row.data_size });
+    regions.set(id, { id, start, end });
     this.#byRoot.set(root, regions);
   }
+}
+
+/** Of items that lie in a bundle and have bytes. */
+function placesOf(rows: readonly PlacedRow[]): Place[] {
+  return rows.flatMap((row) => {
+    if (row.root_id === null || row.start === null || row.data_size === 0) return [];
+    const hash = row.hash?.toString('base64url') ?? null;
+    const root = row.root_id.toString('base64url');
+    return [
+      { id: row.id.toString('base64url'), hash, root, start: row.start, end: row.start + row.data_size },
+    ];
+  });
 }

@@ -8,7 +8,7 @@ import type { Blocklist, Span } from '../../data/blocklist.ts';
 import { splitLabel } from '../../data/names/host.ts';
 import type { SqlGatewayIndex } from '../../index/sql-index.ts';
 import type { BlockKind, BlockStore, Reason } from './block-store.ts';
-import { BlockedRegions } from './blocked-regions.ts';
+import { BlockedRegions, type LocateElsewhere } from './blocked-regions.ts';
 
 export interface LiveBlocklistOptions {
   readonly store: BlockStore;
@@ -16,6 +16,7 @@ export interface LiveBlocklistOptions {
   readonly log: Logger;
   /** Removes the copies of content with those hashes (base64url), and answers that were kept ready. */
   dropCopies(hashes: Iterable<string>): Promise<void>;
+  readonly locateElsewhere?: LocateElsewhere | undefined;
 }
 
 const pollMs = 1_000;
@@ -32,7 +33,7 @@ export class LiveBlocklist implements Blocklist {
 
   constructor(options: LiveBlocklistOptions) {
     this.#options = options;
-    this.#regions = new BlockedRegions(options.index);
+    this.#regions = new BlockedRegions(options.index, options.locateElsewhere);
   }
 
   blocksId(id: string): boolean {

@@ -7,7 +7,12 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { type AdminGateway, startAdminGateway } from '../../../../test/support/admin-gateway.ts';
+import {
+  type AdminGateway,
+  makeItem,
+  postBundle,
+  startAdminGateway,
+} from '../../../../test/support/admin-gateway.ts';
 import { engines, makeTransaction, send, text, until } from '../../../../test/support/local-gateway.ts';
 import { isTxId } from '../../../formats/base64url.ts';
 import { sandboxLabel } from '../../../formats/sandbox-label.ts';
@@ -199,6 +204,34 @@ for (const engine of engines)
         'the peer has it',
         async () => (await ask(peer.url, `/raw/${id}`)).body === 'not for peers either',
       );
+    });
+
+    it('keeps the place of an item closed that is pruned from the index', async () => {
+      const guilty = await makeItem({ data: Buffer.from('guilty '.repeat(40)) });
+      const bundle = await postBundle(gateway.stack, [
+        await makeItem({ data: Buffer.from('innocent '.repeat(40)) }),
+        guilty,
+      ]);
+      await text(`${gateway.stack.node.url}/mine/60`);
+      const place = await until('it is stable', async () => {
+        const located = await gateway.context.index.locate(guilty.id);
+        return located?.stable && located.placement;
+      });
+      const start = place.dataOffsetInRoot;
+      const part = async (from: number, to: number) =>
+        (await ask(gateway.url, `/raw/${bundle}`, { headers: { range: `bytes=${from}-${to}` } })).status;
+      await gateway.call('PUT', 'block-data', { id: guilty.id });
+      assert.deepEqual([await part(start, start + 5), await part(0, start - 1)], [451, 206]);
+      const soon = Math.floor(Date.now() / 1000) + 60;
+      await gateway.call('POST', 'prune-stable-data-items', { indexedAtThreshold: soon });
+      assert.equal(await gateway.context.index.locate(guilty.id), undefined);
+      await gateway.call('PUT', 'block-data', { id: bundle.replace(/^./, 'A').replace(/.$/, 'A') });
+      assert.deepEqual([await part(start, start + 5), await part(0, start - 1)], [451, 206]);
+      await gateway.restart();
+      assert.deepEqual([await part(start, start + 5), await part(0, start - 1)], [451, 206]);
+      await gateway.call('PUT', 'unblock-data', { id: guilty.id });
+      assert.equal(await part(start, start + 5), 206);
+      assert.deepEqual(await gateway.context.index.sql.all('SELECT id FROM blocked_places'), []);
     });
 
     it('keeps content closed that comes into the index only after it was blocked', async () => {

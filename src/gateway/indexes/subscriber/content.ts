@@ -93,3 +93,13 @@ async function gathered(stream: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {}
+
+/** Where the payload of an item lies in the data of its root, as a subscribed index has it. */
+export async function placeInRoot(
+  bands: InstalledBands,
+  id: string,
+): Promise<{ root: string; start: number; end: number } | undefined> {
+  const place = await bands.locate(id);
+  if (place === undefined) return undefined;
+  return { root: place.root, start: place.dataOffset, end: place.itemOffset + place.itemSize };
+}
