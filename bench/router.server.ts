@@ -10,6 +10,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { Pool } from 'undici';
 import { readConfig } from '../src/config/config.ts';
 import { createLogger } from '../src/kernel/log.ts';
@@ -17,7 +18,9 @@ import { createRouterSurface } from '../src/router/index.ts';
 import { reportServer } from './report-server.ts';
 
 const [mode = '', sizeText = '1024'] = process.argv.slice(2);
-const bytes = Buffer.alloc(Number(sizeText), 'turnpike');
+const size = Number(sizeText);
+/** Content is made of this block; what is larger is sent block by block, so that nobody holds it. */
+const block = Buffer.alloc(Math.min(size, 1024 * 1024), 'turnpike');
 
 const modes: Record<string, () => Promise<string>> = {
   gateways: async () => {
@@ -29,8 +32,8 @@ const modes: Record<string, () => Promise<string>> = {
   },
   'bare-bytes': () =>
     listen((_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/plain', 'content-length': bytes.length });
-      response.end(bytes);
+      response.writeHead(200, { 'content-type': 'text/plain', 'content-length': block.length });
+      response.end(block);
     }),
   'bare-proxy': async () => {
     const [first = ''] = await startGateways();
@@ -45,6 +48,11 @@ const modes: Record<string, () => Promise<string>> = {
   'pass-through': () => router({ VERIFICATION_ENABLED: 'false' }),
   verified: () => router({ CONTENT_CACHE_ENABLED: 'false' }),
   cached: () => router({}),
+  streamed: async () => {
+    const url = await router({ CONTENT_CACHE_ENABLED: 'false' });
+    watchMemory();
+    return url;
+  },
   'one-stalled': () => router({ VERIFICATION_ENABLED: 'false' }, '2'),
 };
 
@@ -52,16 +60,39 @@ const modes: Record<string, () => Promise<string>> = {
 function gateway(index: number): RequestListener {
   const headers = {
     'content-type': 'text/plain',
-    'content-length': bytes.length,
-    'x-ar-io-digest': createHash('sha256').update(bytes).digest('base64url'),
+    'content-length': size,
+    'x-ar-io-digest': digest(),
   };
   const stalls = process.env.STALLED === String(index);
   return (request, response) => {
     if (stalls && request.method === 'GET') return;
     response.writeHead(200, headers);
     if (request.method === 'HEAD') response.end();
-    else response.end(bytes);
+    else if (block.length === size) response.end(block);
+    else Readable.from(blocks()).pipe(response);
   };
+}
+
+function* blocks(): Generator<Buffer> {
+  for (let left = size; left > 0; left -= block.length) yield block.subarray(0, left);
+}
+
+function digest(): string {
+  const hash = createHash('sha256');
+  for (const one of blocks()) hash.update(one);
+  return hash.digest('base64url');
+}
+
+/** How far memory rises above where it was when the server began to listen. */
+function watchMemory(): void {
+  const start = process.memoryUsage.rss();
+  let grown = 0;
+  setInterval(() => {
+    grown = Math.max(grown, process.memoryUsage.rss() - start);
+  }, 10);
+  process.on('message', (message) => {
+    if (message === 'memory') process.send?.({ kind: 'memory', grown });
+  });
 }
 
 async function startGateways(stalled = ''): Promise<string[]> {
