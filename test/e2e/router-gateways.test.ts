@@ -28,6 +28,8 @@ describe('three gateways: one lies, one is slow, one is dead', () => {
   let field: ThreeGateways;
   let wanted: Wanted[];
   let other: Content;
+  /** How content was proven. */
+  const methods = new Set<string>();
 
   before(async () => {
     field = await startThreeGateways();
@@ -56,6 +58,8 @@ describe('three gateways: one lies, one is slow, one is dead', () => {
       manifestContentType,
     );
     await field.everywhere(...contents.map(({ id }) => id), other.id, manifest.id);
+    // Gateways tell the hash of what they have read; of the others, only the signature can be had.
+    await field.warm(...contents.filter((_, index) => index % 2 === 0).map(({ id }) => id));
     await field.buyName('strict-reader', manifest.id);
     wanted = [
       ...contents.map(({ id, data, type }) => ({ url: `/${id}`, data, type })),
@@ -91,6 +95,7 @@ describe('three gateways: one lies, one is slow, one is dead', () => {
     assert.ok(got.body.equals(right), `wrong bytes were accepted: ${host ?? ''}${url}`);
     assert.equal(got.headers['content-type'], type);
     assert.equal(got.headers['x-router-verified'], 'true');
+    methods.add(String(got.headers['x-router-verification-method']));
     return got;
   }
 
@@ -184,6 +189,10 @@ describe('three gateways: one lies, one is slow, one is dead', () => {
     });
     const line = log.split('\n').find((text) => text.includes('a gateway disagrees about a name'));
     assert.ok(line?.includes(liar.url), 'the log names it');
+  });
+
+  test('by then content was proven in every way there is', () => {
+    assert.deepEqual([...methods].sort(), ['quorum', 'signature']);
   });
 
   test('two that lie are too many to serve everything, and still nothing wrong is served', async () => {

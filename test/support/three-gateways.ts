@@ -18,6 +18,8 @@ export interface ThreeGateways {
   buyName(name: string, id: string): Promise<void>;
   /** Mines until every gateway has all of these. */
   everywhere(...ids: string[]): Promise<void>;
+  /** Has every gateway read these, so that it can tell their hashes. */
+  warm(...ids: string[]): Promise<void>;
   /** The router as a process of its own before the proxies. */
   startRouter(environment?: Readonly<Record<string, string>>, dataDir?: string): Promise<RunningStack>;
   stop(): Promise<void>;
@@ -85,6 +87,17 @@ export async function startThreeGateways(): Promise<ThreeGateways> {
           await until(`the bytes of ${id} at ${gateway}`, async () => {
             const head = await fetch(`${gateway}/raw/${id}`, { method: 'HEAD' });
             return head.ok;
+          });
+        }
+      }
+    },
+    async warm(...ids) {
+      for (const gateway of gateways) {
+        for (const id of ids) {
+          await until(`the hash of ${id} at ${gateway}`, async () => {
+            await text(`${gateway}/raw/${id}`);
+            const head = await fetch(`${gateway}/raw/${id}`, { method: 'HEAD' });
+            return head.headers.get('x-ar-io-digest');
           });
         }
       }
