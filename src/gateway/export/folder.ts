@@ -35,6 +35,7 @@ export function resolveOutput(base: string, asked: string): string {
 
 /** A folder below an export's own, made step by step: throws before anything is made behind a link that leads out. */
 export function makeInside(folder: string, ...parts: readonly string[]): string {
+  mkdirSync(folder, { recursive: true });
   const real = realpathSync(folder);
   let path = folder;
   for (const part of parts) {
