@@ -31,8 +31,8 @@ export interface ContentOptions {
   readonly sources: readonly ContentSource[];
   readonly metrics: ContentMetrics;
   readonly log: Logger;
-  /** Makes a transaction known that the index has not met; answers whether there is one. */
-  makeKnown(id: string): Promise<boolean>;
+  /** Makes a transaction known that the index has not met, where there is one. */
+  makeKnown(id: string): Promise<unknown>;
   /** Told of content that was fetched and is in the cache now, for those who share a store with us. */
   share?(copy: { digest: string; size: number; open(): Promise<BlobReader | undefined> }): void;
   /** Removes the copy that is shared. */
@@ -84,9 +84,12 @@ export class Content implements ByteSource {
     const known = this.#described.get(id);
     if (known !== undefined) return known;
     if (this.#absent.has(id)) return undefined;
-    const located =
-      (await this.#options.index.locate(id)) ??
-      ((await this.#options.makeKnown(id)) ? await this.#options.index.locate(id) : undefined);
+    const { index, makeKnown } = this.#options;
+    let located = await index.locate(id);
+    if (located === undefined) {
+      await makeKnown(id);
+      located = await index.locate(id);
+    }
     return located === undefined ? this.#probe(id, journey) : this.#remember(describedBy(located));
   }
 

@@ -1,8 +1,6 @@
 /** The content side as a part of the gateway. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { isTxId } from '../../formats/base64url.ts';
-import { StartupError } from '../../kernel/errors.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache, openBlobStore } from '../../storage/blobs/open.ts';
@@ -10,6 +8,7 @@ import { ChunkSource } from '../chain/chunk-source.ts';
 import type { CreatePart, GatewayContext } from '../context.ts';
 import { CacheControl } from './answer/cache-control.ts';
 import { ReadyAnswers } from './answer/ready.ts';
+import { apexOf } from './apex.ts';
 import { nothingBlocked } from './blocklist.ts';
 import { Content } from './content.ts';
 import { Manifests } from './manifests.ts';
@@ -107,7 +106,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
       ],
       metrics,
       log,
-      makeKnown: async (id) => (await context.writers?.queueTransaction(id)) ?? false,
+      makeKnown: async (id) => context.writers?.queueTransaction(id),
       ...(copies !== undefined && {
         share: (copy) => copies.keep(copy),
         unshare: (digest) => copies.drop(digest),
@@ -167,20 +166,4 @@ function identityOf(rootHost: string | undefined): string {
   return rootHost === undefined || rootHost === 'localhost'
     ? `turnpike-${randomBytes(8).toString('hex')}`
     : rootHost;
-}
-
-function apexOf(config: {
-  readonly APEX_TX_ID: string | undefined;
-  readonly APEX_ARNS_NAME: string | undefined;
-  readonly ARNS_NOT_FOUND_TX_ID: string | undefined;
-}) {
-  const { APEX_TX_ID: apexId, APEX_ARNS_NAME: apexName } = config;
-  if (apexId !== undefined && apexName !== undefined) {
-    throw new StartupError('APEX_TX_ID and APEX_ARNS_NAME exclude each other: set one');
-  }
-  for (const name of ['APEX_TX_ID', 'ARNS_NOT_FOUND_TX_ID'] as const) {
-    const id = config[name];
-    if (id !== undefined && !isTxId(id)) throw new StartupError(`${name} is not an id: ${id}`);
-  }
-  return { apexId, apexName };
 }

@@ -190,6 +190,20 @@ for (const engine of engines)
       }
     });
 
+    test('what is on the chain is served before its block is imported', async () => {
+      await gateway.restart({ START_WRITERS: 'false' });
+      const { node } = gateway.stack;
+      const data = random.bytes(600_000);
+      const made = await makeTransaction(node.url, data, [{ name: 'Content-Type', value: 'image/png' }]);
+      await made.post();
+      await text(`${node.url}/mine`);
+      const answer = await read(made.transaction.id.toString('base64url'));
+      assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'image/png']);
+      assert.ok(answer.bytes.equals(data));
+      assert.equal(answer.headers.get('x-ar-io-stable'), 'false');
+      await gateway.restart();
+    });
+
     test('content larger than the cache takes is streamed past it', async () => {
       await gateway.restart({ CONTIGUOUS_DATA_CACHE_MAX_BYTES: '1048576' });
       const data = random.bytes(900_000);
