@@ -1,10 +1,17 @@
 /** The operator looks at the router in a real browser. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { seededRandom } from '../../src/formats/testing/seeded-random.ts';
+import { addAttempt, emptyHour } from '../../src/router/telemetry/hour.ts';
+import { telemetryMigrations } from '../../src/router/telemetry/migrations.ts';
+import { TelemetryStore } from '../../src/router/telemetry/store.ts';
+import { bucketOf } from '../../src/router/telemetry/telemetry.ts';
 import { type RouterBench, startRouterBench } from '../../src/router/testing/router-bench.ts';
 import { type TestItem, testItem } from '../../src/router/testing/stub-gateway.ts';
+import { openSqliteFile } from '../../src/storage/sql/open.ts';
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 const skip = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;
@@ -32,11 +39,36 @@ before(async () => {
     await bench.get(`/${item.id}`);
   }
   for (let round = 0; round < 3; round += 1) for (const item of items) await bench.get(`/${item.id}`);
+  await pastDay();
   browser = await chromium.launch({
     executablePath: executablePath ?? '',
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
 });
+
+/** Figures of the hours before, as a router that has run for a day has them. */
+async function pastDay(): Promise<void> {
+  const random = seededRandom(24);
+  const store = new TelemetryStore(
+    await openSqliteFile(join(bench.dataDir, 'telemetry.db'), telemetryMigrations),
+  );
+  const hours = ['cache', ...bench.gateways.map(({ url }) => url)].flatMap((gateway, index) =>
+    Array.from({ length: 23 }, (_, back) => {
+      const figures = emptyHour();
+      const busy = 60 - index * 9 + Math.round(40 * Math.sin(back / 4)) + random.below(12);
+      const failing = index === 3 && back > 8 && back < 13;
+      for (let request = 0; request < Math.max(4, busy); request += 1) {
+        const latencyMs = gateway === 'cache' ? 1 : 10 * index + random.below(12);
+        addAttempt(figures, failing && random.below(3) === 0 ? 'timeout' : 'success', latencyMs);
+        figures.bytesServed += 4_096;
+      }
+      figures.verificationAttempts = figures.verificationSuccess = gateway === 'cache' ? 0 : busy >> 1;
+      return { gateway, hourBucket: bucketOf(new Date(Date.now() - (back + 1) * 3_600_000)), figures };
+    }),
+  );
+  await store.add(hours, []);
+  await store.close();
+}
 
 after(async () => {
   await browser?.close();

@@ -191,7 +191,7 @@ const views = {
           cell(time(one.p95LatencyMs)),
           cell(time(one.p99LatencyMs)),
           cell(bytes(one.bytesServed)),
-          cell(percent(one.verificationSuccessRate)),
+          cell(one.gateway === 'cache' ? '–' : percent(one.verificationSuccessRate)),
         ]),
       ),
     );
