@@ -12,6 +12,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import { LiveReader } from '../../storage/blobs/live-reader.ts';
 import { upstreamFailed } from '../errors.ts';
 import { CarefulWriter } from './careful-writer.ts';
 import type { SourceBytes } from './sources/source.ts';
@@ -196,52 +197,5 @@ export class Fill {
   #end(error: unknown): void {
     for (const reader of this.#readers) reader.end(error);
     this.#beginning = undefined;
-  }
-}
-
-/** Pieces on their way to one reader. */
-class LiveReader {
-  /** Bytes handed to the reader. */
-  position = 0;
-  lag = 0;
-  readonly #queue: Buffer[] = [];
-  #ended = false;
-  #error: unknown;
-  #wake: (() => void) | undefined;
-
-  give(piece: Buffer): void {
-    this.#queue.push(piece);
-    this.lag += piece.length;
-    this.#wake?.();
-  }
-
-  /** No more live pieces: what is queued is dropped too, the cache has it. */
-  letGo(): void {
-    this.#queue.length = 0;
-    this.end(undefined);
-  }
-
-  end(error: unknown): void {
-    this.#ended = true;
-    this.#error = error;
-    this.#wake?.();
-  }
-
-  /** The next piece; undefined at the end or when let go. */
-  async take(): Promise<Buffer | undefined> {
-    for (;;) {
-      const piece = this.#queue.shift();
-      if (piece !== undefined) {
-        this.lag -= piece.length;
-        this.position += piece.length;
-        return piece;
-      }
-      if (this.#error !== undefined) throw this.#error;
-      if (this.#ended) return undefined;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#wake = resolve;
-      await promise;
-      this.#wake = undefined;
-    }
   }
 }
