@@ -51,7 +51,7 @@ const gateway: Part = {
           sources: (context) => [subscribedContent(context, subscribed)],
           names: [namesOfRegistry(openNameRegistry(world).registry)],
         }),
-        createIndexesPart({ subscribed }),
+        createIndexesPart({ subscribed, sharePort: world.sharesPort }),
         createMeter({ payments: () => egressPayments(world) }),
         createAdminPart({
           adminKey: await keys.adminKey(),

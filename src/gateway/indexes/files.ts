@@ -117,6 +117,11 @@ export async function pinByDigest(path: string, folder: string): Promise<{ sha25
   }
 }
 
+/** Somebody else is at it, and was for longer than one waits. */
+export class LockHeld extends Error {
+  override readonly name = 'LockHeld';
+}
+
 /** Locks of this process: another with our number, gone before we came, holds none of them. */
 const held = new Set<string>();
 
@@ -131,7 +136,7 @@ export async function withLock<T>(path: string, work: () => Promise<T>, patience
     while (!(await linked(mine, path))) {
       const holder = Number(await readFile(path, 'utf8').catch(() => ''));
       if (holder > 0 && !isHeld(path, holder)) await breakLock(path, holder);
-      else if (Date.now() > until) throw new Error(`${path} is held by process ${holder}`);
+      else if (Date.now() > until) throw new LockHeld(`${path} is held by process ${holder}`);
       else await sleep(50);
     }
   } finally {

@@ -21,6 +21,8 @@ export interface IndexesPartDeps {
   readonly meter?: () => Meter | undefined;
   /** The bands of others that content is found with; without them nothing is subscribed to. */
   readonly subscribed?: InstalledBands;
+  /** This is one of several processes of a gateway. */
+  readonly sharePort?: boolean;
 }
 
 /** How soon what another process published or installed is seen. */
@@ -35,7 +37,8 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
     let looking: NodeJS.Timeout | undefined;
     let working: Promise<void> | undefined;
     let builtAt = Date.now();
-    const seeding = new Seeding({ config, catalog, folders, log, metrics });
+    const { sharePort = false } = deps;
+    const seeding = new Seeding({ config, catalog, folders, log, metrics, sharePort });
     const following = deps.subscribed && follow(context, deps.subscribed);
     // Shown exactly while something is published.
     Object.defineProperty(context.info, 'indexes', {
@@ -130,7 +133,8 @@ function follow({ config, log, metrics }: GatewayContext, subscribed: InstalledB
     const done = subscriber.poll(subscription).then((report) => {
       polling.delete(subscription);
       outcomes.inc({ publisher: report.publisher, result: report.outcome });
-      if (report.outcome !== 'unchanged') log.info(report, 'looked at a subscribed index');
+      if (report.outcome !== 'unchanged' && report.outcome !== 'busy')
+        log.info(report, 'looked at a subscribed index');
     });
     polling.set(subscription, done);
   };

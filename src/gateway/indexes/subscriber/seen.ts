@@ -1,13 +1,12 @@
 /** The highest sequence seen per publisher and key, so that an older document is never taken for a newer one. */
-import { readBounded, writeWhole } from '../files.ts';
+import { readBounded, withLock, writeWhole } from '../files.ts';
 
 export class SeenSequences {
-  readonly #path: string;
-  readonly #seen: Map<string, number>;
+  /** By publisher and key. */
+  readonly entries: ReadonlyMap<string, number>;
 
-  private constructor(path: string, seen: Map<string, number>) {
-    this.#path = path;
-    this.#seen = seen;
+  private constructor(entries: ReadonlyMap<string, number>) {
+    this.entries = entries;
   }
 
   static async read(path: string): Promise<SeenSequences> {
@@ -19,15 +18,20 @@ export class SeenSequences {
         if (typeof sequence === 'number' && Number.isSafeInteger(sequence)) seen.set(who, sequence);
       }
     }
-    return new SeenSequences(path, seen);
+    return new SeenSequences(seen);
   }
 
   of(publisher: string, key: string): number | undefined {
-    return this.#seen.get(`${publisher}/${key}`);
+    return this.entries.get(`${publisher}/${key}`);
   }
 
-  async note(publisher: string, key: string, sequence: number): Promise<void> {
-    this.#seen.set(`${publisher}/${key}`, sequence);
-    await writeWhole(this.#path, JSON.stringify(Object.fromEntries(this.#seen)));
+  /** Written over what is there now: other publishers are followed at the same time, by other processes too. */
+  static note(path: string, publisher: string, key: string, sequence: number): Promise<void> {
+    return withLock(`${path}.lock`, async () => {
+      const { entries } = await SeenSequences.read(path);
+      const who = `${publisher}/${key}`;
+      const highest = Math.max(sequence, entries.get(who) ?? 0);
+      await writeWhole(path, JSON.stringify(Object.fromEntries(new Map(entries).set(who, highest))));
+    });
   }
 }

@@ -23,6 +23,7 @@ import { type Publication, sha256Hex, signPublication } from '../publication/doc
 import { type Observer, observerOf } from '../publication/observer.ts';
 import type { Band } from '../publication/read-indexes.ts';
 import { InstalledBands } from './installed.ts';
+import { SeenSequences } from './seen.ts';
 import { Subscriber } from './subscriber.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
@@ -288,6 +289,25 @@ test('what a crash left half-way is not used, and the next poll finishes', async
   assert.equal(bands.count, 0);
   sign(1, [band]);
   assert.equal(await poll(), 'installed');
+  assert.equal(bands.count, 1);
+});
+
+test('sequences of publishers that are followed at the same time are all kept', async () => {
+  const { subscriptions } = folders;
+  await Promise.all(
+    Array.from({ length: 12 }, (_, at) =>
+      SeenSequences.note(subscriptions, `publisher ${at}`, 'key', at + 1),
+    ),
+  );
+  await SeenSequences.note(subscriptions, 'publisher 7', 'key', 3);
+  const seen = await SeenSequences.read(subscriptions);
+  for (let at = 0; at < 12; at += 1) assert.equal(seen.of(`publisher ${at}`, 'key'), at + 1);
+});
+
+test('several who look at once install once', async () => {
+  sign(1, [await offer(['a', 'b'])]);
+  const outcomes = await Promise.all([poll(), poll(), poll()]);
+  assert.deepEqual(outcomes.sort(), ['installed', 'unchanged', 'unchanged']);
   assert.equal(bands.count, 1);
 });
 

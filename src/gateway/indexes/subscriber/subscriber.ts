@@ -12,7 +12,7 @@ import type { Logger } from '../../../kernel/log.ts';
 import { rootIndex } from '../bands/build.ts';
 import { manifestName } from '../bands/manifest.ts';
 import { folderNames } from '../bands/stored.ts';
-import { isDiskError, withLock } from '../files.ts';
+import { isDiskError, LockHeld, withLock } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';
 import { maxDocumentBytes, type VerifiedPublication, verifyPublication } from '../publication/document.ts';
 import type { Band } from '../publication/read-indexes.ts';
@@ -36,6 +36,8 @@ export type Outcome =
   | 'verify_failed'
   | 'download_failed'
   | 'skipped_disk_budget'
+  /** Another process of this gateway is at it. */
+  | 'busy'
   /** The own disk is full or broken. */
   | 'error';
 
@@ -98,16 +100,22 @@ export class Subscriber {
       retired: [] as string[],
       bytes: { http: 0, peers: 0, webseed: 0 },
     };
+    const lock = join(this.#options.folders.incoming, `.${subscription.publisher}.lock`);
     try {
-      const publication = await this.#accept(subscription);
-      if (typeof publication === 'string') return { ...report, outcome: publication };
-      const lock = join(this.#options.folders.incoming, `.${subscription.publisher}.lock`);
-      const outcome = await withLock(lock, () => this.#follow(subscription, publication, report));
+      // One at a time, among all processes: nobody follows an older document than the one installed meanwhile.
+      const outcome = await withLock(lock, async () => {
+        const publication = await this.#accept(subscription);
+        return typeof publication === 'string'
+          ? publication
+          : await this.#follow(subscription, publication, report);
+      });
       return { ...report, outcome };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#options.log.warn({ err: error, publisher: subscription.publisher }, 'a subscription failed');
-      return { ...report, outcome: outcomeOf(error), reason };
+      const outcome = outcomeOf(error);
+      if (outcome !== 'busy')
+        this.#options.log.warn({ err: error, publisher: subscription.publisher }, 'a subscription failed');
+      return { ...report, outcome, reason };
     }
   }
 
@@ -122,7 +130,12 @@ export class Subscriber {
     if (last !== undefined && publication.sequence > last + maxJump) return 'sequence_jump';
     if (Date.parse(publication.expiresAt) <= this.#now()) return 'expired';
     if (publication.sequence !== last)
-      await seen.note(subscription.publisher, subscription.key, publication.sequence);
+      await SeenSequences.note(
+        this.#options.folders.subscriptions,
+        subscription.publisher,
+        subscription.key,
+        publication.sequence,
+      );
     return publication;
   }
 
@@ -262,6 +275,7 @@ function newestFirst(bands: readonly Band[]): Band[] {
 
 function outcomeOf(error: unknown): Outcome {
   if (isDiskError(error)) return 'error';
+  if (error instanceof LockHeld) return 'busy';
   if (error instanceof VerifyFailed) return 'verify_failed';
   if (error instanceof FormatError) return 'signature_failed';
   if (error instanceof DownloadFailed) return 'download_failed';

@@ -37,6 +37,8 @@ export interface Offer {
 export interface SeederOptions {
   readonly host: string;
   readonly port: number;
+  /** Several processes listen on it. */
+  readonly sharePort?: boolean;
   readonly maxConnections: number;
   readonly bytesPerSecond: number;
   /** The band of an infohash, as long as it is published. */
@@ -73,10 +75,11 @@ export class Seeder {
   listen(): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(this.#options.port, this.#options.host, () => {
+      const { host, port, sharePort = false } = this.#options;
+      this.#server.listen({ host, port, reusePort: sharePort }, () => {
         this.#server.off('error', reject);
         const address = this.#server.address();
-        resolve(typeof address === 'object' && address !== null ? address.port : this.#options.port);
+        resolve(typeof address === 'object' && address !== null ? address.port : port);
       });
     });
   }

@@ -18,6 +18,8 @@ export interface SeedingOptions {
   readonly folders: IndexFolders;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** This is one of several processes of a gateway. */
+  readonly sharePort: boolean;
 }
 
 export class Seeding {
@@ -92,6 +94,7 @@ export class Seeding {
     const seeder = new Seeder({
       host: config.HOST,
       port: config.INDEX_SEED_PORT,
+      sharePort: this.#options.sharePort,
       maxConnections: config.INDEX_SEED_CONNECTIONS,
       bytesPerSecond: config.INDEX_SEED_BYTES_PER_SECOND,
       offer: (infohash) => this.#offer(infohash),

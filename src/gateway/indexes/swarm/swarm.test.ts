@@ -321,6 +321,25 @@ test('the seeder hangs up on whoever breaks the rules, and serves the next', asy
   seeder.keepOnly(new Set());
 });
 
+test('several processes may listen on one port, a stranger may not', async () => {
+  const make = (port: number, sharePort: boolean) => {
+    const seeder = new Seeder({
+      host: '127.0.0.1',
+      port,
+      sharePort,
+      maxConnections: 1,
+      bytesPerSecond: 1e6,
+      offer: async () => undefined,
+      log,
+    });
+    open.add(seeder);
+    return seeder.listen();
+  };
+  const port = await make(0, true);
+  assert.equal(await make(port, true), port);
+  await assert.rejects(make(port, false), { code: 'EADDRINUSE' });
+});
+
 test('uploads of a band that is no longer published end', async () => {
   const { port, seeder } = await seed();
   const socket = connect(port, '127.0.0.1');
