@@ -9,7 +9,8 @@
  *   http/       the server every surface is mounted on, and the path on which bytes leave it
  *   pool/       threads for CPU work
  *   keys        secrets made on first start
- *   fast-ticks  one line that keeps the event loop fast;  testing  stand-ins for tests
+ *   fast-ticks  one line that keeps the event loop fast;  young-memory  frees what passed through soon
+ *   testing     stand-ins for tests
  *
  * Import the file you need; this one only says what there is.
  */
