@@ -41,7 +41,7 @@ async function meterCost(): Promise<Measurement> {
 
 const exportRows = { records: 400_000, heights: 4_000 };
 /** What an export may add to the process's own memory, for each of its threads. */
-const memoryPerThread = 256 * 1024 * 1024;
+const memoryPerThread = 192 * 1024 * 1024;
 
 /** Two million rows of an index on disk, as the admin route exports them: reading, encoding, writing, syncing. */
 async function exportSpeed(engine: 'sqlite' | 'postgres'): Promise<Measurement[]> {

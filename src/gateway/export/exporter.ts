@@ -33,6 +33,8 @@ export interface ExporterOptions {
 const workerFile = new URL(`./worker${extname(import.meta.filename)}`, import.meta.url);
 /** Memory of a thread; what it sorts and holds takes a fraction. */
 const maxHeapMegabytes = 512;
+/** Rows are short-lived and many: a small nursery is emptied often, and takes a third of the memory. */
+const youngMegabytes = 12;
 /** Partitions are shared out between the threads. */
 const maxThreads = 4;
 
@@ -165,7 +167,7 @@ function makeThread({ databaseUrl, dataDir }: ExporterOptions, plan: ExportPlan)
   return new Worker(workerFile, {
     workerData,
     name: 'export',
-    resourceLimits: { maxOldGenerationSizeMb: maxHeapMegabytes },
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMegabytes, maxYoungGenerationSizeMb: youngMegabytes },
   });
 }
 
