@@ -83,8 +83,13 @@ test('a request that is wrong is told why and blocks nothing', async () => {
 });
 
 test('6: a blocked id is unreachable by id, by every name and through manifests, cached or not', async () => {
-  assert.equal(await statusOf(`/${item.id}`), 200);
-  assert.equal(await statusOf('/file.txt', 'sub_flip.localhost'), 200);
+  // Several times, so that it is in every cache there is.
+  for (let round = 0; round < 3; round += 1) {
+    for (const path of [`/${item.id}`, `/raw/${item.id}`, `/${site.id}/file.txt`]) {
+      assert.equal(await statusOf(path), 200);
+    }
+    assert.equal(await statusOf('/file.txt', 'sub_flip.localhost'), 200);
+  }
   const got = await call('/block', { json: { type: 'txid', value: item.id, reason: 'test' } });
   assert.deepEqual(got.json(), {
     success: true,
@@ -118,6 +123,15 @@ test('6: a blocked id is unreachable by id, by every name and through manifests,
   assert.equal((await call(`/block/txid/${item.id}`, { method: 'DELETE' })).status, 200);
   assert.equal(await statusOf(`/${item.id}`), 200);
   assert.equal((await call(`/block/txid/${item.id}`, { method: 'DELETE' })).status, 404);
+});
+
+test('6: a blocked manifest takes the paths below it with it, also those that were read before', async () => {
+  for (let round = 0; round < 3; round += 1) assert.equal(await statusOf(`/${site.id}/file.txt`), 200);
+  await call('/block', { json: { type: 'txid', value: site.id, reason: 'test' } });
+  assert.equal(await statusOf(`/${site.id}/file.txt`), 403);
+  assert.equal(await statusOf(`/${item.id}`), 200, 'the file itself is not blocked');
+  assert.equal((await call(`/block/txid/${site.id}`, { method: 'DELETE' })).status, 200);
+  assert.equal(await statusOf(`/${site.id}/file.txt`), 200);
 });
 
 test('6: a blocked name takes what it shows and its undernames with it', async () => {
