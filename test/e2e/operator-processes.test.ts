@@ -69,7 +69,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
         const begin = performance.now();
         const wanted = what === 'block-data' ? 451 : 200;
         await until(`${what} holds`, async () => (await statuses(8)).every((status) => status === wanted));
-        assert.ok(performance.now() - begin < 3_000, 'within a second, and the time of the requests');
+        assert.ok(performance.now() - begin < 6_000, 'within a second, and the time of the requests');
         assert.ok(
           (await statuses(20)).every((status) => status === wanted),
           'and from then on',

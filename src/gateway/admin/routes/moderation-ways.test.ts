@@ -18,7 +18,7 @@ import { isTxId } from '../../../formats/base64url.ts';
 import { sandboxLabel } from '../../../formats/sandbox-label.ts';
 
 /** The most that a block may take to reach the other processes, and time for the request itself. */
-const otherProcessMs = 1_000 + 2_000;
+const otherProcessMs = 1_000 + 5_000;
 
 interface Asked {
   readonly method?: string;
