@@ -17,8 +17,15 @@ export function addOpenApi(app: App, info: OpenApiInfo): void {
   const { title, description = '', version = '1.0.0' } = info;
   swagger.fastifySwagger(
     app,
-    // Only routes that were given a HEAD of their own have one: it belongs in the document.
-    { openapi: { openapi: '3.1.0', info: { title, description, version } }, exposeHeadRoutes: true },
+    {
+      openapi: {
+        openapi: '3.1.0',
+        info: { title, description, version },
+        components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+      },
+      // Only routes that were given a HEAD of their own have one: it belongs in the document.
+      exposeHeadRoutes: true,
+    },
     (error) => {
       if (error !== undefined) throw error;
     },
