@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { App, Request } from '../../kernel/http/server.ts';
+import { bytesPassed } from '../../kernel/young-memory.ts';
 import { uploadErrors } from '../errors.ts';
 
 const idleMs = 60_000;
@@ -30,6 +31,7 @@ export async function* uploadBody(request: Request): AsyncGenerator<Buffer> {
     for await (const piece of raw.iterator({ destroyOnReturn: false })) {
       idle.refresh();
       yield piece;
+      bytesPassed(piece.length);
     }
     if (!raw.complete) throw uploadErrors.cutShort();
   } finally {
