@@ -6,6 +6,7 @@ export const handshakeBytes = 68;
 export const blockBytes = 16 * 1024;
 /** No message is longer: a block with its head, or a bitfield of eight million pieces. */
 export const maxMessageBytes = 1024 * 1024;
+const maxHeldPieces = 256;
 
 const protocol = Buffer.from('\x13BitTorrent protocol', 'latin1');
 const extensionByte = protocol.length + 5;
@@ -108,6 +109,8 @@ export class PeerReader {
   push(bytes: Buffer): (Handshake | PeerMessage)[] {
     this.#held.push(bytes);
     this.#size += bytes.length;
+    // A peer that drips its bytes must not cost more than the bytes.
+    if (this.#held.length > maxHeldPieces) this.#held.splice(0, this.#held.length, Buffer.concat(this.#held));
     const found: (Handshake | PeerMessage)[] = [];
     if (!this.#greeted) {
       if (this.#size < handshakeBytes) return found;
