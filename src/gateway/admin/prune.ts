@@ -6,9 +6,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '../../kernel/log.ts';
 import { traced } from '../../kernel/tracing/index.ts';
+import { type Cursor, dropStableItems } from '../index/drop.ts';
 import { INGESTED_TERM } from '../index/schema.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
-import type { Cursor } from '../index/writer.ts';
 
 export interface PruneRange {
   /** Unix seconds; what was indexed in that second stays. */
@@ -75,7 +75,7 @@ export class Pruning {
   }
 
   async #prune(asked: PruneRange): Promise<number> {
-    const { sql, writer, stableHeight } = this.#index;
+    const { sql, stableHeight } = this.#index;
     const range = { ...asked, maxHeight: Math.min(asked.maxHeight, stableHeight) };
     let status: PruneStatus & { examined: number; pruned: number } = {
       status: 'running',
@@ -91,7 +91,7 @@ export class Pruning {
       let after: Cursor | undefined = { pos: -1, tie: -1, record: -1 };
       while (after !== undefined) {
         if (this.#stopped) throw new Error('the gateway is stopping');
-        const batch = await writer.dropStableItems(sql, range, after);
+        const batch = await dropStableItems(sql, range, after);
         after = batch.next;
         status = {
           ...status,

@@ -11,6 +11,7 @@ import { upstreamFailed } from '../errors.ts';
 import type { GatewayIndex } from '../index/gateway-index.ts';
 import { Fill } from './fill.ts';
 import { HotParts } from './hot-parts.ts';
+import { Knowledge } from './knowledge.ts';
 import type { ContentMetrics } from './metrics.ts';
 import {
   type Described,
@@ -18,12 +19,11 @@ import {
   empty,
   fromCache,
   goingOn,
-  hashOfNothing,
   type OpenedContent,
   streamOf,
 } from './opened.ts';
 import { askSources, type Found, type Question } from './sources/ask.ts';
-import { type ContentSource, isOwn, type Journey, ownJourney, type SourceBytes } from './sources/source.ts';
+import { type ContentSource, isOwn, type Journey, ownJourney } from './sources/source.ts';
 
 export interface ContentOptions {
   readonly index: GatewayIndex;
@@ -41,35 +41,22 @@ export interface ContentOptions {
   readonly maxCachedBytes: number;
 }
 
-/** Attributes may change until a block is deep: they are read again so soon. */
-const unstableMs = 2_000;
-const stableMs = 600_000;
-/** How long the whole network's "not found" is believed. */
-const absentMs = 5_000;
 /** Content up to this size is kept in memory when it is read from the cache, up to so many bytes in all. */
 const smallBytes = 32 * 1024;
+const smallBudget = 48 * 1024 * 1024;
 /** A cache that fails is warned of this often. */
 const warnEveryMs = 10_000;
-const smallBudget = 48 * 1024 * 1024;
 
 export class Content implements ByteSource {
   readonly #options: ContentOptions;
-  readonly #described = new LRUCache<string, Described>({
-    max: 50_000,
-    ttl: unstableMs,
-    ttlAutopurge: false,
-  });
-  readonly #absent = new LRUCache<string, true>({ max: 50_000, ttl: absentMs });
+  readonly #knowledge = new Knowledge();
   /** By hash: what was sound when it was read stays so. */
   readonly #small = new LRUCache<string, Buffer>({
     maxSize: smallBudget,
     sizeCalculation: (bytes) => bytes.length + 256,
   });
-  /** Of content that the index does not know: what its bytes were when they were last here. */
-  readonly #learnt = new LRUCache<string, string>({ max: 50_000 });
   readonly #fills = new Map<string, Fill>();
   readonly #opening = new Map<string, Promise<Fill | undefined>>();
-
   #quietUntil = 0;
 
   /** Small parts of what is in the cache. */
@@ -81,16 +68,16 @@ export class Content implements ByteSource {
 
   /** From the index, or what a source says of something the index does not know. */
   async describe(id: string, journey: Journey = ownJourney): Promise<Described | undefined> {
-    const known = this.#described.get(id);
+    const known = this.#knowledge.get(id);
     if (known !== undefined) return known;
-    if (this.#absent.has(id)) return undefined;
+    if (this.#knowledge.isAbsent(id)) return undefined;
     const { index, makeKnown } = this.#options;
     let located = await index.locate(id);
     if (located === undefined) {
       await makeKnown(id);
       located = await index.locate(id);
     }
-    return located === undefined ? this.#probe(id, journey) : this.#remember(describedBy(located));
+    return located === undefined ? this.#probe(id, journey) : this.#knowledge.remember(describedBy(located));
   }
 
   /** Asks the sources for one byte, for what they say about the whole. */
@@ -100,7 +87,7 @@ export class Content implements ByteSource {
       const found = await this.#ask(id, undefined, { start: 0, end: 1 }, journey, enough.signal);
       if (found === undefined) return undefined;
       found.bytes.discard?.();
-      return this.#learn(id, found.bytes);
+      return this.#knowledge.learn(id, found.bytes);
     } finally {
       enough.abort();
     }
@@ -108,13 +95,12 @@ export class Content implements ByteSource {
 
   /** What `describe` would answer at once; undefined when it would have to ask. */
   known(id: string): Described | undefined {
-    return this.#described.get(id);
+    return this.#knowledge.get(id);
   }
 
   /** Forgets what was learnt, so that a change takes effect at once. */
   forget(id: string): void {
-    this.#described.delete(id);
-    this.#absent.delete(id);
+    this.#knowledge.forget(id);
   }
 
   /** Removes the copy of content with that hash, in memory and on disk. */
@@ -165,7 +151,7 @@ export class Content implements ByteSource {
     journey: Journey,
     signal: AbortSignal,
   ): Promise<OpenedContent | undefined> {
-    const described = this.#described.get(asked.id) ?? asked;
+    const described = this.#knowledge.get(asked.id) ?? asked;
     const cached = await this.cached(described);
     if (cached !== undefined) {
       this.#options.metrics.cacheHits.inc();
@@ -190,7 +176,7 @@ export class Content implements ByteSource {
     const described = (await this.describe(id, journey)) ?? opened.described;
     if (described.hash === undefined) {
       if (described.located !== undefined) await this.#options.index.noteVerified(id, hash, false);
-      this.#remember({ ...described, hash });
+      this.#knowledge.remember({ ...described, hash });
     }
     return hash;
   }
@@ -288,7 +274,7 @@ export class Content implements ByteSource {
       },
       uncached: (error) => this.#cacheFailed(error),
       done: async (hash, proven) => {
-        if (located === undefined) this.#learnt.set(id, hash);
+        if (located === undefined) this.#knowledge.rememberHash(id, hash);
         else {
           // A database that cannot be written, its disk full too, costs nobody the read.
           const noting = index.noteVerified(id, hash, proven);
@@ -296,7 +282,7 @@ export class Content implements ByteSource {
         }
         // Bytes with the hash of what was proven before are proven.
         const verified = hash === described.hash && described.verified;
-        this.#remember({
+        this.#knowledge.remember({
           ...described,
           hash,
           verified: verified || (proven && located?.height !== undefined),
@@ -317,7 +303,7 @@ export class Content implements ByteSource {
   /** undefined: all that may be asked say that they have not got it, which is believed for a while. */
   async #ask(...question: Question): Promise<Found | undefined> {
     const { found, absent } = await askSources(this.#options, ...question);
-    if (absent) this.#absent.set(question[0], true);
+    if (absent) this.#knowledge.rememberAbsence(question[0]);
     return found;
   }
 
@@ -329,24 +315,5 @@ export class Content implements ByteSource {
     if (now < this.#quietUntil) return;
     this.#quietUntil = now + warnEveryMs;
     log.warn({ err: error }, 'the content cache fails: content is served without it');
-  }
-
-  /** What a source said about something that the index does not know. */
-  #learn(id: string, bytes: SourceBytes): Described {
-    return this.#remember({
-      id,
-      size: bytes.size,
-      contentType: bytes.contentType,
-      contentEncoding: bytes.contentEncoding,
-      hash: bytes.size === 0 ? hashOfNothing : this.#learnt.get(id),
-      verified: false,
-      stable: false,
-      located: undefined,
-    });
-  }
-
-  #remember(described: Described): Described {
-    this.#described.set(described.id, described, { ttl: described.stable ? stableMs : unstableMs });
-    return described;
   }
 }

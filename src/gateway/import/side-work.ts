@@ -8,6 +8,7 @@ import type { Logger } from '../../kernel/log.ts';
 import type { NodePool } from '../chain/node-pool.ts';
 import { UpstreamError } from '../errors.ts';
 import type { Predicate } from '../filters/match.ts';
+import { dropPending } from '../index/drop.ts';
 import { selectIn } from '../index/rows.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
@@ -157,6 +158,6 @@ export class SideWork {
     if (head === undefined) return;
     const before = Math.min(head.timestamp, Math.floor(Date.now() / 1000)) - pendingTtlSeconds;
     if (before <= 0) return;
-    while ((await index.writer.dropPending(index.sql, before)) > 0) this.#stopping.signal.throwIfAborted();
+    while ((await dropPending(index.sql, before)) > 0) this.#stopping.signal.throwIfAborted();
   }
 }

@@ -2,10 +2,10 @@
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { Predicate } from '../filters/match.ts';
 import { insertBlock } from '../index/blocks.ts';
+import { WRITE_BATCH } from '../index/moves.ts';
 import type { Entry, Header, Mined } from '../index/records.ts';
 import { insertRows } from '../index/rows.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
-import { WRITE_BATCH } from '../index/writer.ts';
 import { isBundle, subjectOf } from '../unbundle/bundle-tags.ts';
 import { type BundleQueue, ranks } from '../unbundle/queue.ts';
 import type { FetchedBlock } from './fetch-block.ts';

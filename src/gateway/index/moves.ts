@@ -6,6 +6,9 @@ import { deleteRows, insertRows } from './rows.ts';
 
 export const postingColumns = ['term', 'pos', 'tie', 'record'] as const;
 
+/** Records per transaction: about ten milliseconds of SQLite. */
+export const WRITE_BATCH = 128;
+
 export interface StoredRecord {
   readonly record: number;
   readonly id: Buffer;
@@ -17,6 +20,8 @@ export interface StoredRecord {
   readonly root: number | null;
   readonly terms: Buffer;
 }
+
+export const storedColumns = 'record, id, kind, height, block_index, pos, indexed_at, root, terms';
 
 export interface PostingMoves {
   readonly removed: number[][];

@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { insertBlock } from './blocks.ts';
+import { dropPending } from './drop.ts';
 import { DATA_ITEM, PENDING_POS } from './order.ts';
 import type { Entry } from './records.ts';
 import { EVERY_TERM, migrations, termKinds } from './schema.ts';
@@ -182,7 +183,7 @@ forEachEngine((_engine, open) => {
     await put(entry(header('old', { tags: rawTags({ a: 'b' }) })));
     now = 2_000;
     await put(entry(header('new')), entry(header('mined'), { height: 1, blockIndex: 0 }));
-    assert.equal(await index.writer.dropPending(index.sql, 1_500), 1);
+    assert.equal(await dropPending(index.sql, 1_500), 1);
     assert.deepEqual(await ids(), [hex('mined'), hex('new')]);
     assert.equal(await index.locate(digest('old').toString('base64url')), undefined);
     const left = await index.sql.get<{ n: number }>('SELECT count(*) AS n FROM signatures');

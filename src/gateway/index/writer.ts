@@ -11,8 +11,10 @@ import {
   type PostingMoves,
   postingColumns,
   type StoredRecord,
+  storedColumns,
+  WRITE_BATCH,
 } from './moves.ts';
-import { DATA_ITEM, firstPos, PENDING_POS, TRANSACTION, tieOf } from './order.ts';
+import { firstPos, PENDING_POS, TRANSACTION, tieOf } from './order.ts';
 import {
   type Entry,
   type Mined,
@@ -25,27 +27,15 @@ import {
   termSpecs,
   unpackTerms,
 } from './records.ts';
-import { deleteRows, insertRows, selectIn } from './rows.ts';
+import { insertRows, selectIn } from './rows.ts';
 import { EVERY_TERM, INGESTED_TERM } from './schema.ts';
 import type { Terms } from './terms.ts';
-
-/** Records per transaction: about ten milliseconds of SQLite. */
-export const WRITE_BATCH = 128;
-
-const storedColumns = 'record, id, kind, height, block_index, pos, indexed_at, root, terms';
 
 export interface Written {
   readonly record: number;
   readonly id: Buffer;
   /** The record did not exist before. */
   readonly fresh: boolean;
-}
-
-/** A place in the postings of one term. */
-export interface Cursor {
-  readonly pos: number;
-  readonly tie: number;
-  readonly record: number;
 }
 
 export class IndexWriter {
@@ -242,74 +232,6 @@ export class IndexWriter {
       if (stored.length < WRITE_BATCH) await tx.run('DELETE FROM repositions WHERE root = ?', next.record);
       return true;
     });
-  }
-
-  /** Forgets records that were never mined and are older than a time, one batch a call. */
-  async dropPending(sql: Sql, indexedBefore: number): Promise<number> {
-    return sql.transaction(async (tx) => {
-      const stored = await tx.all<StoredRecord>(
-        `SELECT ${storedColumns} FROM records WHERE record IN (
-           SELECT record FROM postings WHERE term = ? AND pos >= ? AND pos < ? ORDER BY pos LIMIT ?)`,
-        EVERY_TERM,
-        PENDING_POS,
-        PENDING_POS + indexedBefore,
-        WRITE_BATCH,
-      );
-      await this.#remove(tx, stored);
-      return stored.length;
-    });
-  }
-
-  /**
-   * Removes data items that will not move any more and were indexed before a time, one batch a call. Walks by time
-   * of indexing from `after`; answers where the next call goes on, undefined at the end.
-   */
-  async dropStableItems(
-    sql: Sql,
-    range: { readonly indexedBefore: number; readonly minHeight: number; readonly maxHeight: number },
-    after: Cursor,
-  ): Promise<{ readonly next: Cursor | undefined; readonly looked: number; readonly dropped: number }> {
-    return sql.transaction(async (tx) => {
-      const walked = await tx.all<Cursor>(
-        `SELECT pos, tie, record FROM postings WHERE term = ? AND pos < ?
-           AND (pos, tie, record) > (CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT))
-         ORDER BY pos, tie, record LIMIT ?`,
-        INGESTED_TERM,
-        range.indexedBefore,
-        after.pos,
-        after.tie,
-        after.record,
-        WRITE_BATCH,
-      );
-      const stored = (
-        await selectIn<StoredRecord>(
-          tx,
-          `SELECT ${storedColumns} FROM records WHERE record IN ({in})`,
-          walked.map(({ record }) => record),
-        )
-      ).filter(
-        ({ kind, height }) =>
-          kind === DATA_ITEM && height !== null && height >= range.minHeight && height <= range.maxHeight,
-      );
-      await this.#remove(tx, stored);
-      const next = walked.length < WRITE_BATCH ? undefined : walked.at(-1);
-      return { next, looked: walked.length, dropped: stored.length };
-    });
-  }
-
-  async #remove(tx: SqlExecutor, stored: readonly StoredRecord[]): Promise<void> {
-    const postings: number[][] = [];
-    for (const record of stored) {
-      const tie = tieOf(record.id);
-      for (const term of postedTerms(record.kind, unpackTerms(record.terms))) {
-        postings.push([term, record.pos, tie, record.record]);
-      }
-      postings.push([INGESTED_TERM, record.indexed_at, tie, record.record]);
-    }
-    const keys = stored.map(({ record }) => [record]);
-    await deleteRows(tx, 'postings', postingColumns, postings);
-    await deleteRows(tx, 'signatures', ['record'], keys);
-    await deleteRows(tx, 'records', ['record'], keys);
   }
 
   async #stored(tx: SqlExecutor, ids: readonly Buffer[]): Promise<Map<string, StoredRecord>> {

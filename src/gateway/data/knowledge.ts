@@ -1,0 +1,62 @@
+/** What was learnt about ids: how long it is believed depends on how deep in the chain it is. */
+import { LRUCache } from 'lru-cache';
+import { type Described, hashOfNothing } from './opened.ts';
+import type { SourceBytes } from './sources/source.ts';
+
+/** Attributes may change until a block is deep: they are read again so soon. */
+const unstableMs = 2_000;
+const stableMs = 600_000;
+/** How long the whole network's "not found" is believed. */
+const absentMs = 5_000;
+
+export class Knowledge {
+  readonly #described = new LRUCache<string, Described>({
+    max: 50_000,
+    ttl: unstableMs,
+    ttlAutopurge: false,
+  });
+  readonly #absent = new LRUCache<string, true>({ max: 50_000, ttl: absentMs });
+  /** Of content that the index does not know: what its bytes were when they were last here. */
+  readonly #hashes = new LRUCache<string, string>({ max: 50_000 });
+
+  get(id: string): Described | undefined {
+    return this.#described.get(id);
+  }
+
+  /** True while it is believed that nobody has it. */
+  isAbsent(id: string): boolean {
+    return this.#absent.has(id);
+  }
+
+  remember(described: Described): Described {
+    this.#described.set(described.id, described, { ttl: described.stable ? stableMs : unstableMs });
+    return described;
+  }
+
+  rememberAbsence(id: string): void {
+    this.#absent.set(id, true);
+  }
+
+  rememberHash(id: string, hash: string): void {
+    this.#hashes.set(id, hash);
+  }
+
+  /** What a source said about something that the index does not know. */
+  learn(id: string, bytes: SourceBytes): Described {
+    return this.remember({
+      id,
+      size: bytes.size,
+      contentType: bytes.contentType,
+      contentEncoding: bytes.contentEncoding,
+      hash: bytes.size === 0 ? hashOfNothing : this.#hashes.get(id),
+      verified: false,
+      stable: false,
+      located: undefined,
+    });
+  }
+
+  forget(id: string): void {
+    this.#described.delete(id);
+    this.#absent.delete(id);
+  }
+}
