@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { readTorrentFile } from '../../src/formats/torrent/index.ts';
 import { storedBands } from '../../src/gateway/indexes/bands/stored.ts';
 import { indexFolders } from '../../src/gateway/indexes/folders.ts';
-import { InstalledBands, Subscriber } from '../../src/gateway/indexes/index.ts';
+import { InstalledBands } from '../../src/gateway/indexes/index.ts';
 import {
   sha256Hex,
   type VerifiedPublication,
@@ -18,11 +18,9 @@ import {
 } from '../../src/gateway/indexes/publication/document.ts';
 import { checkRootBand } from '../../src/gateway/indexes/subscriber/check-band.ts';
 import { installedName } from '../../src/gateway/indexes/subscriber/generation.ts';
-import { createLogger } from '../../src/kernel/log.ts';
-import { buildTestBand, itemId, testObserver, testPublisher } from '../support/bands.ts';
+import { buildTestBand, itemId, pollOnce, testObserver, testPublisher } from '../support/bands.ts';
 
 const script = resolve(import.meta.dirname, '../support/index-process.ts');
-const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const root = mkdtempSync(join(tmpdir(), 'turnpike-index-crash-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 
@@ -132,22 +130,6 @@ after(() => {
   server.closeAllConnections();
 });
 
-async function poll(dataDir: string): Promise<string> {
-  const subscriber = new Subscriber({
-    folders: indexFolders(dataDir),
-    log,
-    transports: ['http'],
-    swarm: { rules: { allowPrivate: true }, maxPeers: 2, webSeedAfterMs: 0, timeoutMs: 10_000 },
-    concurrency: 2,
-    maxDiskBytes: undefined,
-    changed: async () => {},
-  });
-  const key = testObserver.address;
-  const { outcome, reason } = await subscriber.poll({ publisher: key, key, url, names: undefined });
-  await subscriber.close();
-  return reason === undefined ? outcome : `${outcome}: ${reason}`;
-}
-
 test('a subscriber that is killed at any act keeps serving, and the next look finishes', async () => {
   const [old, renewed] = [join(root, 'served-old'), join(root, 'served-new')];
   await buildTestBand(old, ['old', 'both']);
@@ -157,7 +139,7 @@ test('a subscriber that is killed at any act keeps serving, and the next look fi
   await testPublisher(renewed).publish();
   const start = join(root, 'subscribe-start');
   serves = old;
-  assert.equal(await poll(start), 'installed');
+  assert.equal(await pollOnce(start, url), 'installed');
   serves = renewed;
   const offered = published(renewed).indexes[0]?.bands ?? [];
   const { acts } = await run('subscribe', copyOf(start, 'subscribe-through'), 0, url);
@@ -177,7 +159,7 @@ test('a subscriber that is killed at any act keeps serving, and the next look fi
       const folder = join(installed, testObserver.address, 'root-tx-index', installedName(band));
       if (existsSync(folder)) await checkRootBand(folder, band);
     }
-    assert.match(await poll(dataDir), /^(installed|unchanged)$/, `after ${killAt}`);
+    assert.match(await pollOnce(dataDir, url), /^(installed|unchanged)$/, `after ${killAt}`);
     await bands.refresh();
     assert.ok((await knows('new')) && (await knows('old')));
     assert.equal(bands.count, 1, `one band is left after ${killAt}`);

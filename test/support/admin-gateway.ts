@@ -146,3 +146,14 @@ export async function postBundle(
   await text(`${stack.node.url}/mine`);
   return transaction.id.toString('base64url');
 }
+
+/** Names as the table has them; an undername is written `under_name`. */
+export function namesOf(targets: ReadonlyMap<string, string>): NameSource {
+  return {
+    name: 'table',
+    async resolve(name, undername) {
+      const id = targets.get(undername === '@' ? name : `${undername}_${name}`);
+      return id === undefined ? undefined : { id, ttlSeconds: 60, antId: 'ant', resolvedAt: 0 };
+    },
+  };
+}

@@ -7,8 +7,10 @@ import { rootIndex } from '../../src/gateway/indexes/bands/build.ts';
 import type { BandRecord } from '../../src/gateway/indexes/bands/source.ts';
 import { writeBand } from '../../src/gateway/indexes/bands/write.ts';
 import { indexFolders } from '../../src/gateway/indexes/folders.ts';
+import { Subscriber } from '../../src/gateway/indexes/index.ts';
 import { type Observer, observerOf } from '../../src/gateway/indexes/publication/observer.ts';
 import { Publisher } from '../../src/gateway/indexes/publication/publisher.ts';
+import { createLogger } from '../../src/kernel/log.ts';
 
 /** Always the same key, so that several processes can be one publisher. */
 export const testObserver: Observer = observerOf(
@@ -84,4 +86,21 @@ function safeNames(folder: string): string[] {
   } catch {
     return [];
   }
+}
+
+/** Looks at the test publisher's publication once; answers what came of it. */
+export async function pollOnce(dataDir: string, url: string): Promise<string> {
+  const subscriber = new Subscriber({
+    folders: indexFolders(dataDir),
+    log: createLogger({ name: 'test', level: 'silent', format: 'json' }),
+    transports: ['http'],
+    swarm: { rules: { allowPrivate: true }, maxPeers: 2, webSeedAfterMs: 0, timeoutMs: 10_000 },
+    concurrency: 2,
+    maxDiskBytes: undefined,
+    changed: async () => {},
+  });
+  const key = testObserver.address;
+  const { outcome, reason } = await subscriber.poll({ publisher: key, key, url, names: undefined });
+  await subscriber.close();
+  return reason === undefined ? outcome : `${outcome}: ${reason}`;
 }

@@ -28,28 +28,14 @@ counted(Object.getPrototypeOf(probe), ['write', 'writeFile', 'truncate', 'sync']
 await probe.close();
 acts = 0;
 
-const { testObserver, testPublisher, buildTestBand } = await import('./bands.ts');
-const { Subscriber } = await import('../../src/gateway/indexes/index.ts');
-const { indexFolders } = await import('../../src/gateway/indexes/folders.ts');
-const { createLogger } = await import('../../src/kernel/log.ts');
+const { testPublisher, buildTestBand, pollOnce } = await import('./bands.ts');
 acts = 0;
 
 if (mode === 'publish') {
   await buildTestBand(dataDir, ['old', 'new', 'more']);
   await testPublisher(dataDir).publish();
 } else {
-  const subscriber = new Subscriber({
-    folders: indexFolders(dataDir),
-    log: createLogger({ name: 'test', level: 'silent', format: 'json' }),
-    transports: ['http'],
-    swarm: { rules: { allowPrivate: true }, maxPeers: 2, webSeedAfterMs: 0, timeoutMs: 10_000 },
-    concurrency: 2,
-    maxDiskBytes: undefined,
-    changed: async () => {},
-  });
-  const key = testObserver.address;
-  const { outcome, reason } = await subscriber.poll({ publisher: key, key, url, names: undefined });
-  await subscriber.close();
-  if (outcome !== 'installed') throw new Error(`${outcome} ${reason}`);
+  const outcome = await pollOnce(dataDir, url);
+  if (outcome !== 'installed') throw new Error(outcome);
 }
 console.log(`done ${acts}`);

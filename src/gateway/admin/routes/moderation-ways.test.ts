@@ -10,6 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import {
   type AdminGateway,
   makeItem,
+  namesOf,
   postBundle,
   startAdminGateway,
 } from '../../../../test/support/admin-gateway.ts';
@@ -56,15 +57,7 @@ for (const engine of engines)
       gateway = await startAdminGateway({
         ...engine.options,
         overrides: { ARNS_ROOT_HOST: 'gateway.test', SANDBOX_ENABLED: 'false' },
-        names: [
-          {
-            name: 'table',
-            async resolve(name: string, undername: string) {
-              const id = names.get(undername === '@' ? name : `${undername}_${name}`);
-              return id === undefined ? undefined : { id, ttlSeconds: 60, antId: 'ant', resolvedAt: 0 };
-            },
-          },
-        ],
+        names: [namesOf(names)],
       });
     });
     after(() => gateway.stop());
