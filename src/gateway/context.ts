@@ -29,6 +29,8 @@ export interface GatewayContext {
   blocklist: Blocklist | undefined;
   /** The block list changed: removes the copies of content with those hashes (base64url), and ready answers. */
   dropCopies: (hashes: Iterable<string>) => Promise<void>;
+  /** Base64url SHA-256 of content that nobody has hashed yet: it is read to its end. undefined where it is not to be had. */
+  contentHash: (id: string) => Promise<string | undefined>;
   /** Charges what is read; free where no meter is switched on. */
   meter: Meter;
   /** Answers `GET /` in place of the gateway info, where an apex is configured. */

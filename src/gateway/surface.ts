@@ -71,6 +71,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       writers: undefined,
       blocklist: undefined,
       dropCopies: async () => {},
+      contentHash: async () => undefined,
       meter: freeMeter,
       apex: undefined,
       info: {},

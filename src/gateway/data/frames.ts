@@ -8,6 +8,7 @@ import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { invalidId, notFound } from '../errors.ts';
 import { itemJson } from '../item-json.ts';
+import { refuseBlockedParts } from './answer/answer.ts';
 import { contentTypeOf } from './answer/headers.ts';
 import { journeyOf } from './answer/request.ts';
 import type { Described } from './opened.ts';
@@ -16,6 +17,7 @@ import { refuseBlocked, type ServeParts, servePlace } from './serve.ts';
 /** Larger content is not put into the record. */
 const inlineLimit = 12 * 1024 * 1024;
 const bodyLimit = 64 * 1024;
+const varying = { vary: 'Accept' };
 const Params = Type.Object({ txId: Type.String() });
 
 export function frameRoutes(app: App, parts: ServeParts): void {
@@ -39,18 +41,23 @@ export function frameRoutes(app: App, parts: ServeParts): void {
 
 async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id: string): Promise<unknown> {
   if (!isTxId(id)) throw invalidId(id);
-  reply.header('vary', 'Accept');
   if (prefersHtml(request)) {
-    return await servePlace(parts, request, reply, { id, path: '' }, { reason: 'content' });
+    // A header of its own: the answer is not shared with the content's own address, which does not vary.
+    const approach = { reason: 'content', headers: varying } as const;
+    return await servePlace(parts, request, reply, { id, path: '' }, approach);
   }
+  reply.headers(varying);
   await refuseBlocked(parts, request, id);
   const described = await parts.content.describe(id, journeyOf(request));
   if (described === undefined) throw notFound();
   const record = await recordOf(parts, id);
   if (record === undefined) throw notFound();
-  const data = described.size <= inlineLimit ? await readAll(parts, id) : Buffer.alloc(0);
-  const charged = parts.meter().charge(request, data.length, `data:${id}`);
+  refuseBlockedParts(parts.blocklist(), described, undefined);
+  const isInline = described.size <= inlineLimit;
+  // Before they are read: who is refused costs no memory.
+  const charged = parts.meter().charge(request, isInline ? described.size : 0, `data:${id}`);
   if (charged !== undefined) reply.headers(await charged);
+  const data = isInline ? await readAll(parts, id) : Buffer.alloc(0);
   return await reply
     .header('cache-control', request.method === 'POST' ? 'no-store' : cacheControlOf(parts, described))
     .send({ ...record, data_tree: [], data: data.toString('base64url') });

@@ -22,7 +22,7 @@ import { sharedContent } from './shared/source.ts';
 import { chunkContent } from './sources/chunks.ts';
 import { otherGateways } from './sources/gateways.ts';
 import { parentBundle } from './sources/parent-bundle.ts';
-import type { ContentSource } from './sources/source.ts';
+import { type ContentSource, ownJourney } from './sources/source.ts';
 import { uploadedItems } from './sources/upload.ts';
 
 export interface ContentPartDeps {
@@ -139,6 +139,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
       parts.ready.clear();
       for (const hash of hashes) await content.drop(hash);
     };
+    context.contentHash = (id) => content.hashOf(id, ownJourney);
     context.apex = apexHandler(parts, { apexId, apexName });
     return {
       name: 'content',

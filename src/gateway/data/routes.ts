@@ -107,7 +107,8 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
   }
 
   async function serveBelowId(request: Request, reply: Reply, id: string): Promise<unknown> {
-    const below = pathOf(request).slice(id.length + 1);
+    // Not by the id's length: a client may have encoded some of its letters.
+    const below = pathOf(request).replace(/^\/[^/]*/, '');
     return await servePlace(
       parts,
       request,

@@ -52,6 +52,33 @@ for (const engine of engines)
       };
     }
 
+    test('a frame says that it varies, the content itself does not, whichever was read first', async () => {
+      for (const order of [
+        ['frame', 'content'],
+        ['content', 'frame'],
+      ] as const) {
+        const id = await post(random.bytes(500));
+        await until('it is cached', async () => (await read(id)).cache === 'HIT');
+        for (const what of [...order, ...order]) {
+          const path = what === 'frame' ? `local/social/frame/${id}` : `${id}/`;
+          const answer = await fetch(`${gateway.url}/${path}`, { headers: { accept: 'text/html' } });
+          await answer.arrayBuffer();
+          const expected = what === 'frame' ? 'Accept' : null;
+          assert.deepEqual([answer.status, answer.headers.get('vary')], [200, expected], what);
+        }
+      }
+    });
+
+    test('an id is found however its letters are encoded', async () => {
+      const data = random.bytes(300);
+      const id = await post(data);
+      const encoded = `%${Buffer.from(id.slice(0, 1)).toString('hex')}${id.slice(1)}`;
+      for (const path of [encoded, `${encoded}/`, `raw/${encoded}`]) {
+        const answer = await fetch(`${gateway.url}/${path}`);
+        assert.ok(Buffer.from(await answer.arrayBuffer()).equals(data), `${path}: ${answer.status}`);
+      }
+    });
+
     test('HEAD of what is not here says all that GET will, and fetches nothing', async () => {
       const data = random.bytes(400_000);
       const id = await post(data);

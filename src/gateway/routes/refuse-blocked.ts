@@ -5,15 +5,18 @@ import { blocked } from '../errors.ts';
 
 /** Throws 451 where the id, its content, or a blocked item in the asked bytes (all, where none are named) is blocked. */
 export async function refuseBlockedBytes(
-  { blocklist, index }: GatewayContext,
+  { blocklist, index, contentHash }: GatewayContext,
   id: string,
   asked?: Span,
 ): Promise<void> {
   if (blocklist === undefined) return;
   if (blocklist.blocksId(id)) throw blocked(id);
   const located = await index.locate(id);
+  // A copy that nobody has hashed is no way around: it is read to its end first, as on the content routes.
+  const isUnread = located?.hash === undefined && blocklist.wantsHashes && located?.height !== undefined;
+  const hash = isUnread ? await contentHash(id) : located?.hash;
+  if (hash !== undefined && blocklist.blocksHash(hash)) throw blocked(id);
   if (located === undefined) return;
-  if (located.hash !== undefined && blocklist.blocksHash(located.hash)) throw blocked(id);
   const start = located.placement?.dataOffsetInRoot ?? 0;
   const content = { start, end: start + located.size };
   const part = blocklist.blockedPart(located.placement?.root ?? id, content, asked ?? content, id);

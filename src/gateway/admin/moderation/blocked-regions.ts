@@ -65,8 +65,7 @@ export class BlockedRegions {
   change(ids: ReadonlySet<string>, hashes: ReadonlySet<string>): void {
     this.#ids = ids;
     this.#hashes = hashes;
-    // From the beginning: what was lifted goes, what is new is found.
-    this.#byRoot.clear();
+    // From the beginning: what was lifted goes, what is new is found. Until then the places known so far hold.
     this.#unplaced = new Set(ids);
     this.#walkedTo = 0;
     this.#isLoaded = false;
@@ -75,6 +74,7 @@ export class BlockedRegions {
   async learn(): Promise<void> {
     if (!this.#isLoaded) {
       const kept = await this.#store.load((place) => this.#isBlocked(place));
+      this.#byRoot.clear();
       for (const place of kept) this.#note(place);
       this.#isLoaded = true;
     }

@@ -11,6 +11,7 @@ import {
   startAdminGateway,
 } from '../../../../test/support/admin-gateway.ts';
 import { engines, makeTransaction, send, text, until } from '../../../../test/support/local-gateway.ts';
+import { BlockedRegions } from '../moderation/blocked-regions.ts';
 
 const sha256 = (bytes: Buffer) => hash('sha256', bytes, 'base64url');
 
@@ -130,6 +131,22 @@ for (const engine of engines)
       assert.deepEqual([await statusOf(`/raw/${first}`), await statusOf(`/${second}`)], [200, 200]);
     });
 
+    it('refuses the data and the chunks of a copy that was never read before', async () => {
+      const data = Buffer.from('a copy that nobody has read');
+      const id = await post(data);
+      const { offset } = JSON.parse((await gateway.get(`/tx/${id}/offset`)).body);
+      await gateway.context.index.sql.run('UPDATE records SET hash = NULL, verified = 1');
+      await gateway.call('PUT', 'block-data', { hash: sha256(data) });
+      assert.equal((await gateway.context.index.locate(id))?.hash, undefined, 'its hash is not known');
+      const ways = [`/tx/${id}/data`, `/chunk/${offset}`, `/chunk/${offset}/data`];
+      for (const way of ways) {
+        await gateway.context.index.sql.run('UPDATE records SET hash = NULL, verified = 1');
+        assert.equal(await statusOf(way), 451, way);
+      }
+      await gateway.call('PUT', 'unblock-data', { hash: sha256(data) });
+      for (const way of ways) assert.equal(await statusOf(way), 200, way);
+    });
+
     it('does not give a blocked item away as a part of its bundle', async () => {
       const items = await Promise.all(
         ['innocent', 'guilty', 'bystander'].map((name) => makeItem({ data: Buffer.from(name.repeat(50)) })),
@@ -154,10 +171,33 @@ for (const engine of engines)
         assert.equal(await statusOf(`/raw/${bundle}`, beside), 206);
         assert.equal(await statusOf(`/chunk/${offset}`), 451);
         assert.equal(await statusOf(`/tx/${bundle}/data`), 451);
+        assert.equal(await statusOf(`/local/social/frame/${bundle}`), 451);
         await gateway.call('PUT', 'unblock-data', body);
+        assert.equal(await statusOf(`/local/social/frame/${bundle}`), 200);
         assert.equal(await statusOf(`/raw/${bundle}`, within), 206);
         assert.equal(await statusOf(`/chunk/${offset}`), 200);
       }
+    });
+
+    it('keeps what is blocked in bundles closed while the list changes', async () => {
+      const guilty = await makeItem({ data: Buffer.from('guilty all along') });
+      const root = await postBundle(gateway.stack, [guilty]);
+      await until(
+        'the bundle is read',
+        async () => (await gateway.context.index.locate(guilty.id))?.placement,
+      );
+      const regions = new BlockedRegions(gateway.context.index);
+      const everything = { start: 0, end: 1_000_000 };
+      regions.change(new Set([guilty.id]), new Set());
+      await regions.learn();
+      assert.equal(regions.overlapping(root, everything, everything), guilty.id);
+      regions.change(new Set([guilty.id, root]), new Set());
+      assert.equal(regions.overlapping(root, everything, everything), guilty.id, 'before it is read anew');
+      await regions.learn();
+      assert.equal(regions.overlapping(root, everything, everything), guilty.id);
+      regions.change(new Set([root]), new Set());
+      await regions.learn();
+      assert.equal(regions.overlapping(root, everything, everything), undefined);
     });
 
     it('blocks a name with its undernames, or an undername alone', async () => {

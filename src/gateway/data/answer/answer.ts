@@ -188,7 +188,11 @@ function bodyBytes(request: Request, size: number, spans: readonly Span[] | unde
 }
 
 /** A bundle is not a way around the block of an item in it. */
-function refuseBlockedParts(list: Blocklist, described: Described, spans: readonly Span[] | undefined): void {
+export function refuseBlockedParts(
+  list: Blocklist,
+  described: Described,
+  spans: readonly Span[] | undefined,
+): void {
   for (const span of spans ?? [{ start: 0, end: described.size }]) {
     const part = blockedPartOf(list, described, span);
     if (part !== undefined) throw blocked(part);
