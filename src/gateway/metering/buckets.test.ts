@@ -63,11 +63,16 @@ describe('the address of a client', () => {
     const clients = new Clients({ proxies: [], allowed: ['2001:db8::/32', '192.0.2.0/24'] });
     assert.equal(ask(clients, '2001:db8::1'), '2001:db8:0:0::/64');
     assert.equal(ask(clients, '2001:db8::ffff:1'), '2001:db8:0:0::/64');
+    const allows = (some: Clients, remoteAddress: string) =>
+      some.isAllowed({ socket: { remoteAddress }, headers: {} } as unknown as Request);
     assert.deepEqual(
-      ['2001:db8:0:0::/64', '192.0.2.7', '192.0.3.7', '2001:db9:0:0::/64'].map((key) =>
-        clients.isAllowed(key),
-      ),
+      ['2001:db8::9', '192.0.2.7', '192.0.3.7', '2001:db9::1'].map((address) => allows(clients, address)),
       [true, true, false, false],
+    );
+    const single = new Clients({ proxies: [], allowed: ['::1', '2001:db8::/128'] });
+    assert.deepEqual(
+      ['::1', '::2', '2001:db8::', '2001:db8::5'].map((address) => allows(single, address)),
+      [true, false, true, false],
     );
     for (const bad of ['300.1.1.1', '10.0.0.0/33', 'example.org', '10.0.0.0/8/8', '::/129']) {
       assert.throws(() => new Clients({ proxies: [bad], allowed: [] }), /TRUSTED_PROXIES/);

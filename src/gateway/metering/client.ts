@@ -6,10 +6,15 @@ import { BlockList, isIP } from 'node:net';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Request } from '../../kernel/http/server.ts';
 
+interface Client {
+  readonly key: string;
+  readonly isAllowed: boolean;
+}
+
 export class Clients {
   readonly #proxies: BlockList | undefined;
   readonly #allowed: BlockList | undefined;
-  readonly #ofSocket = new WeakMap<object, string>();
+  readonly #ofSocket = new WeakMap<object, Client>();
 
   constructor(options: { readonly proxies: readonly string[]; readonly allowed: readonly string[] }) {
     this.#proxies = networks('TRUSTED_PROXIES', options.proxies);
@@ -18,20 +23,25 @@ export class Clients {
 
   /** The name of the client's bucket: its address, of IPv6 the /64 that one customer has. */
   keyOf(request: Request): string {
+    return this.#clientOf(request).key;
+  }
+
+  /** Not metered at all: by the address itself, since of a /64 a single one may be listed. */
+  isAllowed(request: Request): boolean {
+    return this.#allowed !== undefined && this.#clientOf(request).isAllowed;
+  }
+
+  #clientOf(request: Request): Client {
     const { socket } = request;
     const known = this.#ofSocket.get(socket);
     if (known !== undefined) return known;
     const peer = normalise(socket.remoteAddress);
-    if (this.#proxies !== undefined && contains(this.#proxies, peer))
-      return keyOf(this.#behind(request, peer));
-    const key = keyOf(peer);
-    this.#ofSocket.set(socket, key);
-    return key;
-  }
-
-  /** Not metered at all. */
-  isAllowed(key: string): boolean {
-    return this.#allowed !== undefined && contains(this.#allowed, key.replace(/\/64$/, ''));
+    const isProxy = this.#proxies !== undefined && contains(this.#proxies, peer);
+    const address = isProxy ? this.#behind(request, peer) : peer;
+    const isAllowed = this.#allowed !== undefined && contains(this.#allowed, address);
+    const client = { key: keyOf(address), isAllowed };
+    if (!isProxy) this.#ofSocket.set(socket, client);
+    return client;
   }
 
   #behind(request: Request, peer: string): string {

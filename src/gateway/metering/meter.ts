@@ -60,7 +60,7 @@ export class TokenMeter implements Meter {
     const { clients, byClient, byResource, metrics, payments, isExempt } = this.#parts;
     const client = clients.keyOf(request);
     metrics.requests.add();
-    if (clients.isAllowed(client) || isExempt(request)) return undefined;
+    if (clients.isAllowed(request) || isExempt(request)) return undefined;
     const cost = costOf(bytes);
     if (payments?.hasPayment(request) === true) return this.#withPayment(request, client, bytes);
     if (byClient.take(client, cost)) {

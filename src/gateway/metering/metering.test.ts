@@ -115,6 +115,16 @@ test('chunks are metered too', async (t) => {
   assert.equal((await gateway.get(`/chunk/${offset}/data`)).status, 429);
 });
 
+test('the data of a transaction and its frame are metered like its content', async (t) => {
+  const gateway = await open(t, {});
+  const id = await post(gateway, 14 * 1024);
+  assert.equal((await gateway.get(`/tx/${id}/data`)).status, 200);
+  for (const path of [`/tx/${id}/data`, `/tx/${id}/data.txt`, `/local/social/frame/${id}`, `/raw/${id}`]) {
+    assert.equal((await gateway.get(path)).status, 429, path);
+  }
+  assert.equal((await gateway.get(`/tx/${id}`)).status, 200, 'a header costs nothing');
+});
+
 test('allowed addresses are not metered, and a trusted proxy says who asks', async (t) => {
   const gateway = await open(t, {
     TRUSTED_PROXIES: '127.0.0.1',

@@ -2,7 +2,7 @@
  * `/tx/{id}` and below. Mined transactions and data items are answered from the index; what it does not have is
  * asked of nodes, so that "not found" is said only when nobody has it.
  */
-import type { App, Reply } from '../../kernel/http/server.ts';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { GatewayContext } from '../context.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
 import type { ChainTransaction, Located } from '../index/gateway-index.ts';
@@ -11,11 +11,19 @@ import { sendJsonText, sendText } from '../text-errors.ts';
 import { addGet, cacheFor, cacheForever, param, pendingAnswer, relay, requireId } from './answers.ts';
 import { refuseBlockedBytes } from './refuse-blocked.ts';
 
+/** No transaction's JSON is longer without its data: owner, signature and 2 KiB of tags. */
+const maxHeaderBytes = 8 * 1024;
 /** Ids that the index lists while no node can. */
 const maxPending = 1_000;
 
 export function transactionRoutes(app: App, context: GatewayContext): void {
   const { index, nodes } = context;
+
+  /** Data is metered on whatever route it leaves; headers are free. */
+  async function charge(request: Request, reply: Reply, id: string, bytes: number): Promise<void> {
+    const charged = context.meter.charge(request, request.method === 'HEAD' ? 0 : bytes, `data:${id}`);
+    if (charged !== undefined) reply.headers(await charged);
+  }
 
   addGet(app, '/tx/pending', 'Ids of pending transactions', async (_request, reply) => {
     try {
@@ -35,13 +43,15 @@ export function transactionRoutes(app: App, context: GatewayContext): void {
     }
     // A node's JSON may carry the data itself.
     await refuseBlockedBytes(context, id);
-    return relayOr(reply, `/tx/${id}`, located);
+    return relayOr(request, reply, id, '', located);
   });
 
   addGet(app, '/unconfirmed_tx/:id', 'A transaction, mined or pending', async (request, reply) => {
     const id = requireId(param(request, 'id'), 'Invalid hash.');
     await refuseBlockedBytes(context, id);
-    return relay(reply, await nodes.get(`/unconfirmed_tx/${id}`), 20);
+    const answer = await nodes.get(`/unconfirmed_tx/${id}`);
+    if (answer.body.length > maxHeaderBytes) await charge(request, reply, id, answer.body.length);
+    return relay(reply, answer, 20);
   });
 
   addGet(app, '/tx/:id/status', 'Where a transaction was mined', async (request, reply) => {
@@ -55,7 +65,7 @@ export function transactionRoutes(app: App, context: GatewayContext): void {
       };
       return sendJsonText(cacheFor(reply, 30), JSON.stringify(status));
     }
-    return relayOr(reply, `/tx/${id}/status`, await index.locate(id));
+    return relayOr(request, reply, id, '/status', await index.locate(id));
   });
 
   addGet(app, '/tx/:id/offset', 'Where its data lies in the weave', async (request, reply) => {
@@ -78,7 +88,9 @@ export function transactionRoutes(app: App, context: GatewayContext): void {
       field.startsWith('data.') || field === 'data'
         ? undefined
         : located && (await recordJson(context, located));
-    if (located === undefined || json === undefined) return relayOr(reply, `/tx/${id}/${field}`, located);
+    if (located === undefined || json === undefined) {
+      return relayOr(request, reply, id, `/${field}`, located);
+    }
     const value = Object.hasOwn(json, field) ? json[field] : undefined;
     if (value === undefined) throw nodeError(400, { error: 'invalid_field' });
     if (located.stable) cacheForever(reply);
@@ -89,12 +101,20 @@ export function transactionRoutes(app: App, context: GatewayContext): void {
   });
 
   /** What nodes say; while none answers, a record that we know of is pending. */
-  async function relayOr(reply: Reply, path: string, located: Located | undefined): Promise<Reply> {
+  async function relayOr(
+    request: Request,
+    reply: Reply,
+    id: string,
+    below: string,
+    located: Located | undefined,
+  ): Promise<Reply> {
     const isOurs = located !== undefined && located.height === undefined;
     try {
-      const answer = await nodes.get(path);
+      const answer = await nodes.get(`/tx/${id}${below}`);
       // Data items and what was just posted here are not the node's to deny.
       if (answer.status === 404 && isOurs) return pendingAnswer(reply);
+      const isData = answer.status === 200 && /^\/data(\.|$)/.test(below);
+      if (isData || answer.body.length > maxHeaderBytes) await charge(request, reply, id, answer.body.length);
       return relay(reply, answer, 30);
     } catch (error) {
       if (error instanceof UpstreamError && isOurs) return pendingAnswer(reply);
