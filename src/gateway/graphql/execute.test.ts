@@ -184,6 +184,10 @@ forEachEngine((_engine, open) => {
       assert.equal(errors.length, 1);
     }
     assert.match((await ask(rows)).errors[0].message, /2000 rows/);
+    const counts = (n: number) =>
+      `{ ${Array.from({ length: n }, (_, i) => `a${i}: transactions(first: 1) { count }`).join(' ')} }`;
+    assert.equal((await ask(counts(10))).errors, undefined);
+    assert.match((await ask(counts(100))).errors[0].message, /2000 rows/);
   });
 
   it('describes itself', async () => {

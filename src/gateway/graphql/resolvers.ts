@@ -45,6 +45,8 @@ class TransactionPage implements Connection<TransactionNode> {
 const maxFirst = 1_000;
 /** Rows of all pages of one request together. */
 export const rowBudget = 2_000;
+/** What a `count` costs of them: it may walk the whole index, and a page only its rows. */
+const countCost = 100;
 /** Beyond this `count` is null. */
 const maxCount = 1_000_000;
 
@@ -91,6 +93,7 @@ export function createResolvers(index: SqlGatewayIndex): Record<string, Resolver
   }
 
   async function count(connection: unknown, context: QueryContext): Promise<string | null> {
+    spend(context, countCost);
     if (!(connection instanceof TransactionPage) || connection.criteria === undefined) return '0';
     const counted = await index.search.count(connection.criteria, maxCount, context.signal);
     return counted === undefined ? null : String(counted);
