@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import { encodeItemHeader, type ItemHeader, parseItemHeader } from '../../formats/ans104/item-header.ts';
 import { type SignatureType, signatureLayout } from '../../formats/ans104/signature-types.ts';
+import type { Transaction } from '../../formats/arweave/transaction.ts';
 import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts';
 import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { isTxId, type TxId, tryDecodeBase64url } from '../../formats/base64url.ts';
@@ -89,16 +90,14 @@ async function transactionProof(gateway: Gateway, id: TxId): Promise<SignaturePr
   try {
     const transaction = parseTransactionJson(JSON.parse(body.toString('utf8')));
     const isIt = transaction.id.toString('base64url') === id;
-    if (!isIt || !(await verifyTransactionAsync(transaction))) return undefined;
-    const { tags, data, dataRoot, dataSize, format } = transaction;
+    if (!isIt || !bindsItsFields(transaction) || !(await verifyTransactionAsync(transaction)))
+      return undefined;
+    const { tags, dataRoot, dataSize } = transaction;
     const tag = (name: string) =>
       tags.find((one) => one.name.toString('latin1').toLowerCase() === name)?.value.toString('utf8');
-    const check =
-      format === 1
-        ? digestCheck(createHash('sha256').update(data).digest('hex'))
-        : dataRootCheck(dataRoot, dataSize);
+    const check = dataSize === 0 ? digestCheck(emptyDigest) : dataRootCheck(dataRoot, dataSize);
     return {
-      of: { check: dataSize === 0 ? digestCheck(emptyDigest) : check, size: dataSize },
+      of: { check, size: dataSize },
       contentType: tag('content-type'),
       contentEncoding: tag('content-encoding'),
       by: gateway.origin,
@@ -106,6 +105,15 @@ async function transactionProof(gateway: Gateway, id: TxId): Promise<SignaturePr
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Whether the id, which is the hash of the signature, leaves no choice of the fields. Version 1 signs its fields in
+ * one string without bounds: bytes can be moved from one to the next. An ECDSA signature without an owner fits any
+ * fields, each with a key of its own. What such transactions hold is for other gateways to say.
+ */
+function bindsItsFields({ format, owner }: Transaction): boolean {
+  return format === 2 && owner.length > 0;
 }
 
 const emptyDigest = createHash('sha256').digest('hex');

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { dataRootOf } from '../../formats/arweave/data-root.ts';
+import { newTransaction, type Transaction } from '../../formats/arweave/transaction.ts';
+import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
+import {
+  signTransaction,
+  signTransactionEcdsa,
+  verifyTransaction,
+} from '../../formats/arweave/transaction-signature.ts';
+import { isTxId } from '../../formats/base64url.ts';
+import { testArweaveKey, testEthereumKey } from '../../wallets/testing/keys.ts';
+import { Gateway } from '../gateways/gateway.ts';
+import { signatureProof } from './signature-proof.ts';
+
+const limits = {
+  failureThreshold: 100,
+  resetMs: 1_000,
+  connections: 4,
+  connectTimeoutMs: 1_000,
+  requestTimeoutMs: 1_000,
+  streamTimeoutMs: 1_000,
+};
+
+/** What a gateway that hands over this transaction can prove with it. */
+async function proofFrom(t: TestContext, transaction: Transaction) {
+  const server = createServer((request, response) => {
+    if (request.url?.startsWith('/tx/') === true) {
+      response.end(JSON.stringify(transactionToJson(transaction, 'with data')));
+    } else response.writeHead(404).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const gateway = new Gateway(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, limits, () => {});
+  t.after(async () => {
+    await gateway.close();
+    server.close();
+  });
+  const id = transaction.id.toString('base64url');
+  assert.ok(isTxId(id));
+  return await signatureProof(gateway, id);
+}
+
+const right = Buffer.from('what was signed');
+const wrong = Buffer.from('what never was!');
+const version2 = (data: Buffer) =>
+  newTransaction({
+    reward: 1_000n,
+    tags: [],
+    dataSize: data.length,
+    dataRoot: dataRootOf(data),
+  });
+
+test('a transaction whose owner is signed proves its bytes', async (t) => {
+  const transaction = signTransaction(version2(right), testArweaveKey.privateKey);
+  assert.equal((await proofFrom(t, transaction))?.of !== undefined, true);
+  const forged = { ...transaction, dataRoot: dataRootOf(wrong) };
+  assert.equal(await proofFrom(t, forged), undefined);
+});
+
+test('an ECDSA signature without an owner fits any root, so it proves none', async (t) => {
+  const transaction = signTransactionEcdsa(version2(right), testEthereumKey);
+  const forged = { ...transaction, dataRoot: dataRootOf(wrong) };
+  assert.ok(verifyTransaction(forged), 'a key can be found for it');
+  assert.equal(await proofFrom(t, forged), undefined);
+});
+
+test('version 1 signs its fields without bounds, so it proves none of them', async (t) => {
+  const whole = Buffer.from('the first thirty-two bytes of it, and what comes after them');
+  const transaction = signTransaction(
+    { ...newTransaction({ reward: 1_234n }), format: 1, data: whole, dataSize: whole.length },
+    testArweaveKey.privateKey,
+  );
+  const data = whole.subarray(32);
+  const forged = { ...transaction, target: whole.subarray(0, 32), data, dataSize: data.length };
+  assert.ok(verifyTransaction(forged), 'bytes were moved from one field to another');
+  assert.equal(await proofFrom(t, forged), undefined);
+});
