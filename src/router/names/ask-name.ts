@@ -60,7 +60,9 @@ async function askResolver(gateway: Gateway, label: string, timeoutMs: number): 
 
 function vote(id: string, ttl: string | undefined, antId: string | undefined): Vote {
   const ttlSeconds = ttl !== undefined && /^[0-9]{1,9}$/.test(ttl) ? Number(ttl) : undefined;
-  return { kind: 'id', id, ttlSeconds, ...(antId === undefined ? {} : { antId }) };
+  // It becomes a header of ours; one that is no address is one gateway's noise and no reason to disagree.
+  const isAddress = antId !== undefined && resolvedId.test(antId);
+  return { kind: 'id', id, ttlSeconds, ...(isAddress ? { antId } : {}) };
 }
 
 function textOf(value: unknown, name: string): string | undefined {

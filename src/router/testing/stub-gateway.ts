@@ -75,7 +75,7 @@ export interface Behaviour {
 export class StubGateway {
   readonly items = new Map<string, TestItem>();
   /** Name → id. */
-  readonly names = new Map<string, { id: string; ttlSeconds: number }>();
+  readonly names = new Map<string, { id: string; ttlSeconds: number; antId?: string }>();
   readonly requests: string[] = [];
   /** The headers of each. */
   readonly heads: IncomingHttpHeaders[] = [];
@@ -111,6 +111,15 @@ export class StubGateway {
     this.#server.closeAllConnections();
   }
 
+  /** Told of every answer whose connection ended before it did. */
+  onClose(cutOff: () => void): void {
+    this.#server.on('request', (_request, response: ServerResponse) => {
+      response.on('close', () => {
+        if (!response.writableFinished) cutOff();
+      });
+    });
+  }
+
   count(pattern: RegExp): number {
     return this.requests.filter((request) => pattern.test(request)).length;
   }
@@ -131,7 +140,10 @@ export class StubGateway {
     if (item !== undefined) return this.#content(request, response, item);
     const name = /^\/ar-io\/resolver\/(.+)$/.exec(url)?.[1];
     const target = name === undefined ? undefined : this.names.get(decodeURIComponent(name));
-    if (target !== undefined) return json(response, { txId: target.id, ttlSeconds: target.ttlSeconds });
+    if (target !== undefined) {
+      const { id: txId, ttlSeconds, antId } = target;
+      return json(response, { txId, ttlSeconds, antId });
+    }
     if (url === '/graphql' && behaviour.proofless !== true) return await this.#graphql(request, response);
     if (url === '/ar-io/info' || url === '/info') return json(response, { release: 'stub' });
     response.writeHead(404, { 'content-type': 'text/plain' }).end('Not Found');
