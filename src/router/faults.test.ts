@@ -231,6 +231,49 @@ test('5: three that all disagree are a conflict, verifiers that are down are no 
   assert.equal(down.headers['retry-after'], '5');
 });
 
+test('5: what one gateway adds to a name keeps nobody from it', async (t) => {
+  const bench = await benchOf(t);
+  for (const gateway of bench.gateways) {
+    gateway.names.set('site', { id: small.id, ttlSeconds: 60, antId: 'no address\r\nset-cookie: a=b ✓' });
+  }
+  const got = await bench.get('/', { host: 'site.localhost' });
+  assert.equal(got.status, 200);
+  assert.equal(got.headers['x-arns-ant-id'], undefined);
+});
+
+test('7: what is opened and not read is not fetched to its end', async (t) => {
+  const bench = await benchOf(t, {
+    count: 1,
+    environment: { CONTENT_CACHE_MAX_ITEM_SIZE_BYTES: '1500000' },
+  });
+  behave(bench, { pace: { bytes: 300_000, everyMs: 400 } });
+  let closed = 0;
+  bench.gateways[0]?.onClose(() => {
+    closed += 1;
+  });
+  const whole = await bench.get(`/${large.id}`);
+  assert.ok(whole.body.equals(large.data));
+  for (const [path, headers, status] of [
+    [`/${large.id}/below`, {}, 404],
+    [`/${large.id}`, { 'if-none-match': `"${large.digest}"` }, 304],
+    [`/${large.id}`, { range: 'bytes=9000000-' }, 416],
+  ] as const) {
+    const before = closed;
+    assert.equal((await bench.get(path, { headers: { ...headers } })).status, status);
+    while (closed === before) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+});
+
+test('a type that no header can carry is told without what cannot be carried', async (t) => {
+  const odd = await testItem('odd', 'text/plain; x=✓');
+  const bench = await benchOf(t, { items: [odd], count: 1 });
+  behave(bench, { contentType: 'text/plain' });
+  for (const method of ['HEAD', 'GET'] as const) {
+    const got = await bench.get(`/${odd.id}`, { method });
+    assert.deepEqual([got.status, got.headers['content-type']], [200, 'text/plain; x=']);
+  }
+});
+
 test('7: content above the limit of the cache is streamed each time and never kept', async (t) => {
   const bench = await benchOf(t, { environment: { CONTENT_CACHE_MAX_ITEM_SIZE_BYTES: '1500000' } });
   for (let round = 0; round < 2; round += 1) {
@@ -416,6 +459,21 @@ test('a forged X-Forwarded-For gives no new allowance', async (t) => {
   }
   assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
   assert.equal((await bench.get('/gw/healthcheck')).status, 200, 'health is never limited');
+});
+
+test('GraphQL counts as what a reader asks for', async (t) => {
+  const bench = await benchOf(t, {
+    environment: { RATE_LIMIT_ENABLED: 'true', RATE_LIMIT_MAX_REQUESTS: '3', RATE_LIMIT_WINDOW_MS: '600000' },
+  });
+  const ask = () =>
+    bench.get('/graphql', {
+      method: 'POST',
+      body: JSON.stringify({ query: '{}', variables: { id: small.id } }),
+      headers: { 'content-type': 'application/json' },
+    });
+  const statuses = [];
+  for (let round = 0; round < 5; round += 1) statuses.push((await ask()).status);
+  assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
 });
 
 test('a name cannot poison what is cached under an id', async (t) => {

@@ -13,7 +13,7 @@ import { sendBuffer, sendFile, takeOver } from '../../kernel/http/send-bytes.ts'
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { type Approach, describe, type Headers } from './headers.ts';
-import { type Opened, spanOf } from './opened.ts';
+import { letGo, type Opened, spanOf } from './opened.ts';
 
 export interface AnswerOptions {
   readonly stallTimeoutMs: number;
@@ -52,7 +52,7 @@ export async function answer(
     if (wanted.kind === 'whole') return await sendWhole(request, reply, opened, headers, options);
     return await sendRanges(reply, opened, headers, wanted.spans, options);
   } finally {
-    await opened.reader?.close();
+    await letGo(opened);
   }
 }
 

@@ -30,7 +30,8 @@ const patienceMs = 200;
 const proofSources = 3;
 
 export function knownExpectation(known: Known): Expectation {
-  return { ...known, check: digestCheck(known.digest), conclusive: true };
+  const conclusive = known.method === 'quorum' || known.method === 'signature';
+  return { ...known, check: digestCheck(known.digest), conclusive };
 }
 
 export class ExpectationSearch {

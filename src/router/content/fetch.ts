@@ -6,9 +6,11 @@ import { createHash } from 'node:crypto';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { contentNotFound, verificationFailed } from '../errors.ts';
+import type { AnswerBody } from '../gateways/answer-body.ts';
 import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '../gateways/gateway.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
+import { Pace, slowAfterMs } from '../gateways/pace.ts';
 import { type Expectation, ExpectationSearch, knownExpectation } from './expectation.ts';
 import { Fill } from './fill.ts';
 import type { Known, KnownStore } from './known.ts';
@@ -46,7 +48,8 @@ export class Fetch {
 
   /** `known`: what was proven of it before. */
   async open(id: TxId, known: Known | undefined): Promise<Opened> {
-    const search = known === undefined ? this.search(id) : undefined;
+    const conclusive = known !== undefined && knownExpectation(known).conclusive;
+    const search = conclusive ? undefined : this.search(id);
     const tried = new Set<Gateway>();
     let wrong = false;
     for (;;) {
@@ -55,7 +58,7 @@ export class Fetch {
         tried,
         () => false,
         0,
-        (first) => search?.begin(first),
+        (first) => (known === undefined ? search?.begin(first) : undefined),
       ).catch((error: unknown) => {
         throw wrong ? verificationFailed(id, 'Every gateway that has it sent other bytes', error) : error;
       });
@@ -233,16 +236,25 @@ export class Fetch {
 }
 
 /** All of a body that has so many bytes, hashed as they come. */
-function collect({ body }: GatewayAnswer, size: number): Promise<{ pieces: Buffer[]; digest: string }> {
+export function collect(
+  { body }: { readonly body: Pick<AnswerBody, 'take' | 'destroy'> },
+  size: number,
+  slowAfter: number = slowAfterMs,
+): Promise<{ pieces: Buffer[]; digest: string }> {
   return new Promise((resolve, reject) => {
     const hash = createHash('sha256');
     const pieces: Buffer[] = [];
+    const pace = new Pace(slowAfter);
     let arrived = 0;
     body.take({
       piece(bytes) {
         arrived += bytes.length;
-        if (arrived > size) {
-          reject(new Error('the answer is too long'));
+        try {
+          pace.arrived(bytes.length);
+          if (arrived > size) throw new Error('the answer is too long');
+          pace.waiting();
+        } catch (error) {
+          reject(error);
           body.destroy();
           return false;
         }
@@ -260,7 +272,7 @@ function collect({ body }: GatewayAnswer, size: number): Promise<{ pieces: Buffe
 }
 
 /** Never what the serving gateway says: it could make a page of a text. */
-function typeOf({ contentType }: Expectation): string {
+export function typeOf({ contentType }: Pick<Expectation, 'contentType'>): string {
   const clean = (contentType ?? '').replace(/[^\x20-\x7e\xa0-\xff]/g, '').trim();
   return clean === '' ? 'application/octet-stream' : clean.slice(0, 255);
 }

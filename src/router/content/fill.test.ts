@@ -9,6 +9,8 @@ import { runInNewContext } from 'node:vm';
 import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
+import type { BodySink } from '../gateways/answer-body.ts';
+import { collect } from './fetch.ts';
 import { Fill, type FillOptions } from './fill.ts';
 
 const mebibyte = 1024 * 1024;
@@ -98,6 +100,39 @@ class Reader {
 }
 
 const whole = ({ pieces }: Reader) => Buffer.concat(pieces).equals(data);
+
+test('a download that whoever opened it does not read is given up, unless somebody else does', async () => {
+  const unread = download({ cache: undefined });
+  unread.allow(mebibyte);
+  unread.fill.release(1);
+  await assert.rejects(unread.fill.finished);
+  assert.ok(unread.state.aborted);
+
+  const shared = download();
+  shared.fill.release(1);
+  const whole = shared.fill.whole();
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  shared.allow(data.length);
+  assert.equal(await whole, digest);
+});
+
+test('a body that is small enough to be collected may not drip for ever either', async () => {
+  const sinks: BodySink[] = [];
+  const state = { destroyed: false };
+  const body = {
+    take: (sink: BodySink) => void sinks.push(sink),
+    destroy: () => {
+      state.destroyed = true;
+    },
+  };
+  const refused = assert.rejects(collect({ body }, 1_000, 20), /too slowly/);
+  for (let round = 0; round < 3; round += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 15));
+    sinks[0]?.piece(Buffer.alloc(1));
+  }
+  await refused;
+  assert.ok(state.destroyed);
+});
 
 test('one who comes late has everything from the first byte, also when the first reader leaves', async () => {
   for (const leavesAt of [7, 15]) {

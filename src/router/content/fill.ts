@@ -104,6 +104,14 @@ export class Fill {
     }
   }
 
+  /**
+   * For whoever opened it and does not read it after all: where nobody else does either, it is given up. Those who
+   * opened it together with them have this long to begin.
+   */
+  release(graceMs = 1_000): void {
+    if (!this.#over) setTimeout(() => this.#leftAlone(), graceMs).unref();
+  }
+
   #join(): void {
     this.#waiting += 1;
     this.#onCompany?.();

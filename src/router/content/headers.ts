@@ -24,6 +24,9 @@ export const contentSafety: Readonly<Headers> = {
   'origin-agent-cluster': '?1',
 };
 
+/** RFC 9110 §8.4. */
+const codings = /^[a-z0-9-]{1,32}(?: ?, ?[a-z0-9-]{1,32}){0,7}$/i;
+
 interface DigestForms {
   readonly etag: string;
   /** base64url, as gateways tell it. */
@@ -58,7 +61,10 @@ export function describe(opened: Opened, approach: Approach, verified: boolean):
     'x-router-txid': approach.id,
     'x-ar-io-data-id': approach.id,
   };
-  if (opened.contentEncoding !== undefined) headers['content-encoding'] = opened.contentEncoding;
+  // Anybody may have signed anything as a tag: what no client can understand is left out.
+  if (opened.contentEncoding !== undefined && codings.test(opened.contentEncoding)) {
+    headers['content-encoding'] = opened.contentEncoding;
+  }
   if (verified) {
     headers['x-router-verification-method'] = opened.method;
     if (opened.by.length > 0) headers['x-router-verified-by'] = opened.by.join(', ');

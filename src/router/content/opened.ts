@@ -25,6 +25,12 @@ export function fromCache(known: Known): Opened {
   return { ...known, from: 'cache' };
 }
 
+/** For content that was opened, whether it was read or not: nothing stays open or comes in for nobody. */
+export async function letGo({ reader, fill }: Opened): Promise<void> {
+  fill?.release();
+  await reader?.close();
+}
+
 /** The bytes `start` (inclusive) to `end` (exclusive) of what the pieces are together. */
 export function spanOf(pieces: readonly Buffer[], start: number, end: number): Buffer[] {
   const span: Buffer[] = [];

@@ -11,12 +11,13 @@ import type { Blocklist } from '../moderation/blocklist.ts';
 import type { NameResolver } from '../names/resolver.ts';
 import type { Host } from '../request/host.ts';
 import { parseTarget, type Target, type TargetRules } from '../request/target.ts';
+import type { Approach } from './headers.ts';
 import { ReadyAnswers } from './ready.ts';
 import { serveUnverified } from './unverified.ts';
 import { serveVerified, type VerifiedParts } from './verified.ts';
 import { redirect, type Wanted } from './wanted.ts';
 
-export interface ServeParts extends Omit<VerifiedParts, 'refuseBlocked' | 'ready'> {
+export interface ServeParts extends Omit<VerifiedParts, 'refuseBlocked' | 'refuseBlockedWay' | 'ready'> {
   readonly gateways: GatewaySet;
   readonly names: NameResolver;
   readonly blocklist: Blocklist | undefined;
@@ -36,8 +37,9 @@ export class Serve {
 
   constructor(parts: ServeParts) {
     const refuseBlocked = (id: TxId): void => this.#refuseBlockedId(id);
+    const refuseBlockedWay = (approach: Approach): void => this.#refuseBlockedWay(approach);
     const ready = new ReadyAnswers({ ...parts, refuseBlocked });
-    this.#parts = { ...parts, refuseBlocked, ready };
+    this.#parts = { ...parts, refuseBlocked, refuseBlockedWay, ready };
   }
 
   /** Answers what was answered before, at once; false where it takes more than that. */
@@ -78,6 +80,10 @@ export class Serve {
       case 'id':
         await this.#serve(request, reply, { ...target, raw: false, query }, pathname);
         return undefined;
+      case 'chain':
+        // A transaction's data is content by another way.
+        if (target.id !== undefined) this.#refuseBlockedId(target.id);
+        return target.kind;
       default:
         return target.kind;
     }
@@ -127,6 +133,12 @@ export class Serve {
 
   #refuseBlockedId(id: TxId): void {
     if (this.#parts.blocklist?.blocksId(id) === true) this.#blocked('txid');
+  }
+
+  #refuseBlockedWay({ name, manifestId, id }: Approach): void {
+    if (name !== undefined && this.#parts.blocklist?.blocksLabel(name.label) === true) this.#blocked('arns');
+    if (manifestId !== undefined) this.#refuseBlockedId(manifestId);
+    this.#refuseBlockedId(id);
   }
 
   #blocked(type: 'arns' | 'txid'): never {

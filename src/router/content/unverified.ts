@@ -57,7 +57,12 @@ async function send(
   answer: GatewayAnswer,
   approach: Approach,
 ): Promise<void> {
-  parts.refuseBlocked(approach.id);
+  try {
+    parts.refuseBlockedWay(approach);
+  } catch (error) {
+    discard(answer);
+    throw error;
+  }
   const { origin } = answer.gateway;
   parts.telemetry?.verification(origin, 'skipped');
   const sent = await parts.passThrough.send(request, reply, answer, approach, parts.stallTimeoutMs);

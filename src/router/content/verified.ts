@@ -6,10 +6,11 @@ import { discard, lengthOf } from '../gateways/gateway.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { answer } from './answer.ts';
 import type { Content } from './content.ts';
+import { typeOf } from './fetch.ts';
 import type { Fill } from './fill.ts';
 import type { Approach } from './headers.ts';
 import { isManifestType, type Manifests } from './manifests.ts';
-import { fromCache, joined, type Opened } from './opened.ts';
+import { fromCache, joined, letGo, type Opened } from './opened.ts';
 import type { PassThrough } from './pass-through.ts';
 import type { ReadyAnswers } from './ready.ts';
 import { approachOf, redirectToFolder, type Wanted } from './wanted.ts';
@@ -24,6 +25,8 @@ export interface VerifiedParts {
   readonly stallTimeoutMs: number;
   /** Throws where the content may not be served. */
   readonly refuseBlocked: (id: TxId) => void;
+  /** The same for everything on the way to it: the name and the manifest too. */
+  readonly refuseBlockedWay: (approach: Approach) => void;
 }
 
 /** How long a question about content waits for the content itself, when that is on its way. */
@@ -44,7 +47,7 @@ export async function serveVerified(
   const approach = approachOf(wanted);
   if (wanted.raw || !isManifestType(first.opened.contentType)) {
     if (wanted.path === '' || wanted.raw) return await send(parts, request, reply, first, approach, start);
-    await first.opened.reader?.close();
+    await letGo(first.opened);
     throw notFound(wanted.path);
   }
   const hit = await resolveManifest(parts, wanted, first.opened);
@@ -68,7 +71,7 @@ async function resolveManifest(parts: VerifiedParts, { id, path }: Wanted, opene
       readAll(hasBytes(opened) ? opened : await content.open(id), maxManifestBytes),
     );
   } finally {
-    await opened.reader?.close();
+    await letGo(opened);
   }
 }
 
@@ -85,8 +88,13 @@ async function send(
   if (opened.fill !== undefined && request.headers.range !== undefined) {
     opened = await finished(content, approach.id, opened, opened.fill);
   }
-  // Last of all, since time has passed.
-  parts.refuseBlocked(approach.id);
+  try {
+    // Last of all, since time has passed.
+    parts.refuseBlockedWay(approach);
+  } catch (error) {
+    await letGo(opened);
+    throw error;
+  }
   const verified = described.verified ?? true;
   const sent = await answer(request, reply, opened, approach, { stallTimeoutMs, verified });
   if (opened.from === 'cache') {
@@ -116,7 +124,7 @@ async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
   discard(upstream);
   const opened: Opened = {
     size: expectation?.size ?? lengthOf(upstream),
-    contentType: expectation?.contentType ?? 'application/octet-stream',
+    contentType: typeOf({ contentType: expectation?.contentType }),
     contentEncoding: expectation?.contentEncoding,
     digest: expectation?.digest,
     method: expectation?.method ?? 'none',

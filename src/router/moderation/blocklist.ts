@@ -102,6 +102,7 @@ export class Blocklist {
   /** Adds an entry, or what is new about one. True when anything changed. */
   block(entry: BlockEntry, source: AuditLine['source']): Promise<boolean> {
     return this.#change(async () => {
+      await this.#followFile();
       const key = keyOf(entry.type, entry.value);
       const known = this.#entries.get(key);
       if (known !== undefined && (known.resolvedTxId !== undefined || entry.resolvedTxId === undefined)) {
@@ -127,6 +128,7 @@ export class Blocklist {
     source: AuditLine['source'],
   ): Promise<BlockEntry | undefined> {
     return this.#change(async () => {
+      await this.#followFile();
       const key = keyOf(type, value);
       const entry = this.#entries.get(key);
       if (entry === undefined) return undefined;
@@ -186,6 +188,18 @@ export class Blocklist {
     const done = this.#changes.then(work);
     this.#changes = done.catch(() => {});
     return done;
+  }
+
+  /** What was just written by hand is part of what is written next; a file that is wrong is not. */
+  async #followFile(): Promise<void> {
+    try {
+      const text = await this.#readFile();
+      if (text === undefined || text === this.#text) return;
+      this.#adopt(parseBlocklist(text), text);
+      await this.#audit({ at: new Date().toISOString(), actor: 'file', action: 'reload', source: 'file' });
+    } catch (error) {
+      this.#log.warn({ err: error }, 'a blocklist that cannot be read is replaced by the one in force');
+    }
   }
 
   async #readFile(): Promise<string | undefined> {

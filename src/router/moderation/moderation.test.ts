@@ -134,6 +134,45 @@ test('6: a blocked manifest takes the paths below it with it, also those that we
   assert.equal(await statusOf(`/${site.id}/file.txt`), 200);
 });
 
+test('6: the data of a blocked id is no chain read either, however the id is written', async () => {
+  const path = `/tx/${item.id}/data`;
+  assert.equal(await statusOf(path), 404, 'passed on to gateways that have no such route');
+  await call('/block', { json: { type: 'txid', value: item.id, reason: 'test' } });
+  assert.equal(await statusOf(path), 403);
+  assert.equal(await statusOf(`/tx/${item.id}`), 403);
+  const asked = bench.gateways.reduce((sum, gateway) => sum + gateway.count(/^GET \/tx\//), 0);
+  const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const other = last[last.indexOf(item.id.slice(-1)) + 1] ?? '';
+  assert.equal(await statusOf(`/tx/${item.id.slice(0, 42)}${other}/data`), 400, 'another spelling of it');
+  assert.equal(
+    bench.gateways.reduce((sum, gateway) => sum + gateway.count(/^GET \/tx\//), 0),
+    asked,
+  );
+  await call(`/block/txid/${item.id}`, { method: 'DELETE' });
+});
+
+test('6: what is blocked while its content is on its way is not begun to be sent', async () => {
+  const fetched = await testItem('fetched while it was blocked');
+  const page = await testItem(
+    JSON.stringify({ manifest: 'arweave/paths', version: '0.1.0', paths: { a: { id: fetched.id } } }),
+    'application/x.arweave-manifest+json',
+  );
+  for (const gateway of bench.gateways) {
+    for (const one of [fetched, page]) gateway.items.set(one.id, one);
+    gateway.names.set('page', { id: page.id, ttlSeconds: 60 });
+  }
+  assert.equal(await statusOf(`/raw/${page.id}`), 200);
+  for (const gateway of bench.gateways) gateway.behaviour = { delayMs: 300 };
+  const asked = () => bench.gateways.some((gateway) => gateway.count(new RegExp(fetched.id)) > 0);
+  const reading = statusOf(`/${page.id}/a`);
+  await until(async () => asked());
+  await call('/block', { json: { type: 'txid', value: page.id, reason: 'test' } });
+  assert.equal(await reading, 403, 'the manifest it was reached by is blocked');
+  for (const gateway of bench.gateways) gateway.behaviour = {};
+  await call(`/block/txid/${page.id}`, { method: 'DELETE' });
+  assert.equal(await statusOf(`/${page.id}/a`), 200);
+});
+
 test('6: a blocked name takes what it shows and its undernames with it', async () => {
   const got = await call('/block', { json: { type: 'arns', value: 'Flip', reason: 'test' } });
   assert.equal((got.json().blocked as Record<string, unknown>).resolvedTxId, item.id);
@@ -147,6 +186,24 @@ test('6: a blocked name takes what it shows and its undernames with it', async (
   assert.deepEqual([stats.totalEntries, stats.arnsCount, stats.txIdCount], [1, 1, 1]);
   assert.equal((await call('/block/arns/FLIP', { method: 'DELETE' })).status, 200);
   assert.equal(await statusOf('/', 'flip.localhost'), 200);
+});
+
+test('10: what was just written to the file by hand outlives a block over HTTP', async () => {
+  const other = `${'Q'.repeat(42)}A`;
+  writeFileSync(
+    path,
+    JSON.stringify({ version: 1, entries: [{ type: 'txid', value: other, reason: 'hand' }] }),
+  );
+  await call('/block', { json: { type: 'txid', value: item.id, reason: 'test' } });
+  const values = () =>
+    (JSON.parse(readFileSync(path, 'utf8')) as { entries: { value: string }[] }).entries.map(
+      ({ value }) => value,
+    );
+  assert.deepEqual(values(), [other, item.id]);
+  for (const value of [other, item.id]) {
+    assert.equal((await call(`/block/txid/${value}`, { method: 'DELETE' })).status, 200);
+  }
+  assert.deepEqual(values(), []);
 });
 
 test('10: the file is followed through renames, and a bad one changes nothing', async () => {

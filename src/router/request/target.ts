@@ -18,7 +18,8 @@ export type Target =
   | { readonly kind: 'name'; readonly label: string; readonly path: string }
   /** To the origin that belongs to the id alone. */
   | { readonly kind: 'sandbox-redirect'; readonly authority: string; readonly id: TxId }
-  | { readonly kind: 'chain' }
+  /** `id`: of the transaction that is read. */
+  | { readonly kind: 'chain'; readonly id: TxId | undefined }
   | { readonly kind: 'graphql' }
   | { readonly kind: 'self' };
 
@@ -58,7 +59,7 @@ export function parseTarget(host: Host, pathname: string, rules: TargetRules): T
   const root = rootTarget(pathname, rules);
   if (root !== undefined) return root;
   if (pathname === '/graphql') return { kind: 'graphql' };
-  if (rules.chainReads && isChainRead(pathname)) return { kind: 'chain' };
+  if (rules.chainReads && isChainRead(pathname)) return chainRead(pathname);
   if (pathname === '/') return { kind: 'self' };
   throw notFound(pathname);
 }
@@ -112,6 +113,11 @@ const chainReads = [
   /^\/block\/(?:current|hash\/[A-Za-z0-9_-]{64}|height\/[0-9]{1,16})$/,
   /^\/chunk\/[0-9]{1,20}(?:\/data)?$/,
 ];
+
+function chainRead(pathname: string): Target {
+  const id = /^\/tx\/([^/]+)/.exec(pathname)?.[1];
+  return { kind: 'chain', id: id === undefined ? undefined : checkId(id) };
+}
 
 function isChainRead(pathname: string): boolean {
   return chainReads.some((pattern) => pattern.test(pathname));
