@@ -31,7 +31,7 @@ export function createRouterServer(parts: RouterParts, chain: ChainProxy): HttpS
     docs: rootContent === undefined,
   });
   // First, so that hosts of names and ids never reach a route of the router's.
-  contentRoutes(server.app, parts, chain);
+  const count = contentRoutes(server.app, parts, chain);
   server.mount(
     (app) => {
       healthRoutes(app, parts);
@@ -46,7 +46,10 @@ export function createRouterServer(parts: RouterParts, chain: ChainProxy): HttpS
     ['/gw', ...config.GW_ALIAS_PREFIXES.map((one) => `/${one}`)],
   );
   if (rootContent === undefined && config.ARWEAVE_API_ENABLED) {
-    server.mount((app) => chain.graphqlRoutes(app));
+    server.mount((app) => {
+      app.addHook('onRequest', async (request, reply) => count(request, reply));
+      chain.graphqlRoutes(app);
+    });
   }
   return server;
 }

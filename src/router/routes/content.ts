@@ -12,7 +12,12 @@ import { RateLimit } from '../request/rate-limit.ts';
 import type { ChainProxy } from './chain.ts';
 import { routerInfo } from './info.ts';
 
-export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): void {
+/** Answers the check that counts a request of whoever asks for anything that is passed on. */
+export function contentRoutes(
+  app: App,
+  parts: RouterParts,
+  chain: ChainProxy,
+): (request: Request, reply: Reply) => void {
   const { settings, figures, serve, log } = parts;
   const { config, baseDomain } = settings;
   const parseHost = hostParser({ baseDomain, allowUnknownHosts: config.ALLOW_UNKNOWN_HOSTS });
@@ -52,6 +57,10 @@ export function contentRoutes(app: App, parts: RouterParts, chain: ChainProxy): 
     onRequest: (request, reply, done) => answer(request, reply, parseHost(request.headers.host), done),
     handler: (_request, reply) => reply,
   });
+
+  return (request, reply) => {
+    if (limit !== undefined) countRequest(limit, request, reply);
+  };
 
   /** `done` is for what could not be answered. */
   function answer(request: Request, reply: Reply, host: Host, done: (error?: Error) => void): void {
