@@ -26,7 +26,7 @@ import {
 } from './payment-rows.ts';
 import { dollars, failure, networkOf, receipt, success } from './settlement-answers.ts';
 import type { SignedPayment, X402Receipt } from './x402.ts';
-import { X402InProgress, X402SettlementFailed } from './x402.ts';
+import { X402InProgress, X402Refused, X402SettlementFailed } from './x402.ts';
 
 const recoveryIntervalMs = 10_000;
 const recoveredAtOnce = 20;
@@ -49,7 +49,7 @@ export interface SettlementsOptions {
 
 export class Settlements {
   readonly #options: SettlementsOptions;
-  readonly #running = new Map<string, Promise<X402Receipt>>();
+  readonly #running = new Map<string, { readonly row: PaymentRow; readonly ended: Promise<X402Receipt> }>();
   #timer: NodeJS.Timeout | undefined;
   #recovering: Promise<void> | undefined;
   #stopped = true;
@@ -65,12 +65,15 @@ export class Settlements {
   }
 
   /** The same payment asked for twice at once is one settlement. */
-  settle(row: PaymentRow): Promise<X402Receipt> {
+  async settle(row: PaymentRow): Promise<X402Receipt> {
     const running = this.#running.get(row.id);
-    if (running !== undefined) return running.then((first) => ({ ...first, applied: false }));
-    const begun = this.#settle(row).finally(() => this.#running.delete(row.id));
-    this.#running.set(row.id, begun);
-    return begun;
+    if (running !== undefined) {
+      refuseOtherUse(running.row, row);
+      return { ...(await running.ended), applied: false };
+    }
+    const ended = this.#settle(row).finally(() => this.#running.delete(row.id));
+    this.#running.set(row.id, { row, ended });
+    return ended;
   }
 
   /** Surfaces that share one process share these: starting again changes nothing. */
@@ -84,7 +87,7 @@ export class Settlements {
     this.#stopped = true;
     clearTimeout(this.#timer);
     await this.#recovering;
-    await Promise.allSettled(this.#running.values());
+    await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended));
   }
 
   async #settle(row: PaymentRow): Promise<X402Receipt> {
@@ -102,6 +105,7 @@ export class Settlements {
         throw error;
       });
     if (before === undefined) return this.#holding(row.id, () => this.#carryOut({ ...row, attempts: 1 }));
+    refuseOtherUse(before, row);
     if (before.state !== 'open') return this.#finished(before);
     const leased = await sql.transaction((tx) => leasePayment(tx, row.id, now(), leasedUntil));
     if (leased === undefined) throw new X402InProgress(row.id);
@@ -276,10 +280,20 @@ export class Settlements {
       const leased = await sql.transaction((tx) => leasePayment(tx, id, now(), this.#leaseEnd()));
       if (leased === undefined) continue;
       const resumed = this.#holding(id, () => this.#resume(leased)).finally(() => this.#running.delete(id));
-      this.#running.set(id, resumed);
+      this.#running.set(id, { row: leased, ended: resumed });
       await resumed.catch((error: unknown) =>
         log.debug({ err: error, payment: id }, 'x402 payment still open'),
       );
     }
+  }
+}
+
+/**
+ * A payment buys once what it was first sent for. Its signature is on the chain for all to read once it is settled,
+ * so that whoever sends it again for something else need not be its payer.
+ */
+function refuseOtherUse(first: PaymentRow, now: PaymentRow): void {
+  if (first.purpose !== now.purpose || first.reference !== now.reference) {
+    throw new X402Refused(x402Reasons.nonceUsed);
   }
 }

@@ -47,7 +47,7 @@ export interface SignedPayment {
 
 export interface SettleRequest {
   readonly purpose: 'top-up' | 'upload';
-  /** What it was paid for, kept for reports: a data item's id. */
+  /** What it was paid for: a data item's id. The payment is worth nothing for anything else. */
   readonly reference?: string;
   /** Who is credited; the payer when absent. */
   readonly wallet?: { readonly address: string; readonly addressType: AddressType };
@@ -78,7 +78,8 @@ export interface X402Payments {
   /** Asks the facilitator. Throws `X402Refused`, `X402SettlementFailed` when it does not answer. */
   verify(payment: SignedPayment): Promise<void>;
   /**
-   * Carries the transfer out and credits it. The same payment again answers the same and moves nothing.
+   * Carries the transfer out and credits it. The same payment again for the same purpose and reference answers the
+   * same and moves nothing; for anything else it is refused.
    * Throws `X402Refused`, `X402SettlementFailed`, and `X402InProgress` when the same payment is being settled.
    */
   settle(payment: SignedPayment, request: SettleRequest): Promise<X402Receipt>;

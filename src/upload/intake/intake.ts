@@ -55,8 +55,12 @@ export interface Payers {
   readonly clientAddress: string;
   /** A payment that came with the request. */
   readonly prepaid?: Prepaid;
-  /** An account that was paid into for this upload, charged in place of the signer's. */
-  readonly charged?: { readonly account: WalletAddress; readonly answer: Readonly<Record<string, unknown>> };
+  /** An account that was paid into for this upload, charged in place of the signer's, no more than was paid. */
+  readonly charged?: {
+    readonly account: WalletAddress;
+    readonly most: bigint;
+    readonly answer: Readonly<Record<string, unknown>>;
+  };
 }
 
 export interface IntakeRequest extends Payers {
@@ -155,7 +159,8 @@ export class Intake {
     const { freeTier, pricing, credits } = this.#deps;
     if (payers.prepaid !== undefined || freeTier.covers(size, signer.address)) return;
     const { address, kind: signerType } = payers.charged?.account ?? signer;
-    const { winc: amount } = await pricing.quoteBytes(size, address);
+    const { winc: price } = await pricing.quoteBytes(size, address);
+    const amount = least(price, payers.charged?.most ?? price);
     const request = {
       id,
       reason: 'upload',
@@ -239,7 +244,8 @@ export class Intake {
     }
     if (charged !== undefined) {
       const { address, kind } = charged.account;
-      const { winc: amount } = await pricing.quoteBytes(size, address);
+      const { winc: price } = await pricing.quoteBytes(size, address);
+      const amount = least(price, charged.most);
       return [{ kind: 'prepaid', spend: { signer: address, signerType: kind, amount } }, charged.answer];
     }
     if (freeTier.covers(size, signer.address)) return [{ kind: 'free', clientAddress }, {}];
@@ -286,3 +292,5 @@ export async function verified(parser: ItemParser, hash: PayloadHash): Promise<I
   if (!verifyStreamed({ ...end, dataHash: await hash.digest() })) throw uploadErrors.invalidItem();
   return end;
 }
+
+const least = (price: Winc, most: bigint): Winc => (price < most ? price : winc(most));

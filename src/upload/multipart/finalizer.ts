@@ -3,6 +3,7 @@
  * stay where they are and become the item's bytes; nothing is written again. What was being finalized when the
  * process died is taken up by `resume`.
  */
+import { MAX_WINC, winc } from '../../credits/credits.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
 import { HttpError } from '../../kernel/errors.ts';
@@ -270,8 +271,9 @@ function payersOf(session: SessionRow): Payers {
   const paidBy: string[] = JSON.parse(session.paid_by);
   const base = { paidBy, clientAddress: session.client_address };
   if (session.payment === null) return base;
-  const charged: SessionPayment = JSON.parse(session.payment);
-  return { ...base, charged };
+  const { account, winc: credited, answer }: SessionPayment = JSON.parse(session.payment);
+  const most = credited === undefined ? MAX_WINC : winc(BigInt(credited));
+  return { ...base, charged: { account, most, answer } };
 }
 
 function stateAfter(answer: unknown): SessionState {

@@ -43,6 +43,8 @@ export interface SessionRow {
 export interface SessionPayment {
   readonly id: string;
   readonly account: WalletAddress;
+  /** What it was credited: more than that is not charged there. Absent in rows of earlier versions. */
+  readonly winc?: string;
   readonly answer: Readonly<Record<string, unknown>>;
 }
 
@@ -66,7 +68,13 @@ export async function createSession(
   return sql.transaction(async (tx) => {
     const key = requestKey(session);
     if (key !== undefined) {
-      const begun = await tx.get<{ id: string }>('SELECT id FROM upload_sessions WHERE request_key = ?', key);
+      const begun = await tx.get<{ id: string; client_address: string }>(
+        'SELECT id, client_address FROM upload_sessions WHERE request_key = ?',
+        key,
+      );
+      // A settled payment can be read on its chain: that alone must not open another's upload.
+      if (begun !== undefined && begun.client_address !== session.clientAddress)
+        throw uploadErrors.paidElsewhere();
       if (begun !== undefined) return begun.id;
     }
     const open = await tx.get<{ n: number }>(

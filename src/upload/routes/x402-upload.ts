@@ -77,8 +77,8 @@ export function payForSession(deps: X402UploadDeps) {
   ): Promise<Partial<NewSession>> => {
     const payment = await deps.payments.read(request, totalBytes);
     const wallet = address === undefined ? undefined : parseAddress(address);
-    const { id, account, answer } = await payment.settle(`multipart ${totalBytes}`, wallet);
-    return { totalBytes, payment: { id, account, answer } };
+    const { id, account, winc, answer } = await payment.settle(`multipart ${totalBytes}`, wallet);
+    return { totalBytes, payment: { id, account, winc: winc.toString(), answer } };
   };
 }
 

@@ -6,7 +6,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Winc } from '../../credits/credits.ts';
 import { winc } from '../../credits/credits.ts';
-import type { SignedPayment, X402Payments, X402Quote, X402Receipt } from '../../credits/x402/x402.ts';
+import {
+  type SignedPayment,
+  type X402Payments,
+  type X402Quote,
+  type X402Receipt,
+  X402Refused,
+} from '../../credits/x402/x402.ts';
+import { x402Reasons } from '../../formats/x402/facilitator.ts';
 import type { Request } from '../../kernel/http/server.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
@@ -93,6 +100,8 @@ export class UploadPayment implements Prepaid {
         reference,
         wallet: { address: credited.address, addressType: credited.kind },
       });
+      // The same payment again, and now somebody else is to be charged.
+      if (receipt.walletAddress !== credited.address) throw new X402Refused(x402Reasons.nonceUsed);
       this.receipt = receipt;
       return { account: credited, winc: this.#charge(receipt), answer: describe(receipt), id: receipt.id };
     } catch (error) {

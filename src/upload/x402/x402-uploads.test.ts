@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { winc } from '../../credits/credits.ts';
 import { createX402Payments } from '../../credits/x402/index.ts';
+import type { X402Payments } from '../../credits/x402/x402.ts';
 import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { type FacilitatorForTest, signPayment, startFacilitator } from '../../localnet/x402/testing.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { verifyItem } from '../../wallets/data-items/verify.ts';
+import { solanaAddress } from '../../wallets/solana/address.ts';
+import { ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
 import { ed25519TestKey, testArweaveKey } from '../../wallets/testing/keys.ts';
 import { startTestUpload, type TestUpload } from '../testing.ts';
 
@@ -18,6 +21,7 @@ const signer = solanaSigner(ed25519TestKey('x402'));
 interface World {
   readonly upload: TestUpload;
   readonly facilitator: FacilitatorForTest;
+  readonly x402: X402Payments;
   /** A payment header worth so many atomic dollars. */
   pay(value: bigint): Record<string, string>;
 }
@@ -27,8 +31,9 @@ async function open(t: TestContext): Promise<World> {
   const facilitator = await startFacilitator(t);
   const { url, payTo, rpcUrls } = facilitator.facilitator;
   const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
-  const upload = await startTestUpload({}, ({ sql, credits }) => ({
-    x402: createX402Payments(
+  let x402: X402Payments | undefined;
+  const upload = await startTestUpload({}, ({ sql, credits }) => {
+    x402 = createX402Payments(
       {
         X402_FACILITATOR_URL: url,
         X402_FACILITATOR_TOKEN: undefined,
@@ -48,14 +53,16 @@ async function open(t: TestContext): Promise<World> {
         log,
         pricing: { usdcFor: async (amount) => amount, wincForUsdc: async (amount) => winc(amount) },
       },
-    ),
-  }));
+    );
+    return { x402 };
+  });
+  assert.ok(x402 !== undefined);
   t.after(() => upload.close());
   await facilitator.mint(payer, 1_000_000_000n);
   const pay = (value: bigint) => ({
     'x-payment': encodeHeader(signPayment({ payTo, value }).paymentPayload),
   });
-  return { upload, facilitator, pay };
+  return { upload, facilitator, x402, pay };
 }
 
 const makeItem = (bytes: number) => signItem({ data: random.bytes(bytes) }, signer);
@@ -230,4 +237,75 @@ test('an upload in parts can be paid when it begins, once, and what is left over
   assert.equal(done.body.payer, payer);
   assert.equal(await upload.balance(payer), cost(1_000));
   assert.ok((await upload.get(`/v1/data-item/${done.body.id}`)).bytes.equals(item));
+});
+
+const victim = solanaAddress(ed25519RawPublicKey(ed25519TestKey('victim')));
+
+const lend = (upload: TestUpload, address: string, amount: bigint) =>
+  upload.credits.credit({
+    address,
+    addressType: 'solana',
+    amount: winc(amount),
+    reason: 'admin_credit',
+    id: `for ${address}`,
+  });
+
+test('a payment that bought an item cannot have an upload in parts charged to another wallet', async (t) => {
+  const { upload, pay } = await open(t);
+  await lend(upload, victim, 10_000_000n);
+  const item = await makeItem(30_000);
+  const headers = pay(cost(item.length));
+  assert.equal((await upload.post('/v1/x402/upload/signed', item, headers)).status, 200);
+  const path = `/v1/chunks/base-usdc/-1/-1?totalBytes=${item.length}`;
+  for (const address of [victim, payer]) {
+    const answer = await upload.get(`${path}&address=${address}`, headers);
+    assert.equal(answer.status, 402, address);
+    assert.equal(answer.body.error, 'invalid_exact_evm_nonce_already_used');
+  }
+  assert.equal(await upload.balance(victim), 10_000_000n);
+});
+
+test('nor can one that began an upload in parts be charged to another wallet when it comes again', async (t) => {
+  const { upload, pay } = await open(t);
+  await lend(upload, victim, 10_000_000n);
+  const path = '/v1/chunks/base-usdc/-1/-1?totalBytes=30000';
+  const headers = pay(cost(30_000));
+  assert.equal((await upload.get(`${path}&address=${payer}`, headers)).status, 200);
+  assert.equal((await upload.get(`${path}&address=${victim}`, headers)).status, 402);
+  assert.equal(await upload.balance(victim), 10_000_000n);
+});
+
+test('whoever reads a settled top-up on its chain cannot upload on its payer’s credits', async (t) => {
+  const { upload, pay, x402 } = await open(t);
+  const headers = pay(1_000_000n);
+  const quote = await x402.offer({
+    winc: winc(1_000_000n),
+    resource: 'http://localhost/v1/x402/top-up',
+    description: '',
+    mimeType: '',
+  });
+  const payment = await x402.read(headers, quote);
+  assert.ok(payment !== undefined);
+  await x402.settle(payment, { purpose: 'top-up' });
+  assert.equal(await upload.balance(payer), 1_000_000n);
+  const item = await makeItem(30_000);
+  for (const path of ['/v1/x402/upload/signed', '/v1/x402/upload/unsigned', '/v1/tx']) {
+    assert.equal((await upload.post(path, item, headers)).status, 402, path);
+  }
+  assert.equal(await upload.balance(payer), 1_000_000n);
+  assert.equal((await upload.counts()).upload_items, 0);
+});
+
+test('an upload in parts takes no more from a wallet than was paid into it', async (t) => {
+  const { upload, pay } = await open(t);
+  await lend(upload, victim, 10_000_000n);
+  const item = await makeItem(30_000);
+  const path = `/v1/chunks/base-usdc/-1/-1?totalBytes=${item.length}&address=${victim}`;
+  const begun = await upload.get(path, pay((cost(item.length) * 96n) / 100n));
+  assert.equal(begun.status, 200);
+  const id = String(begun.body.id);
+  assert.equal((await upload.post(`/v1/chunks/base-usdc/${id}/0`, item)).status, 200);
+  const done = await upload.post(`/v1/chunks/base-usdc/${id}/-1`, Buffer.alloc(0));
+  assert.equal(done.status, 200, done.bytes.toString());
+  assert.equal(await upload.balance(victim), 10_000_000n);
 });
