@@ -18,7 +18,13 @@ const isValidSignatureSelector = '0x1626ba7e';
 /** `AuthorizationUsed(address indexed,bytes32 indexed)` */
 const authorizationUsedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5';
 
-/** What became of an authorisation. A used one without a transfer in sight was cancelled, or is older than the search. */
+/** `Transfer(address indexed,address indexed,uint256)` */
+const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+
+/**
+ * What became of an authorisation. A used one without its transfer in sight was cancelled, is older than the search,
+ * or was another one of the same nonce: its holder may sign as many as he likes, and send the one to himself.
+ */
 export type AuthorizationFate =
   | { readonly kind: 'unused' }
   | { readonly kind: 'transferred'; readonly transaction: string }
@@ -66,10 +72,14 @@ export class AuthorizationChain {
         toBlock: 'latest',
       },
     ]);
-    const log: unknown = Array.isArray(logs) ? logs[0] : undefined;
-    const transaction =
-      typeof log === 'object' && log !== null && 'transactionHash' in log ? log.transactionHash : undefined;
-    return typeof transaction === 'string' && /^0x[0-9a-fA-F]{64}$/.test(transaction)
+    const used: unknown = Array.isArray(logs) ? logs[0] : undefined;
+    const transaction = member(used, 'transactionHash');
+    if (typeof transaction !== 'string' || !/^0x[0-9a-fA-F]{64}$/.test(transaction)) {
+      return { kind: 'used-otherwise' };
+    }
+    const receipt = await this.#call(network, 'eth_getTransactionReceipt', [transaction]);
+    if (receipt === null) throw new ChainUnavailable('the transaction has no receipt yet');
+    return transferFollows(receipt, network, authorization)
       ? { kind: 'transferred', transaction }
       : { kind: 'used-otherwise' };
   }
@@ -133,3 +143,39 @@ export class AuthorizationChain {
 
 /** An address as a 32-byte word. */
 const word = (address: string) => address.slice(2).toLowerCase().padStart(64, '0');
+
+/**
+ * Whether the authorisation's own transfer is in a receipt: the token logs the use and, next, the transfer it makes.
+ * Another transfer of the same transaction may belong to another authorisation.
+ */
+function transferFollows(
+  receipt: unknown,
+  network: X402Network,
+  authorization: TransferAuthorization,
+): boolean {
+  const list = member(receipt, 'logs');
+  const logs: unknown[] = Array.isArray(list) ? list : [];
+  const { from, to, nonce, value } = authorization;
+  const use = [authorizationUsedTopic, `0x${word(from)}`, nonce];
+  const place = logs.findIndex((log) => isLog(log, network, use));
+  const transfer = logs[place + 1];
+  if (place < 0 || !isLog(transfer, network, [transferTopic, `0x${word(from)}`, `0x${word(to)}`]))
+    return false;
+  const amount = member(transfer, 'data');
+  return typeof amount === 'string' && /^0x[0-9a-f]{64}$/i.test(amount) && BigInt(amount) === value;
+}
+
+function isLog(log: unknown, network: X402Network, topics: readonly string[]): boolean {
+  const address = member(log, 'address');
+  const own = member(log, 'topics');
+  if (typeof address !== 'string' || address.toLowerCase() !== network.asset.toLowerCase()) return false;
+  return (
+    Array.isArray(own) &&
+    own.length === topics.length &&
+    own.every((topic, index) => String(topic).toLowerCase() === topics[index])
+  );
+}
+
+function member(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+}

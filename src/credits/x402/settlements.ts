@@ -155,7 +155,8 @@ export class Settlements {
     if (this.#options.chain.knows(network)) {
       const fate = await this.#fate(row, network);
       if (fate?.kind === 'transferred') return this.#credit(row, success(row, fate.transaction));
-      if (fate === undefined) {
+      // Only what can be said without the chain is final: a transfer that was sent may land after the answer.
+      if (fate === undefined || (fate.kind === 'unused' && !isFinal(answer))) {
         await this.#putBack(row);
         throw new X402SettlementFailed(refusal);
       }
@@ -297,3 +298,7 @@ function refuseOtherUse(first: PaymentRow, now: PaymentRow): void {
     throw new X402Refused(x402Reasons.nonceUsed);
   }
 }
+
+/** Refused for what the payment itself is, or for want of funds: nothing was sent. */
+const isFinal = ({ errorReason = '' }: SettleAnswer): boolean =>
+  errorReason.startsWith('invalid_') || errorReason === x402Reasons.funds;

@@ -37,6 +37,8 @@ interface Setting {
   /** Tokens the payer still has. */
   tokens(): Promise<unknown>;
   fault(faults: Record<string, number>): Promise<void>;
+  /** Has an authorisation carried out that the payer signed, without the service. */
+  settleElsewhere(options: Partial<PaymentOptions>): Promise<void>;
   /** The same tables under a new instance, as after a crash. */
   reopen(config?: Partial<X402Config>): X402Payments;
 }
@@ -97,6 +99,14 @@ async function setUp(
     },
     balance: async () => (await credits.balance(payer))?.winc ?? 0n,
     tokens: () => facilitator.balance(payer),
+    async settleElsewhere(changed) {
+      const answer = await facilitator.call(
+        'POST',
+        '/settle',
+        signPayment({ payTo: facilitator.payTo, ...changed }),
+      );
+      assert.equal(answer.success, true);
+    },
     async fault(faults) {
       await facilitator.call('POST', '/test/faults', faults);
     },
@@ -197,7 +207,7 @@ forEachEngine((_engine, open) => {
     assert.equal(receipt.creditedWinc, 1_000_000_000n);
   });
 
-  it('refuses a settlement and credits nothing, now and later', async (t) => {
+  it('refuses a settlement and credits nothing, now and when it has lapsed', async (t) => {
     const s = await setUp(t, await open(migrations));
     const payment = await s.read();
     assert.ok(payment !== undefined);
@@ -208,9 +218,77 @@ forEachEngine((_engine, open) => {
       error.settlement.errorReason === 'unexpected_settle_error';
     await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), failed);
     await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), failed);
-    assert.deepEqual(await stateOf(s.sql), ['failed']);
+    s.clock.offsetMs = 1_000_000;
+    await s.reopen().start();
+    await until(async () => (await stateOf(s.sql))[0] === 'failed');
     assert.equal(await s.balance(), 0n);
     assert.equal(await s.tokens(), '5000000');
+  });
+
+  it('refuses a payment that was settled for something else', async (t) => {
+    const s = await setUp(t, await open(migrations));
+    const payment = await s.read();
+    assert.ok(payment !== undefined);
+    const uses = [
+      { purpose: 'top-up' },
+      { purpose: 'top-up', reference: 'egress:127.0.0.1' },
+      { purpose: 'upload', reference: 'item' },
+      { purpose: 'upload', reference: 'another item' },
+    ] as const;
+    const outcomes = await Promise.allSettled(uses.map((use) => s.x402.settle(payment, use)));
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+    const later = await Promise.allSettled(uses.map((use) => s.reopen().settle(payment, use)));
+    for (const [index, outcome] of later.entries()) {
+      assert.equal(outcome.status, outcomes[index]?.status);
+      if (outcome.status === 'fulfilled') continue;
+      assert.ok(outcome.reason instanceof X402Refused);
+      assert.equal(outcome.reason.reason, 'invalid_exact_evm_nonce_already_used');
+    }
+    assert.equal(await s.balance(), 1_000_000_000n);
+    assert.equal(await s.tokens(), '4000000');
+  });
+
+  for (const instead of [{ payTo: `0x${'11'.repeat(20)}` }, { value: 1n }]) {
+    const what = Object.keys(instead).join();
+    it(`credits nothing when the payer used its nonce for another ${what} first`, async (t) => {
+      const s = await setUp(t, await open(migrations));
+      const nonce = `0x${'0b'.repeat(32)}`;
+      const payment = await s.read({ nonce });
+      assert.ok(payment !== undefined);
+      await s.x402.verify(payment);
+      await s.settleElsewhere({ nonce, ...instead });
+      await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+      await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+      assert.equal(await s.balance(), 0n);
+    });
+
+    it(`nor when that came between the settlement and its recovery (${what})`, async (t) => {
+      const s = await setUp(t, await open(migrations));
+      const nonce = `0x${'0c'.repeat(32)}`;
+      const payment = await s.read({ nonce });
+      assert.ok(payment !== undefined);
+      await s.fault({ fail: 1 });
+      await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+      await s.settleElsewhere({ nonce, ...instead });
+      s.clock.offsetMs = 60_000;
+      await s.reopen().start();
+      await until(async () => (await stateOf(s.sql))[0] === 'unclear');
+      assert.equal(await s.balance(), 0n);
+    });
+  }
+
+  it('credits a transfer that lands after the facilitator gave it up', async (t) => {
+    const s = await setUp(t, await open(migrations));
+    const nonce = `0x${'0d'.repeat(32)}`;
+    const payment = await s.read({ nonce });
+    assert.ok(payment !== undefined);
+    await s.fault({ refuse: 1 });
+    await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+    await s.settleElsewhere({ nonce });
+    s.clock.offsetMs = 60_000;
+    await s.reopen().start();
+    await until(async () => (await s.balance()) === 1_000_000_000n);
+    assert.equal(await s.tokens(), '4000000');
   });
 
   it('does not settle what the payer cannot pay', async (t) => {

@@ -1,16 +1,17 @@
 /**
  * The little of an EVM node's JSON-RPC that tells what became of a payment: `eth_call` of `authorizationState`
- * and `balanceOf` on the token, `eth_getLogs` of its `AuthorizationUsed`, the chain's id and height. So whoever
- * looks a payment up on the real chain looks it up here with the same code.
+ * and `balanceOf` on the token, `eth_getLogs` of its `AuthorizationUsed`, the receipt of such a transaction, the
+ * chain's id and height. So whoever looks a payment up on the real chain looks it up here with the same code.
  */
 import { Type } from 'typebox';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App } from '../../kernel/http/server.ts';
 import type { Facilitator } from './routes.ts';
-import type { TokenLedger } from './token-ledger.ts';
+import type { TokenLedger, Transfer } from './token-ledger.ts';
 
 const authorizationUsedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5';
+const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 const RpcParams = Type.Object({ network: Type.String({ maxLength: 100 }) });
 const RpcBody = Type.Object({
@@ -59,6 +60,8 @@ async function answer(
       return call(ledger, network, member(params[0], 'to'), member(params[0], 'data'));
     case 'eth_getLogs':
       return logs(ledger, network, params[0]);
+    case 'eth_getTransactionReceipt':
+      return receipt(ledger, network, params[0]);
     default:
       throw new RpcError(-32601, `the method ${method} does not exist`);
   }
@@ -86,18 +89,36 @@ async function logs(ledger: TokenLedger, network: X402Network, filter: unknown):
   if (event !== authorizationUsedTopic || typeof holder !== 'string' || typeof nonce !== 'string') return [];
   const from = `0x${holder.slice(-40)}`;
   const transfer = await ledger.transferOf(network.caip2, from, nonce.toLowerCase());
-  if (transfer === undefined) return [];
-  return [
-    {
-      address: network.asset,
-      topics: [event, holder, nonce],
-      data: '0x',
-      blockNumber: hex(transfer.height),
-      transactionHash: transfer.transaction,
-      logIndex: '0x0',
-      removed: false,
-    },
+  return transfer === undefined ? [] : logsOf(network, transfer).slice(0, 1);
+}
+
+async function receipt(ledger: TokenLedger, network: X402Network, hash: unknown): Promise<unknown> {
+  if (typeof hash !== 'string') throw new RpcError(-32602, 'a hash is needed');
+  const transfer = await ledger.transferIn(network.caip2, hash.toLowerCase());
+  if (transfer === undefined) return null;
+  return {
+    transactionHash: transfer.transaction,
+    blockNumber: hex(transfer.height),
+    status: '0x1',
+    logs: logsOf(network, transfer),
+  };
+}
+
+/** As the token writes them: that the authorisation is used, then the transfer. */
+function logsOf(network: X402Network, transfer: Transfer): unknown[] {
+  const { from, to, nonce, value, height, transaction } = transfer;
+  const events = [
+    { topics: [authorizationUsedTopic, word(BigInt(from)), nonce], data: '0x' },
+    { topics: [transferTopic, word(BigInt(from)), word(BigInt(to))], data: word(value) },
   ];
+  return events.map((event, index) => ({
+    address: network.asset,
+    ...event,
+    blockNumber: hex(height),
+    transactionHash: transaction,
+    logIndex: hex(index),
+    removed: false,
+  }));
 }
 
 function member(value: unknown, key: string): unknown {

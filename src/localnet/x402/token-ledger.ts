@@ -81,6 +81,16 @@ export class TokenLedger {
     return readTransfer(this.#sql, network, from, nonce);
   }
 
+  /** By the hash of its transaction. */
+  async transferIn(network: string, transaction: string): Promise<Transfer | undefined> {
+    const row = await this.#sql.get<{ from_address: string; nonce: string }>(
+      'SELECT from_address, nonce FROM transfers WHERE network = ? AND transaction_hash = ?',
+      network,
+      transaction,
+    );
+    return row && this.transferOf(network, row.from_address, row.nonce);
+  }
+
   async height(network: string): Promise<number> {
     const row = await this.#sql.get<{ height: number | null }>(
       'SELECT MAX(height) AS height FROM transfers WHERE network = ?',
