@@ -116,7 +116,17 @@ describe('reading payments from Ethereum', () => {
         blockHeight: 100,
       },
     });
-    for (const logs of [others, [ours, ours]]) {
+    // The same transfer as the settlement of an x402 payment, which has been credited as such.
+    const authorized = {
+      address: usdc.toLowerCase(),
+      topics: [
+        '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
+        topic(payer),
+        `0x${'07'.repeat(32)}`,
+      ],
+      data: '0x',
+    };
+    for (const logs of [others, [ours, ours], [authorized, ours]]) {
       mined('0x1', '0x64', transaction, logs);
       const none = await token.read(id);
       assert.ok('transfer' in none);

@@ -12,6 +12,8 @@ export interface EvmReaderOptions {
 
 /** keccak256("Transfer(address,address,uint256)") */
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+/** keccak256("AuthorizationUsed(address,bytes32)"), EIP-3009 */
+const AUTHORIZATION_USED_TOPIC = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5';
 /** Selector and two words: what follows `transfer(address,uint256)` is the payer's memo. */
 const TRANSFER_CALL_BYTES = 68;
 
@@ -61,7 +63,10 @@ function nativeTransfer(transaction: Record<string, unknown>): Transfer {
   };
 }
 
-/** Exactly one transfer of the token to the wallet; none or several are no payment that can be told. */
+/**
+ * Exactly one transfer of the token to the wallet; none or several are no payment that can be told. A transfer by
+ * authorisation is how x402 pays, and is credited there: the wallets of both may be one.
+ */
 function tokenTransfer(
   transaction: Record<string, unknown>,
   receipt: Record<string, unknown>,
@@ -79,10 +84,17 @@ function tokenTransfer(
   });
   const [only] = transfers;
   const sender = address(textMember(transaction, 'from'));
-  if (only === undefined || transfers.length > 1) return { sender, recipient: '', quantity: 0n };
+  if (only === undefined || transfers.length > 1 || logs.some((log) => isAuthorized(log, contract)))
+    return { sender, recipient: '', quantity: 0n };
   const memo = calldata(transaction).subarray(TRANSFER_CALL_BYTES).toString('utf8');
   return { ...only, destination: destinationIn(memo) };
 }
+
+const isAuthorized = (log: unknown, contract: string): boolean =>
+  isRecord(log) &&
+  Array.isArray(log.topics) &&
+  log.topics[0] === AUTHORIZATION_USED_TOPIC &&
+  address(textMember(log, 'address')) === contract;
 
 const calldata = (transaction: Record<string, unknown>): Buffer =>
   Buffer.from(String(transaction.input ?? transaction.data ?? '0x').slice(2), 'hex');
