@@ -2,7 +2,7 @@
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { PromoCodeRefused, type PromoContext, type PromoHold, type PromoUses } from '../pricing.ts';
 import { type FiatPrices, toCents } from '../quotes/fiat.ts';
-import { type PromoCode, promoById, promoRow } from './rows.ts';
+import { lockPromo, type PromoCode, promoRow } from './rows.ts';
 
 export interface PromoJudge {
   /** Whether a payment was ever credited to the wallet. */
@@ -64,11 +64,12 @@ export function promoUses(judge: PromoJudge): PromoUses {
 
     async useIn(tx: SqlExecutor, quoteId: string) {
       const held = await tx.all<{ catalogue_id: string; code: string; address: string }>(
-        "SELECT catalogue_id, code, address FROM pricing_promo_uses WHERE quote_id = ? AND state = 'held'",
+        `SELECT catalogue_id, code, address FROM pricing_promo_uses WHERE quote_id = ? AND state = 'held'
+         ORDER BY catalogue_id`,
         quoteId,
       );
       for (const use of held) {
-        const row = await promoById(tx, use.catalogue_id);
+        const row = await lockPromo(tx, use.catalogue_id);
         if (row === undefined) throw new PromoCodeRefused(`No promo code found with code '${use.code}'`);
         const paidUses = await usesOf(tx, row.id, Number.MAX_SAFE_INTEGER);
         if (row.maxUses > 0 && paidUses >= row.maxUses) throw usedUp(row);

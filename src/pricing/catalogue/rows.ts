@@ -144,8 +144,9 @@ export async function promoRow(sql: SqlExecutor, code: string, now: number): Pro
   return asPromo(row);
 }
 
-export async function promoById(sql: SqlExecutor, id: string): Promise<PromoCode | undefined> {
-  return asPromo(await sql.get<StoredRow>('SELECT * FROM pricing_catalogue WHERE id = ?', id));
+/** Locked: whoever counts its uses counts alone. */
+export async function lockPromo(tx: SqlExecutor, id: string): Promise<PromoCode | undefined> {
+  return asPromo(await tx.get<StoredRow>(`SELECT * FROM pricing_catalogue WHERE id = ? ${tx.forUpdate}`, id));
 }
 
 function asPromo(row: StoredRow | undefined): PromoCode | undefined {
