@@ -112,7 +112,7 @@ export interface SpendRequest {
   readonly directive?: PaymentDirective;
   /** The network's share of the price, kept for reports. */
   readonly networkWinc?: Winc;
-  /** Adjustments of the quote; those limited per user are counted with the spending. */
+  /** Adjustments of the signer's quote; those limited per user are counted with the spending. */
   readonly adjustments?: readonly AppliedAdjustment[];
 }
 
@@ -219,7 +219,7 @@ export interface CreditChanges {
   /**
    * Takes winc for something not yet certain; `settle` or `refund` ends it. A repeat answers the standing
    * reservation. Throws `InsufficientCredits` (nothing is taken), `ChangeConflict` for the same id and
-   * another signer.
+   * another signer, `AdjustmentUsedUp` when a limited adjustment was used up since the quote.
    */
   reserve(request: SpendRequest): Promise<Spending>;
   /**

@@ -157,7 +157,7 @@ export interface PromoHold {
 }
 
 export interface Pricing {
-  /** Winc for an upload. `user` is who pays: rows limited per user apply only with one. */
+  /** Winc for an upload. `user` is its signer: rows limited per user apply only with one. */
   quoteBytes(bytes: number, user?: string): Promise<BytesQuote>;
   /** The same without a user, when it is known without waiting. */
   knownBytesQuote(bytes: number): BytesQuote | undefined;
@@ -205,6 +205,11 @@ export class OracleUnavailable extends Error {
 /** A promo code cannot be applied; the message is the answer's text, status 400. */
 export class PromoCodeRefused extends Error {
   override readonly name = 'PromoCodeRefused';
+}
+
+/** A limited adjustment of a quote has been used up since: quote again. */
+export class AdjustmentUsedUp extends Error {
+  override readonly name = 'AdjustmentUsedUp';
 }
 
 /** The tokens are worth less than one winc. */

@@ -6,7 +6,7 @@ import { creditsMigrations } from '../credits/migrations.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';
 import { addRow, allRows, endRows, InvalidRow } from './catalogue/rows.ts';
 import { configuredFees } from './configured.ts';
-import { OracleUnavailable, PromoCodeRefused, renderAdjustment, winc } from './pricing.ts';
+import { AdjustmentUsedUp, OracleUnavailable, PromoCodeRefused, renderAdjustment, winc } from './pricing.ts';
 import { staticRates } from './rates/static.ts';
 import { createPricing } from './service.ts';
 
@@ -164,6 +164,43 @@ forEachEngine((_engine, open) => {
       assert.equal((await pricing.quoteBytes(1_024, 'alice')).winc, 3_200_000n);
     });
 
+    const free = { kind: 'upload', name: 'Free', operator: 'multiply', magnitude: '0' } as const;
+
+    it('counts it for the signer, whomever he asks to pay', async () => {
+      const { sql, credits, pricing, clock, refresh } = await market();
+      await addRow(sql, { ...free, wincLimitation: 2_000_000n }, clock.now);
+      refresh();
+      const quote = await pricing.quoteBytes(1_024, 'alice');
+      const signed = { reason: 'upload', signer: 'alice', signerType: 'arweave' } as const;
+      const payment = { amount: winc(0n), adjustments: quote.adjustments, paidBy: ['nobody'] };
+      await credits.spend({ id: 'item', ...signed, ...payment });
+      assert.equal((await pricing.quoteBytes(1_024, 'alice')).winc, 4_377_376n);
+    });
+
+    it('spares nobody more than its limit, however many spend at once', async () => {
+      const { sql, credits, pricing, clock, refresh } = await market();
+      await addRow(sql, { ...free, wincLimitation: 4_000_000n }, clock.now);
+      refresh();
+      const { adjustments } = await pricing.quoteBytes(1_024, 'alice');
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 20 }, (_, index) =>
+          credits.spend({
+            id: `item ${index}`,
+            reason: 'upload',
+            signer: 'alice',
+            signerType: 'arweave',
+            amount: winc(0n),
+            adjustments,
+          }),
+        ),
+      );
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof AdjustmentUsedUp);
+      }
+      assert.equal((await credits.selfCheck()).spendings, 3);
+    });
+
     it('answers from the last price while the network is down, then refuses', async () => {
       const { pricing, clock, outside } = await market();
       await pricing.quoteBytes(1);
@@ -183,6 +220,27 @@ forEachEngine((_engine, open) => {
     const codes = (...list: string[]) => ({ codes: list, address: 'alice' });
     const refused = (text: string) => (error: unknown) =>
       error instanceof PromoCodeRefused && error.message === text;
+
+    it('are used no more often than their limit, however many are paid at once', async () => {
+      const { sql, pricing, clock } = await market();
+      await addRow(sql, { ...twenty, code: 'TWENTY', maxUses: 2 }, clock.now);
+      const { adjustments } = await pricing.quoteFiat(1_000, 'usd', codes('TWENTY'));
+      const wallets = Array.from({ length: 12 }, (_, index) => `wallet ${index}`);
+      for (const address of wallets) {
+        const hold = { quoteId: address, address, expiresAt: clock.now + 1, adjustments };
+        await sql.transaction((tx) => pricing.promoUses.holdIn(tx, hold));
+      }
+      const outcomes = await Promise.allSettled(
+        wallets.map((quoteId) =>
+          sql.transaction(async (tx) => {
+            await pricing.promoUses.useIn(tx, quoteId);
+            // What a payment does besides: the transaction stays open, so that others come between.
+            for (let turn = 0; turn < 20; turn += 1) await tx.get('SELECT 1 AS one');
+          }),
+        ),
+      );
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
+    });
 
     it('lower the charge and not the credit', async () => {
       const { sql, pricing, clock } = await market();

@@ -15,7 +15,7 @@ import {
 } from '../credits.ts';
 import { appendNew, type Locked } from './accounts.ts';
 import { expireGivenBy } from './approvals.ts';
-import { lockPayers, payersOf, splitAmount, takeShares } from './payers.ts';
+import { lockPayers, splitAmount, takeShares } from './payers.ts';
 import { giveBack, lockSpending } from './refund.ts';
 import {
   accountOf,
@@ -66,8 +66,8 @@ export async function take(
   await takeShares(tx, shares, locked, now);
   await appendShares(tx, row, shares, now);
   if (request.adjustments !== undefined) {
-    const user = payersOf(request)[0] ?? signer;
-    await recordUploadUses(tx, useKeyOf(row), user, request.adjustments, now);
+    // The signer's, whoever pays: he names the payers, and could name a new one each time.
+    await recordUploadUses(tx, useKeyOf(row), signer, request.adjustments, now);
   }
   return renderSpending(row, true);
 }

@@ -10,7 +10,7 @@ import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { type ItemEnd, ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
 import { HttpError } from '../../kernel/errors.ts';
-import type { Pricing } from '../../pricing/pricing.ts';
+import { AdjustmentUsedUp, type Pricing } from '../../pricing/pricing.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
@@ -29,7 +29,7 @@ import { explain } from './explain.ts';
 import type { FreeTier } from './free-tier.ts';
 import { inlineBytes, PayloadSink, type StoredPayload } from './payload-sink.ts';
 import { deadlineBlocks, type Receipt, type Receipts } from './receipts.ts';
-import { type Payment, storeItem } from './store-item.ts';
+import { type Payment, type Stored, storeItem } from './store-item.ts';
 
 export interface IntakeDeps {
   readonly sql: Sql;
@@ -159,7 +159,10 @@ export class Intake {
     const { freeTier, pricing, credits } = this.#deps;
     if (payers.prepaid !== undefined || freeTier.covers(size, signer.address)) return;
     const { address, kind: signerType } = payers.charged?.account ?? signer;
-    const { winc: price } = await pricing.quoteBytes(size, address);
+    const { winc: price } = await pricing.quoteBytes(
+      size,
+      payers.charged === undefined ? address : undefined,
+    );
     const amount = least(price, payers.charged?.most ?? price);
     const request = {
       id,
@@ -183,9 +186,11 @@ export class Intake {
     const { head, sql, receipts } = this.#deps;
     const height = head.height;
     if (height === undefined) throw uploadErrors.chainUnknown(admitted.id);
-    const [payment, answer] = await this.#paymentFor(payers, admitted, size);
-    const item = { ...this.#newItem(admitted, size, payload, height), answer };
-    const stored = await storeItem(this.#deps, item, payment, admitted.order);
+    const { item, stored } = await this.#store(
+      payers,
+      admitted,
+      this.#newItem(admitted, size, payload, height),
+    );
     if (stored !== undefined) {
       this.#deps.announce?.();
       this.#deps.metrics.accepted(item.signatureType, size);
@@ -194,6 +199,23 @@ export class Intake {
     const first = await findItem(sql, admitted.id);
     if (first === undefined) throw new Error(`${admitted.id} is stored and is not there`);
     return this.repeat(first);
+  }
+
+  /** Prices and stores. A discount that others have used up in between is quoted again, without it. */
+  async #store(
+    payers: Payers,
+    admitted: Admitted,
+    unpaid: NewItem,
+    quotes = 3,
+  ): Promise<{ item: NewItem; stored: Stored | undefined }> {
+    const [payment, answer] = await this.#paymentFor(payers, admitted, unpaid.size);
+    const item = { ...unpaid, answer };
+    try {
+      return { item, stored: await storeItem(this.#deps, item, payment, admitted.order) };
+    } catch (error) {
+      if (!(error instanceof AdjustmentUsedUp) || quotes <= 1) throw error;
+      return this.#store(payers, admitted, unpaid, quotes - 1);
+    }
   }
 
   async #read(
@@ -244,7 +266,8 @@ export class Intake {
     }
     if (charged !== undefined) {
       const { address, kind } = charged.account;
-      const { winc: price } = await pricing.quoteBytes(size, address);
+      // As it was offered when it was paid: without what is limited per user, which this account is not.
+      const { winc: price } = await pricing.quoteBytes(size);
       const amount = least(price, charged.most);
       return [{ kind: 'prepaid', spend: { signer: address, signerType: kind, amount } }, charged.answer];
     }

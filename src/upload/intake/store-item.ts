@@ -62,7 +62,9 @@ async function pay(tx: SqlExecutor, deps: StoreDeps, item: NewItem, payment: Pay
     await deps.freeTier.count(tx, item.size, item.signer, payment.clientAddress, item.receivedAt);
     return;
   }
-  if (payment.spend.amount === 0n) return;
+  const { amount, adjustments = [] } = payment.spend;
+  // What is free by a limited adjustment is counted all the same.
+  if (amount === 0n && !adjustments.some(({ limited }) => limited === true)) return;
   try {
     await deps.credits.within(tx).spend({ ...payment.spend, id: item.id, reason: 'upload' });
   } catch (error) {

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pricing as variables } from '../config/variables/pricing.ts';
+import { seededRandom } from '../formats/testing/seeded-random.ts';
+import { addRow } from '../pricing/catalogue/rows.ts';
+import { staticRates } from '../pricing/rates/static.ts';
+import { createPricing } from '../pricing/service.ts';
+import { signItem, solanaSigner } from '../wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../wallets/testing/keys.ts';
+import { startTestUpload } from './testing.ts';
+
+const random = seededRandom(401);
+const signer = solanaSigner(ed25519TestKey('thrifty'));
+const makeItem = () => signItem({ data: random.bytes(1_000) }, signer);
+
+test('items that a limited discount makes free are counted, whoever is named as payer and however many come at once', async (t) => {
+  const upload = await startTestUpload({ FREE_UPLOAD_LIMIT: '0' }, ({ sql, credits }) => ({
+    pricing: createPricing({
+      sql,
+      rates: staticRates(variables.STATIC_RATES.fallback),
+      // One winc for a byte.
+      network: { fetch: async () => 10_737_418_240n },
+      hasPaid: credits.hasPaid,
+      ratesFreshMs: 60_000,
+      ratesUsableMs: 3_600_000,
+      networkFreshMs: 900_000,
+      networkUsableMs: 3_600_000,
+      catalogueFreshMs: 0,
+      usdPerItem: '0',
+      fees: [],
+      tokensWithoutFees: [],
+    }),
+  }));
+  t.after(() => upload.close());
+  const items = await Promise.all(Array.from({ length: 12 }, makeItem));
+  const size = BigInt(items[0]?.length ?? 0);
+  const limit = { wincLimitation: 4n * size, limitIntervalMs: 86_400_000 };
+  await addRow(
+    upload.sql,
+    { kind: 'upload', name: 'Free', operator: 'multiply', magnitude: '0', ...limit },
+    0,
+  );
+
+  const answers = await Promise.all(
+    items.map((item, index) =>
+      upload.post('/v1/tx', item, { 'x-paid-by': `0x${String(index).padStart(40, '1')}` }),
+    ),
+  );
+  const statuses = answers.map(({ status }) => status);
+  assert.equal(statuses.filter((status) => status === 200).length, 4, statuses.join());
+  assert.equal(statuses.filter((status) => status === 402).length, 8, statuses.join());
+  assert.equal((await upload.counts()).upload_items, 4);
+  assert.equal((await upload.credits.selfCheck()).ok, true);
+});
