@@ -1,10 +1,13 @@
 /** The meter on the content routes: limits, refusals, payments. */
 import assert from 'node:assert/strict';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import {
   type AdminGateway,
   type AdminGatewayOptions,
+  makeItem,
+  postBundle,
   startAdminGateway,
 } from '../../../test/support/admin-gateway.ts';
 import { engines, makeTransaction, text, until } from '../../../test/support/local-gateway.ts';
@@ -113,6 +116,34 @@ test('chunks are metered too', async (t) => {
   const { offset } = JSON.parse((await gateway.get(`/tx/${id}/offset`)).body);
   assert.equal((await gateway.get(`/chunk/${offset}/data`)).status, 200);
   assert.equal((await gateway.get(`/chunk/${offset}/data`)).status, 429);
+});
+
+test('a refusal leaves nothing open of what it would have served', async (t) => {
+  const gateway = await open(t, { RATE_LIMITER_IP_TOKENS_PER_BUCKET: '2000' });
+  const item = await makeItem({ data: Buffer.alloc(700 * 1024, 'y') });
+  const bundle = await postBundle(gateway.stack, [item]);
+  await until('the bundle is read', async () => (await gateway.context.index.locate(item.id))?.placement);
+  await until('it is cached', async () => {
+    const { headers } = await fetch(`${gateway.url}/raw/${bundle}`, { method: 'HEAD' });
+    return headers.get('x-cache') === 'HIT';
+  });
+  const { hash } = (await gateway.context.index.locate(item.id)) ?? {};
+  await gateway.context.dropCopies(hash === undefined ? [] : [hash]);
+  const openFiles = () =>
+    readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(gateway.cacheFolder);
+      } catch {
+        return false;
+      }
+    }).length;
+  const range = { range: `bytes=1-${690 * 1024}` };
+  while ((await gateway.get(`/raw/${item.id}`, range)).status === 206);
+  assert.equal((await gateway.get(`/raw/${item.id}`, range)).status, 429);
+  const { hash: whole } = (await gateway.context.index.locate(bundle)) ?? {};
+  // Those that are shared and kept for a moment are closed when the file is deleted.
+  await gateway.context.dropCopies(whole === undefined ? [] : [whole]);
+  await until('nothing is open', async () => openFiles() === 0);
 });
 
 test('the data of a transaction and its frame are metered like its content', async (t) => {

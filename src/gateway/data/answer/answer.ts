@@ -111,17 +111,19 @@ async function sendFetched(answer: Answer, described: Described): Promise<unknow
   const opened = await open(first);
   if (opened === undefined) throw notFound();
   // A source that fails before its first byte is still an answer of its own.
-  const stream = opened.stream === undefined ? undefined : await begun(opened.stream);
+  const begunStream = opened.stream === undefined ? undefined : await begun(opened.stream);
   try {
-    return await send(answer, { ...opened, stream }, { first, open });
+    return await send(answer, { ...opened, stream: begunStream?.stream }, { first, open });
   } finally {
-    await stream?.return(undefined);
+    await begunStream?.end();
     await opened.reader?.close();
   }
 }
 
-/** The same stream, its first piece at hand. */
-async function begun(stream: AsyncIterable<Buffer>): Promise<AsyncGenerator<Buffer>> {
+/** The same stream, its first piece at hand; `end` lets go of the source, also where nobody read a piece. */
+async function begun(
+  stream: AsyncIterable<Buffer>,
+): Promise<{ readonly stream: AsyncGenerator<Buffer>; end(): Promise<void> }> {
   const iterator = stream[Symbol.asyncIterator]();
   let next = await iterator.next();
   async function* rest(): AsyncGenerator<Buffer> {
@@ -131,7 +133,11 @@ async function begun(stream: AsyncIterable<Buffer>): Promise<AsyncGenerator<Buff
       await iterator.return?.();
     }
   }
-  return rest();
+  return {
+    stream: rest(),
+    // Not by the generator, which has no end to run before it has begun.
+    end: async () => void (await iterator.return?.()),
+  };
 }
 
 /** What holds for every answer about the same record is put together once. */

@@ -8,8 +8,12 @@ import { createLogger } from '../../../kernel/log.ts';
 import { type BlobStore, BlobStoreUnavailable } from '../../../storage/blobs/blobs.ts';
 import { DiskBlobStore } from '../../../storage/blobs/disk/store.ts';
 import { forEachEngine } from '../../../storage/sql/testing.ts';
+import { SqlGatewayIndex } from '../../index/sql-index.ts';
+import { ownJourney } from '../sources/source.ts';
+import { something } from '../testing.ts';
 import { sharedMigrations } from './schema.ts';
 import { SharedCopies } from './shared-copies.ts';
+import { sharedContent } from './source.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-shared-copies-'));
@@ -75,6 +79,42 @@ describe('copies that gateways share', () => {
       await other.drop(digest);
       assert.equal(await read(copies, digest), undefined);
       assert.equal(await store.size(digest), undefined);
+    });
+
+    it('are closed once they are read as content', async () => {
+      let openReaders = 0;
+      const { copies, keep, sql } = await make({
+        wrap: (store) => ({
+          ...bound(store),
+          async open(digest) {
+            const reader = await store.open(digest);
+            if (reader === undefined) return undefined;
+            openReaders += 1;
+            let isOpen = true;
+            return {
+              digest,
+              size: reader.size,
+              fd: reader.fd,
+              stream: (start, end) => reader.stream(start, end),
+              read: (target, position) => reader.read(target, position),
+              close: async () => {
+                if (isOpen) openReaders -= 1;
+                isOpen = false;
+                await reader.close();
+              },
+            };
+          },
+        }),
+      });
+      const { bytes, id, located } = something(100_000);
+      await keep(bytes);
+      const [source] = sharedContent(new SqlGatewayIndex(sql), copies);
+      const opened = await source?.open(id, located, undefined, ownJourney, new AbortController().signal);
+      assert.ok(opened !== undefined);
+      assert.equal(openReaders, 1);
+      const pieces: Buffer[] = [];
+      for await (const piece of opened.stream) pieces.push(piece);
+      assert.deepEqual([Buffer.concat(pieces).equals(bytes), openReaders], [true, 0]);
     });
 
     it('stay within their bytes: what nobody asked for goes first', async () => {

@@ -36,7 +36,8 @@ export function parentBundle(index: GatewayIndex, cache: Pick<BlobStore, 'open'>
   };
 }
 
-async function* closing(
+/** A part of an open blob, which is closed with it. */
+export async function* closing(
   reader: { stream(start: number, end: number): AsyncIterable<Buffer>; close(): Promise<void> },
   start: number,
   end: number,
