@@ -13,12 +13,13 @@ import type { Described } from './opened.ts';
 
 /** Memory for parsed manifests, counted as a multiple of their text. */
 const maxBytes = 64 * 1024 * 1024;
+const entryBytes = 512;
 
 export class Manifests {
   readonly #content: Content;
   readonly #parsed = new LRUCache<string, { manifest: Manifest | undefined; bytes: number }>({
     maxSize: maxBytes,
-    sizeCalculation: ({ bytes }) => bytes + 512,
+    sizeCalculation: ({ bytes }) => bytes + entryBytes,
   });
   readonly #reading = new Map<string, Promise<Manifest | undefined>>();
 
@@ -54,8 +55,9 @@ export class Manifests {
     const pieces: Buffer[] = [];
     for await (const piece of opened.stream) pieces.push(piece);
     const manifest = parseManifest(Buffer.concat(pieces));
-    // Parsed entries take a few times the room of their text.
-    this.#parsed.set(id, { manifest, bytes: size * 3 });
+    // Parsed entries take a few times the room of their text. The largest is kept too, if alone: to parse it for each
+    // request would hold up everybody.
+    this.#parsed.set(id, { manifest, bytes: Math.min(size * 3, maxBytes - entryBytes) });
     return manifest;
   }
 }
