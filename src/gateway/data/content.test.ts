@@ -29,6 +29,25 @@ describe('a gateway that lies', () => {
     assert.equal(await isCached(bytes), true);
   });
 
+  test('does not close content for ever that the chain can prove', async () => {
+    const { id, bytes, changed, located } = something(200_000);
+    const liar = await serve(gatewayWith(changed));
+    const unread = { ...located, hash: undefined };
+    const { content: before, noted } = contentOver({ gateways: [liar.url], located: unread });
+    assert.ok((await read(before, id))?.equals(changed), 'while no node answers');
+    const hash = noted[0];
+    assert.ok(hash !== undefined && hash !== located.hash);
+    await before.drop(hash);
+    const { content, noted: later } = contentOver({
+      gateways: [],
+      located: { ...located, hash },
+      proven: bytes,
+    });
+    await assert.rejects(read(content, id), withStatus(502), 'what was promised is not what there is');
+    assert.ok((await read(content, id))?.equals(bytes));
+    assert.deepEqual(later, [located.hash]);
+  });
+
   test('and is alone is 502; its bytes are not kept', async () => {
     const { id, changed, located } = something(200_000);
     const liar = await serve(gatewayWith(changed));

@@ -273,6 +273,19 @@ export class Content implements ByteSource {
         return opened.stream;
       },
       uncached: (error) => this.#cacheFailed(error),
+      // A hash that came from another gateway and was never proven must not close the content for ever. This answer was
+      // begun under it and fails; the next is judged anew.
+      contradicted: async () => {
+        if (located?.kind !== 'transaction' || described.verified) return;
+        log.warn(
+          { id, hash: described.hash },
+          'proven bytes contradict the hash that was noted: it is forgotten',
+        );
+        this.#knowledge.forget(id);
+        await index
+          .forgetHash(id)
+          .catch((error: unknown) => log.warn({ id, err: error }, 'it is still noted'));
+      },
       done: async (hash, proven) => {
         if (located === undefined) this.#knowledge.rememberHash(id, hash);
         else {

@@ -35,6 +35,8 @@ export interface FillOptions {
   rest(start: number): Promise<AsyncIterable<Buffer>>;
   /** The cache did not take the bytes. */
   uncached(error: unknown): void;
+  /** Proven bytes have another hash than `expected`: that one was wrong. */
+  contradicted?(): Promise<void>;
   /** Called when all bytes have come and are right, and are in the cache unless it failed. `proven`: every one of them was. */
   done(hash: string, proven: boolean): Promise<void>;
 }
@@ -165,6 +167,7 @@ export class Fill {
       const digest = hash.digest('base64url');
       if (announced.size > 1 || (announced.size === 1 && !announced.has(digest))) {
         await writer.abort();
+        if (proven && expected !== undefined && digest !== expected) await this.#options.contradicted?.();
         const error = upstreamFailed(new Error('the bytes do not have the hash they should have'));
         return { hash: undefined, error };
       }

@@ -14,7 +14,7 @@ import type { GatewayIndex, Located } from '../index/gateway-index.ts';
 import { Content } from './content.ts';
 import { createContentMetrics } from './metrics.ts';
 import { otherGateways } from './sources/gateways.ts';
-import { ownJourney } from './sources/source.ts';
+import { type ContentSource, ownJourney } from './sources/source.ts';
 import { uploadedItems } from './sources/upload.ts';
 
 let made = 0;
@@ -113,16 +113,19 @@ interface Setting {
   readonly gateways: readonly string[];
   readonly upload?: string;
   readonly located?: Located;
+  /** What the chain has: proven bytes, asked before any gateway. */
+  readonly proven?: Buffer;
   readonly maxCachedBytes?: number;
 }
 
 export function contentOver(setting: Setting) {
   const noted: string[] = [];
   const nothing = async () => undefined;
+  let { located } = setting;
   const index: GatewayIndex = {
     height: 1,
     stableHeight: 0,
-    locate: async (id) => (setting.located?.id === id ? setting.located : undefined),
+    locate: async (id) => (located?.id === id ? located : undefined),
     proof: nothing,
     chainTransaction: nothing,
     transactionsWithDataRoot: async () => [],
@@ -131,7 +134,9 @@ export function contentOver(setting: Setting) {
     blockById: nothing,
     blockJson: nothing,
     noteVerified: async (_id, hash) => noted.push(hash) > 0,
-    forgetHash: nothing,
+    forgetHash: async () => {
+      if (located !== undefined) located = { ...located, hash: undefined };
+    },
     noteEndOffset: nothing,
     unverified: async () => [],
   };
@@ -147,13 +152,31 @@ export function contentOver(setting: Setting) {
   const content = new Content({
     index,
     cache,
-    sources: [upload, ...gateways.sources],
+    sources: [
+      upload,
+      ...(setting.proven === undefined ? [] : [chainWith(setting.proven)]),
+      ...gateways.sources,
+    ],
     metrics: createContentMetrics(new Metrics()),
     log,
     makeKnown: async () => false,
     maxCachedBytes: setting.maxCachedBytes ?? 16 * 1024 * 1024,
   });
   return { content, noted };
+}
+
+function chainWith(bytes: Buffer): ContentSource {
+  return {
+    name: 'chunks',
+    trusted: true,
+    async open(_id, _located, range) {
+      async function* stream() {
+        yield bytes.subarray(range?.start, range?.end);
+      }
+      const said = { hash: undefined, contentType: undefined, contentEncoding: undefined };
+      return { ...said, size: bytes.length, proven: true, hops: 0, stream: stream() };
+    },
+  };
 }
 
 export async function read(
