@@ -24,6 +24,10 @@ export interface CheckOptions {
   readonly value?: (bytes: Buffer) => void;
 }
 
+/** At half load a key is found after one or two probes; a few thousand that collide are no reason to refuse a file. */
+const probesPerRecord = 16;
+const spareProbes = 50_000_000;
+
 /** How many records there are; throws `FormatError` for anything wrong. */
 export async function checkCdb64(
   file: ReadableFile,
@@ -56,7 +60,7 @@ export async function checkCdb64(
   if (expected.size !== size) throw new FormatError('the file has another size than its records make');
   if (!expected.header.equals(header)) throw new FormatError('the header does not fit the records');
   let position = recordsEnd;
-  await makeTables(counts, hashesOnFile(file, recordsEnd), async (tables) => {
+  const compare = async (tables: Buffer): Promise<void> => {
     const stored = Buffer.allocUnsafe(Math.min(tables.length, 1024 * 1024));
     for (let at = 0; at < tables.length; at += stored.length) {
       const length = Math.min(stored.length, tables.length - at);
@@ -65,6 +69,7 @@ export async function checkCdb64(
         throw new FormatError('a hash table does not fit the records');
     }
     position += tables.length;
-  });
+  };
+  await makeTables(counts, hashesOnFile(file, recordsEnd), compare, spareProbes + probesPerRecord * records);
   return records;
 }

@@ -90,12 +90,17 @@ export function hashesOnFile(file: ReadableFile, recordsEnd: number): EachHash {
     });
 }
 
-/** Hands over the bytes of all tables in order, group by group. */
+/**
+ * Hands over the bytes of all tables in order, group by group. Keys that were chosen to collide make the work grow
+ * with the square of their number: beyond `maxProbes` it is refused.
+ */
 export async function makeTables(
   counts: readonly number[],
   each: EachHash,
   use: (bytes: Buffer) => Promise<void>,
+  maxProbes = Number.POSITIVE_INFINITY,
 ): Promise<void> {
+  let probes = 0;
   for (let first = 0; first < tableCount; ) {
     let end = first;
     let bytes = 0;
@@ -112,7 +117,8 @@ export async function makeTables(
       const view = new DataView(group.buffer, group.byteOffset, group.length);
       await each(first, end - 1, (low, high, position) => {
         const table = low & 0xff;
-        put(view, starts[table - first]!, slotsOf(counts[table] ?? 0), low, high, position);
+        probes += put(view, starts[table - first]!, slotsOf(counts[table] ?? 0), low, high, position);
+        if (probes > maxProbes) throw new FormatError('too many keys have the same hash');
       });
       await use(group);
     }
@@ -120,7 +126,7 @@ export async function makeTables(
   }
 }
 
-/** Into the first free slot from where the hash points. A record's position is never 0. */
+/** Into the first free slot from where the hash points; says how many it looked at. A record's position is never 0. */
 function put(
   view: DataView,
   start: number,
@@ -128,17 +134,20 @@ function put(
   low: number,
   high: number,
   position: number,
-): void {
+): number {
   let slot = firstSlot(low, high, slots);
+  let probes = 1;
   let place = start + slot * slotBytes;
   while (view.getUint32(place + 8, true) !== 0 || view.getUint32(place + 12, true) !== 0) {
     slot = slot + 1 === slots ? 0 : slot + 1;
     place = start + slot * slotBytes;
+    probes += 1;
   }
   view.setUint32(place, low, true);
   view.setUint32(place + 4, high, true);
   view.setUint32(place + 8, position, true);
   view.setUint32(place + 12, position / 2 ** 32, true);
+  return probes;
 }
 
 function slotsOf(records: number): number {
