@@ -152,3 +152,10 @@ test('peer addresses are read strictly', () => {
   ])
     assert.equal(readPeerAddress(text), undefined, text);
 });
+
+test('a household of IPv6 is one, however its addresses are written', () => {
+  for (let host = 1; host <= 8; host += 1) announce(`2600:1::${host.toString(16)}`, { port: 7_000 + host });
+  assert.equal(tracker.peers, 4);
+  announce('2600:1:0:1::1');
+  assert.equal(tracker.peers, 5, 'the next /64 is another');
+});

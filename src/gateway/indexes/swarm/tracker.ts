@@ -220,5 +220,5 @@ function plainAddress(address: string): string {
 
 /** One household of IPv6 is one address. */
 function network(host: string): string {
-  return isIP(host) === 6 ? host.split(':').slice(0, 4).join(':') : host;
+  return isIP(host) === 6 ? packPeers([{ host, port: 1 }], 6).toString('hex', 0, 8) : host;
 }
