@@ -32,6 +32,8 @@ export class PieceBoard {
   readonly #left: Map<TorrentFile, number>;
   #missing = 0;
   #asked = 0;
+  /** Grows when a piece is to be had again: until then, who had nothing to give has nothing. */
+  round = 0;
   /** The next piece is looked for from here: peers get neighbouring pieces, files grow one after the other. */
   #from = 0;
 
@@ -67,14 +69,24 @@ export class PieceBoard {
     return this.#missing + this.#asked;
   }
 
+  /** Whether nobody has been asked for the piece. */
+  misses(piece: number): boolean {
+    return this.#state[piece] === missing;
+  }
+
   /** Whether there is a piece that nobody has been asked for and this peer has. */
   wants(has: (piece: number) => boolean): boolean {
     return this.#find(has) !== undefined;
   }
 
+  /** No more pieces can be on their way for now. */
+  get full(): boolean {
+    return this.#asked > 0 && (this.#asked + 1) * this.info.pieceLength > maxHeldBytes;
+  }
+
   /** A piece to ask this peer for; it must come back by `put` or `giveBack`. */
   take(has: (piece: number) => boolean): number | undefined {
-    if (this.#asked > 0 && (this.#asked + 1) * this.info.pieceLength > maxHeldBytes) return undefined;
+    if (this.full) return undefined;
     const piece = this.#find(has);
     if (piece === undefined) return undefined;
     this.#state[piece] = asked;
@@ -90,6 +102,7 @@ export class PieceBoard {
     this.#missing += 1;
     this.#asked -= 1;
     this.#from = Math.min(this.#from, piece);
+    this.round += 1;
   }
 
   /** How many bytes of a piece belong to its file; the rest is padding and is never asked for. */

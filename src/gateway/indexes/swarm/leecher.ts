@@ -47,6 +47,8 @@ interface Assembly {
 const pipelined = 48;
 const stalledMs = 30_000;
 const dialMs = 10_000;
+/** Times that a peer may take back its promise without having brought a piece. */
+const maxChokes = 64;
 
 export class Leecher {
   readonly #options: LeecherOptions;
@@ -58,7 +60,10 @@ export class Leecher {
   #interested = false;
   #outstanding = 0;
   #pieces = 0;
+  #chokes = 0;
   #lied = false;
+  /** The round of the board in which this peer had nothing: to look again costs a walk over all pieces. */
+  #nothingIn: number | undefined;
 
   constructor(options: LeecherOptions) {
     this.#options = options;
@@ -93,13 +98,19 @@ export class Leecher {
       case 'bitfield':
         if (message.bits.length !== this.#bits.length) throw new FormatError('the bitfield is wrong');
         message.bits.copy(this.#bits);
+        this.#nothingIn = undefined;
         break;
       case 'have':
         if (message.piece >= pieceCount) throw new FormatError('there is no such piece');
         setPiece(this.#bits, message.piece);
+        if (!this.#options.board.misses(message.piece)) return;
+        this.#nothingIn = undefined;
         break;
       case 'choke':
         this.#choked = true;
+        if (this.#outstanding > 0) this.#chokes += 1;
+        if (this.#chokes > maxChokes + this.#pieces)
+          throw new FormatError('the peer promises again and again');
         this.#giveBack();
         break;
       case 'unchoke':
@@ -118,14 +129,22 @@ export class Leecher {
 
   #ask(): void {
     const { board } = this.#options;
-    if (this.#connection.closed || !this.#connection.greeted) return;
-    if (!this.#interested && board.wants(this.#has)) {
+    if (this.#connection.closed || !this.#connection.greeted || this.#nothingIn === board.round) return;
+    if (!this.#interested) {
+      if (!board.wants(this.#has)) {
+        this.#nothingIn = board.round;
+        return;
+      }
       this.#interested = true;
       this.#connection.send(encodeMessage({ kind: 'interested' }));
     }
     while (!this.#choked && this.#outstanding < pipelined) {
+      if (board.full) return;
       const piece = board.take(this.#has);
-      if (piece === undefined) return;
+      if (piece === undefined) {
+        this.#nothingIn = board.round;
+        return;
+      }
       const bytes = Buffer.allocUnsafe(board.lengthOf(piece));
       const open = new Set<number>();
       const requests: Buffer[] = [];

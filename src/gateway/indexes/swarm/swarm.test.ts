@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { connect } from 'node:net';
+import { connect, createServer as createSocketServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, before, beforeEach, mock, test } from 'node:test';
 import { Agent } from 'undici';
 import { Random } from '../../../../test/support/random.ts';
 import {
@@ -22,7 +22,9 @@ import {
 import { createLogger } from '../../../kernel/log.ts';
 import { sha256Hex } from '../publication/document.ts';
 import type { Band } from '../publication/read-indexes.ts';
+import { PieceBoard } from './board.ts';
 import { type BandDownload, downloadBand } from './download.ts';
+import { type LeechEnd, Leecher } from './leecher.ts';
 import { type Offer, Seeder } from './seeder.ts';
 import { failure, readAnnounce, Tracker } from './tracker.ts';
 
@@ -351,4 +353,44 @@ test('uploads of a band that is no longer published end', async () => {
   seeder.keepOnly(new Set());
   await once(socket.resume(), 'close');
   assert.equal(seeder.connections, 0);
+});
+
+/** What a download makes of a peer that says these things and nothing else. */
+async function hear(said: readonly Buffer[]): Promise<{ looks: number; end: LeechEnd }> {
+  const info = readTorrentInfo(torrent.info);
+  const folder = mkdtempSync(join(root, 'heard-'));
+  const board = await PieceBoard.open({ info, folder, wanted: new Set(['00.cdb']) });
+  const looks = [mock.method(board, 'wants'), mock.method(board, 'take')];
+  const peer = createSocketServer((socket) => {
+    socket.on('error', () => {});
+    socket.resume().end(Buffer.concat([encodeHandshake(info.infohashV1, Buffer.alloc(20, 'y')), ...said]));
+  }).listen(0, '127.0.0.1');
+  await once(peer, 'listening');
+  const { promise, resolve } = Promise.withResolvers<LeechEnd>();
+  new Leecher({
+    peer: { host: '127.0.0.1', port: portOf(peer) },
+    board,
+    peerId: Buffer.alloc(20, 'x'),
+    received: () => {},
+    progressed: () => {},
+    failed: () => {},
+    ended: resolve,
+  });
+  const end = await promise;
+  peer.close();
+  return { looks: looks.reduce((sum, { mock }) => sum + mock.callCount(), 0), end };
+}
+
+test('a peer that talks and gives nothing costs no look at all pieces for each word', async () => {
+  const words = (count: number, ...messages: PeerMessage[]) =>
+    Array.from({ length: count }, () => messages.map(encodeMessage)).flat();
+  const unwanted = { kind: 'have', piece: 4 } as const;
+  const idle = await hear(words(3_000, { kind: 'unchoke' }, unwanted));
+  assert.ok(idle.looks < 10, `${idle.looks} looks`);
+  const fickle = await hear([
+    encodeMessage({ kind: 'have', piece: 3 }),
+    ...words(3_000, { kind: 'unchoke' }, { kind: 'choke' }),
+  ]);
+  assert.ok(fickle.looks < 200, `${fickle.looks} looks`);
+  assert.equal(fickle.end.pieces, 0);
 });
