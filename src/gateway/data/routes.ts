@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { sandboxLabel } from '../../formats/sandbox-label.ts';
 import { HttpError } from '../../kernel/errors.ts';
+import { namesOneHost, originForm } from '../../kernel/http/one-host.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound } from '../errors.ts';
 import type { Approach } from './answer/answer.ts';
@@ -32,6 +33,12 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
 
   // A host below a root host has its whole path space to itself: it is answered before any route is looked at.
   app.addHook('onRequest', (request, reply, done) => {
+    if (!namesOneHost(request.raw)) {
+      done(new HttpError(400, 'Bad Request', { headers: { 'cache-control': 'no-store' } }));
+      return;
+    }
+    // The absolute form of a target is read like any other from here on.
+    if (!request.url.startsWith('/')) request.raw.url = originForm(request.url);
     const host = parseHost(request.headers.host, options.rootHosts);
     if (host.kind === 'root') done();
     else serveHost(host, request, reply).catch(done);

@@ -2,7 +2,6 @@
  * What the host of a request stands for. Management routes live on the root host only: a host below it belongs
  * to a name or to the sandbox of one id, with its whole path space.
  */
-import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { isSandboxLabel } from '../../formats/sandbox-label.ts';
@@ -45,26 +44,6 @@ export function parseHost(header: string | undefined, rules: HostRules): Host {
   const bare = isIP(host.replace(/^\[|\]$/g, '')) !== 0 || host === 'localhost';
   const known = bare || rules.allowUnknownHosts || baseDomain === 'localhost';
   return known ? { kind: 'root', authority: host + port, hasSubdomains: false } : { kind: 'unknown' };
-}
-
-/**
- * Whether a request names one host only (RFC 9112 §3.2): two `Host` lines, or a target in absolute form that says
- * another host than they do, could mean one site to a cache in front and another one here.
- */
-export function namesOneHost({ rawHeaders, url = '/' }: IncomingMessage): boolean {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length !== 4 || name.toLowerCase() !== 'host') continue;
-    count += 1;
-    if (count > 1 || (!url.startsWith('/') && !sameHost(url, rawHeaders[index + 1] ?? ''))) return false;
-  }
-  return true;
-}
-
-function sameHost(url: string, host: string): boolean {
-  const authority = /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1];
-  return authority === undefined || authority.toLowerCase() === host.toLowerCase();
 }
 
 /** The same with the hosts seen last remembered: readers come back to a few. */

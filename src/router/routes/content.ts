@@ -3,11 +3,13 @@
  * host. Hosts below the root belong to a name or an id with all their paths, so they are answered before any
  * route is looked at.
  */
+
+import { namesOneHost } from '../../kernel/http/one-host.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { badRequest, methodNotAllowed, notFound, overloaded, rateLimited, shuttingDown } from '../errors.ts';
 import type { RouterParts } from '../parts.ts';
 import { clientAddress } from '../request/client-address.ts';
-import { type Host, hostParser, namesOneHost } from '../request/host.ts';
+import { type Host, hostParser } from '../request/host.ts';
 import { RateLimit } from '../request/rate-limit.ts';
 import type { ChainProxy } from './chain.ts';
 import { routerInfo } from './info.ts';

@@ -24,6 +24,15 @@ describe('parseHost', () => {
     }
   });
 
+  test('what stands in place of a port is a port, or nobody is meant', () => {
+    for (const port of [':80@evil.example', ':evil', ':1/', ':999999', ':-1']) {
+      for (const host of ['gateway.example', 'name.gateway.example']) {
+        assert.deepEqual(kind(host + port), { kind: 'nobody' }, host + port);
+      }
+    }
+    assert.deepEqual(kind('gateway.example:'), { kind: 'root', rootHost: 'gateway.example' });
+  });
+
   test('one label below a root host is a name or a sandbox', () => {
     assert.deepEqual(kind('ardrive.localhost:4000'), {
       kind: 'name',

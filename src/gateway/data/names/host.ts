@@ -9,7 +9,7 @@ export type HostKind =
   | { readonly kind: 'root'; readonly rootHost: string | undefined }
   | { readonly kind: 'name'; readonly label: string; readonly rootHost: string }
   | { readonly kind: 'sandbox'; readonly label: string; readonly rootHost: string }
-  /** More than one label below a root host: nobody is there. */
+  /** More than one label below a root host, or no host at all: nobody is there. */
   | { readonly kind: 'nobody' };
 
 const nameLabel = /^[a-z0-9_-]{1,63}$/;
@@ -22,7 +22,9 @@ export function parseHost(header: string | undefined, rootHosts: readonly string
   const colon = text.lastIndexOf(':');
   const hasPort = colon > text.lastIndexOf(']');
   const host = (hasPort ? text.slice(0, colon) : text).replace(/\.$/, '');
-  const port = hasPort ? text.slice(colon) : '';
+  const port = hasPort ? text.slice(colon).replace(/^:$/, '') : '';
+  // It goes into redirects: `host:80@elsewhere` is another host.
+  if (!/^(?::[0-9]{1,5})?$/.test(port)) return { kind: 'nobody' };
   for (const rootHost of rootHosts) {
     if (host === rootHost || host === `www.${rootHost}`) return { kind: 'root', rootHost: rootHost + port };
     if (!host.endsWith(`.${rootHost}`)) continue;

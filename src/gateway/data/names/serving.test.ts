@@ -1,6 +1,7 @@
 /** Names, sandboxes and the apex over HTTP: what each host and path shows, and says about itself. */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import {
   type AdminGateway,
@@ -75,6 +76,37 @@ describe('names over HTTP', () => {
         .end();
     });
   const html = { accept: 'text/html,*/*' };
+
+  /** Status line and `Location` of a request written by hand. */
+  const byHand = (target: string, ...hosts: string[]): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(gateway.url);
+      let answer = '';
+      const lines = hosts.map((host) => `Host: ${host}\r\n`).join('');
+      connect(Number(port), hostname)
+        .setEncoding('latin1')
+        .on('data', (piece) => {
+          answer += String(piece);
+        })
+        .once('error', reject)
+        .once('close', () =>
+          resolve(`${answer.slice(9, 12)} ${/^location: (.*)$/im.exec(answer)?.[1] ?? ''}`.trim()),
+        )
+        .write(`GET ${target} HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`);
+    });
+
+  test('a request names one host, which is one', async () => {
+    const { page } = ids;
+    const sandbox = `302 http://${sandboxOf(page)}.${root}/${page}`;
+    assert.equal(await byHand(`/${page}`, root), sandbox);
+    assert.equal(await byHand(`http://${root}/${page}`, root), sandbox);
+    assert.equal(await byHand(`http://site.${root}/index.html`, `site.${root}`), '200');
+    assert.equal(await byHand(`http://site.${root}`, `site.${root}`), '200');
+    assert.equal(await byHand(`http://evil.test/${page}`, root), '400');
+    assert.equal(await byHand('/', `site.${root}`, root), '400');
+    assert.equal(await byHand(`/${page}`, root, root), '400');
+    assert.equal(await byHand(`/${page}`, `${root}:80@evil.test`), '404');
+  });
 
   test('the resolver says where a name points and for how long', async () => {
     const answer = await get(root, '/gw/resolver/Site');
