@@ -218,3 +218,13 @@ describe('content that only others know', () => {
     assert.equal((await content.describe(id))?.size, 0);
   });
 });
+
+test('content that nobody has hashed is read once for all who ask for its hash', async () => {
+  const { id, bytes, located } = something(300_000);
+  const gateway = await serve(gatewayWith(bytes));
+  const unread = { ...located, hash: undefined };
+  const { content } = contentOver({ gateways: [gateway.url], located: unread, maxCachedBytes: 1_000 });
+  const hashes = await Promise.all(Array.from({ length: 5 }, () => content.hashOf(id, ownJourney)));
+  assert.deepEqual(new Set(hashes), new Set([located.hash]));
+  assert.equal(gateway.asked.length, 1);
+});

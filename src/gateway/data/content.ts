@@ -57,6 +57,7 @@ export class Content implements ByteSource {
   });
   readonly #fills = new Map<string, Fill>();
   readonly #opening = new Map<string, Promise<Fill | undefined>>();
+  readonly #hashing = new Map<string, Promise<string | undefined>>();
   #quietUntil = 0;
 
   /** Small parts of what is in the cache. */
@@ -165,7 +166,18 @@ export class Content implements ByteSource {
   }
 
   /** Reads content whose hash nobody knows yet to its end; undefined where it does not exist. */
-  async hashOf(id: string, journey: Journey): Promise<string | undefined> {
+  hashOf(id: string, journey: Journey): Promise<string | undefined> {
+    // Once for all who ask at once: what is too large for the cache would be fetched whole for each.
+    if (!isOwn(journey)) return this.#hash(id, journey);
+    let hashing = this.#hashing.get(id);
+    if (hashing === undefined) {
+      hashing = this.#hash(id, journey).finally(() => this.#hashing.delete(id));
+      this.#hashing.set(id, hashing);
+    }
+    return hashing;
+  }
+
+  async #hash(id: string, journey: Journey): Promise<string | undefined> {
     const asked = await this.describe(id, journey);
     if (asked === undefined) return undefined;
     const opened = await this.open(asked, undefined, journey, new AbortController().signal);
