@@ -1,8 +1,9 @@
 /**
  * Items that only a subscribed index knows, read through the chunks of their root transaction. Every byte is proven
- * against the root's data root; that it is this item is seen from its signature, whose SHA-256 is the id; and when
- * it is read whole its signature is verified, which a wrong size would break, before the last bytes are let go.
+ * against the root's data root; that it is this item is seen from its signature, whose SHA-256 is the id and which is
+ * verified over the whole, which a wrong size would break, before the last bytes or any part of them are let go.
  */
+import { LRUCache } from 'lru-cache';
 import { type ItemHeader, parseItemHeader } from '../../../formats/ans104/item-header.ts';
 import { ItemParser } from '../../../formats/ans104/item-parser.ts';
 import { verifyStreamed } from '../../../wallets/data-items/verify.ts';
@@ -20,12 +21,7 @@ export function subscribedContent(
   bands: InstalledBands,
 ): ContentSource {
   const chunks = new ChunkSource(context.index, context.chunks);
-
-  /** Proven bytes of the root's data. */
-  async function read(place: SubscribedPlace, start: number, end: number, signal: AbortSignal) {
-    const opened = await chunks.stream(place.root, { start, end }, signal);
-    return opened !== undefined && opened.size >= end ? opened.stream : undefined;
-  }
+  const items = new PlacedItems();
 
   return {
     name: 'subscribed-index',
@@ -33,22 +29,15 @@ export function subscribedContent(
     async open(id, located, range, _journey, signal) {
       if (located?.placement !== undefined) return undefined;
       const place = await bands.locate(id);
-      if (place === undefined || place.dataOffset - place.itemOffset > maxHeaderBytes) return undefined;
+      if (place === undefined) return undefined;
       const root = await context.index.locate(place.root);
       if (root === undefined) await context.writers?.queueTransaction(place.root);
-      const { itemOffset, dataOffset } = place;
-      const end = itemOffset + place.itemSize;
-      const head = await read(place, itemOffset, dataOffset, signal);
-      if (head === undefined) return undefined;
-      const header = parseItemHeader(await gathered(head), { lenient: true });
-      if (typeof header === 'string' || header.id !== id || header.length !== dataOffset - itemOffset)
-        return undefined;
-      const size = end - dataOffset;
-      const from = range?.start ?? 0;
-      const to = Math.min(range?.end ?? size, size);
-      const whole = from === 0 && to === size;
-      const payload = from >= to ? nothing() : await read(place, dataOffset + from, dataOffset + to, signal);
-      if (payload === undefined) return undefined;
+      const found = await items.open(id, place, range, async (start, end) => {
+        const opened = await chunks.stream(place.root, { start, end }, signal);
+        return opened !== undefined && opened.size >= end ? opened.stream : undefined;
+      });
+      if (found === undefined) return undefined;
+      const { header, size, stream } = found;
       return {
         size,
         proven: true,
@@ -56,10 +45,62 @@ export function subscribedContent(
         contentType: tag(header, 'content-type'),
         contentEncoding: tag(header, 'content-encoding'),
         hops: 0,
-        stream: whole ? verified(header, payload, id) : payload,
+        stream,
       };
     },
   };
+}
+
+/** Proven bytes of the data of an item's root; undefined where they cannot be had. */
+export type ReadRoot = (start: number, end: number) => Promise<AsyncIterable<Buffer> | undefined>;
+
+export interface PlacedItem {
+  readonly header: ItemHeader;
+  readonly size: number;
+  readonly stream: AsyncIterable<Buffer>;
+}
+
+/**
+ * Items by their claimed places. Anybody can put the signature of one item before the bytes of another into a bundle
+ * of his own: a part is given only of an item that was read whole and found right at that place before.
+ */
+export class PlacedItems {
+  readonly #right = new LRUCache<string, true>({ max: 10_000 });
+
+  async open(
+    id: string,
+    place: SubscribedPlace,
+    range: { readonly start: number; readonly end: number } | undefined,
+    read: ReadRoot,
+  ): Promise<PlacedItem | undefined> {
+    const { itemOffset, dataOffset } = place;
+    if (dataOffset - itemOffset > maxHeaderBytes) return undefined;
+    const end = itemOffset + place.itemSize;
+    const head = await read(itemOffset, dataOffset);
+    if (head === undefined) return undefined;
+    const header = parseItemHeader(await gathered(head), { lenient: true });
+    if (typeof header === 'string' || header.id !== id || header.length !== dataOffset - itemOffset)
+      return undefined;
+    const size = end - dataOffset;
+    const from = range?.start ?? 0;
+    const to = Math.min(range?.end ?? size, size);
+    const key = `${id} ${place.root} ${itemOffset} ${dataOffset} ${place.itemSize}`;
+    const whole = async () => {
+      const payload = size === 0 ? nothing() : await read(dataOffset, end);
+      return payload && verified(header, payload, id, () => this.#right.set(key, true));
+    };
+    if (from === 0 && to === size) {
+      const stream = await whole();
+      return stream && { header, size, stream };
+    }
+    if (!this.#right.has(key)) {
+      const stream = await whole();
+      if (stream === undefined) return undefined;
+      for await (const _piece of stream);
+    }
+    const stream = from >= to ? nothing() : await read(dataOffset + from, dataOffset + to);
+    return stream && { header, size, stream };
+  }
 }
 
 /** Holds each piece back until the next comes, and the last until the signature is known to be right. */
@@ -67,6 +108,7 @@ async function* verified(
   header: ItemHeader,
   payload: AsyncIterable<Buffer>,
   id: string,
+  isRight: () => void,
 ): AsyncGenerator<Buffer> {
   const parser = new ItemParser({ lenient: true });
   parser.push(header.bytes);
@@ -79,6 +121,7 @@ async function* verified(
   const end = parser.finish();
   if (typeof end === 'string' || !verifyStreamed(end, { lenient: true }))
     throw upstreamFailed(new Error(`the index misplaces ${id}: its signature is wrong`));
+  isRight();
   if (held !== undefined) yield held;
 }
 
