@@ -83,7 +83,7 @@ export class Content {
     if (opened?.fill === undefined || opened.digest !== undefined) return undefined;
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, milliseconds).unref();
-    await Promise.race([opened.fill.whole().catch(() => {}), late]);
+    await opened.fill.whole(late).catch(() => {});
     clearTimeout(timer);
     return await this.#options.known.get(id);
   }

@@ -108,6 +108,11 @@ test('a download that whoever opened it does not read is given up, unless somebo
   await assert.rejects(unread.fill.finished);
   assert.ok(unread.state.aborted);
 
+  const asked = download({ cache: undefined });
+  asked.allow(mebibyte);
+  assert.equal(await asked.fill.whole(Promise.resolve()), undefined);
+  await assert.rejects(asked.fill.finished, 'who only asked about it is gone');
+
   const shared = download();
   shared.fill.release(1);
   const whole = shared.fill.whole();

@@ -94,13 +94,19 @@ export class Fill {
     }
   }
 
-  /** `finished`, for somebody who will then read it from the cache: it is not given up meanwhile. */
-  async whole(): Promise<string> {
+  /**
+   * `finished`, for somebody who will then read it from the cache: it is not given up meanwhile. Who does not wait
+   * for longer than `late` is told nothing.
+   */
+  async whole(late?: Promise<void>): Promise<string | undefined> {
     this.#join();
     try {
-      return await this.finished;
+      return await (late === undefined
+        ? this.finished
+        : Promise.race([this.finished, late.then(() => undefined)]));
     } finally {
       this.#waiting -= 1;
+      this.#leftAlone();
     }
   }
 
