@@ -15,6 +15,8 @@ const maxScannedPairs = 200_000;
 const maxScannedNames = 10_000;
 const maxPatternLength = 256;
 const pairsPerStep = 2_000;
+/** A query compares for so long at a time. */
+const turnMs = 10;
 
 /** The terms of all tag pairs that match. */
 export async function matchingTerms(
@@ -29,6 +31,7 @@ export async function matchingTerms(
   }
   const tests = values.map((value) => (match === 'WILDCARD' ? wildcard(value) : fuzzy(value, match)));
   const found: number[] = [];
+  const turns = new Turns(signal);
   let scanned = 0;
   for await (const tagName of matchingNames(terms, match === 'WILDCARD' ? name : undefined, name, signal)) {
     for (let after = 0; ; ) {
@@ -36,7 +39,13 @@ export async function matchingTerms(
       const pairs = await terms.pairsOf(tagName, after, pairsPerStep);
       for (const pair of pairs) {
         const text = pair.value.toString('utf8');
-        if (tests.some((test) => test(text))) found.push(pair.term);
+        for (const test of tests) {
+          const turn = turns.take();
+          if (turn !== undefined) await turn;
+          if (!test(text)) continue;
+          found.push(pair.term);
+          break;
+        }
       }
       scanned += pairs.length;
       if (found.length > maxPatternTerms) throw badInput('Tag pattern matches too many values');
@@ -48,6 +57,30 @@ export async function matchingTerms(
     }
   }
   return found;
+}
+
+/**
+ * Long values and many patterns make milliseconds of a single comparison: others have their turn by the clock, not by
+ * the number of pairs, and a query that took too long ends.
+ */
+class Turns {
+  readonly #signal: Interruption | undefined;
+  #until = performance.now() + turnMs;
+
+  constructor(signal: Interruption | undefined) {
+    this.#signal = signal;
+  }
+
+  /** Nothing to wait for, most of the time. */
+  take(): Promise<void> | undefined {
+    return performance.now() < this.#until ? undefined : this.#next();
+  }
+
+  async #next(): Promise<void> {
+    this.#signal?.throwIfAborted();
+    await nextTurn();
+    this.#until = performance.now() + turnMs;
+  }
 }
 
 /** The literal name, or every name that the pattern stands for. */
