@@ -190,6 +190,26 @@ forEachEngine((_engine, open) => {
     assert.match((await ask(counts(100))).errors[0].message, /2000 rows/);
   });
 
+  it('refuses texts nested beyond the stack, and floods of wrong variables, in few words', async () => {
+    const { ask } = await fresh();
+    const nested = [
+      `{ block(id: ${'['.repeat(9_000)}${']'.repeat(9_000)}) { id } }`,
+      `${'{ a '.repeat(6_000)}${'}'.repeat(6_000)}`,
+      `{ ${'... { '.repeat(5_000)} block { id } ${'}'.repeat(5_000)} }`,
+    ];
+    for (const query of nested) {
+      const { status, errors } = await ask(query);
+      assert.deepEqual([status, errors.length], [400, 1]);
+    }
+    const query = 'query($ids: [ID!]) { transactions(ids: $ids) { count } }';
+    for (const count of [5_000, 100_000]) {
+      const { status, errors } = await ask(query, { ids: Array.from({ length: count }, () => ({})) });
+      assert.equal(status, 400);
+      assert.ok(errors.length <= 20, `${errors.length} errors`);
+    }
+    assert.equal((await ask(query, { ids: Array.from({ length: 1_000 }, () => 'none') })).status, 200);
+  });
+
   it('describes itself', async () => {
     const { ask } = await fresh();
     const { data } = await ask(

@@ -17,7 +17,14 @@ import type { Logger } from '../../kernel/log.ts';
 import type { Interruption } from '../index/search.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
 import type { ErrorCode } from './errors.ts';
-import { checkLimits, maxQueryLength, maxTokens, selectedFields } from './limits.ts';
+import {
+  checkLimits,
+  hasTooManyValues,
+  maxQueryLength,
+  maxTokens,
+  maxVariableValues,
+  selectedFields,
+} from './limits.ts';
 import type { Wants } from './nodes.ts';
 import { createResolvers, type QueryContext, rowBudget } from './resolvers.ts';
 import { createSchema } from './schema.ts';
@@ -43,6 +50,8 @@ interface Compiled {
 /** Bytes of query text that are kept compiled; a compiled query is some fifty times its text. */
 const keptText = 2 * 1024 * 1024;
 const deadlineMs = 12_000;
+/** Errors of one answer. */
+const maxErrors = 20;
 
 export class GraphqlService {
   readonly #schema: GraphQLSchema;
@@ -60,6 +69,9 @@ export class GraphqlService {
 
   /** Answers one request; `isGone` says that the client has left, which ends the work. */
   async answer(request: GraphqlRequest, isGone?: () => boolean): Promise<GraphqlAnswer> {
+    if (hasTooManyValues(request.variables)) {
+      return badRequest(`Variables have more than ${maxVariableValues} values`);
+    }
     let compiled: Compiled;
     try {
       compiled = this.#compile(request);
@@ -71,7 +83,7 @@ export class GraphqlService {
     const context: QueryContext = { wants: compiled.wants, signal, budget: rowBudget };
     const result = await compiled.run({}, context, request.variables ?? {});
     if (result.errors === undefined) return { status: 200, body: compiled.stringify(result) };
-    const errors = result.errors.map((error) => this.#shown(error, signal));
+    const errors = result.errors.slice(0, maxErrors).map((error) => this.#shown(error, signal));
     // Variables that do not fit are found before anything runs: there is no data at all.
     if (result.data === undefined) return refusal(errors);
     return { status: 200, body: JSON.stringify({ data: result.data, errors }) };
@@ -81,7 +93,7 @@ export class GraphqlService {
     const key = `${request.operationName ?? ''}\0${request.query}`;
     const kept = this.#compiled.get(key);
     if (kept !== undefined) return kept;
-    const document = this.#checked(request.query);
+    const document = this.#shallow(() => this.#checked(request.query));
     const compiled = compileQuery(this.#schema, document, request.operationName, {
       customJSONSerializer: true,
       disableLeafSerialization: true,
@@ -93,6 +105,16 @@ export class GraphqlService {
     const made = { run: compiled.query, stringify: compiled.stringify, wants: selectedFields(document) };
     this.#compiled.set(key, made);
     return made;
+  }
+
+  /** The parser calls itself for each level: a text nested beyond the stack is the client's fault, not ours. */
+  #shallow(read: () => DocumentNode): DocumentNode {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new RefusedQuery([new GraphQLError('Query is nested too deeply')], 'GRAPHQL_PARSE_FAILED');
+    }
   }
 
   #checked(query: string): DocumentNode {
@@ -110,7 +132,7 @@ export class GraphqlService {
     } catch (error) {
       throw new RefusedQuery([asGraphqlError(error)], 'GRAPHQL_VALIDATION_FAILED');
     }
-    const errors = validate(this.#schema, document, undefined, { maxErrors: 20 });
+    const errors = validate(this.#schema, document, undefined, { maxErrors });
     if (errors.length > 0) throw new RefusedQuery(errors, 'GRAPHQL_VALIDATION_FAILED');
     const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
     if (operations.length === 0) {

@@ -47,6 +47,23 @@ export function checkLimits(document: DocumentNode): void {
   }
 }
 
+/** Each value that does not fit is an error of its own: more than these are refused before they are looked at. */
+export const maxVariableValues = 10_000;
+
+/** Whether variables hold more values than that, at whatever depth. */
+export function hasTooManyValues(variables: unknown): boolean {
+  const left: unknown[] = [variables];
+  for (let counted = 0; left.length > 0; counted += 1) {
+    if (counted + left.length > maxVariableValues) return true;
+    const value = left.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const inside: unknown[] = Array.isArray(value) ? value : Object.values(value);
+    if (inside.length > maxVariableValues) return true;
+    left.push(...inside);
+  }
+  return false;
+}
+
 /** Names of all fields that a document selects. */
 export function selectedFields(document: DocumentNode): ReadonlySet<string> {
   const names = new Set<string>();
