@@ -47,6 +47,28 @@ describe('hostile clients', () => {
   const head = (host: string, ...lines: string[]) =>
     `GET / HTTP/1.1\r\nHost: ${host}\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`;
 
+  test('a host that the target names is not passed on to gateways', async () => {
+    const sent = `GET http://${base}/tx/${item.id}/status?x HTTP/1.1\r\nHost: ${base}\r\nConnection: close\r\n\r\n`;
+    await exchange(port, sent);
+    const asked = bench.gateways.flatMap(({ requests }) => requests.filter((one) => one.includes('/tx/')));
+    assert.ok(asked.length > 0);
+    for (const one of asked) assert.equal(one, `GET /tx/${item.id}/status?x`);
+  });
+
+  test('no cache in between keeps the answer to a range that is not there, or to a question', async () => {
+    const fresh = await testItem('asked about before it is read');
+    for (const gateway of bench.gateways) gateway.items.set(fresh.id, fresh);
+    const asked = await bench.get(`/raw/${fresh.id}`, { method: 'HEAD' });
+    assert.deepEqual(
+      [asked.headers['x-router-verified'], asked.headers['cache-control']],
+      ['false', 'no-store'],
+    );
+    const beyond = await bench.get(`/raw/${fresh.id}`, { headers: { range: 'bytes=1000-' } });
+    assert.deepEqual([beyond.status, beyond.headers['cache-control']], [416, 'no-store']);
+    const known = await bench.get(`/raw/${fresh.id}`, { method: 'HEAD' });
+    assert.equal(known.headers['cache-control'], 'public, max-age=31536000, immutable');
+  });
+
   test('heads that two readers would read differently are refused, and nothing behind them is read', async () => {
     const second = head(`b.${base}`);
     for (const [what, sent] of Object.entries({

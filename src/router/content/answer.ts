@@ -41,9 +41,13 @@ export async function answer(
     }
     const wanted = rangeOf(request, opened, etag);
     if (wanted.kind === 'unsatisfiable') {
+      delete headers['content-type'];
+      delete headers['content-encoding'];
       return await empty(
         takeOver(reply, 416, {
           ...headers,
+          // A cache in between would show it to those who ask for the whole.
+          'cache-control': 'no-store',
           'content-range': `bytes */${opened.size ?? '*'}`,
           'content-length': '0',
         }),

@@ -53,7 +53,8 @@ export function describe(opened: Opened, approach: Approach, verified: boolean):
     ...contentSafety,
     'content-type': opened.contentType,
     'accept-ranges': 'bytes',
-    'cache-control': cacheControl(approach),
+    // What is only said about content is not to be kept for as long as the content.
+    'cache-control': verified ? cacheControl(approach) : 'no-store',
     'x-cache': opened.from === 'cache' ? 'HIT' : 'MISS',
     'x-router-mode': 'proxy',
     'x-router-verified': verified ? 'true' : 'false',

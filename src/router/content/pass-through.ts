@@ -60,7 +60,7 @@ export class PassThrough {
   ): Promise<number> {
     const headers: Headers = {
       ...contentSafety,
-      'cache-control': cacheControl(approach),
+      'cache-control': answer.status === 416 ? 'no-store' : cacheControl(approach),
       'x-cache': 'MISS',
       'x-router-mode': 'proxy',
       'x-router-verified': 'false',

@@ -30,7 +30,9 @@ export class ChainProxy {
 
   async read(request: Request, reply: Reply): Promise<void> {
     const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
-    await this.#pass(request, reply, this.#options.nodes, { role: 'chain', method, path: request.url });
+    // Whatever host the absolute form names (RFC 9112 §3.2.2), it is not for the gateway to follow.
+    const path = request.url.replace(/^[a-z]+:\/\/[^/?#]*/i, '');
+    await this.#pass(request, reply, this.#options.nodes, { role: 'chain', method, path });
   }
 
   /** `POST /graphql`, and `GET` with the query in the URL. */
