@@ -13,6 +13,8 @@ export interface ConnectionLimits {
   readonly headersTimeoutMs?: number;
   /** An idle kept-alive connection is closed after this; longer than the 60 s of common load balancers. */
   readonly keepAliveTimeoutMs?: number;
+  /** A client that takes no byte of an answer for this long is cut off: what waits for it waits in our memory. */
+  readonly stallTimeoutMs?: number;
   /** Bytes of a request's head. */
   readonly maxHeaderSize?: number;
   readonly maxConnections?: number;
@@ -28,6 +30,10 @@ export class Connections {
   readonly #inFlight: InFlight;
   readonly #sockets = new Set<Socket>();
   readonly #reusePort: boolean;
+  readonly #stallTimeoutMs: number;
+  /** Looks for answers that do not leave; a timer for each answer would cost every one of them. */
+  readonly #looking: NodeJS.Timeout;
+  readonly #watched = new WeakSet<ServerResponse>();
   #draining = false;
   /** Resolves when the port is free and every connection closed. */
   #closed: Promise<void> | undefined;
@@ -36,6 +42,8 @@ export class Connections {
     const headersTimeout = limits.headersTimeoutMs ?? 15_000;
     this.#inFlight = inFlight;
     this.#reusePort = limits.sharePort ?? false;
+    this.#stallTimeoutMs = limits.stallTimeoutMs ?? 60_000;
+    this.#looking = setInterval(() => this.#watchStalled(), Math.min(15_000, this.#stallTimeoutMs)).unref();
     this.server = createServer(
       {
         headersTimeout,
@@ -60,6 +68,17 @@ export class Connections {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
     });
+  }
+
+  /** Whole answers that are still here. The socket's own time-out knows of progress within a write: a slow client stays. */
+  #watchStalled(): void {
+    for (const socket of this.#sockets) {
+      const response = currentResponse(socket);
+      if (response === undefined || !response.writableEnded || response.writableFinished) continue;
+      if (this.#watched.has(response)) continue;
+      this.#watched.add(response);
+      response.setTimeout(this.#stallTimeoutMs, () => response.destroy());
+    }
   }
 
   listen(host: string, port: number): Promise<void> {
@@ -89,6 +108,7 @@ export class Connections {
     this.server.closeIdleConnections();
     await Promise.race([this.#inFlight.none(), after(timeoutMs)]);
     this.server.closeAllConnections();
+    clearInterval(this.#looking);
   }
 
   async close(): Promise<void> {

@@ -56,6 +56,31 @@ describe('slow clients', { timeout: 30_000 }, () => {
     assert.equal((await fetch(server.url)).status, 200);
   });
 
+  test('a client that does not take its answer is cut off, one that is slow is not', async () => {
+    const server = testServer({ stallTimeoutMs: 300 });
+    open.push(server);
+    const left = Promise.withResolvers<void>();
+    const size = 30_000_000;
+    server.app.get('/large', async (request, reply) => {
+      if (request.headers['x-reads'] === undefined) reply.raw.once('close', () => left.resolve());
+      return reply.type('text/plain').send('x'.repeat(size));
+    });
+    await server.listen();
+    const stuck = await dial(server);
+    stuck.socket.pause();
+    stuck.socket.write('GET /large HTTP/1.1\r\nhost: x\r\n\r\n');
+    const slow = await dial(server);
+    slow.socket.write('GET /large HTTP/1.1\r\nhost: x\r\nx-reads: yes\r\nconnection: close\r\n\r\n');
+    drips.push(
+      setInterval(() => {
+        slow.socket.pause();
+        setTimeout(() => slow.socket.resume(), 80);
+      }, 100),
+    );
+    await Promise.all([left.promise, slow.closed]);
+    assert.ok(slow.heard().length > size, `${slow.heard().length} bytes`);
+  });
+
   test('a connection that says nothing is closed', async () => {
     const server = await listening({ headersTimeoutMs: 200 });
     const silent = await dial(server);
