@@ -64,7 +64,8 @@ function addTags(headers: Headers, tags: readonly { readonly name: string; reado
       headers['x-arweave-tags-truncated'] = 'true';
       return;
     }
-    if (name === '') continue;
+    // A tag called `Count` would stand beside the number of them, under its name.
+    if (name === '' || name === 'count') continue;
     const key = `x-arweave-tag-${name}`;
     const before = headers[key];
     headers[key] = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value];
