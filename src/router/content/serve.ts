@@ -15,7 +15,7 @@ import type { Approach } from './headers.ts';
 import { ReadyAnswers } from './ready.ts';
 import { serveUnverified } from './unverified.ts';
 import { serveVerified, type VerifiedParts } from './verified.ts';
-import { redirect, type Wanted } from './wanted.ts';
+import { approachOf, redirect, type Wanted } from './wanted.ts';
 
 export interface ServeParts extends Omit<VerifiedParts, 'refuseBlocked' | 'refuseBlockedWay' | 'ready'> {
   readonly gateways: GatewaySet;
@@ -90,7 +90,8 @@ export class Serve {
   }
 
   async #serve(request: Request, reply: Reply, wanted: Wanted, pathname: string): Promise<void> {
-    this.#refuseBlockedId(wanted.id);
+    // The name too: it took time to find out what it points at.
+    this.#refuseBlockedWay(approachOf(wanted));
     const mode = this.#mode(wanted.query);
     if (mode.route) this.#sendOn(reply, wanted, pathname, mode.query);
     else if (this.#parts.verification) await serveVerified(this.#parts, request, reply, wanted);

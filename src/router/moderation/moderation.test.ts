@@ -173,6 +173,20 @@ test('6: what is blocked while its content is on its way is not begun to be sent
   assert.equal(await statusOf(`/${page.id}/a`), 200);
 });
 
+test('6: a name that is blocked while it is looked up sends nobody to a gateway', async () => {
+  for (const gateway of bench.gateways) {
+    gateway.names.set('slow', { id: site.id, ttlSeconds: 60 });
+    gateway.behaviour = { delayMs: 300 };
+  }
+  const reading = statusOf('/?mode=route', 'slow.localhost');
+  await until(async () => bench.gateways.some((gateway) => gateway.count(/resolver\/slow/) > 0));
+  const blocking = call('/block', { json: { type: 'arns', value: 'slow', reason: 'test' } });
+  assert.equal(await reading, 403);
+  await blocking;
+  for (const gateway of bench.gateways) gateway.behaviour = {};
+  assert.equal((await call('/block/arns/slow', { method: 'DELETE' })).status, 200);
+});
+
 test('6: a blocked name takes what it shows and its undernames with it', async () => {
   const got = await call('/block', { json: { type: 'arns', value: 'Flip', reason: 'test' } });
   assert.equal((got.json().blocked as Record<string, unknown>).resolvedTxId, item.id);
