@@ -122,6 +122,7 @@ class Upload {
   readonly #early: PeerMessage[] = [];
   #offer: Offer | undefined;
   #metadataId: number | undefined;
+  #infoAsked = 0;
   #unchoked = false;
   #working = false;
   #open: { readonly path: string; readonly file: FileHandle } | undefined;
@@ -204,6 +205,10 @@ class Upload {
   #giveInfo(info: Buffer, payload: Buffer): void {
     const asked = readMetadata(payload);
     if (asked.kind !== 'request' || this.#metadataId === undefined) return;
+    // It is given beside the rate of the pieces: as often as a peer may need it, not as often as it likes.
+    this.#infoAsked += metadataPieceBytes;
+    if (this.#infoAsked > 4 * info.length + 16 * metadataPieceBytes)
+      throw new FormatError('the metadata is asked for again and again');
     const start = asked.piece * metadataPieceBytes;
     const bytes = info.subarray(start, start + metadataPieceBytes);
     const answer =

@@ -10,8 +10,10 @@ import { after, before, beforeEach, mock, test } from 'node:test';
 import { Agent } from 'undici';
 import { Random } from '../../../../test/support/random.ts';
 import {
+  encodeExtensions,
   encodeHandshake,
   encodeMessage,
+  encodeMetadata,
   FileHasher,
   makeTorrent,
   type PeerMessage,
@@ -299,6 +301,7 @@ test('the seeder hangs up on whoever breaks the rules, and serves the next', asy
   const interested = encodeMessage({ kind: 'interested' });
   const request = (piece: number, begin: number, length: number) =>
     encodeMessage({ kind: 'request', piece, begin, length });
+  const metadata = encodeMessage(encodeMetadata(2, { kind: 'request', piece: 0 }));
   for (const bytes of [
     [Buffer.alloc(68, 'G')],
     [encodeHandshake('00'.repeat(20), Buffer.alloc(20))],
@@ -310,6 +313,7 @@ test('the seeder hangs up on whoever breaks the rules, and serves the next', asy
     [hello, Buffer.from('7fffffff', 'hex')],
     [hello, Buffer.from('0000000306ffff', 'hex')],
     [hello, interested, Buffer.concat(Array.from({ length: 3_000 }, () => request(0, 0, 16_384)))],
+    [hello, encodeExtensions({ requests: 0 }), ...Array.from({ length: 40 }, () => metadata)],
   ])
     assert.equal(await converse(port, bytes, 10_000), 'hung up');
   const said = await converse(port, [hello, interested, request(3, 100_000, 20_000)], 4);
