@@ -43,6 +43,8 @@ export const createGraphqlPart: CreatePart = (context) => {
     routes(app) {
       app.register(async (scope: App) => {
         scope.setErrorHandler((error, _request, reply) => {
+          // What another part refused, on a host of its own for example, is no matter of GraphQL.
+          if (error instanceof HttpError && error.status !== 400) throw error;
           if (error instanceof HttpError) return send(reply, badRequest(String(error.body)), 'no-store');
           const refused = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
           if (typeof refused !== 'number' || refused >= 500 || !(error instanceof Error)) throw error;

@@ -95,6 +95,12 @@ describe('names over HTTP', () => {
         .write(`GET ${target} HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`);
     });
 
+  test('a path of a name is answered as such, whatever the gateway has there', async () => {
+    for (const path of ['/graphql', '/graphql?query={__typename}', '/raw/x', '/gw/info', '/nowhere']) {
+      assert.equal((await get(`site.${root}`, path)).status, 404, path);
+    }
+  });
+
   test('a request names one host, which is one', async () => {
     const { page } = ids;
     const sandbox = `302 http://${sandboxOf(page)}.${root}/${page}`;
