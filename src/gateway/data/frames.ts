@@ -7,6 +7,7 @@ import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { invalidId, notFound } from '../errors.ts';
+import { largeAnswers } from '../held-bytes.ts';
 import { itemJson } from '../item-json.ts';
 import { refuseBlockedParts } from './answer/answer.ts';
 import { contentTypeOf } from './answer/headers.ts';
@@ -57,6 +58,8 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
   // Before they are read: who is refused costs no memory.
   const charged = parts.meter().charge(request, isInline ? described.size : 0, `data:${id}`);
   if (charged !== undefined) reply.headers(await charged);
+  // As bytes, as base64url, and as JSON.
+  largeAnswers.hold(reply.raw, isInline ? described.size * 3 : 0);
   const data = isInline ? await readAll(parts, id) : Buffer.alloc(0);
   return await reply
     .header('cache-control', request.method === 'POST' ? 'no-store' : cacheControlOf(parts, described))

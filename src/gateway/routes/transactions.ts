@@ -5,6 +5,7 @@
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { GatewayContext } from '../context.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
+import { largeAnswers } from '../held-bytes.ts';
 import type { ChainTransaction, Located } from '../index/gateway-index.ts';
 import { itemJson } from '../item-json.ts';
 import { sendJsonText, sendText } from '../text-errors.ts';
@@ -21,6 +22,7 @@ export function transactionRoutes(app: App, context: GatewayContext): void {
 
   /** Data is metered on whatever route it leaves; headers are free. */
   async function charge(request: Request, reply: Reply, id: string, bytes: number): Promise<void> {
+    largeAnswers.hold(reply.raw, bytes);
     const charged = context.meter.charge(request, request.method === 'HEAD' ? 0 : bytes, `data:${id}`);
     if (charged !== undefined) reply.headers(await charged);
   }
