@@ -160,6 +160,42 @@ test('a name that is gone when the card is charged is refunded to the card', asy
   assert.deepEqual((await bench.credits.selfCheck()).problems, []);
 });
 
+for (const part of ['whole', 'half'] as const) {
+  test(`a buyer who took back the ${part} payment owes nothing for a name he never got`, async (t) => {
+    const { bench, quote, pay, until, stripe } = await openBench(t);
+    await bench.give(payer, 10n ** 14n);
+    const quoted = await quote(`${arweaveBuyer}/usd/Buy-Name/regretted?type=lease&years=1`);
+    await bench.buy('regretted', wallet('faster'), payer);
+    bench.faults.before = (method) => (method === 'latestBlockhash' ? chainDown() : undefined);
+    await pay(quoted);
+    const amount = Number(at(quoted, 'purchaseQuote', 'paymentAmount'));
+    const intent = text(quoted, 'paymentSession', 'id');
+    await stripe.refunds.create({
+      payment_intent: intent,
+      ...(part === 'half' && { amount: Math.floor(amount / 2) }),
+    });
+    for (let turn = 0; turn < 500; turn += 1) {
+      if (((await bench.credits.balance(arweaveBuyer))?.winc ?? 0n) < 0n) break;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    assert.ok(((await bench.credits.balance(arweaveBuyer))?.winc ?? 0n) < 0n, 'charged while it may come');
+    bench.faults.before = () => {};
+    await bench.names.reconcile();
+    await until(quoted, 'FAILED');
+    for (let turn = 0; turn < 500; turn += 1) {
+      const { latest_charge: charge } = await stripe.paymentIntents.retrieve(intent, {
+        expand: ['latest_charge'],
+      });
+      if (typeof charge === 'object' && charge?.amount_refunded === amount) break;
+      assert.ok(turn < 499, 'the card has everything back');
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await bench.cards?.settled();
+    assert.equal((await bench.credits.balance(arweaveBuyer))?.winc, 0n);
+    assert.deepEqual((await bench.credits.selfCheck()).problems, []);
+  });
+}
+
 test('a chain that is away delays a paid name; a crash between its steps does not lose it', async (t) => {
   const { bench, quote, pay, status, until } = await openBench(t);
   const quoted = await quote(`${arweaveBuyer}/usd/Buy-Name/patient?type=lease&years=1`);

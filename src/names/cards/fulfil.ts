@@ -2,7 +2,7 @@
  * Delivering a name that was paid by card: step by step, each stored before it is sent, so that a crash or a chain
  * that is away only delays it. Until the registry is paid it can be given up, and the card gets its money back.
  */
-import { oweRefundIn } from '../../credits/card/undelivered.ts';
+import { holdPaymentIn, oweRefundIn } from '../../credits/card/undelivered.ts';
 import { winc } from '../../credits/credits.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { isSolanaAddress } from '../../formats/solana/address.ts';
@@ -224,13 +224,17 @@ async function refused(
 async function giveUp(context: ActionContext, purchase: PaidPurchase, reason: string): Promise<boolean> {
   const at = context.now();
   const failedReason = reason.slice(0, 500);
+  const { nonce, address, addressType } = purchase;
   await context.sql.transaction(async (tx) => {
-    const moved = await move(tx, purchase.nonce, purchase.stage, 'done', {
-      at,
-      status: 'FAILED',
-      failedReason,
-    });
-    if (moved) await oweRefundIn(tx, purchase.nonce, at);
+    await holdPaymentIn(tx, nonce);
+    if (!(await move(tx, nonce, purchase.stage, 'done', { at, status: 'FAILED', failedReason }))) return;
+    // Who took his payment back in the meantime was charged for a name that he will not have.
+    const amount = await oweRefundIn(tx, nonce, at);
+    if (amount === 0n) return;
+    const id = `${nonce}:undelivered`;
+    await context.credits
+      .within(tx)
+      .credit({ address, addressType, amount, reason: 'chargeback_reversed', id });
   });
   context.metrics.action(`card-${purchase.purchase.action}`, 'failed');
   context.log.warn({ nonce: purchase.nonce, reason }, 'a name paid by card could not be delivered');
