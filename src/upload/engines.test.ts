@@ -102,6 +102,54 @@ describe('the tables of the upload surface', () => {
       await upload.close();
     });
 
+    it('take an item that failed for good once more, and charge it again', async () => {
+      const { sql, upload } = await start();
+      for (const bytes of [100, 50_000]) {
+        const item = await signItem({ data: random.bytes(bytes) }, signer);
+        const first = await upload.post('/v1/tx', item);
+        const id = String(first.body.id);
+        const paid = await upload.balance(address);
+        for (let round = 0; round <= 10; round++) {
+          const plan = await planBundle(sql, { ...limits, maxWaitMs: 0 }, upload.clock);
+          await dropBundle(sql, upload.credits, plan ?? '', upload.clock);
+        }
+        assert.equal((await findItem(sql, id))?.state, 'failed');
+        upload.clock += 1_000;
+        const again = await upload.post('/v1/tx', item);
+        assert.equal(again.status, 200, again.bytes.toString());
+        assert.equal(again.body.timestamp, upload.clock);
+        assert.equal((await findItem(sql, id))?.state, 'new');
+        assert.equal(await upload.balance(address), paid);
+        assert.equal((await upload.post('/v1/tx', item)).status, 202);
+        assert.ok((await upload.get(`/v1/data-item/${id}`)).bytes.equals(item));
+        await planBundle(sql, { ...limits, maxWaitMs: 0 }, upload.clock);
+      }
+      assert.deepEqual((await upload.credits.selfCheck()).problems, []);
+      await upload.close();
+    });
+
+    it('plan an item once, whoever else plans at the same time', async () => {
+      const { sql, upload, post } = await start();
+      for (let i = 0; i < 5; i++) await post(50);
+      const now = { ...limits, maxWaitMs: 0 };
+      const plans = await Promise.all(Array.from({ length: 6 }, () => planBundle(sql, now, upload.clock)));
+      assert.equal(plans.filter((plan) => plan !== undefined).length, 1);
+      await upload.close();
+    });
+
+    it('give the free allowance once, however many items come first at once', async () => {
+      const sql = await open(testMigrations);
+      const free = { FREE_UPLOAD_LIMIT: '2000', FREE_BYTES_PER_IP: '6000' };
+      const upload = await startTestUpload(free, {}, { sql });
+      const items = await Promise.all(
+        Array.from({ length: 16 }, () => signItem({ data: random.bytes(1_500) }, signer)),
+      );
+      const answers = await Promise.all(items.map((item) => upload.post('/v1/tx', item)));
+      const taken = answers.filter(({ status }) => status === 200).length;
+      assert.equal(taken, Math.floor(6_000 / (items[0]?.length ?? 1)));
+      await upload.close();
+    });
+
     it('let go of what is permanent, and of blobs that nobody uses', async () => {
       const { sql, upload, post } = await start();
       const id = await post(50_000);

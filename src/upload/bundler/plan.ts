@@ -31,7 +31,7 @@ export function planBundle(sql: Sql, limits: PlanLimits, now: number): Promise<s
                  WHERE place <= ? AND (place = 1 OR total <= ?))
        UPDATE upload_items SET state = 'planned', bundle = ?, position = taken.place - 1,
          bundle_offset = ${bundleCountBytes} + ${bundleEntryBytes} * taken.items + taken.total - taken.size
-       FROM taken WHERE upload_items.id = taken.id`,
+       FROM taken WHERE upload_items.id = taken.id AND upload_items.state = 'new'`,
       limits.maxItems,
       limits.maxItems,
       limits.targetBytes,

@@ -38,10 +38,7 @@ export class FreeTier {
     now: number,
   ): Promise<void> {
     if (this.#listed.has(signer)) return;
-    const row = await tx.get<{ bytes: number; window_start: number }>(
-      `SELECT bytes, window_start FROM upload_free_bytes WHERE address = ? ${tx.forUpdate}`,
-      clientAddress,
-    );
+    const row = (await lockRow(tx, clientAddress)) ?? (await openRow(tx, clientAddress, now));
     const open = row !== undefined && now - row.window_start < this.#windowMs;
     const bytes = (open ? row.bytes : 0) + size;
     if (bytes > this.#allowance) {
@@ -56,4 +53,26 @@ export class FreeTier {
       open ? row.window_start : now,
     );
   }
+}
+
+interface FreeBytes {
+  readonly bytes: number;
+  readonly window_start: number;
+}
+
+function lockRow(tx: SqlExecutor, address: string): Promise<FreeBytes | undefined> {
+  return tx.get<FreeBytes>(
+    `SELECT bytes, window_start FROM upload_free_bytes WHERE address = ? ${tx.forUpdate}`,
+    address,
+  );
+}
+
+/** What is not there cannot be locked: of many who come first at once, each must see the others. */
+async function openRow(tx: SqlExecutor, address: string, now: number): Promise<FreeBytes | undefined> {
+  await tx.run(
+    'INSERT INTO upload_free_bytes (address, bytes, window_start) VALUES (?, 0, ?) ON CONFLICT (address) DO NOTHING',
+    address,
+    now,
+  );
+  return lockRow(tx, address);
 }

@@ -21,7 +21,7 @@ import type { ChainHead } from '../chain/head.ts';
 import { uploadErrors } from '../errors.ts';
 import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { noteBlobs } from '../items/blob-uses.ts';
-import { findItem, type NewItem, type StoredItem } from '../items/item-rows.ts';
+import { findItem, findKept, type NewItem, type StoredItem } from '../items/item-rows.ts';
 import type { UploadMetrics } from '../upload-metrics.ts';
 import { type ApprovalOrder, type RevokeOrder, readApprovalTags } from './approval-tags.ts';
 import { contentTypeOf } from './content-type.ts';
@@ -234,7 +234,7 @@ export class Intake {
       if (typeof payload === 'string') throw uploadErrors.unreadableItem(itemProblems[payload]);
       if (admitted === undefined && parser.header !== undefined) {
         // A small item is stored as soon as it is looked up: the transaction says whether it was there.
-        const stored = isSmall ? undefined : await findItem(this.#deps.sql, parser.header.id);
+        const stored = isSmall ? undefined : await findKept(this.#deps.sql, parser.header.id);
         if (stored !== undefined) return stored;
         admitted = this.admit(parser.header, request.token);
         if ((contentLength ?? 0) >= askFirstBytes)

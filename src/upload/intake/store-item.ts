@@ -16,7 +16,7 @@ import {
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
 import { useBlobs } from '../items/blob-uses.ts';
-import { insertItem, type NewItem, setAnswer } from '../items/item-rows.ts';
+import { forgetFailed, insertItem, type NewItem, setAnswer } from '../items/item-rows.ts';
 import type { ApprovalOrder, RevokeOrder } from './approval-tags.ts';
 import type { FreeTier } from './free-tier.ts';
 
@@ -47,7 +47,11 @@ export function storeItem(
 ): Promise<Stored | undefined> {
   const charged = payment.kind === 'credits' ? payment.spend.amount : winc(0n);
   return deps.sql.transaction(async (tx) => {
-    if (!(await insertItem(tx, { ...item, winc: charged }))) return undefined;
+    const row = { ...item, winc: charged };
+    if (!(await insertItem(tx, row))) {
+      if (!(await forgetFailed(tx, item.id, item.receivedAt)) || !(await insertItem(tx, row)))
+        return undefined;
+    }
     await useBlobs(tx, item.segments, item.receivedAt);
     await pay(tx, deps, item, payment);
     const carried = await carryOut(tx, deps.credits, item, order);

@@ -1,6 +1,7 @@
 /** Items as rows: what was taken in, what it cost, and how far it is on its way to the chain. */
 import { parseAmount, type Winc, winc } from '../../credits/credits.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { dropBlobs } from './blob-uses.ts';
 import { formatSegments, parseSegments, type Segment } from './segments.ts';
 
 export type ItemState = 'new' | 'planned' | 'permanent' | 'failed';
@@ -99,6 +100,24 @@ const columns = `id, owner, signer, signature_type, size, payload_start, content
 export async function findItem(sql: SqlExecutor, id: string): Promise<StoredItem | undefined> {
   const row = await sql.get<ItemRow>(`SELECT ${columns} FROM upload_items WHERE id = ?`, id);
   return row === undefined ? undefined : toItem(row);
+}
+
+/** An item that will be on the chain: one that failed was paid back, and may come again. */
+export async function findKept(sql: SqlExecutor, id: string): Promise<StoredItem | undefined> {
+  const item = await findItem(sql, id);
+  return item?.state === 'failed' ? undefined : item;
+}
+
+/** Makes room for an item that failed and comes again; false when there is none. */
+export async function forgetFailed(tx: SqlExecutor, id: string, now: number): Promise<boolean> {
+  const row = await tx.get<{ segments: string | null }>(
+    "DELETE FROM upload_items WHERE id = ? AND state = 'failed' RETURNING segments",
+    id,
+  );
+  if (row === undefined) return false;
+  await tx.run('DELETE FROM upload_heads WHERE id = ?', id);
+  await dropBlobs(tx, parseSegments(row.segments), now);
+  return true;
 }
 
 /** Items of a bundle from a position on, in their order. */

@@ -15,7 +15,7 @@ import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { explain } from '../intake/explain.ts';
 import { type Accepted, type Admitted, type Intake, type Payers, verified } from '../intake/intake.ts';
 import type { StoredPayload } from '../intake/payload-sink.ts';
-import { findItem, type StoredItem } from '../items/item-rows.ts';
+import { findItem, findKept, type StoredItem } from '../items/item-rows.ts';
 import { readItemBytes, type Segment } from '../items/segments.ts';
 import {
   asSegment,
@@ -204,7 +204,7 @@ export class Finalizer {
       const payload = parser.push(piece);
       if (typeof payload === 'string') throw uploadErrors.incompleteUpload(itemProblems[payload]);
       if (admitted === undefined && parser.header !== undefined) {
-        const stored = await findItem(this.#deps.sql, parser.header.id);
+        const stored = await findKept(this.#deps.sql, parser.header.id);
         if (stored !== undefined) return stored;
         admitted = intake.admit(parser.header, session.token);
       }

@@ -14,7 +14,7 @@ import type { PayloadHashes } from '../hashing/payload-hash.ts';
 import { explain } from '../intake/explain.ts';
 import type { Accepted, Intake } from '../intake/intake.ts';
 import { PayloadSink } from '../intake/payload-sink.ts';
-import { findItem } from '../items/item-rows.ts';
+import { findKept } from '../items/item-rows.ts';
 import type { NewSession } from '../multipart/sessions.ts';
 import { makeUnsignedItem, readUserTags, unsignedItemBytes } from '../x402/unsigned-item.ts';
 import type { UploadPayment, UploadPayments } from '../x402/upload-payment.ts';
@@ -131,7 +131,7 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
     }
     if (received !== dataBytes) throw uploadErrors.sizeMismatch();
     const admitted = await makeUnsignedItem(deps.serviceKey, tags, payment.payer, await hash.digest());
-    const stored = await findItem(deps.sql, admitted.id);
+    const stored = await findKept(deps.sql, admitted.id);
     if (stored !== undefined) {
       await sink.abort();
       return await deps.intake.repeat(stored);
