@@ -4,6 +4,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { StartupError } from '../../kernel/errors.ts';
+import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
 import type { Request } from '../../kernel/http/server.ts';
 
 interface Client {
@@ -35,18 +36,18 @@ export class Clients {
     const { socket } = request;
     const known = this.#ofSocket.get(socket);
     if (known !== undefined) return known;
-    const peer = normalise(socket.remoteAddress);
+    const peer = plainAddress(socket.remoteAddress);
     const isProxy = this.#proxies !== undefined && contains(this.#proxies, peer);
     const address = isProxy ? this.#behind(request, peer) : peer;
     const isAllowed = this.#allowed !== undefined && contains(this.#allowed, address);
-    const client = { key: keyOf(address), isAllowed };
+    const client = { key: networkOf(address), isAllowed };
     if (!isProxy) this.#ofSocket.set(socket, client);
     return client;
   }
 
   #behind(request: Request, peer: string): string {
     const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').slice(-4_096);
-    const hops = forwarded.split(',').map((hop) => normalise(hop.trim()));
+    const hops = forwarded.split(',').map((hop) => plainAddress(hop.trim()));
     let nearest = peer;
     for (const hop of hops.toReversed()) {
       if (isIP(hop) === 0) break;
@@ -76,23 +77,4 @@ function networks(variable: string, texts: readonly string[]): BlockList | undef
 function contains(list: BlockList, address: string): boolean {
   const family = isIP(address);
   return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
-}
-
-/** IPv4 that came through an IPv6 socket is IPv4. */
-function normalise(address: string | undefined): string {
-  const text = address ?? '';
-  const mapped = /^::ffff:([0-9.]+)$/i.exec(text)?.[1];
-  return mapped !== undefined && isIP(mapped) === 4 ? mapped : text;
-}
-
-function keyOf(address: string): string {
-  if (isIP(address) !== 6) return address;
-  // The URL parser writes an address in its one canonical form.
-  const [head = '', tail] = new URL(`http://[${address.split('%', 1)[0]}]/`).hostname
-    .slice(1, -1)
-    .split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const groups = [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
-  return `${groups.slice(0, 4).join(':')}::/64`;
 }
