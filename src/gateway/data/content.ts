@@ -3,68 +3,41 @@
  * only when every source that could be asked said so; where one could not, that failure is the answer.
  */
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
-import type { Logger } from '../../kernel/log.ts';
-import type { BlobReader, BlobStore } from '../../storage/blobs/blobs.ts';
+import type { BlobReader } from '../../storage/blobs/blobs.ts';
 import type { ByteRange, ByteSource, OpenedBytes } from '../chain/byte-source.ts';
 import { upstreamFailed } from '../errors.ts';
 import type { GatewayIndex } from '../index/gateway-index.ts';
+import { CachedContent, type CachedContentOptions } from './cached-content.ts';
 import { Fill } from './fill.ts';
-import { HotParts } from './hot-parts.ts';
 import { Knowledge } from './knowledge.ts';
-import type { ContentMetrics } from './metrics.ts';
-import {
-  type Described,
-  describedBy,
-  empty,
-  fromCache,
-  goingOn,
-  type OpenedContent,
-  streamOf,
-} from './opened.ts';
+import { type Described, describedBy, goingOn, type OpenedContent, streamOf } from './opened.ts';
 import { askSources, type Found, type Question } from './sources/ask.ts';
 import { type ContentSource, isOwn, type Journey, ownJourney } from './sources/source.ts';
 
-export interface ContentOptions {
+export interface ContentOptions extends CachedContentOptions {
   readonly index: GatewayIndex;
-  readonly cache: BlobStore;
   readonly sources: readonly ContentSource[];
-  readonly metrics: ContentMetrics;
-  readonly log: Logger;
   /** Makes a transaction known that the index has not met, where there is one. */
   makeKnown(id: string): Promise<unknown>;
   /** Told of content that was fetched and is in the cache now, for those who share a store with us. */
   share?(copy: { digest: string; size: number; open(): Promise<BlobReader | undefined> }): void;
-  /** Removes the copy that is shared. */
-  unshare?(digest: string): Promise<void>;
   /** Larger content is streamed to each reader and not kept. */
   readonly maxCachedBytes: number;
 }
 
-/** Content up to this size is kept in memory when it is read from the cache, up to so many bytes in all. */
-const smallBytes = 32 * 1024;
-const smallBudget = 48 * 1024 * 1024;
-/** A cache that fails is warned of this often. */
-const warnEveryMs = 10_000;
-
 export class Content implements ByteSource {
   readonly #options: ContentOptions;
   readonly #knowledge = new Knowledge();
-  /** By hash: what was sound when it was read stays so. */
-  readonly #small = new LRUCache<string, Buffer>({
-    maxSize: smallBudget,
-    sizeCalculation: (bytes) => bytes.length + 256,
-  });
   readonly #fills = new Map<string, Fill>();
   readonly #opening = new Map<string, Promise<Fill | undefined>>();
   readonly #hashing = new Map<string, Promise<string | undefined>>();
-  #quietUntil = 0;
 
-  /** Small parts of what is in the cache. */
-  readonly hot = new HotParts();
+  /** What is here already. */
+  readonly here: CachedContent;
 
   constructor(options: ContentOptions) {
     this.#options = options;
+    this.here = new CachedContent(options);
   }
 
   /** From the index, or what a source says of something the index does not know. */
@@ -104,44 +77,6 @@ export class Content implements ByteSource {
     this.#knowledge.forget(id);
   }
 
-  /** Removes the copy of content with that hash, in memory and on disk. */
-  async drop(hash: string): Promise<void> {
-    this.#small.delete(hash);
-    this.hot.clear();
-    const digest = Buffer.from(hash, 'base64url').toString('hex');
-    await this.#options.cache.delete(digest);
-    await this.#options.unshare?.(digest);
-  }
-
-  /** The cached file of an id, if it is there and sound. */
-  async openCached(described: Described): Promise<BlobReader | undefined> {
-    if (described.hash === undefined) return undefined;
-    const digest = Buffer.from(described.hash, 'base64url').toString('hex');
-    const reader = await this.#options.cache.open(digest).catch((error: unknown) => this.#cacheFailed(error));
-    if (reader !== undefined && reader.size === described.size) return reader;
-    await reader?.close();
-    return undefined;
-  }
-
-  /** What is in the cache, ready to be sent; undefined when it must be fetched. */
-  async cached(described: Described): Promise<OpenedContent | undefined> {
-    const { hash, size } = described;
-    if (size === 0) return empty(described);
-    const kept = hash === undefined ? undefined : this.#small.get(hash);
-    if (kept !== undefined) return fromCache(described, { bytes: kept, reader: undefined });
-    const reader = await this.openCached(described);
-    if (reader === undefined) return undefined;
-    if (hash === undefined || size > smallBytes) return fromCache(described, { reader });
-    try {
-      const bytes = Buffer.allocUnsafe(size);
-      if ((await reader.read(bytes, 0)) !== size) return undefined;
-      this.#small.set(hash, bytes);
-      return fromCache(described, { bytes, reader: undefined });
-    } finally {
-      await reader.close();
-    }
-  }
-
   /**
    * Opens content for one reader. A range that is not in the cache is fetched as a range; the whole is fetched
    * once for all who want it. undefined: nobody has it.
@@ -153,7 +88,7 @@ export class Content implements ByteSource {
     signal: AbortSignal,
   ): Promise<OpenedContent | undefined> {
     const described = this.#knowledge.get(asked.id) ?? asked;
-    const cached = await this.cached(described);
+    const cached = await this.here.open(described);
     if (cached !== undefined) {
       this.#options.metrics.cacheHits.inc();
       return cached;
@@ -284,7 +219,7 @@ export class Content implements ByteSource {
         if (opened?.stream === undefined) throw upstreamFailed(new Error('nobody has the rest any more'));
         return opened.stream;
       },
-      uncached: (error) => this.#cacheFailed(error),
+      uncached: (error) => this.here.failed(error),
       // A hash that came from another gateway and was never proven must not close the content for ever. This answer was
       // begun under it and fails; the next is judged anew.
       contradicted: async () => {
@@ -330,15 +265,5 @@ export class Content implements ByteSource {
     const { found, absent } = await askSources(this.#options, ...question);
     if (absent) this.#knowledge.rememberAbsence(question[0]);
     return found;
-  }
-
-  /** Reads go on without the cache; an operator hears of it, though not at every read. */
-  #cacheFailed(error: unknown): undefined {
-    const { metrics, log } = this.#options;
-    metrics.cacheFailures.inc();
-    const now = performance.now();
-    if (now < this.#quietUntil) return;
-    this.#quietUntil = now + warnEveryMs;
-    log.warn({ err: error }, 'the content cache fails: content is served without it');
   }
 }

@@ -137,7 +137,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
     context.bytes = content;
     context.dropCopies = async (hashes) => {
       parts.ready.clear();
-      for (const hash of hashes) await content.drop(hash);
+      for (const hash of hashes) await content.here.drop(hash);
     };
     context.contentHash = (id) => content.hashOf(id, ownJourney);
     context.apex = apexHandler(parts, { apexId, apexName });

@@ -51,7 +51,7 @@ export async function answerContent(
   const journey = journeyOf(request);
   const described = await parts.content.describe(id, journey);
   if (described === undefined) throw notFound();
-  const cached = await parts.content.cached(described);
+  const cached = await parts.content.here.open(described);
   try {
     const asked = askedOf(request, described, approach);
     refuseBlockedParts(parts.blocklist(), described, asked.spans);
@@ -181,7 +181,7 @@ async function send(answer: Answer, opened: OpenedContent, fetching?: Fetching):
   const again = charged === undefined && opened.fromCache && journey.hops === 0;
   if (readyKey !== undefined && again) parts.ready.keep(readyKey, reply, described, headers, opened.bytes);
   const status = approach.status ?? 200;
-  const { hot } = parts.content;
+  const { hot } = parts.content.here;
   const sent = await sendBody({ request, reply, opened, headers, spans, status, fetching, hot });
   if (sent === 'cut short') parts.metrics.disconnects.inc();
   return reply;

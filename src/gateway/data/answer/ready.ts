@@ -77,7 +77,9 @@ export class ReadyAnswers {
     const [span] = asked.spans;
     const part =
       text?.slice(span.start, span.end) ??
-      (this.#content.hot.takes(span) ? this.#content.hot.find(hash, span)?.toString('latin1') : undefined);
+      (this.#content.here.hot.takes(span)
+        ? this.#content.here.hot.find(hash, span)?.toString('latin1')
+        : undefined);
     if (part === undefined) return undefined;
     const more = [
       'content-range',
