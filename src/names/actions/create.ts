@@ -12,6 +12,7 @@ import {
   chainUnreadable,
   insufficientBalance,
   NamesError,
+  nameBeingBought,
   nonceReplayed,
   tooManyOpenActions,
 } from '../errors.ts';
@@ -83,6 +84,9 @@ export function payerKey(address: string): string {
   return `payer:${address}`;
 }
 
+/** Room for a buyer whose first try ended unsigned; more would only make tokens without a name. */
+const maxPurchasesOfName = 3;
+
 async function make(context: ActionContext, asked: CreateRequest): Promise<Created> {
   const { request } = asked;
   const ready = await getReady(context, asked);
@@ -91,6 +95,11 @@ async function make(context: ActionContext, asked: CreateRequest): Promise<Creat
     const { maxOpen } = context.settings;
     if ((await context.store.awaitingCount(asked.payer.address, owner)) >= maxOpen)
       throw tooManyOpenActions(maxOpen);
+    if (
+      request.action === 'buy-name' &&
+      (await context.store.openPurchases(request.name)) >= maxPurchasesOfName
+    )
+      throw nameBeingBought(request.name);
   }
   const action = await debit(context, asked, ready);
   if (action === undefined) {

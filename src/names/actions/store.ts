@@ -129,6 +129,16 @@ export class ActionStore {
     return Math.max(await count('payer', payer), await count('owner', owner));
   }
 
+  /** Purchases of a name that may still succeed or make a token. */
+  async openPurchases(name: string): Promise<number> {
+    const row = await this.#sql.get<{ n: number }>(
+      `SELECT COUNT(*) AS n FROM arns_action
+        WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND action = 'buy-name' AND name = ?`,
+      name,
+    );
+    return row?.n ?? 0;
+  }
+
   /** Actions that are not finished and were not changed since, a page at a time in order of nonce. */
   async open(unchangedSince: number, after: string, limit: number): Promise<Action[]> {
     const rows = await this.#sql.all<Row>(
