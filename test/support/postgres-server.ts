@@ -10,12 +10,18 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
+const installed = (): string | undefined => globSync('/usr/lib/postgresql/*/bin').sort().at(-1);
+
+/** Whether `preparePostgres` can give one. */
+export const hasPostgres = (): boolean =>
+  process.env.TEST_DATABASE_URL !== undefined || installed() !== undefined;
+
 /** Uses TEST_DATABASE_URL when it is set; else starts the installed PostgreSQL. */
 export async function preparePostgres(): Promise<PostgresServer> {
   const given = process.env.TEST_DATABASE_URL;
   if (given !== undefined) return { url: given, stop: async () => {} };
 
-  const bin = globSync('/usr/lib/postgresql/*/bin').sort().at(-1);
+  const bin = installed();
   if (bin === undefined) {
     throw new Error(
       'these tests need PostgreSQL: install it (Debian: apt-get install postgresql) or set TEST_DATABASE_URL',
