@@ -4,17 +4,10 @@
  * once.
  */
 import type { AddressType } from '../../credits/credits.ts';
-import {
-  X402InProgress,
-  type X402Payments,
-  type X402Quote,
-  X402Refused,
-  X402SettlementFailed,
-  X402SignatureInvalid,
-} from '../../credits/x402/x402.ts';
+import { paymentAnswer, paymentRequired } from '../../credits/x402/refusals.ts';
+import { type X402Payments, type X402Quote, X402SettlementFailed } from '../../credits/x402/x402.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
-import { MalformedPayment } from '../../formats/x402/payment.ts';
-import { HttpError } from '../../kernel/errors.ts';
+import type { HttpError } from '../../kernel/errors.ts';
 import type { Request } from '../../kernel/http/server.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { PaidTokens } from './paid.ts';
@@ -30,8 +23,6 @@ export interface EgressPaymentsOptions {
   onPayment?(result: 'taken' | 'refused' | 'failed'): void;
 }
 
-const noStore = { 'cache-control': 'no-store' };
-
 export class EgressPayments {
   readonly #options: EgressPaymentsOptions;
 
@@ -46,7 +37,7 @@ export class EgressPayments {
 
   /** The 402 that asks for it. */
   async required(request: Request, bytes: number): Promise<HttpError> {
-    return this.#challenge(await this.#quote(request, bytes));
+    return paymentRequired(this.#options.x402, await this.#quote(request, bytes));
   }
 
   /** Settles the payment that came along; answers what the payer is told. */
@@ -55,7 +46,7 @@ export class EgressPayments {
     const quote = await this.#quote(request, bytes);
     try {
       const payment = await x402.read(request.headers, quote);
-      if (payment === undefined) throw this.#challenge(quote);
+      if (payment === undefined) throw paymentRequired(x402, quote);
       await x402.verify(payment);
       const receipt = await x402.settle(payment, {
         purpose: 'top-up',
@@ -67,7 +58,7 @@ export class EgressPayments {
       return settlementHeaders(receipt.settlement);
     } catch (error) {
       onPayment?.(error instanceof X402SettlementFailed ? 'failed' : 'refused');
-      throw this.#answer(error, quote);
+      throw paymentAnswer(error, x402, quote, () => paymentRequired(x402, quote, 'invalid_payload'));
     }
   }
 
@@ -82,26 +73,5 @@ export class EgressPayments {
     });
     // Rounding on the way through winc must not move the price.
     return { ...offer, amount };
-  }
-
-  #challenge(quote: X402Quote, reason?: string): HttpError {
-    const { body, headers } = this.#options.x402.challenge(quote, reason);
-    return new HttpError(402, body, { headers: { ...noStore, ...headers } });
-  }
-
-  #answer(error: unknown, quote: X402Quote): unknown {
-    if (error instanceof X402Refused) return this.#challenge(quote, error.reason);
-    if (error instanceof MalformedPayment || error instanceof X402SignatureInvalid) {
-      return this.#challenge(quote, 'invalid_payload');
-    }
-    // Not 402, which would invite a second payment while the first may have been made.
-    if (error instanceof X402SettlementFailed) {
-      const headers = { ...noStore, ...settlementHeaders(error.settlement) };
-      return new HttpError(503, 'Payment settlement failed', { cause: error, retryAfter: 10, headers });
-    }
-    if (error instanceof X402InProgress) {
-      return new HttpError(409, 'Payment settlement in progress', { retryAfter: 2, headers: noStore });
-    }
-    return error;
   }
 }

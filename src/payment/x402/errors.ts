@@ -1,43 +1,7 @@
-/** What the x402 door answers when it refuses (interface §4.1). */
-
-import type { X402Payments, X402Quote } from '../../credits/x402/x402.ts';
-import {
-  X402InProgress,
-  X402Refused,
-  X402SettlementFailed,
-  X402SignatureInvalid,
-} from '../../credits/x402/x402.ts';
-import { settlementHeaders } from '../../formats/x402/facilitator.ts';
-import { MalformedPayment } from '../../formats/x402/payment.ts';
+/** What the x402 door answers to a request that is wrong (interface §4.1). */
 import { HttpError } from '../../kernel/errors.ts';
 
-const noStore = { 'cache-control': 'no-store' };
+const headers = { 'cache-control': 'no-store' };
 
-export const invalidQuantity = () => new HttpError(400, 'Invalid quantity parameter', { headers: noStore });
-export const invalidAddress = () => new HttpError(400, 'Invalid address parameter', { headers: noStore });
-export const invalidSignature = () =>
-  new HttpError(403, 'Invalid signature or missing required headers', { headers: noStore });
-
-/** The 402 that asks for a payment, or says why the one that came was not taken. */
-export function paymentRequired(x402: X402Payments, quote: X402Quote, reason?: string): HttpError {
-  const { body, headers } = x402.challenge(quote, reason);
-  return new HttpError(402, body, { headers: { ...noStore, ...headers } });
-}
-
-/** Failures of the payment as answers; anything else is passed on. */
-export function answerFor(error: unknown, x402: X402Payments, quote: X402Quote): unknown {
-  if (error instanceof MalformedPayment || error instanceof X402SignatureInvalid) return invalidSignature();
-  if (error instanceof X402Refused) return paymentRequired(x402, quote, error.reason);
-  // Not 402, which would invite a second payment while the first may have been made.
-  if (error instanceof X402SettlementFailed) {
-    return new HttpError(503, 'Payment settlement failed', {
-      cause: error,
-      retryAfter: 10,
-      headers: { ...noStore, ...settlementHeaders(error.settlement) },
-    });
-  }
-  if (error instanceof X402InProgress) {
-    return new HttpError(409, 'Payment settlement in progress', { retryAfter: 2, headers: noStore });
-  }
-  return error;
-}
+export const invalidQuantity = () => new HttpError(400, 'Invalid quantity parameter', { headers });
+export const invalidAddress = () => new HttpError(400, 'Invalid address parameter', { headers });

@@ -7,6 +7,7 @@
 import { Type } from 'typebox';
 import type { Credits } from '../../credits/credits.ts';
 import type { X402Deps } from '../../credits/x402/index.ts';
+import { invalidPayment, paymentAnswer, paymentRequired } from '../../credits/x402/refusals.ts';
 import type { X402Payments, X402Receipt } from '../../credits/x402/x402.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
@@ -15,7 +16,7 @@ import type { Pricing } from '../../pricing/pricing.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import type { Authenticator } from '../auth/request-wallet.ts';
 import type { RequestWallet, X402TopUps } from '../doors.ts';
-import { answerFor, invalidAddress, invalidQuantity, invalidSignature, paymentRequired } from './errors.ts';
+import { invalidAddress, invalidQuantity } from './errors.ts';
 import { parseWanted, type Wanted, wincWanted } from './quantity.ts';
 
 export interface X402TopUpDeps {
@@ -113,7 +114,7 @@ async function creditedWallet(
 ): Promise<RequestWallet | undefined> {
   if (request.headers['x-signature'] !== undefined) {
     const signer = await auth.walletOf(request, reply);
-    if (signer === 'invalid' || signer === undefined) throw invalidSignature();
+    if (signer === 'invalid' || signer === undefined) throw invalidPayment();
     return signer;
   }
   if (address === undefined || address === '') return undefined;
@@ -140,7 +141,7 @@ async function pay(
     await x402.verify(payment);
     return await x402.settle(payment, { purpose: 'top-up', ...(wallet && { wallet }) });
   } catch (error) {
-    throw answerFor(error, x402, quote);
+    throw paymentAnswer(error, x402, quote);
   }
 }
 

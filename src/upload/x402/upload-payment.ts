@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Winc } from '../../credits/credits.ts';
 import { winc } from '../../credits/credits.ts';
+import { paymentAnswer, paymentRequired } from '../../credits/x402/refusals.ts';
 import {
   type SignedPayment,
   type X402Payments,
@@ -18,7 +19,6 @@ import type { Request } from '../../kernel/http/server.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import type { Prepaid } from '../intake/intake.ts';
-import { paymentAnswer, paymentRequired } from './answers.ts';
 
 /** Long uploads need longer between the signature of a payment and its settlement. */
 const timeouts: readonly (readonly [bytes: number, seconds: number])[] = [

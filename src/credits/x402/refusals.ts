@@ -1,4 +1,7 @@
-/** How a payment that came with an upload is refused, in the protocol's own shapes. */
+/** How a payment is asked for and refused, in the protocol's own shapes and the same on every surface. */
+import { settlementHeaders } from '../../formats/x402/facilitator.ts';
+import { MalformedPayment } from '../../formats/x402/payment.ts';
+import { HttpError } from '../../kernel/errors.ts';
 import {
   X402InProgress,
   type X402Payments,
@@ -6,12 +9,12 @@ import {
   X402Refused,
   X402SettlementFailed,
   X402SignatureInvalid,
-} from '../../credits/x402/x402.ts';
-import { settlementHeaders } from '../../formats/x402/facilitator.ts';
-import { MalformedPayment } from '../../formats/x402/payment.ts';
-import { HttpError } from '../../kernel/errors.ts';
+} from './x402.ts';
 
 const noStore = { 'cache-control': 'no-store' };
+
+export const invalidPayment = () =>
+  new HttpError(403, 'Invalid signature or missing required headers', { headers: noStore });
 
 /** The 402 that asks for a payment, or says why the one that came was not taken. */
 export function paymentRequired(x402: X402Payments, quote: X402Quote, reason?: string): HttpError {
@@ -19,11 +22,14 @@ export function paymentRequired(x402: X402Payments, quote: X402Quote, reason?: s
   return new HttpError(402, body, { headers: { ...noStore, ...headers } });
 }
 
-/** Failures of the payment as answers; anything else is passed on. */
-export function paymentAnswer(error: unknown, x402: X402Payments, quote: X402Quote): unknown {
-  if (error instanceof MalformedPayment || error instanceof X402SignatureInvalid) {
-    return new HttpError(403, 'Invalid signature or missing required headers', { headers: noStore });
-  }
+/** Failures of a payment as answers; anything else is passed on. `unreadable` answers a payment that is none. */
+export function paymentAnswer(
+  error: unknown,
+  x402: X402Payments,
+  quote: X402Quote,
+  unreadable: () => HttpError = invalidPayment,
+): unknown {
+  if (error instanceof MalformedPayment || error instanceof X402SignatureInvalid) return unreadable();
   if (error instanceof X402Refused) return paymentRequired(x402, quote, error.reason);
   // Not 402, which would invite a second payment while the first may have been made.
   if (error instanceof X402SettlementFailed) {
