@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { readConfig } from '../../config/config.ts';
+import { testLogLevel } from '../../config/testing.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { createRouterSurface, type RouterSurface } from '../index.ts';
 import { StubGateway, type TestItem } from './stub-gateway.ts';
@@ -61,7 +62,7 @@ export async function startRouterBench(options: BenchOptions = {}): Promise<Rout
       {
         log: createLogger({
           name: 'test',
-          level: process.env.TEST_LOG_LEVEL === 'debug' ? 'debug' : 'silent',
+          level: testLogLevel(),
           format: 'pretty',
         }),
         version: '0.0.0-test',

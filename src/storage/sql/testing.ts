@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import pg from 'pg';
+import { testDatabaseUrl } from '../../config/testing.ts';
 import { openDatabase } from './open.ts';
 import type { Migration, Sql } from './sql.ts';
 
@@ -36,7 +37,7 @@ export function forEachEngine(suite: (engine: Sql['engine'], open: OpenForTest) 
     });
   });
 
-  const databaseUrl = process.env.TEST_DATABASE_URL;
+  const databaseUrl = testDatabaseUrl();
   if (databaseUrl === undefined) {
     it('on PostgreSQL', {
       skip: 'SKIPPED: needs TEST_DATABASE_URL; `npm run test:servers` runs it',
