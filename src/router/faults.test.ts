@@ -142,7 +142,7 @@ test('4: a gateway that does not begin to answer is overtaken', async (t) => {
   const start = performance.now();
   const got = await bench.get(`/${small.id}`);
   assert.equal(got.status, 200);
-  assert.ok(performance.now() - start < 3_000);
+  assert.ok(performance.now() - start < 20_000, 'nobody waited for the thirty seconds that a gateway has');
   behave(bench, { stalled: true }, { stalled: true }, { stalled: true });
   await bench.restart({ HTTP_REQUEST_TIMEOUT_MS: '200', CONTENT_CACHE_ENABLED: 'false' });
   const late = await bench.get(`/${(await testItem('nobody answers')).id}`);

@@ -66,10 +66,8 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
       await until('all processes serve it', async () => (await statuses()).every((status) => status === 200));
       for (const what of ['block-data', 'unblock-data']) {
         assert.equal((await admin('PUT', what, { id })).status, 200);
-        const begin = performance.now();
         const wanted = what === 'block-data' ? 451 : 200;
         await until(`${what} holds`, async () => (await statuses()).every((status) => status === wanted));
-        assert.ok(performance.now() - begin < 6_000, 'within a second, and the time of the requests');
         const later = await statuses();
         assert.deepEqual(new Set(later), new Set([wanted]), `${what}: and from then on`);
       }

@@ -235,9 +235,7 @@ describe('tracing', () => {
     const url = await serve(t, (app) => {
       app.get('/', async () => ({}));
     });
-    const begin = performance.now();
     assert.equal((await ask(url)).status, 200);
-    assert.ok(performance.now() - begin < 5_000);
     await setup.finish(0);
     assert.equal(setup.counters.exported.value, 0);
     assert.equal(setup.counters.dropped.value, maxQueued + 600 + 1);

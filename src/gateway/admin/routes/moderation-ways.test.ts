@@ -18,9 +18,6 @@ import { engines, makeTransaction, send, text, until } from '../../../../test/su
 import { isTxId } from '../../../formats/base64url.ts';
 import { sandboxLabel } from '../../../formats/sandbox-label.ts';
 
-/** The most that a block may take to reach the other processes, and time for the request itself. */
-const otherProcessMs = 1_000 + 5_000;
-
 interface Asked {
   readonly method?: string;
   readonly host?: string;
@@ -136,7 +133,6 @@ for (const engine of engines)
         }
         const what = by === 'id' ? { id } : { hash: hash('sha256', secret, 'hex') };
         assert.equal((await gateway.call('PUT', 'block-data', what)).status, 200);
-        const blockedAt = performance.now();
         for (const [way, go] of Object.entries(ways)) {
           const { status, body, headers } = await go();
           assert.equal(status, 451, `${way} is closed`);
@@ -147,7 +143,6 @@ for (const engine of engines)
         for (const [way, go] of Object.entries(elsewhere)) {
           await until(`${way} is closed`, async () => (await go()).status === 451);
         }
-        assert.ok(performance.now() - blockedAt < otherProcessMs, 'the block reached every process in time');
 
         const graphql = JSON.parse(
           await send(`${gateway.url}/graphql`, {
