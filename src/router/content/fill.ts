@@ -6,20 +6,17 @@
  * A reader that lags is waited for while it is alone, as any proxy would; beside others it is let go of the live
  * bytes and continues from the cache once everything is there.
  */
-import { createHash, type Hash } from 'node:crypto';
-import type { BlobReader, BlobStore, BlobWriter } from '../../storage/blobs/blobs.ts';
+import type { BlobReader, BlobStore } from '../../storage/blobs/blobs.ts';
 import { LiveReader } from '../../storage/blobs/live-reader.ts';
 import { Pace } from '../gateways/pace.ts';
+import { Beginning } from './beginning.ts';
 import type { BodyCheck } from './body-check.ts';
+import { Sink } from './sink.ts';
 
 /** Bytes a reader may lag behind the download, beside others. */
 const maxLag = 4 * 1024 * 1024;
 /** Bytes that the download runs ahead of a reader that is alone. */
 const pace = 256 * 1024;
-
-/** Bytes that all downloads together keep of their beginnings, for readers that come late. */
-const beginningsLimit = 128 * 1024 * 1024;
-let beginnings = 0;
 
 export interface FillOptions {
   /** undefined: the content is too large to keep, and there is one reader. */
@@ -57,8 +54,7 @@ export class Fill {
   /** Everybody who waits for it, also those who will read it from the cache. */
   #waiting = 0;
   #onCompany: (() => void) | undefined;
-  #beginning: Buffer[] | undefined = [];
-  #beginningBytes = 0;
+  readonly #beginning = new Beginning(maxLag);
   #arrived = 0;
   #over = false;
 
@@ -70,12 +66,18 @@ export class Fill {
     this.finished.catch(() => {}); // every reader is told
   }
 
+  /** Bytes in memory that wait for readers, those that came or those that may. */
+  get held(): number {
+    const lags = [...this.#readers].map(({ lag }) => lag);
+    return this.#beginning.bytes + lags.reduce((sum, lag) => sum + lag, 0);
+  }
+
   /** The whole content from its first byte, as it arrives; over at once when the signal says so. */
   async *read(gone: AbortSignal): AsyncGenerator<Buffer> {
     const reader = new LiveReader();
     gone.addEventListener('abort', () => reader.end(gone.reason), { once: true });
-    for (const piece of this.#beginning ?? []) reader.give(piece);
-    if (this.#over || this.#beginning === undefined) reader.end(undefined);
+    for (const piece of this.#beginning.pieces ?? []) reader.give(piece);
+    if (this.#over || this.#beginning.pieces === undefined) reader.end(undefined);
     else this.#readers.add(reader);
     this.#join();
     try {
@@ -186,14 +188,9 @@ export class Fill {
   }
 
   async #give(piece: Buffer): Promise<void> {
-    if (this.#beginning !== undefined) {
-      this.#beginning.push(piece);
-      this.#beginningBytes += piece.length;
-      beginnings += piece.length;
-      // Content that is not kept has one reader: once that is there, nobody else needs the beginning.
-      const needed = this.#sink.keeps ? beginnings <= beginningsLimit : this.#readers.size === 0;
-      if (!needed || this.#beginningBytes > maxLag) this.#dropBeginning();
-    }
+    // Content that is not kept has one reader: once that is there, nobody else needs the beginning.
+    if (!this.#sink.keeps && this.#readers.size > 0) this.#beginning.drop();
+    else this.#beginning.add(piece, this.#sink.keeps);
     for (const reader of this.#readers) reader.give(piece);
     for (const reader of this.#readers) {
       const alone = this.#waiting === 1 || !this.#sink.keeps;
@@ -214,12 +211,6 @@ export class Fill {
     this.#onCompany = undefined;
   }
 
-  #dropBeginning(): void {
-    beginnings -= this.#beginningBytes;
-    this.#beginningBytes = 0;
-    this.#beginning = undefined;
-  }
-
   #end(error: unknown): void {
     this.#over = true;
     for (const reader of this.#readers) {
@@ -228,65 +219,7 @@ export class Fill {
       else reader.end(error);
     }
     // A reader that comes now finds everything in the cache, or nothing.
-    const last = this.#beginning;
-    this.#dropBeginning();
-    if (error === undefined && !this.#sink.keeps) this.#beginning = last;
-  }
-}
-
-/** Where the bytes go beside the readers: through a hash, and into the cache as long as that takes them. */
-class Sink {
-  readonly #cache: BlobStore | undefined;
-  readonly #onFailure: (error: unknown) => void;
-  readonly #hash: Hash = createHash('sha256');
-  #writer: BlobWriter | undefined;
-  #committed: string | undefined;
-
-  constructor(cache: BlobStore | undefined, onFailure: (error: unknown) => void) {
-    this.#cache = cache;
-    this.#onFailure = onFailure;
-  }
-
-  /** Whether everything so far is kept. */
-  get keeps(): boolean {
-    return this.#writer !== undefined;
-  }
-
-  async open(): Promise<void> {
-    await this.#attempt(async () => {
-      this.#writer = await this.#cache?.writer();
-    });
-  }
-
-  async write(piece: Buffer): Promise<void> {
-    this.#hash.update(piece);
-    const writer = this.#writer;
-    if (writer !== undefined) await this.#attempt(() => writer.write(piece));
-  }
-
-  async digest(): Promise<string> {
-    const writer = this.#writer;
-    if (writer !== undefined) {
-      await this.#attempt(async () => {
-        this.#committed = (await writer.commit()).digest;
-      });
-    }
-    return this.#hash.digest('hex');
-  }
-
-  /** Wrong bytes are kept under no name, not even their own. */
-  async drop(): Promise<void> {
-    await this.#writer?.abort().catch(() => {});
-    if (this.#committed !== undefined) await this.#cache?.delete(this.#committed).catch(() => {});
-  }
-
-  /** A disk that is full or broken is no reason to stop serving. */
-  async #attempt(step: () => Promise<void>): Promise<void> {
-    try {
-      await step();
-    } catch (error) {
-      this.#writer = undefined;
-      this.#onFailure(error);
-    }
+    if (error === undefined && !this.#sink.keeps) this.#beginning.release();
+    else this.#beginning.drop();
   }
 }
