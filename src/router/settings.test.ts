@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '../config/config.ts';
-import { isPrivateHost } from './gateways/sources.ts';
 import { routerSettings } from './settings.ts';
 
 const settingsOf = (environment: Record<string, string>) =>
@@ -154,21 +153,4 @@ test('a value that a variable cannot have stops the start and is named, all of t
 
 test('the ports of the router and its admin page differ', () => {
   assert.throws(() => readConfig({ PORT: '3000', ADMIN_PORT: '3000' }), /ADMIN_PORT must differ from PORT/);
-});
-
-test('lists that others write lead nowhere inside', () => {
-  for (const host of [
-    '127.0.0.1',
-    '10.1.2.3',
-    '169.254.169.254',
-    '[::1]',
-    '[fd00::1]',
-    'localhost',
-    'db.internal',
-    'intranet',
-  ]) {
-    assert.ok(isPrivateHost(host), host);
-  }
-  for (const host of ['gw.example', '93.184.216.34', '[2606:2800:220:1::1]'])
-    assert.ok(!isPrivateHost(host), host);
 });

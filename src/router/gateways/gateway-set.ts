@@ -32,6 +32,8 @@ const longestRetryMs = 15 * 60_000;
 export class GatewaySet {
   readonly #options: GatewaySetOptions;
   readonly #known = new Map<string, Gateway>();
+  /** Those in no list any more that still answer what they were asked. */
+  readonly #retired = new Set<Gateway>();
   readonly #strategy: Strategy;
   #routing: readonly Gateway[] = [];
   #verification: readonly Gateway[] = [];
@@ -69,7 +71,7 @@ export class GatewaySet {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await Promise.all(this.all.map((gateway) => gateway.close()));
+    await Promise.all([...this.all, ...this.#retired].map((gateway) => gateway.close()));
   }
 
   /**
@@ -99,27 +101,32 @@ export class GatewaySet {
     };
   }
 
+  /** Each list for itself: that one cannot be read is no reason to be without the other. */
   async #refresh(): Promise<void> {
     const { routing, verification, log, refreshMs } = this.#options;
-    try {
-      const [routes, verifiers] = await Promise.all([routing.read(), verification.read()]);
-      this.#routing = this.#gateways(routes);
-      this.#verification = this.#gateways(verifiers);
-      await this.#forget();
-      this.problem = undefined;
+    const [routes, verifiers] = await Promise.all([readList(routing), readList(verification)]);
+    if (this.#stopped) return;
+    // Whom the operator names as well is where the operator says.
+    const named = [routing.foreign ? [] : routes.origins, verification.foreign ? [] : verifiers.origins];
+    const trusted = new Set([...named.flat(), ...routing.fallback, ...verification.fallback]);
+    const take = ({ origins, error }: ReadList, current: readonly Gateway[]) =>
+      error !== undefined && current.length > 0 ? current : this.#gateways(origins, trusted);
+    this.#routing = take(routes, this.#routing);
+    this.#verification = take(verifiers, this.#verification);
+    this.#forget();
+    const error = routes.error ?? verifiers.error;
+    this.problem = error?.message;
+    if (error === undefined) {
       this.#retryMs = firstRetryMs;
       if (routing.changes || verification.changes) this.#again(refreshMs);
-    } catch (error) {
-      this.problem = error instanceof Error ? error.message : String(error);
-      if (this.#routing.length === 0) this.#routing = this.#gateways(routing.fallback);
-      if (this.#verification.length === 0) this.#verification = this.#gateways(verification.fallback);
-      log.warn(
-        { err: error, gateways: this.#routing.length },
-        'the list of gateways cannot be read: what was known is used',
-      );
-      this.#again(this.#retryMs);
-      this.#retryMs = Math.min(longestRetryMs, this.#retryMs * 2);
+      return;
     }
+    log.warn(
+      { err: error, gateways: this.#routing.length },
+      'a list of gateways cannot be read: what was known is used',
+    );
+    this.#again(this.#retryMs);
+    this.#retryMs = Math.min(longestRetryMs, this.#retryMs * 2);
   }
 
   #again(milliseconds: number): void {
@@ -127,21 +134,40 @@ export class GatewaySet {
     this.#timer = setTimeout(() => void this.#refresh(), milliseconds).unref();
   }
 
-  #gateways(origins: readonly string[]): Gateway[] {
+  #gateways(origins: readonly string[], trusted: ReadonlySet<string>): Gateway[] {
+    const { limits, onAttempt } = this.#options;
     return [...new Set(origins)].slice(0, maxGateways).map((origin) => {
-      const gateway =
-        this.#known.get(origin) ?? new Gateway(origin, this.#options.limits, this.#options.onAttempt);
+      const known = this.#known.get(origin);
+      if (known !== undefined) return known;
+      const gateway = new Gateway(origin, { ...limits, publicOnly: !trusted.has(origin) }, onAttempt);
       this.#known.set(origin, gateway);
       return gateway;
     });
   }
 
-  async #forget(): Promise<void> {
+  /** Readers of what such a gateway is sending have it to the end. */
+  #forget(): void {
     const current = new Set([...this.#routing, ...this.#verification]);
     for (const gateway of this.all) {
-      if (current.has(gateway) || gateway.inFlight > 0) continue;
+      if (current.has(gateway)) continue;
       this.#known.delete(gateway.origin);
-      await gateway.close();
+      this.#retired.add(gateway);
+      const gone = () => this.#retired.delete(gateway);
+      gateway.retire().then(gone, gone);
     }
+  }
+}
+
+interface ReadList {
+  /** What the list says, or where it says nothing its fallback. */
+  readonly origins: readonly string[];
+  readonly error: Error | undefined;
+}
+
+async function readList(list: GatewayList): Promise<ReadList> {
+  try {
+    return { origins: await list.read(), error: undefined };
+  } catch (error) {
+    return { origins: list.fallback, error: error instanceof Error ? error : new Error(String(error)) };
   }
 }

@@ -1,11 +1,11 @@
 /** One gateway: how it is asked, and what came of it. Its origin is its name everywhere. */
 import { isIP } from 'node:net';
 import { errors, Pool } from 'undici';
+import { publicLookup } from '../../kernel/http/public-addresses.ts';
 import type { AnswerBody } from './answer-body.ts';
 import { type AnswerHeaders, Exchange, type ExchangeListener } from './exchange.ts';
 import { Health, type HealthLimits } from './health.ts';
 import { type Outcome, outcomeOfStatus, retryAfterMs } from './outcome.ts';
-
 import { Pace, slowAfterMs } from './pace.ts';
 
 export interface GatewayLimits extends HealthLimits {
@@ -13,6 +13,8 @@ export interface GatewayLimits extends HealthLimits {
   readonly connectTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly streamTimeoutMs: number;
+  /** For a gateway that a stranger named: it is only connected to where it is in the public internet. */
+  readonly publicOnly?: boolean;
 }
 
 /** Why a gateway is asked, for telemetry. */
@@ -89,7 +91,10 @@ export class Gateway {
     this.#pool = new Pool(url.origin, {
       connections: limits.connections,
       pipelining: 1,
-      connect: { timeout: limits.connectTimeoutMs },
+      connect: {
+        timeout: limits.connectTimeoutMs,
+        ...(limits.publicOnly === true ? { lookup: publicLookup } : {}),
+      },
       headersTimeout: limits.requestTimeoutMs,
       bodyTimeout: limits.streamTimeoutMs,
       maxHeaderSize: maxHeaderBytes,
@@ -135,6 +140,11 @@ export class Gateway {
   stalled(role: Role, latencyMs: number): void {
     this.health.observe('timeout', latencyMs, 'did not begin to answer');
     this.#onAttempt({ gateway: this.origin, role, outcome: 'timeout', status: undefined, latencyMs });
+  }
+
+  /** Is asked nothing more, and closed when what it was asked is answered to the last byte. */
+  async retire(): Promise<void> {
+    await this.#pool.close();
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { after, before, beforeEach, test } from 'node:test';
 import { createLogger } from '../../kernel/log.ts';
 import { StubGateway } from '../testing/stub-gateway.ts';
+import { discard, readBody } from './gateway.ts';
 import { GatewaySet } from './gateway-set.ts';
 import { Pings } from './pings.ts';
 import { type GatewayList, peersList, registryList, staticList } from './sources.ts';
@@ -152,6 +153,105 @@ test('until a list can be read for the first time, the fallback is used and said
     ['https://fallback.example'],
   );
   assert.match(set.problem ?? '', /answered 500/);
+});
+
+test('a list that cannot be read takes nothing from the other', async (t) => {
+  said = 500;
+  const set = new GatewaySet({
+    routing: staticList(() => ['https://own.example']),
+    verification: registryList(url, [], 3),
+    strategy: 'random',
+    limits,
+    onAttempt: () => {},
+    log,
+    refreshMs: 20,
+  });
+  t.after(() => set.stop());
+  await set.start();
+  assert.deepEqual(
+    set.routing.map(({ origin }) => origin),
+    ['https://own.example'],
+  );
+  assert.match(set.problem ?? '', /answered 500/);
+});
+
+test('what a gateway is sending arrives to the end, also when it is in no list any more', async (t) => {
+  const finish = Promise.withResolvers<void>();
+  const sender = createServer((_request, response) => {
+    response.writeHead(200, { 'content-length': '6' });
+    response.write('abc');
+    void finish.promise.then(() => response.end('def'));
+  }).listen(0, '127.0.0.1');
+  await once(sender, 'listening');
+  const address = sender.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const origin = `http://127.0.0.1:${address.port}`;
+  let origins = [origin];
+  const changing: GatewayList = {
+    source: 'static',
+    changes: true,
+    foreign: false,
+    fallback: [],
+    read: async () => origins,
+  };
+  const set = setOf(changing, 5);
+  t.after(async () => {
+    await set.stop();
+    sender.close();
+    sender.closeAllConnections();
+  });
+  await set.start();
+  const gateway = set.find(origin);
+  assert.ok(gateway !== undefined);
+  const answer = await gateway.ask({ role: 'content', path: '/' });
+  origins = ['https://other.example'];
+  await until(() => set.find(origin) === undefined);
+  finish.resolve();
+  assert.equal((await readBody(answer, 10)).toString(), 'abcdef');
+  await assert.rejects(gateway.ask({ role: 'content', path: '/' }), 'it is asked nothing more');
+});
+
+test('a set that stops waits for no body of those that are in no list any more', async (t) => {
+  const sender = createServer((_request, response) => response.writeHead(200).write('abc')).listen(
+    0,
+    '127.0.0.1',
+  );
+  await once(sender, 'listening');
+  t.after(() => {
+    sender.close();
+    sender.closeAllConnections();
+  });
+  const address = sender.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const origin = `http://127.0.0.1:${address.port}`;
+  let origins = [origin];
+  const set = setOf(
+    { source: 'static', changes: true, foreign: false, fallback: [], read: async () => origins },
+    5,
+  );
+  await set.start();
+  const answer = await set.find(origin)?.ask({ role: 'content', path: '/' });
+  assert.ok(answer !== undefined);
+  origins = [];
+  await until(() => set.find(origin) === undefined);
+  await set.stop();
+  await assert.rejects(readBody(answer, 10));
+});
+
+test('a gateway that a stranger named is not connected to where its name leads inside', async (t) => {
+  const stub = await new StubGateway().start();
+  t.after(() => stub.stop());
+  const origin = stub.url.replace('127.0.0.1', 'localhost');
+  for (const foreign of [true, false]) {
+    const list = { source: 'network', changes: false, foreign, fallback: [], read: async () => [origin] };
+    const set = setOf(list);
+    t.after(() => set.stop());
+    await set.start();
+    const asked = set.routing[0]?.ask({ role: 'ping', path: '/ar-io/info' });
+    if (foreign) await assert.rejects(asked ?? Promise.resolve(), /no public address/);
+    else await asked?.then(discard);
+  }
+  assert.equal(stub.requests.length, 1);
 });
 
 test('pings measure gateways, probe a half-open circuit, and lift no quarantine', async (t) => {

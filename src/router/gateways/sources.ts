@@ -2,15 +2,17 @@
  * Where lists of gateways come from. Lists that others write are not trusted with addresses inside our own
  * network: only what the operator names may be there.
  */
-import { BlockList, isIP } from 'node:net';
 import { request } from 'undici';
+import { isPublicHost } from '../../kernel/http/public-addresses.ts';
 
 export interface GatewayList {
   /** For `/router/info`. */
   readonly source: string;
   /** Whether it may change while the router runs. */
   readonly changes: boolean;
-  /** Used until the list could be read for the first time. */
+  /** Whether others wrote it, who may not send us to addresses inside. */
+  readonly foreign: boolean;
+  /** Used until the list could be read for the first time; the operator's. */
   readonly fallback: readonly string[];
   /** Origins, best first. */
   read(): Promise<readonly string[]>;
@@ -24,6 +26,7 @@ export function staticList(urls: () => readonly string[]): GatewayList {
   return {
     source: 'static',
     changes: false,
+    foreign: false,
     fallback: [],
     async read() {
       return urls().map((url) => new URL(url).origin);
@@ -36,6 +39,7 @@ export function peersList(peer: string, fallback: readonly string[]): GatewayLis
   return {
     source: 'trusted-peers',
     changes: true,
+    foreign: true,
     fallback,
     async read() {
       const document = await readJson(`${peer}/ar-io/peers`);
@@ -56,6 +60,7 @@ export function registryList(url: string, fallback: readonly string[], count?: n
   return {
     source: count === undefined ? 'network' : 'top-staked',
     changes: true,
+    foreign: true,
     fallback,
     async read() {
       const document = await readJson(url);
@@ -94,40 +99,10 @@ function usable(urls: readonly unknown[], source: string): string[] {
     if (typeof url !== 'string' || !URL.canParse(url)) return [];
     const { protocol, hostname, origin } = new URL(url);
     const isWeb = protocol === 'https:' || protocol === 'http:';
-    return isWeb && !isPrivateHost(hostname) ? [origin] : [];
+    return isWeb && isPublicHost(hostname) ? [origin] : [];
   });
   if (origins.length === 0) throw new Error(`${source} names no gateway that can be used`);
   return origins;
-}
-
-const inside = new BlockList();
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['224.0.0.0', 3],
-] as const) {
-  inside.addSubnet(network, prefix);
-}
-for (const [network, prefix] of [
-  ['::', 127],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['ff00::', 8],
-] as const) {
-  inside.addSubnet(network, prefix, 'ipv6');
-}
-
-/** True for an address or name that only means something inside our own network. */
-export function isPrivateHost(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  const version = isIP(host);
-  if (version !== 0) return inside.check(host, version === 6 ? 'ipv6' : 'ipv4');
-  return !host.includes('.') || /\.(localhost|local|internal|lan)\.?$/.test(host);
 }
 
 async function readJson(url: string): Promise<unknown> {

@@ -1,60 +1,17 @@
 /** Whom the engine may talk to: peers and trackers come from strangers and must not lead into our own network. */
 import { lookup } from 'node:dns/promises';
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import type { Config } from '../../../config/config.ts';
 import type { PeerAddress } from '../../../formats/torrent/index.ts';
-
-const notPublic = new BlockList();
-for (const [network, bits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const)
-  notPublic.addSubnet(network, bits, 'ipv4');
-for (const [network, bits] of [
-  ['::', 96],
-  ['64:ff9b::', 96],
-  ['64:ff9b:1::', 48],
-  ['100::', 64],
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['fc00::', 7],
-  ['fe80::', 9],
-  ['ff00::', 8],
-] as const)
-  notPublic.addSubnet(network, bits, 'ipv6');
+import { isPublicAddress, isPublicHost } from '../../../kernel/http/public-addresses.ts';
 
 export interface AddressRules {
   /** Loopback and private addresses too: for networks of one's own. */
   readonly allowPrivate: boolean;
 }
 
-/** An IP address that is routed in the public internet. IPv4 addresses written as IPv6 count as what they are. */
-export function isPublicAddress(address: string): boolean {
-  const family = isIP(address);
-  if (family === 0) return false;
-  return !notPublic.check(address, family === 6 ? 'ipv6' : 'ipv4');
-}
-
-/** Names that only mean something inside a network are no public hosts. */
-function isPublicName(name: string): boolean {
-  const host = name.toLowerCase().replace(/\.$/, '');
-  return host.includes('.') && !/\.(?:localhost|local|internal|lan|home|arpa)$/.test(host);
-}
-
 function mayNameHost(host: string, { allowPrivate }: AddressRules): boolean {
-  return allowPrivate || (isIP(host) === 0 ? isPublicName(host) : isPublicAddress(host));
+  return allowPrivate || isPublicHost(host);
 }
 
 /** The addresses of a host that may be talked to; none where it has no other. */

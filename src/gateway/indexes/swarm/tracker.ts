@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { type Bencoded, bencode, type PeerAddress, packPeers } from '../../../formats/torrent/index.ts';
-import { isPublicAddress } from './addresses.ts';
+import { isPublicAddress } from '../../../kernel/http/public-addresses.ts';
 
 export interface AnnounceRequest {
   /** Lower-case hex. */
