@@ -158,7 +158,10 @@ function currentResponse(socket: Socket): ServerResponse | undefined {
   return noted instanceof ServerResponse ? noted : undefined;
 }
 
-/** What a connection gets whose bytes are not HTTP, whose head is too large, or that is too slow. */
+/**
+ * What a connection gets whose bytes are not HTTP, whose head is too large, or that is too slow. No route is known, so
+ * that it has what every refusal has: a JSON string (interface §7), to be read by scripts and kept by no cache.
+ */
 function refuse(error: NodeJS.ErrnoException, socket: Socket, errorBody: ErrorBody): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -170,6 +173,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket, errorBody: ErrorBo
   const body = JSON.stringify(errorBody(status, reason));
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      'Access-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n' +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     () => socket.destroy(),
   );

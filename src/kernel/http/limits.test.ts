@@ -136,12 +136,16 @@ describe('odd clients', { timeout: 30_000 }, () => {
     assert.match(odd.heard(), /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*\r\n\r\n"Bad Request"$/);
   });
 
-  test('a head beyond its limit gets a 431', async () => {
+  test('a head beyond its limit gets a 431 that scripts can read and no cache keeps', async () => {
     const server = await listening({ maxHeaderSize: 2048 });
     const big = await dial(server);
     big.socket.write(`GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'b'.repeat(4096)}\r\n\r\n`);
     await big.closed;
-    assert.match(big.heard(), /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/);
+    const [head = '', body = ''] = big.heard().split('\r\n\r\n');
+    assert.match(head, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/);
+    assert.match(head, /\r\nCache-Control: no-store(\r\n|$)/);
+    assert.match(head, /\r\nAccess-Control-Allow-Origin: \*(\r\n|$)/);
+    assert.equal(body, '"Request Header Fields Too Large"');
   });
 
   test('a request with two lengths (smuggling) is refused', async () => {

@@ -35,6 +35,16 @@ describe('the documents of a surface', () => {
   server.app.get('/added-at-once', async () => ({}));
   after(() => server.close());
 
+  test('HEAD of a document says what GET would', async () => {
+    for (const url of ['/openapi.json', '/api-docs']) {
+      const got = await server.app.inject({ method: 'GET', url });
+      const asked = await server.app.inject({ method: 'HEAD', url });
+      assert.equal(asked.statusCode, 200);
+      for (const name of ['content-type', 'content-length'])
+        assert.equal(asked.headers[name], got.headers[name]);
+    }
+  });
+
   test('the OpenAPI document has every route once, under its first prefix', async () => {
     const answer = await server.app.inject('/openapi.json');
     const document = answer.json();

@@ -32,16 +32,25 @@ export function addOpenApi(app: App, info: OpenApiInfo): void {
   );
   let json: string | undefined;
   let page: string | undefined;
-  app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => {
-    json ??= JSON.stringify(app.swagger());
-    reply.header('content-type', 'application/json; charset=utf-8').send(json);
+  const hidden = { method: ['GET', 'HEAD'], schema: { hide: true } };
+  app.route({
+    ...hidden,
+    url: '/openapi.json',
+    handler: (_request, reply) => {
+      json ??= JSON.stringify(app.swagger());
+      reply.header('content-type', 'application/json; charset=utf-8').send(json);
+    },
   });
-  app.get('/api-docs', { schema: { hide: true } }, (_request, reply) => {
-    page ??= apiDocsPage(app.swagger());
-    reply
-      .header('content-type', 'text/html; charset=utf-8')
-      .header('content-security-policy', apiDocsPolicy)
-      .header('x-content-type-options', 'nosniff')
-      .send(page);
+  app.route({
+    ...hidden,
+    url: '/api-docs',
+    handler: (_request, reply) => {
+      page ??= apiDocsPage(app.swagger());
+      reply
+        .header('content-type', 'text/html; charset=utf-8')
+        .header('content-security-policy', apiDocsPolicy)
+        .header('x-content-type-options', 'nosniff')
+        .send(page);
+    },
   });
 }
