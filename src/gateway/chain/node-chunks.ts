@@ -24,6 +24,7 @@ export class NodeChunks implements Chunks {
     let lied = false;
     for await (const answer of this.#nodes.each(`/chunk/${weaveOffset}`, {
       signal,
+      lane: 'bytes',
       maxBytes: maxChunkAnswer,
     })) {
       if (answer.status !== 200) continue;
@@ -44,6 +45,7 @@ export class NodeChunks implements Chunks {
     let lied = false;
     for await (const answer of this.#nodes.each(`/chunk/${weaveOffset}`, {
       signal,
+      lane: 'bytes',
       maxBytes: maxChunkAnswer,
     })) {
       if (answer.status !== 200) continue;
@@ -60,7 +62,11 @@ export class NodeChunks implements Chunks {
     id: string,
     signal?: AbortSignal,
   ): Promise<{ endOffset: number; size: number } | undefined> {
-    const answer = await this.#nodes.get(`/tx/${id}/offset`, { signal, maxBytes: 64 * 1024 });
+    const answer = await this.#nodes.get(`/tx/${id}/offset`, {
+      signal,
+      lane: 'bytes',
+      maxBytes: 64 * 1024,
+    });
     if (answer.status !== 200) return undefined;
     const offset = parseOffset(answer.body);
     if (offset === undefined) throw upstreamFailed(new Error(`${answer.url} gave an offset that is none`));

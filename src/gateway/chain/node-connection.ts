@@ -1,17 +1,13 @@
 /** One node: how to ask it, how much at a time, and what is known about its health. */
 import { Agent, errors, request } from 'undici';
-import { upstreamFailed, upstreamTimeout } from '../errors.ts';
+import { upstreamFailed, upstreamTimeout, upstreamUnavailable } from '../errors.ts';
 import type { NodeAnswer, NodeStatus } from './nodes.ts';
-
-export interface ConnectionOptions {
-  /** Requests in flight to one node at most; the others wait. */
-  readonly maxConcurrent: number;
-  /** Requests begun per second at most; Infinity for a node of our own. */
-  readonly requestsPerSecond: number;
-}
+import { type Lane, Pace, type PaceOptions } from './pace.ts';
 
 export interface SendOptions {
   readonly method: 'GET' | 'POST';
+  /** undefined: at once. Health checks must not wait for those whose node they look after. */
+  readonly lane?: Lane;
   readonly body?: Buffer;
   readonly contentType?: string;
   readonly timeoutMs: number;
@@ -34,20 +30,21 @@ export class NodeConnection implements NodeStatus {
   readonly #agent: Agent;
   readonly #pace: Pace;
 
-  constructor(url: string, options: ConnectionOptions) {
+  constructor(url: string, options: PaceOptions) {
     this.url = url;
     this.#agent = new Agent({
-      connections: options.maxConcurrent,
+      // One more for health checks.
+      connections: options.maxConcurrent + 1,
       pipelining: 1,
       connect: { timeout: 5_000 },
     });
-    this.#pace = new Pace(options.maxConcurrent, options.requestsPerSecond);
+    this.#pace = new Pace(options);
   }
 
   async send(path: string, options: SendOptions): Promise<NodeAnswer> {
+    const release = options.lane === undefined ? undefined : await this.#enter(options.lane, options);
     const timeout = AbortSignal.timeout(options.timeoutMs);
     const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
-    const release = await this.#pace.enter(signal);
     try {
       const answer = await request(`${this.url}${path}`, {
         method: options.method,
@@ -78,7 +75,25 @@ export class NodeConnection implements NodeStatus {
         ? upstreamTimeout(error)
         : upstreamFailed(error);
     } finally {
-      release();
+      release?.();
+    }
+  }
+
+  /**
+   * Waits for a place. Its time is not the node's: the importer waits for as long as it takes, since a large block at a
+   * slow pace takes long; a reader is sent away after what a node would have been given.
+   */
+  async #enter(lane: Lane, { timeoutMs, signal }: SendOptions): Promise<() => void> {
+    if (lane === 'import') return this.#pace.enter(lane, signal ?? new AbortController().signal);
+    const tooLong = AbortSignal.timeout(timeoutMs);
+    try {
+      return await this.#pace.enter(
+        lane,
+        signal === undefined ? tooLong : AbortSignal.any([tooLong, signal]),
+      );
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw tooLong.aborted ? upstreamUnavailable(error) : error;
     }
   }
 
@@ -101,77 +116,4 @@ async function readBody(body: AsyncIterable<Buffer>, maxBytes: number): Promise<
     pieces.push(piece);
   }
   return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces, size);
-}
-
-/** Lets a bounded number in at once, and no more per second than agreed; waiters keep their order. */
-class Pace {
-  readonly #maxConcurrent: number;
-  readonly #perSecond: number;
-  #inside = 0;
-  #waiting: (() => void)[] = [];
-  #allowance: number;
-  #counted = performance.now();
-
-  constructor(maxConcurrent: number, perSecond: number) {
-    this.#maxConcurrent = maxConcurrent;
-    this.#perSecond = perSecond;
-    this.#allowance = perSecond;
-  }
-
-  async enter(signal: AbortSignal): Promise<() => void> {
-    signal.throwIfAborted();
-    if (this.#inside >= this.#maxConcurrent) {
-      await new Promise<void>((resolve, reject) => {
-        const admit = (): void => {
-          signal.removeEventListener('abort', leave);
-          resolve();
-        };
-        const leave = (): void => {
-          this.#waiting = this.#waiting.filter((other) => other !== admit);
-          reject(signal.reason);
-        };
-        signal.addEventListener('abort', leave, { once: true });
-        this.#waiting.push(admit);
-      });
-    } else {
-      this.#inside += 1;
-    }
-    const release = (): void => {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#inside -= 1;
-      else next();
-    };
-    try {
-      await this.#turn(signal);
-    } catch (error) {
-      release();
-      throw error;
-    }
-    return release;
-  }
-
-  /** A token bucket of one second's size. */
-  async #turn(signal: AbortSignal): Promise<void> {
-    if (this.#perSecond === Number.POSITIVE_INFINITY) return;
-    const now = performance.now();
-    this.#allowance = Math.min(
-      this.#perSecond,
-      this.#allowance + ((now - this.#counted) / 1_000) * this.#perSecond,
-    );
-    this.#counted = now;
-    this.#allowance -= 1;
-    if (this.#allowance >= 0) return;
-    const waitMs = (-this.#allowance / this.#perSecond) * 1_000;
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        signal.removeEventListener('abort', leave);
-        resolve();
-      }, waitMs);
-      const leave = (): void => {
-        clearTimeout(timer);
-        reject(signal.reason);
-      };
-      signal.addEventListener('abort', leave, { once: true });
-    });
-  }
 }

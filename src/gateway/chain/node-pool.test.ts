@@ -112,6 +112,20 @@ describe('the node pool', () => {
     }
   });
 
+  it('goes on importing and checking while readers ask for more than the node answers', async () => {
+    const block = { status: 200, body: 'a block' };
+    const script: Script = { answers: { '/tx/unknown': 'hang', '/block/height/1': block } };
+    const pool = poolOf([await node(script)], 300);
+    await pool.check();
+    const readers = Array.from({ length: 200 }, () => refusal(pool.get('/tx/unknown')));
+    const imported = await pool.get('/block/height/1', { lane: 'import' });
+    assert.equal(imported.body.toString(), 'a block');
+    await pool.check();
+    assert.deepEqual([pool.height, pool.status[0]?.healthy], [10, true]);
+    // Who never got a place is told to come back; who got one, that the node does not answer.
+    assert.deepEqual([...new Set(await Promise.all(readers))].sort(), [503, 504]);
+  });
+
   it('lets a caller leave without waiting for the node', async () => {
     const pool = poolOf([await node({ answers: { '/x': 'hang' } })], 60_000);
     const leaving = new AbortController();

@@ -183,6 +183,7 @@ export class NodePool implements Nodes {
         : AbortSignal.any([this.#stopping.signal, options.signal]);
     return node.send(path, {
       method,
+      lane: options.lane ?? 'lookup',
       timeoutMs: options.timeoutMs ?? this.#timeoutMs,
       maxBytes: options.maxBytes ?? defaultMaxBytes,
       signal,

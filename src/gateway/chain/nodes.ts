@@ -3,6 +3,7 @@
  * the best of them and to the next when it fails. Failures that remain are `UpstreamError` (502, 503, 504),
  * so that "could not ask" is never mistaken for "does not exist".
  */
+import type { Lane } from './pace.ts';
 
 export interface NodeStatus {
   readonly url: string;
@@ -29,6 +30,8 @@ export interface AskOptions {
   readonly timeoutMs?: number;
   /** Statuses worth asking the next node for (another may have it); 5xx and 429 always are. Default [404]. */
   readonly retryOn?: readonly number[];
+  /** Default: `lookup`. */
+  readonly lane?: Lane;
 }
 
 export interface Nodes {

@@ -106,7 +106,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
       ],
       metrics,
       log,
-      makeKnown: async (id) => context.writers?.queueTransaction(id),
+      makeKnown: async (id) => context.writers?.queueTransaction(id, 'lookup'),
       ...(copies !== undefined && {
         share: (copy) => copies.keep(copy),
         unshare: (digest) => copies.drop(digest),

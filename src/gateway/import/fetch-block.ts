@@ -7,6 +7,7 @@ import { verifyTransactionAsync } from '../../formats/arweave/transaction-signat
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import type { NodePool } from '../chain/node-pool.ts';
+import type { AskOptions } from '../chain/nodes.ts';
 import { upstreamFailed } from '../errors.ts';
 import type { NewBlock } from '../index/blocks.ts';
 import { MAX_BLOCK_INDEX, MAX_HEIGHT } from '../index/order.ts';
@@ -24,7 +25,7 @@ export async function fetchBlock(
   height: number,
   signal?: AbortSignal,
 ): Promise<FetchedBlock | undefined> {
-  const answer = await nodes.get(`/block/height/${height}`, { signal });
+  const answer = await nodes.get(`/block/height/${height}`, { signal, lane: 'import' });
   if (answer.status !== 200) return undefined;
   const block = parseBlock(answer.body);
   if (block === undefined || block.height !== height) {
@@ -72,10 +73,10 @@ export function parseBlock(body: Buffer): FetchedBlock | undefined {
 export async function fetchTransaction(
   nodes: NodePool,
   id: string,
-  path: 'tx' | 'unconfirmed_tx' = 'tx',
-  signal?: AbortSignal,
+  path: 'tx' | 'unconfirmed_tx',
+  asked: Pick<AskOptions, 'lane' | 'signal'>,
 ): Promise<Header | undefined> {
-  for await (const answer of nodes.each(`/${path}/${id}`, { signal })) {
+  for await (const answer of nodes.each(`/${path}/${id}`, asked)) {
     if (answer.status !== 200) continue;
     const header = await parseSigned(answer.body, id);
     if (header !== undefined) return header;

@@ -214,7 +214,10 @@ export class Importer {
   /** An outage fails the block, which is tried again; one transaction that always fails must not hold the chain. */
   async #fetchHeader(id: string): Promise<Header | undefined> {
     try {
-      return await fetchTransaction(this.#options.nodes, id, 'tx', this.#stopping.signal);
+      return await fetchTransaction(this.#options.nodes, id, 'tx', {
+        signal: this.#stopping.signal,
+        lane: 'import',
+      });
     } catch (error) {
       if (error instanceof UpstreamError && this.#failures >= failuresToGoOn) return undefined;
       throw error;

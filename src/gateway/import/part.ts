@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import { createPool } from '../../kernel/pool/pool.ts';
+import type { Lane } from '../chain/pace.ts';
 import type { GatewayContext, GatewayPart } from '../context.ts';
 import type { Filter } from '../filters/filter.ts';
 import { BundleQueue, ranks } from '../unbundle/queue.ts';
@@ -19,7 +20,7 @@ export interface Writers {
   /** Queues a bundle for an operator: filters are passed by, unless asked otherwise. Answers whether it is queued. */
   queueBundle(id: string, bypassFilter: boolean): Promise<boolean>;
   /** Makes a transaction known now, and queues it when it is a bundle that the filter lets through. */
-  queueTransaction(id: string): Promise<boolean>;
+  queueTransaction(id: string, lane?: Lane): Promise<boolean>;
   readonly queue: BundleQueue;
 }
 
@@ -50,13 +51,25 @@ export function createWriters(
   let lastIndexedAt = Math.floor(Date.now() / 1000);
 
   /** Makes a transaction known that the importer has not met (yet). */
-  async function makeKnown(id: string): Promise<boolean> {
+  async function makeKnown(id: string, lane: Lane = 'import'): Promise<boolean> {
     const header =
-      (await fetchTransaction(nodes, id, 'tx')) ?? (await fetchTransaction(nodes, id, 'unconfirmed_tx'));
+      (await fetchTransaction(nodes, id, 'tx', { lane })) ??
+      (await fetchTransaction(nodes, id, 'unconfirmed_tx', { lane }));
     if (header === undefined) return false;
     const prepared = await index.writer.prepare([entryOf(header, undefined)]);
     await index.sql.transaction((tx) => index.writer.put(tx, prepared));
     return true;
+  }
+
+  /** Once for all who ask for it at the same time. */
+  const meeting = new Map<string, Promise<boolean>>();
+  function meet(id: string, lane: Lane | undefined): Promise<boolean> {
+    let known = meeting.get(id);
+    if (known === undefined) {
+      known = makeKnown(id, lane).finally(() => meeting.delete(id));
+      meeting.set(id, known);
+    }
+    return known;
   }
 
   const unbundler = new Unbundler({
@@ -68,7 +81,7 @@ export function createWriters(
     filters,
     workers: config.ANS104_UNBUNDLE_WORKERS,
     maxDepth: config.ANS104_MAX_NESTING,
-    fetchTransaction: makeKnown,
+    fetchTransaction: (id) => makeKnown(id),
     events: {
       items(count, bytes) {
         counters.items.inc(count);
@@ -135,8 +148,8 @@ export function createWriters(
       if (added) queued();
       return added;
     },
-    async queueTransaction(id) {
-      if ((await index.locate(id)) === undefined && !(await makeKnown(id))) return false;
+    async queueTransaction(id, lane) {
+      if ((await index.locate(id)) === undefined && !(await meet(id, lane))) return false;
       const added = await reconsider.one(id, ranks.asked);
       if (added) queued();
       return added;

@@ -81,7 +81,7 @@ export class SideWork {
   async watchMempool(): Promise<void> {
     const { nodes, index } = this.#options;
     const { signal } = this.#stopping;
-    const answer = await nodes.get('/tx/pending', { signal, retryOn: [] });
+    const answer = await nodes.get('/tx/pending', { signal, retryOn: [], lane: 'import' });
     const listed: unknown = answer.status === 200 ? JSON.parse(answer.body.toString('utf8')) : [];
     if (!Array.isArray(listed)) return;
     const ids = listed
@@ -96,7 +96,7 @@ export class SideWork {
     for (const id of ids) {
       if (known.has(id)) continue;
       signal.throwIfAborted();
-      const header = await fetchTransaction(nodes, id, 'unconfirmed_tx', signal);
+      const header = await fetchTransaction(nodes, id, 'unconfirmed_tx', { signal, lane: 'import' });
       if (header === undefined) {
         this.#refused.set(id, true);
         continue;
@@ -118,12 +118,13 @@ export class SideWork {
       missingPerRound,
     );
     for (const row of due) {
-      const header = await fetchTransaction(nodes, row.id.toString('base64url'), 'tx', signal).catch(
-        (error: unknown) => {
-          if (error instanceof UpstreamError) return undefined;
-          throw error;
-        },
-      );
+      const header = await fetchTransaction(nodes, row.id.toString('base64url'), 'tx', {
+        signal,
+        lane: 'import',
+      }).catch((error: unknown) => {
+        if (error instanceof UpstreamError) return undefined;
+        throw error;
+      });
       if (header === undefined) {
         await index.sql.run(
           'UPDATE missing_transactions SET attempts = attempts + 1, next_try_at = ? WHERE id = ?',
