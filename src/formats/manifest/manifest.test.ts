@@ -2,13 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FormatError } from '../format-error.ts';
 import { seededRandom } from '../testing/seeded-random.ts';
-import {
-  buildManifest,
-  type Manifest,
-  normalizeManifestPath,
-  parseManifest,
-  resolveManifestPath,
-} from './manifest.ts';
+import { buildManifest, type Manifest, normalizeManifestPath, resolveManifestPath } from './manifest.ts';
+import { parseManifest } from './reader.ts';
 
 const id = (letter: string) => `${letter.repeat(42)}A`;
 const read = (document: unknown): Manifest => {

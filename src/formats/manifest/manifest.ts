@@ -31,32 +31,6 @@ export interface ManifestHit {
   readonly by: 'index' | 'path' | 'fallback';
 }
 
-/** Reads a document, or answers undefined when it is no manifest at all. */
-export function parseManifest(bytes: Buffer): Manifest | undefined {
-  if (bytes.length > maxManifestBytes) return undefined;
-  let document: unknown;
-  try {
-    document = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    return undefined;
-  }
-  const members = membersOf(document);
-  if (members === undefined) return undefined;
-  const kind = members.get('manifest');
-  if (kind !== undefined && kind !== 'arweave/paths') return undefined;
-  const version = members.get('version');
-  const second = version === '0.2.0';
-  const index = membersOf(members.get('index'));
-  const indexPath = index?.get('path');
-  return {
-    version: typeof version === 'string' ? version : undefined,
-    indexPath: typeof indexPath === 'string' ? normalizeManifestPath(indexPath) : undefined,
-    indexId: second ? idOf(index) : undefined,
-    fallbackId: second ? idOf(membersOf(members.get('fallback'))) : undefined,
-    paths: readPaths(membersOf(members.get('paths'))),
-  };
-}
-
 /** What a path (percent-decoded once by the caller) leads to, or undefined. There is no directory listing. */
 export function resolveManifestPath(manifest: Manifest, path: string): ManifestHit | undefined {
   const name = normalizeManifestPath(path);
@@ -110,26 +84,4 @@ export function buildManifest(source: ManifestSource): Buffer {
 
 function pathId(manifest: Manifest, path: string | undefined): TxId | undefined {
   return path === undefined ? undefined : manifest.paths.get(path);
-}
-
-/** Where one path is there with and without a trailing slash, the one without wins. */
-function readPaths(members: ReadonlyMap<string, unknown> | undefined): ReadonlyMap<string, TxId> {
-  const paths = new Map<string, TxId>();
-  for (const [path, entry] of members ?? []) {
-    const id = idOf(membersOf(entry));
-    const name = normalizeManifestPath(path);
-    if (id !== undefined && (name === path || !paths.has(name))) paths.set(name, id);
-  }
-  return paths;
-}
-
-function idOf(members: ReadonlyMap<string, unknown> | undefined): TxId | undefined {
-  const id = members?.get('id');
-  return typeof id === 'string' && isTxId(id) ? id : undefined;
-}
-
-/** An object's own members: keys such as `__proto__` are keys like any other. */
-function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  return new Map(Object.entries(value));
 }

@@ -5,15 +5,19 @@ import {
   type ManifestHit,
   manifestContentType,
   maxManifestBytes,
-  parseManifest,
   resolveManifestPath,
 } from '../../formats/manifest/manifest.ts';
+import { readManifestInSteps } from '../../formats/manifest/read-in-steps.ts';
+import { upstreamUnavailable } from '../errors.ts';
 import type { Content } from './content.ts';
 import type { Described } from './opened.ts';
 
 /** Memory for parsed manifests, counted as a multiple of their text. */
 const maxBytes = 64 * 1024 * 1024;
 const entryBytes = 512;
+/** Larger ones are read a few at a time, since each may take some hundred megabytes meanwhile. */
+const largeBytes = 1024 * 1024;
+const maxLarge = 4;
 
 export class Manifests {
   readonly #content: Content;
@@ -22,6 +26,7 @@ export class Manifests {
     sizeCalculation: ({ bytes }) => bytes + entryBytes,
   });
   readonly #reading = new Map<string, Promise<Manifest | undefined>>();
+  #large = 0;
 
   constructor(content: Content) {
     this.#content = content;
@@ -50,14 +55,21 @@ export class Manifests {
 
   async #read({ id, size }: Described): Promise<Manifest | undefined> {
     if (size > maxManifestBytes) return undefined;
-    const opened = await this.#content.stream(id);
-    if (opened === undefined) return undefined;
-    const pieces: Buffer[] = [];
-    for await (const piece of opened.stream) pieces.push(piece);
-    const manifest = parseManifest(Buffer.concat(pieces));
-    // Parsed entries take a few times the room of their text. The largest is kept too, if alone: to parse it for each
-    // request would hold up everybody.
-    this.#parsed.set(id, { manifest, bytes: Math.min(size * 3, maxBytes - entryBytes) });
-    return manifest;
+    const isLarge = size > largeBytes;
+    if (isLarge && this.#large >= maxLarge) {
+      throw upstreamUnavailable(new Error('many large manifests are being read'));
+    }
+    if (isLarge) this.#large += 1;
+    try {
+      const opened = await this.#content.stream(id);
+      if (opened === undefined) return undefined;
+      const manifest = await readManifestInSteps(opened.stream);
+      // Parsed entries take a few times the room of their text. The largest is kept too, if alone: to read it for each
+      // request would keep the processor busy.
+      this.#parsed.set(id, { manifest, bytes: Math.min(size * 3, maxBytes - entryBytes) });
+      return manifest;
+    } finally {
+      if (isLarge) this.#large -= 1;
+    }
   }
 }

@@ -5,9 +5,9 @@ import {
   type Manifest,
   type ManifestHit,
   manifestContentType,
-  parseManifest,
   resolveManifestPath,
 } from '../../formats/manifest/manifest.ts';
+import { readManifestInSteps } from '../../formats/manifest/read-in-steps.ts';
 import { manifestError, manifestPathNotFound } from '../errors.ts';
 
 export function isManifestType(contentType: string): boolean {
@@ -47,7 +47,7 @@ export class Manifests {
     if (size !== undefined && size > this.#maxBytes) throw manifestError(id, 'The manifest is too large');
     const bytes = await read();
     if (bytes.length > this.#maxBytes) throw manifestError(id, 'The manifest is too large');
-    const manifest = parseManifest(bytes);
+    const manifest = await readManifestInSteps([bytes]);
     if (manifest === undefined)
       throw manifestError(id, 'The content is no manifest although its type says so');
     this.#parsed.set(id, manifest, { size: bytes.length + 1_024 });
