@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ConfigError, describeConfig, readConfig } from './config.ts';
+import { variables } from './variables.ts';
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -33,6 +34,17 @@ describe('readConfig', () => {
     for (const text of ['1e3', '0x10', '-1', '1.5', ' 1', '+1', '99999999999999999999']) {
       assert.equal(problemsOf({ SHUTDOWN_TIMEOUT_MS: text }).length, 1, text);
     }
+  });
+
+  test('what a timer waits for is no longer than timers can wait', () => {
+    const waits = Object.keys(variables).filter((name) =>
+      /(_MS|INTERVAL_SECONDS|TIMEOUT_SECONDS)$/.test(name),
+    );
+    const ages = /AGE|FORGET|TTL|EXPIRATION|GRACE|EXPECTED/;
+    for (const name of waits.filter((one) => !ages.test(one))) {
+      assert.equal(problemsOf({ [name]: '2147483648' }).length, 1, name);
+    }
+    assert.ok(waits.length > 20);
   });
 
   test('a wrong secret is not repeated in the message', () => {

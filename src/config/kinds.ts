@@ -52,6 +52,13 @@ export function integer<D extends number | undefined>(
   });
 }
 
+/** What a timer can wait at most; it takes anything longer for no wait at all. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** A time that something waits; not an age, which may be longer. */
+export const milliseconds = (options: Options<number> & { min?: number; max?: number }): Variable<number> =>
+  integer({ max: longestTimerMs, ...options });
+
 export const port = (options: Options<number>): Variable<number> => ({
   ...integer({ ...options, max: 65535 }),
   kind: 'port (0 = any free one)',

@@ -1,4 +1,4 @@
-import { integer, urls } from '../kinds.ts';
+import { integer, milliseconds, urls } from '../kinds.ts';
 
 /** The chain: which nodes the surfaces use, and how the local one behaves. */
 export const arweave = {
@@ -6,7 +6,7 @@ export const arweave = {
     meaning: 'Arweave nodes, in order of preference; without it the local node is started and used',
     default: [],
   }),
-  LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: integer({
+  LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: milliseconds({
     meaning: 'How often the local node mines when something is pending; 0 = only on GET /mine',
     default: 1_000,
   }),

@@ -1,4 +1,4 @@
-import { boolean, integer, secret, text, url } from '../kinds.ts';
+import { boolean, integer, milliseconds, secret, text, url } from '../kinds.ts';
 
 /** Card payments through Stripe, or through the local provider that speaks its API. */
 export const card = {
@@ -32,7 +32,7 @@ export const card = {
     meaning: 'A wallet with more disputed payments than this is reported as suspicious',
     default: 1,
   }),
-  STRIPE_RECONCILE_INTERVAL_MS: integer({
+  STRIPE_RECONCILE_INTERVAL_MS: milliseconds({
     meaning: 'How often the provider is asked about open quotes and missed events',
     default: 60_000,
     min: 100,

@@ -1,4 +1,4 @@
-import { boolean, integer, list, oneOf, text, urls } from '../kinds.ts';
+import { boolean, integer, list, milliseconds, oneOf, text, urls } from '../kinds.ts';
 
 /** How the gateway serves content: its cache, where else it looks, and under which hosts. */
 export const content = {
@@ -38,7 +38,7 @@ export const content = {
     meaning: 'How long resolved names are kept, in place of what records say; 0 = as they say',
     default: 0,
   }),
-  ARNS_CACHED_RESOLUTION_FALLBACK_TIMEOUT_MS: integer({
+  ARNS_CACHED_RESOLUTION_FALLBACK_TIMEOUT_MS: milliseconds({
     meaning: 'How long a stale name waits for a fresh answer before it is used',
     default: 250,
   }),

@@ -1,4 +1,4 @@
-import { boolean, integer, list, text } from '../kinds.ts';
+import { boolean, integer, list, milliseconds, text } from '../kinds.ts';
 
 /** The gateway: what it follows, what it unbundles and indexes, how it shows itself. */
 export const gateway = {
@@ -11,11 +11,11 @@ export const gateway = {
     meaning: 'Whether this gateway process imports and unbundles; false = it only answers',
     default: true,
   }),
-  GATEWAY_POLL_INTERVAL_MS: integer({
+  GATEWAY_POLL_INTERVAL_MS: milliseconds({
     meaning: 'How often the gateway asks its nodes for a new block; 0 = 250 for nodes on loopback, else 5000',
     default: 0,
   }),
-  GATEWAY_NODE_TIMEOUT_MS: integer({
+  GATEWAY_NODE_TIMEOUT_MS: milliseconds({
     meaning: 'How long a node may take to answer',
     default: 15_000,
     min: 1,
@@ -40,7 +40,7 @@ export const gateway = {
     meaning: "Whether the nodes' pending transactions are indexed before they are mined",
     default: true,
   }),
-  MEMPOOL_POLLING_INTERVAL_MS: integer({
+  MEMPOOL_POLLING_INTERVAL_MS: milliseconds({
     meaning: 'How often pending transactions are looked for',
     default: 5_000,
     min: 100,

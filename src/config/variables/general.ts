@@ -1,4 +1,4 @@
-import { integer, oneOf, port, secret, text, url } from '../kinds.ts';
+import { integer, milliseconds, oneOf, port, secret, text, url } from '../kinds.ts';
 
 export const general = {
   HOST: text({ meaning: 'Address that every surface binds', default: '127.0.0.1' }),
@@ -22,11 +22,11 @@ export const general = {
     default: 0,
     max: 256,
   }),
-  SHUTDOWN_DRAIN_TIMEOUT_MS: integer({
+  SHUTDOWN_DRAIN_TIMEOUT_MS: milliseconds({
     meaning: 'How long in-flight requests may finish after SIGTERM or SIGINT',
     default: 15_000,
   }),
-  SHUTDOWN_TIMEOUT_MS: integer({ meaning: 'After this the process exits by force', default: 30_000 }),
+  SHUTDOWN_TIMEOUT_MS: milliseconds({ meaning: 'After this the process exits by force', default: 30_000 }),
 };
 
 function secretUrl(meaning: string) {

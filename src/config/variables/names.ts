@@ -1,4 +1,4 @@
-import { fraction, integer, oneOf, secret, text, urls } from '../kinds.ts';
+import { fraction, integer, milliseconds, oneOf, secret, text, urls } from '../kinds.ts';
 
 /** The chain that names live on, and what the service charges for acting on it. */
 export const names = {
@@ -6,7 +6,7 @@ export const names = {
     meaning: 'Solana RPC nodes, the first that answers is used; without any the local ledger is started',
     default: [],
   }),
-  SOLANA_RPC_TIMEOUT_MS: integer({
+  SOLANA_RPC_TIMEOUT_MS: milliseconds({
     meaning: 'How long one Solana RPC node may take to answer',
     default: 10_000,
     min: 100,
@@ -48,7 +48,7 @@ export const names = {
     default: 900_000,
     min: 1_000,
   }),
-  ARNS_RECONCILE_MS: integer({
+  ARNS_RECONCILE_MS: milliseconds({
     meaning: 'How often unfinished actions and purchases are looked after',
     default: 300_000,
     min: 100,

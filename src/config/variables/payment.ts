@@ -1,4 +1,4 @@
-import { integer, list, secret, text, url } from '../kinds.ts';
+import { integer, list, milliseconds, secret, text, url } from '../kinds.ts';
 
 /** Where chain payments go, how they are looked up, and who may read what. */
 export const payment = {
@@ -61,12 +61,15 @@ export const payment = {
     min: 1,
     max: 20,
   }),
-  PAYMENT_TX_POLLING_WAIT_TIME_MS: integer({
+  PAYMENT_TX_POLLING_WAIT_TIME_MS: milliseconds({
     meaning: 'Pause before the second look; it doubles with each further one',
     default: 500,
   }),
-  MAX_PAYMENT_TX_POLLING_DELAY_MS: integer({ meaning: 'Longest pause between two looks', default: 8_000 }),
-  PENDING_PAYMENT_RECHECK_MS: integer({
+  MAX_PAYMENT_TX_POLLING_DELAY_MS: milliseconds({
+    meaning: 'Longest pause between two looks',
+    default: 8_000,
+  }),
+  PENDING_PAYMENT_RECHECK_MS: milliseconds({
     meaning: 'How soon a pending payment is looked at again; a repeated report looks no sooner',
     default: 2_000,
     min: 100,
@@ -75,7 +78,7 @@ export const payment = {
     meaning: 'A pending payment that its chain no longer knows fails after this',
     default: 86_400_000,
   }),
-  LEDGER_CHECK_INTERVAL_MS: integer({
+  LEDGER_CHECK_INTERVAL_MS: milliseconds({
     meaning: 'How often the ledger proves to itself that it adds up; 0 = never',
     default: 3_600_000,
   }),

@@ -1,4 +1,4 @@
-import { integer, json, list, secret, text, url } from '../kinds.ts';
+import { integer, json, list, milliseconds, secret, text, url } from '../kinds.ts';
 
 /** What one whole token costs, as a CoinGecko-shaped source would say it. */
 const rates: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -34,7 +34,7 @@ export const pricing = {
     meaning: 'Prices of tokens when there is no RATES_URL: rate id -> currency -> price of one token',
     default: rates,
   }),
-  RATES_REFRESH_MS: integer({
+  RATES_REFRESH_MS: milliseconds({
     meaning: 'Age at which token prices are asked for again',
     default: 60_000,
     min: 1,
@@ -44,7 +44,7 @@ export const pricing = {
     default: 3_600_000,
     min: 1,
   }),
-  NETWORK_PRICE_REFRESH_MS: integer({
+  NETWORK_PRICE_REFRESH_MS: milliseconds({
     meaning: 'Age at which the network is asked again what storage costs',
     default: 900_000,
     min: 1,
@@ -54,7 +54,7 @@ export const pricing = {
     default: 3_600_000,
     min: 1,
   }),
-  PRICE_CATALOGUE_REFRESH_MS: integer({
+  PRICE_CATALOGUE_REFRESH_MS: milliseconds({
     meaning: 'How soon a changed fee, discount or upload adjustment is seen',
     default: 5_000,
   }),

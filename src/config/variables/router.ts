@@ -1,4 +1,4 @@
-import { boolean, fraction, integer, list, oneOf, secret, text, url, urls } from '../kinds.ts';
+import { boolean, fraction, integer, list, milliseconds, oneOf, secret, text, url, urls } from '../kinds.ts';
 
 const gibibyte = 1024 ** 3;
 
@@ -54,7 +54,7 @@ export const router = {
     meaning: 'Gateway registry (JSON) that the source `network` and verification by `top-staked` read',
     default: undefined,
   }),
-  NETWORK_GATEWAY_REFRESH_MS: integer({
+  NETWORK_GATEWAY_REFRESH_MS: milliseconds({
     meaning: 'How often lists of gateways are read again',
     default: 3_600_000,
     min: 1_000,
@@ -74,18 +74,18 @@ export const router = {
     default: 3,
     min: 1,
   }),
-  CIRCUIT_BREAKER_RESET_MS: integer({
+  CIRCUIT_BREAKER_RESET_MS: milliseconds({
     meaning: 'How long it is left alone before one request probes it',
     default: 60_000,
     min: 100,
   }),
   PING_ENABLED: boolean({ meaning: 'Whether gateways are measured in the background', default: true }),
-  PING_INTERVAL_MS: integer({
+  PING_INTERVAL_MS: milliseconds({
     meaning: 'How often gateways are measured in the background',
     default: 30_000,
     min: 1_000,
   }),
-  PING_TIMEOUT_MS: integer({ meaning: 'How long such a measurement waits', default: 5_000, min: 100 }),
+  PING_TIMEOUT_MS: milliseconds({ meaning: 'How long such a measurement waits', default: 5_000, min: 100 }),
   ARNS_CONSENSUS_THRESHOLD: integer({
     meaning: 'Verification gateways that must agree on what a name points at',
     default: 2,
@@ -151,18 +151,18 @@ export const router = {
     min: 1_024,
     max: 64 * 1024 ** 2,
   }),
-  STREAM_TIMEOUT_MS: integer({
+  STREAM_TIMEOUT_MS: milliseconds({
     meaning: 'A gateway or reader that moves no byte for so long is cut off',
     default: 120_000,
     min: 100,
     max: 600_000,
   }),
-  HTTP_CONNECT_TIMEOUT_MS: integer({
+  HTTP_CONNECT_TIMEOUT_MS: milliseconds({
     meaning: 'How long connecting to a gateway may take',
     default: 5_000,
     min: 100,
   }),
-  HTTP_REQUEST_TIMEOUT_MS: integer({
+  HTTP_REQUEST_TIMEOUT_MS: milliseconds({
     meaning: 'How long a gateway may take to begin its answer',
     default: 30_000,
     min: 100,
@@ -179,7 +179,7 @@ export const router = {
     min: 1,
   }),
   RATE_LIMIT_ENABLED: boolean({ meaning: 'Whether readers are limited', default: false }),
-  RATE_LIMIT_WINDOW_MS: integer({
+  RATE_LIMIT_WINDOW_MS: milliseconds({
     meaning: 'Time in which RATE_LIMIT_MAX_REQUESTS may be made',
     default: 60_000,
     min: 1_000,

@@ -1,4 +1,4 @@
-import { integer, list } from '../kinds.ts';
+import { integer, list, milliseconds } from '../kinds.ts';
 
 const gibibyte = 1024 ** 3;
 
@@ -45,7 +45,7 @@ export const upload = {
     default: 2 * gibibyte,
     min: 1,
   }),
-  BUNDLE_MAX_WAIT_MS: integer({
+  BUNDLE_MAX_WAIT_MS: milliseconds({
     meaning: 'A bundle that is not full is closed when its oldest item has waited this long',
     default: 30_000,
   }),
@@ -53,7 +53,7 @@ export const upload = {
     meaning: 'Confirmations after which a bundle counts as permanent; 0 = 18, or 1 on the local network',
     default: 0,
   }),
-  BUNDLE_POLL_MS: integer({
+  BUNDLE_POLL_MS: milliseconds({
     meaning: 'How often the bundler looks for work and asks the chain how its bundles fare',
     default: 2_000,
     min: 10,

@@ -1,4 +1,4 @@
-import { boolean, fraction, integer, json, list, secret, text, url } from '../kinds.ts';
+import { boolean, fraction, integer, json, list, milliseconds, secret, text, url } from '../kinds.ts';
 
 /** Payments with x402: signed dollar transfers that a facilitator carries out. */
 export const x402 = {
@@ -22,7 +22,7 @@ export const x402 = {
     default: {},
     check: checkUrls,
   }),
-  X402_PAYMENT_TIMEOUT_MS: integer({
+  X402_PAYMENT_TIMEOUT_MS: milliseconds({
     meaning: 'How long a payer may take between signing and settlement',
     default: 300_000,
     min: 10_000,
@@ -43,7 +43,7 @@ export const x402 = {
     default: 6,
     max: 3_600,
   }),
-  X402_VERIFY_TIMEOUT_MS: integer({
+  X402_VERIFY_TIMEOUT_MS: milliseconds({
     meaning: 'How long the facilitator may take to verify',
     default: 10_000,
     min: 100,
