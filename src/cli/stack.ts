@@ -83,7 +83,7 @@ function madeAtStart(part: Part, world: World): Surface {
     },
     async drain(timeoutMs) {
       // The local network takes requests until the surfaces, which lean on it, are done.
-      if (!part.local) await surface?.drain(timeoutMs);
+      return part.local || ((await surface?.drain(timeoutMs)) ?? true);
     },
     async stop() {
       await surface?.stop();
@@ -96,7 +96,7 @@ function runsElsewhere(part: Part, world: World): Surface {
     name: part.name,
     url: world.urls.get(part.name) ?? '',
     start: async () => part.started?.(world),
-    async drain() {},
+    drain: async () => true,
     async stop() {},
   };
 }
@@ -107,7 +107,7 @@ function closesLedger(world: World): Surface {
     name: 'ledger',
     url: '',
     async start() {},
-    async drain() {},
+    drain: async () => true,
     async stop() {
       await (await world.ledger)?.sql.close();
     },

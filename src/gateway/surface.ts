@@ -121,7 +121,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
     },
     start,
     async drain(timeoutMs) {
-      await running?.server.drain(timeoutMs);
+      return (await running?.server.drain(timeoutMs)) ?? true;
     },
     async stop() {
       if (running === undefined) return;

@@ -18,7 +18,11 @@ function recorded(name: string, journal: string[], change: Partial<Surface> = {}
   const note = (what: string) => async () => {
     journal.push(`${what} ${name}`);
   };
-  return { name, url: '', start: note('start'), drain: note('drain'), stop: note('stop'), ...change };
+  const drain = async () => {
+    journal.push(`drain ${name}`);
+    return true;
+  };
+  return { name, url: '', start: note('start'), drain, stop: note('stop'), ...change };
 }
 
 function options(host: FakeHost, times: { drainTimeoutMs?: number; timeoutMs?: number } = {}) {
@@ -49,6 +53,7 @@ describe('the life of the program', () => {
           given.push(timeoutMs);
           await work();
           journal.push(`drained ${name}`);
+          return true;
         },
       });
     const surfaces = [noted('gateway', async () => {}), noted('router', () => busy.promise)];
@@ -70,9 +75,11 @@ describe('the life of the program', () => {
   test('one that does not get done keeps the others from draining for half of the time only', async () => {
     const journal: string[] = [];
     const given: number[] = [];
-    const hanging = (timeoutMs: number) => new Promise<void>((resolve) => setTimeout(resolve, timeoutMs));
+    const hanging = (timeoutMs: number) =>
+      new Promise<boolean>((resolve) => setTimeout(() => resolve(false), timeoutMs));
     const drain = async (timeoutMs: number) => {
       given.push(timeoutMs);
+      return true;
     };
     const surfaces = [recorded('a', journal, { drain }), recorded('b', journal, { drain: hanging })];
     const running = await startSurfaces(surfaces, options(new FakeHost(), { drainTimeoutMs: 400 }));
@@ -105,13 +112,25 @@ describe('the life of the program', () => {
 
   test('a second signal exits at once', async () => {
     const host = new FakeHost();
-    const held = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<boolean>();
     await startSurfaces([recorded('a', [], { drain: () => held.promise })], options(host));
     host.emit('SIGINT');
     const exited = once(host, 'exit');
     host.emit('SIGINT');
     assert.deepEqual(await exited, [1]);
-    held.resolve();
+    held.resolve(true);
+  });
+
+  test('a drain that had to cut requests exits with 1, once everything is stopped', async () => {
+    const journal: string[] = [];
+    const host = new FakeHost();
+    const cut = recorded('a', journal, { drain: async () => false });
+    const running = await startSurfaces([cut, recorded('b', journal)], options(host));
+    const exited = once(host, 'exit');
+    host.emit('SIGTERM');
+    assert.deepEqual(await exited, [1]);
+    await running.stopped;
+    assert.deepEqual(journal.slice(2), ['drain b', 'stop b', 'stop a']);
   });
 
   test('a stop that hangs is ended by force', async () => {

@@ -34,7 +34,7 @@ export interface Running {
 
 /**
  * Starts the surfaces one after the other. From the first moment SIGTERM and SIGINT are heard: the first drains
- * and exits with 0, the second exits at once with 1.
+ * and exits with 0, or with 1 where requests had to be cut; the second exits at once with 1.
  */
 export async function startSurfaces(
   surfaces: readonly Surface[],
@@ -43,11 +43,12 @@ export async function startSurfaces(
   const { log, drainTimeoutMs, timeoutMs, host = process } = options;
   const started: Surface[] = [];
   let stopping: Promise<void> | undefined;
+  let finished = true;
   const stopped = Promise.withResolvers<void>();
 
   function stop(): Promise<void> {
     stopping ??= (async () => {
-      await drainAll(started, drainTimeoutMs, log);
+      finished = await drainAll(started, drainTimeoutMs, log);
       await stopAll(started, log);
       for (const signal of signals) host.off(signal, onSignal);
       stopped.resolve();
@@ -68,8 +69,9 @@ export async function startSurfaces(
     }, timeoutMs).unref();
     void stop().then(() => {
       clearTimeout(force);
-      log.info('stopped');
-      host.exit(0);
+      if (finished) log.info('stopped');
+      else log.warn({ drainTimeoutMs }, 'stopped; requests that were not done in time were cut');
+      host.exit(finished ? 0 : 1);
     });
   }
 
@@ -93,23 +95,24 @@ export async function startSurfaces(
 /**
  * In the opposite order of starting: a request in flight on a later surface may still need an earlier one, which
  * therefore takes connections until the later ones are done. The time is one for all; after half of it nobody
- * waits for others any longer.
+ * waits for others any longer. True when every request was done.
  */
-async function drainAll(surfaces: readonly Surface[], timeoutMs: number, log: Logger): Promise<void> {
+async function drainAll(surfaces: readonly Surface[], timeoutMs: number, log: Logger): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   const halfTime = new Promise<void>((resolve) => {
     setTimeout(resolve, timeoutMs / 2).unref();
   });
-  let later: Promise<unknown> = Promise.resolve();
+  let later: Promise<boolean> = Promise.resolve(true);
   for (const surface of surfaces.toReversed()) {
     const drained = Promise.race([later, halfTime])
       .then(() => surface.drain(Math.max(0, Math.ceil(deadline - performance.now()))))
       .catch((error: unknown) => {
         log.error({ err: error, surface: surface.name }, 'drain failed');
+        return false;
       });
-    later = Promise.all([later, drained]);
+    later = Promise.all([later, drained]).then((ends) => ends.every((finished) => finished));
   }
-  await later;
+  return await later;
 }
 
 /** In the opposite order of starting, since later ones stand on earlier ones. */

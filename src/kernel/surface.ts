@@ -6,8 +6,8 @@ export interface Surface {
   readonly url: string;
   /** Resolves when the surface really answers. Fails with one clear line (a taken port names its variable). */
   start(): Promise<void>;
-  /** No new connections; resolves when in-flight requests are done or the time is over. */
-  drain(timeoutMs: number): Promise<void>;
+  /** No new connections; true when all in-flight requests are done, false when the time was over and they were cut. */
+  drain(timeoutMs: number): Promise<boolean>;
   /** Frees everything. Called after `drain`, also when `start` failed half-way. */
   stop(): Promise<void>;
 }

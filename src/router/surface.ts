@@ -51,7 +51,7 @@ export function createRouterSurface(config: Config, deps: RouterDeps): RouterSur
       await running.start();
     },
     async drain(timeoutMs) {
-      await running?.drain(timeoutMs);
+      return (await running?.drain(timeoutMs)) ?? true;
     },
     async stop() {
       await running?.stop();
@@ -63,7 +63,7 @@ interface RunningRouter {
   readonly server: HttpServer;
   readonly admin: HttpServer | undefined;
   start(): Promise<void>;
-  drain(timeoutMs: number): Promise<void>;
+  drain(timeoutMs: number): Promise<boolean>;
   stop(): Promise<void>;
 }
 
@@ -222,7 +222,8 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
     },
     async drain(timeoutMs) {
       draining = true;
-      await Promise.all([server.drain(timeoutMs), admin?.drain(0)]);
+      const [finished] = await Promise.all([server.drain(timeoutMs), admin?.drain(0)]);
+      return finished;
     },
     async stop() {
       draining = true;

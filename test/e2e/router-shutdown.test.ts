@@ -117,10 +117,7 @@ describe('SIGTERM under load', () => {
     const got = await read;
     assert.equal(got.complete, false);
     assert.ok(performance.now() - start >= 990, 'it had the time that is configured');
-    const [code, signal] = await ended;
-    assert.equal(signal, null);
-    assert.ok(code === 0 || code === 1);
-    assert.ok(performance.now() - start < 15_000, 'and not much more');
+    assert.deepEqual(await ended, [1, null], 'the exit code tells that it was by force');
     await router.stop();
   });
 

@@ -31,7 +31,7 @@ export function traces(config: Config, log: Logger): Surface[] {
           },
         });
       },
-      async drain() {},
+      drain: async () => true,
       async stop() {
         await tracing?.stop();
       },

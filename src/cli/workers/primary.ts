@@ -33,7 +33,8 @@ export function createWorkers(options: WorkersOptions): Surface {
 
 interface Launched {
   readonly worker: Worker;
-  readonly ended: Promise<void>;
+  /** Its exit code; undefined where a signal ended it. */
+  readonly ended: Promise<number | undefined>;
 }
 
 class Workers implements Surface {
@@ -58,11 +59,12 @@ class Workers implements Surface {
   }
 
   /** Each worker drains for itself, within the same time. */
-  async drain(): Promise<void> {
+  async drain(): Promise<boolean> {
     this.#stopping = true;
     const running = [...this.#workers.values()];
     for (const { worker } of running) worker.process.kill('SIGTERM');
-    await Promise.all(running.map(({ ended }) => ended));
+    const codes = await Promise.all(running.map(({ ended }) => ended));
+    return codes.every((code) => code === 0);
   }
 
   async stop(): Promise<void> {
@@ -74,12 +76,12 @@ class Workers implements Surface {
     const worker = cluster.fork();
     let readyAt: number | undefined;
     const ready = Promise.withResolvers<string>();
-    const ended = new Promise<void>((resolve) => {
+    const ended = new Promise<number | undefined>((resolve) => {
       worker.once('exit', (code, signal) => {
         this.#workers.delete(index);
         ready.reject(new StartupError(`worker ${index} of ${this.name} did not start`));
         if (!this.#stopping && readyAt !== undefined) this.#replace(index, readyAt, signal ?? code);
-        resolve();
+        resolve(code ?? undefined);
       });
     });
     this.#workers.set(index, { worker, ended });

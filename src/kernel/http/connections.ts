@@ -91,8 +91,11 @@ export class Connections {
     });
   }
 
-  /** Takes no new connection, lets what is in flight finish for at most `timeoutMs`, then cuts what is left. */
-  async drain(timeoutMs: number): Promise<void> {
+  /**
+   * Takes no new connection, lets what is in flight finish for at most `timeoutMs`, then cuts what is left. True when
+   * nothing was.
+   */
+  async drain(timeoutMs: number): Promise<boolean> {
     this.#draining = true;
     if (this.server.listening) {
       this.#closed = new Promise((resolve) => {
@@ -107,8 +110,10 @@ export class Connections {
     this.#inFlight.onEnd = () => setImmediate(() => this.server.closeIdleConnections());
     this.server.closeIdleConnections();
     await Promise.race([this.#inFlight.none(), after(timeoutMs)]);
+    const finished = this.#inFlight.count === 0;
     this.server.closeAllConnections();
     clearInterval(this.#looking);
+    return finished;
   }
 
   async close(): Promise<void> {

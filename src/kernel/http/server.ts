@@ -62,7 +62,7 @@ export interface HttpServer {
   /** Adds a set of routes under one or several prefixes; the first is the documented one. */
   mount(routes: Routes, prefixes?: readonly string[]): void;
   listen(): Promise<void>;
-  drain(timeoutMs: number): Promise<void>;
+  drain(timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
 

@@ -65,7 +65,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     },
     async drain(timeoutMs) {
       stopping.abort();
-      await server?.drain(timeoutMs);
+      return (await server?.drain(timeoutMs)) ?? true;
     },
     async stop() {
       stopping.abort();
