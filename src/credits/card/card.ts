@@ -10,6 +10,7 @@
  *   provider.ts   the provider's API, reduced to what is asked of it
  *   quotes.ts     the rows;  inbox.ts  the webhooks
  *   sync.ts       from what the provider says to what the quote becomes
+ *   refunds.ts    giving back what was paid for nothing
  *   worker.ts     the background: inbox, open quotes, refunds, missed events
  *
  * It may call pricing, storage and kernel.
@@ -131,9 +132,18 @@ export type CardObservation =
   | { readonly kind: 'paid' | 'expired'; readonly quote: CardQuote }
   | { readonly kind: 'refused'; readonly quote: CardQuote; readonly reason: string }
   | { readonly kind: 'refunded'; readonly quote: CardQuote }
+  /** `final`: it is not tried again and has to be given back by hand. */
+  | {
+      readonly kind: 'refund-failed';
+      readonly quote: CardQuote;
+      readonly reason: string;
+      readonly final: boolean;
+    }
   | { readonly kind: 'taken-back'; readonly quote: CardQuote; readonly reason: Reversal['reason'] }
   | { readonly kind: 'given-back'; readonly quote: CardQuote }
   | { readonly kind: 'suspicious'; readonly quote: CardQuote; readonly chargebacks: number }
+  /** After each look at everything that is open. */
+  | { readonly kind: 'refunds'; readonly owed: number; readonly givenUp: number }
   | { readonly kind: 'session-error' };
 
 /** What can no longer be delivered. */

@@ -157,7 +157,10 @@ function newQuote(order: CardOrder, config: CardConfig, now: number): QuoteRow {
     takenBack: winc(0n),
     reversals: 0,
     failure: undefined,
+    undelivered: false,
     refundDue: false,
+    refundTries: 0,
+    refundAfter: 0,
     attempts: 0,
     appliedTicket: 0,
     createdAt: now,
@@ -182,13 +185,17 @@ function bounded(metadata: Readonly<Record<string, string>>): Record<string, str
 const writeBigint = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
 
 function tellLog(log: Logger, observation: CardObservation): void {
-  if (observation.kind === 'session-error') return;
+  if (observation.kind === 'session-error' || observation.kind === 'refunds') return;
   const { kind, quote } = observation;
   const details = { quote: quote.id, purpose: quote.purpose, address: quote.address };
   if (kind === 'suspicious') {
     log.warn({ ...details, chargebacks: observation.chargebacks }, 'wallet with disputed payments');
   } else if (kind === 'refused') {
-    log.warn({ ...details, reason: observation.reason }, 'card payment refused and given back');
+    log.warn({ ...details, reason: observation.reason }, 'card payment refused, to be given back');
+  } else if (kind === 'refund-failed') {
+    const { reason, final } = observation;
+    if (final) log.error({ ...details, reason }, 'card refund failed for good: give it back by hand');
+    else log.warn({ ...details, reason }, 'card refund failed and will be tried again');
   } else {
     log.info(details, `card payment ${kind}`);
   }

@@ -66,4 +66,13 @@ export const cardMigrations: readonly Migration[] = [
       CREATE INDEX card_events_ended ON card_events (received_at) WHERE state <> 'waiting'
     `,
   },
+  {
+    id: 'card-003-refund-tries',
+    up: `
+      ALTER TABLE card_quotes ADD COLUMN undelivered BIGINT NOT NULL DEFAULT 0;
+      ALTER TABLE card_quotes ADD COLUMN refund_tries BIGINT NOT NULL DEFAULT 0;
+      ALTER TABLE card_quotes ADD COLUMN refund_after BIGINT NOT NULL DEFAULT 0;
+      UPDATE card_quotes SET undelivered = 1 WHERE state = 'failed' OR refund_due = 1
+    `,
+  },
 ];

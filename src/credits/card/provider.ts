@@ -136,16 +136,19 @@ export class CardProvider {
     return intent.metadata[quoteIdKey];
   }
 
-  /** Gives everything back that is left to give. */
-  async refund(quote: Pick<QuoteRow, 'id'>, intentId: string): Promise<void> {
+  /**
+   * Asks to give everything back that is left to give. Answers why it was refused, if it was; whether the payment went
+   * back, only the facts tell.
+   */
+  async refund(quote: Pick<QuoteRow, 'id' | 'refundTries'>, intentId: string): Promise<string | undefined> {
     try {
       await this.#stripe.refunds.create(
         { payment_intent: intentId },
-        { idempotencyKey: `${quote.id}-refund` },
+        { idempotencyKey: `${quote.id}-refund-${quote.refundTries + 1}` },
       );
+      return undefined;
     } catch (error) {
-      const code = error instanceof Stripe.errors.StripeError ? error.code : undefined;
-      if (code === 'charge_already_refunded' || code === 'charge_disputed') return;
+      if (error instanceof Stripe.errors.StripeError && isKept(error)) return error.code ?? error.type;
       throw unavailable(error);
     }
   }
@@ -264,6 +267,13 @@ function pageParams(page: CheckoutPage) {
 function idOf(reference: string | { readonly id: string } | null): string | undefined {
   return typeof reference === 'string' ? reference : reference?.id;
 }
+
+/** An answer that the provider keeps with the idempotency key: the same key would only be answered so again. */
+const isKept = ({ statusCode, type }: Stripe.errors.StripeError): boolean =>
+  statusCode !== undefined &&
+  (statusCode >= 500 || (statusCode !== 409 && statusCode !== 429 && keptTypes.has(type)));
+
+const keptTypes: ReadonlySet<string> = new Set(['StripeInvalidRequestError', 'StripeCardError']);
 
 function unavailable(error: unknown): unknown {
   if (!(error instanceof Stripe.errors.StripeError)) return error;

@@ -15,11 +15,25 @@ export interface QuoteRow extends CardQuote {
   readonly takenBack: Winc;
   /** How many reversals there were, so that each has a number of its own. */
   readonly reversals: number;
+  /** Nothing was delivered for it: whatever is paid goes back. */
+  readonly undelivered: boolean;
+  /** The payment is with us and has to go back; so until the provider says that it has. */
   readonly refundDue: boolean;
+  /** How often the provider was asked to give it back, and answered. Each try has an idempotency key of its own. */
+  readonly refundTries: number;
+  /** Not to be tried again before. */
+  readonly refundAfter: number;
   readonly attempts: number;
   /** The ticket of the question whose answer the row shows (see `takeTicket`). */
   readonly appliedTicket: number;
 }
+
+/** About three days; some cards never take anything back. */
+export const mostRefundTries = 8;
+
+/** Whether it is left to a person. It stays owed: what is given back by hand is seen like any refund. */
+export const isGivenUp = (quote: Pick<QuoteRow, 'refundDue' | 'refundTries'>): boolean =>
+  quote.refundDue && quote.refundTries >= mostRefundTries;
 
 interface StoredQuote {
   id: string;
@@ -42,7 +56,10 @@ interface StoredQuote {
   taken_back: string;
   reversals: number;
   failure: string | null;
+  undelivered: number;
   refund_due: number;
+  refund_tries: number;
+  refund_after: number;
   attempts: number;
   applied_ticket: number;
   created_at: number;
@@ -50,7 +67,7 @@ interface StoredQuote {
 
 const columns = `id, purpose, state, method, session_id, intent_id, address, address_type, currency, amount,
   quoted_amount, winc, details, expires_at, payable_until, receipt_id, paid_amount, taken_back, reversals,
-  failure, refund_due, attempts, applied_ticket, created_at`;
+  failure, undelivered, refund_due, refund_tries, refund_after, attempts, applied_ticket, created_at`;
 
 const states: readonly QuoteState[] = ['opening', 'quoted', 'paid', 'charged_back', 'refunded', 'failed'];
 
@@ -81,7 +98,10 @@ function fromStored(row: StoredQuote): QuoteRow {
     takenBack: winc(BigInt(row.taken_back)),
     reversals: row.reversals,
     failure: row.failure ?? undefined,
+    undelivered: row.undelivered === 1,
     refundDue: row.refund_due === 1,
+    refundTries: row.refund_tries,
+    refundAfter: row.refund_after,
     attempts: row.attempts,
     appliedTicket: row.applied_ticket,
     createdAt: row.created_at,
@@ -125,7 +145,7 @@ export async function insertQuote(
 ): Promise<void> {
   await tx.run(
     `INSERT INTO card_quotes (${columns}, adjustments, referer, tickets, due_at, changed_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
     row.id,
     row.purpose,
     row.state,
@@ -146,7 +166,10 @@ export async function insertQuote(
     row.takenBack.toString(),
     row.reversals,
     row.failure ?? null,
+    row.undelivered ? 1 : 0,
     row.refundDue ? 1 : 0,
+    row.refundTries,
+    row.refundAfter,
     row.attempts,
     row.appliedTicket,
     row.createdAt,
@@ -161,8 +184,8 @@ export async function insertQuote(
 export async function updateQuote(tx: SqlExecutor, row: QuoteRow, now: number): Promise<void> {
   await tx.run(
     `UPDATE card_quotes SET state = ?, session_id = ?, intent_id = ?, receipt_id = ?, paid_amount = ?,
-       taken_back = ?, reversals = ?, failure = ?, refund_due = ?, applied_ticket = ?,
-       changed_at = ? WHERE id = ?`,
+       taken_back = ?, reversals = ?, failure = ?, undelivered = ?, refund_due = ?, refund_tries = ?,
+       refund_after = ?, applied_ticket = ?, changed_at = ? WHERE id = ?`,
     row.state,
     row.sessionId ?? null,
     row.intentId ?? null,
@@ -171,7 +194,10 @@ export async function updateQuote(tx: SqlExecutor, row: QuoteRow, now: number): 
     row.takenBack.toString(),
     row.reversals,
     row.failure ?? null,
+    row.undelivered ? 1 : 0,
     row.refundDue ? 1 : 0,
+    row.refundTries,
+    row.refundAfter,
     row.appliedTicket,
     now,
     row.id,

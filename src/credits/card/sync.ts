@@ -12,7 +12,7 @@ import type { CardObservation, PaidQuote, PurposeHandler, Reversal } from './car
 import { PurchaseRefused } from './card.ts';
 import type { PaymentFacts } from './provider.ts';
 import type { QuoteRow } from './quotes.ts';
-import { chargebacksOf, lockQuote, updateQuote } from './quotes.ts';
+import { chargebacksOf, isGivenUp, lockQuote, updateQuote } from './quotes.ts';
 
 export interface SyncContext {
   readonly sql: Sql;
@@ -70,8 +70,10 @@ async function step(
     if (facts.status === 'open') return remember(tx, context, row);
     return paid(tx, context, row, facts);
   }
-  if (row.state === 'failed') return paidAfterAll(tx, context, row, facts);
-  return reverse(tx, context, row, facts);
+  const current: QuoteRow = { ...row, refundDue: row.undelivered && owesRefund(facts) };
+  const news = refundNews(row, current, facts);
+  const step = row.state === 'failed' ? remember : reverse;
+  return [...news, ...(await step(tx, context, current, facts))];
 }
 
 /** The row with what the provider says its payment is called. */
@@ -128,7 +130,7 @@ async function fail(
   reason: string,
   refundDue: boolean,
 ): Promise<CardObservation[]> {
-  const failed: QuoteRow = { ...row, state: 'failed', failure: reason, refundDue };
+  const failed: QuoteRow = { ...row, state: 'failed', failure: reason, undelivered: true, refundDue };
   await updateQuote(tx, failed, context.now());
   await context.promoUses.releaseIn(tx, row.id);
   await context.handlerOf(row.purpose).failedIn?.(tx, failed);
@@ -149,18 +151,14 @@ async function refuse(
   return fail(tx, context, informed(row, facts, ticket), reason, owesRefund(facts));
 }
 
-/** A quote that was given up was paid all the same: the money goes back. */
-async function paidAfterAll(
-  tx: SqlExecutor,
-  context: SyncContext,
-  row: QuoteRow,
-  facts: PaymentFacts,
-): Promise<CardObservation[]> {
-  const refundDue = facts.status === 'paid' && owesRefund(facts);
-  if (refundDue === row.refundDue) return remember(tx, context, row);
-  const changed: QuoteRow = { ...row, refundDue };
-  await updateQuote(tx, changed, context.now());
-  return refundDue ? [{ kind: 'refused', quote: changed, reason: row.failure ?? 'expired' }] : [];
+/** A quote that was given up was paid all the same, its payment has gone back, or has come back to us again. */
+function refundNews(before: QuoteRow, after: QuoteRow, facts: PaymentFacts): CardObservation[] {
+  if (before.refundDue === after.refundDue) return [];
+  if (!after.refundDue) return facts.disputed ? [] : [{ kind: 'refunded', quote: after }];
+  if (after.refundTries === 0) {
+    return [{ kind: 'refused', quote: after, reason: after.failure ?? 'undelivered' }];
+  }
+  return [{ kind: 'refund-failed', quote: after, reason: 'returned', final: isGivenUp(after) }];
 }
 
 /** Takes back what the payer took back, or gives again what he lost the claim to. */

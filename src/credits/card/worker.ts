@@ -22,14 +22,15 @@ import type { CardProvider } from './provider.ts';
 import type { QuoteRow } from './quotes.ts';
 import {
   dueQuotes,
+  isGivenUp,
   lockQuote,
   postponeQuote,
   quoteIdBy,
   readQuote,
   takeTicket,
-  updateQuote,
   wakeOpenQuotes,
 } from './quotes.ts';
+import { countOwedRefunds, giveBackIfOwed } from './refunds.ts';
 import type { SyncContext } from './sync.ts';
 import { failQuote, syncQuote } from './sync.ts';
 
@@ -38,6 +39,8 @@ const quotesAtOnce = 50;
 const longestWaitMs = 10 * 60_000;
 /** About a day and a half of trying. */
 const mostAttempts = 200;
+/** What a person gave back by hand is heard of by webhook; this is for one that was lost. */
+const givenUpWaitMs = 24 * 3600 * 1000;
 /** A quote whose session was never made, because the process died while asking. */
 const abandonedAfterMs = 5 * 60_000;
 /** Events are listed by the second of their making and may appear a little late. */
@@ -207,29 +210,14 @@ export class CardWorker {
       if (facts.status === 'open') facts = { ...facts, status: 'closed' };
     }
     this.#tell(await syncQuote(sync, quoteId, facts, ticket));
-    await this.#refundIfOwed(quoteId);
-  }
-
-  /** The refund is remembered as owed until the provider has taken it. */
-  async #refundIfOwed(quoteId: string): Promise<void> {
-    const { sql, provider, now } = this.#options;
-    const quote = await readQuote(sql, quoteId);
-    if (quote?.refundDue !== true || quote.intentId === undefined) return;
-    await provider.refund(quote, quote.intentId).catch((error: unknown) => {
-      this.#options.log.error({ err: error, quote: quoteId }, 'a card payment could not be given back yet');
-      throw error;
-    });
-    await sql.transaction(async (tx) => {
-      const row = await lockQuote(tx, quoteId);
-      if (row !== undefined) await updateQuote(tx, { ...row, refundDue: false }, now());
-    });
-    this.#tell([{ kind: 'refunded', quote }]);
+    this.#tell(await giveBackIfOwed(this.#options, quoteId));
   }
 
   async #reconcile(): Promise<void> {
     const { sql, now } = this.#options;
     await this.#askAboutQuotes();
     await this.#readMissedEvents();
+    this.#tell([{ kind: 'refunds', ...(await countOwedRefunds(sql)) }]);
     await sql.transaction((tx) => forgetEvents(tx, now() - eventLifeMs));
   }
 
@@ -246,7 +234,7 @@ export class CardWorker {
       await sql.transaction(async (tx) => {
         const quote = await lockQuote(tx, id);
         if (quote === undefined) return;
-        const next = now() + backOff(quote.attempts + 6);
+        const next = now() + (isGivenUp(quote) ? givenUpWaitMs : backOff(quote.attempts + 6));
         const end = quote.payableUntil + 1_000;
         await postponeQuote(tx, id, now() < end ? Math.min(next, end) : next);
       });

@@ -54,6 +54,17 @@ export function cardMetrics(metrics: Metrics): (observation: CardObservation) =>
   const succeeded = metrics.counter('payment_intent_succeeded', 'Card payments that were credited');
   const credited = metrics.counter('card_top_ups', 'Winc bought by card');
   const refunded = metrics.counter('payment_intent_refunded', 'Card payments given back');
+  const refundsFailed = metrics.counter('card_refund_failed_total', 'Refunds of card payments that failed', [
+    'final',
+  ]);
+  const refundsOwed = metrics.gauge(
+    'card_refunds_owed',
+    'Card payments that have to go back to their payers',
+  );
+  const refundsGivenUp = metrics.gauge(
+    'card_refunds_given_up',
+    'Those of them whose refund failed so often that it has to be made by hand',
+  );
   const takenBack = metrics.counter('payment_intent_chargeback', 'Card payments disputed or refunded', [
     'reason',
   ]);
@@ -67,7 +78,11 @@ export function cardMetrics(metrics: Metrics): (observation: CardObservation) =>
       succeeded.inc();
       credited.inc(Number(observation.quote.winc));
     } else if (observation.kind === 'refunded') refunded.inc();
-    else if (observation.kind === 'taken-back') takenBack.inc({ reason: observation.reason });
+    else if (observation.kind === 'refund-failed') refundsFailed.inc({ final: String(observation.final) });
+    else if (observation.kind === 'refunds') {
+      refundsOwed.set(observation.owed);
+      refundsGivenUp.set(observation.givenUp);
+    } else if (observation.kind === 'taken-back') takenBack.inc({ reason: observation.reason });
     else if (observation.kind === 'session-error') sessionErrors.inc();
     else if (observation.kind === 'suspicious') suspicious.inc();
   };
