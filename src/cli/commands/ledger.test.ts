@@ -16,6 +16,8 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 const wallet = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
 
+const other = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';
+
 /** Runs a command as the command line does; a usage error is exit code 2. */
 async function turnpike(name: 'ledger' | 'promo', ...args: string[]) {
   const lines: unknown[] = [];
@@ -54,6 +56,34 @@ describe('turnpike ledger', () => {
     const broken = await turnpike('ledger', 'check');
     assert.equal(broken.code, 1);
     assert.match(broken.out, /has 7 winc but its entries sum to 500000000000/);
+  });
+
+  it('shows what is open and lets a person end a payment that nobody can look up', async () => {
+    assert.match((await turnpike('ledger', 'open')).out, /nothing is open/);
+    const id = 'eip155:84532:0xpayer:0xnonce';
+    const sql = await openLedgerDatabase({ DATABASE_URL: undefined, DATA_DIR: folder });
+    try {
+      await sql.run(
+        `INSERT INTO x402_payments (id, version, network, payer, nonce, value, valid_before, request, purpose, address,
+           address_type, winc, state, leased_until, attempts, due_at, created_at, changed_at)
+         VALUES (?, 1, 'eip155:84532', ?, '0x', '1000000', '1', ?, 'top-up', ?, 'ethereum', '700', 'unclear', 0, 1, 0, 0, 0)`,
+        id,
+        wallet,
+        JSON.stringify({ paymentRequirements: { network: 'base-sepolia' } }),
+        other,
+      );
+    } finally {
+      await sql.close();
+    }
+    assert.match((await turnpike('ledger', 'open')).out, /x402 payment of 1000000, 700 winc for 0x/);
+    const hash = `0x${'ab'.repeat(32)}`;
+    assert.equal((await turnpike('ledger', 'settle', id, 'nothing')).code, 2);
+    assert.equal((await turnpike('ledger', 'settle', 'another', hash)).code, 1);
+    assert.equal((await turnpike('ledger', 'settle', id, hash)).code, 0);
+    assert.equal((await turnpike('ledger', 'settle', id, hash)).code, 1);
+    assert.equal((await turnpike('ledger', 'void', id)).code, 1);
+    assert.match((await turnpike('ledger', 'show', other)).out, /700 winc/);
+    assert.match((await turnpike('ledger', 'open')).out, /nothing is open/);
   });
 
   it('says what is wrong with its arguments', async () => {

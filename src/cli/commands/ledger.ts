@@ -1,17 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { readProcessConfig } from '../../config/config.ts';
+import { endRefundByHand, owedRefunds } from '../../credits/card/refunds.ts';
 import { type Credits, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
+import { endByHand, unclearPayments } from '../../credits/x402/by-hand.ts';
 import { parseDecimal, scaled } from '../../pricing/decimal.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
 import { type Command, UsageError } from '../command.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
+
+const shownAtOnce = 1_000;
 
 export const ledger: Command = {
   usage: `turnpike ledger check                         prove that every balance is the sum of its entries
 turnpike ledger show <address>                balance, approvals and the newest entries of a wallet
 turnpike ledger credit <address> <credits>    give credits, for example 0.5
+turnpike ledger open                          refunds that are owed, and payments that only a person can end
+turnpike ledger settle <payment> <hash>       an x402 payment was made after all, by that transaction: credit it
+turnpike ledger void <payment>                an x402 payment was never made
+turnpike ledger refunded <quote>              a refund that failed for good was made by other means
 
   --message <text>  with credit: shown in the wallet's payment history
   --id <id>         with credit: giving again with the same id gives nothing
@@ -32,6 +41,14 @@ turnpike ledger credit <address> <credits>    give credits, for example 0.5
           return await check(credits, values.json === true);
         case 'show':
           return await show(credits, wallet(subject), values.json === true);
+        case 'open':
+          return await showOpen(sql, values.json === true);
+        case 'settle':
+          return await endPayment(sql, credits, subject, transaction(amount));
+        case 'void':
+          return await endPayment(sql, credits, subject, undefined);
+        case 'refunded':
+          return await endRefund(sql, subject);
         case 'credit':
           return await give(credits, wallet(subject), parseCredits(amount), values);
         default:
@@ -88,6 +105,43 @@ async function show(credits: Credits, { address }: WalletAddress, json: boolean)
   return 0;
 }
 
+async function showOpen(sql: Sql, json: boolean): Promise<number> {
+  const refunds = await owedRefunds(sql, shownAtOnce);
+  const payments = await unclearPayments(sql, shownAtOnce);
+  if (json) {
+    console.log(exact({ refunds, payments }));
+    return 0;
+  }
+  for (const { quoteId, intentId, amount, currency, tries, givenUp, since } of refunds) {
+    const how = givenUp ? `failed ${tries} times, refund it by hand` : `tried ${tries} times`;
+    const ids = `${intentId ?? 'no payment'}  quote ${quoteId}`;
+    console.log(`${day(since)}  card refund of ${amount} ${currency}: ${how}  ${ids}`);
+  }
+  for (const { id, value, address, winc: bought, createdAt } of payments) {
+    console.log(`${day(createdAt)}  x402 payment of ${value}, ${bought} winc for ${address}: unclear  ${id}`);
+  }
+  if (refunds.length + payments.length === 0) console.log('nothing is open');
+  return 0;
+}
+
+async function endPayment(
+  sql: Sql,
+  credits: Credits,
+  id: string | undefined,
+  hash: string | undefined,
+): Promise<number> {
+  const ended = await endByHand(sql, credits, id ?? '', hash, Date.now());
+  if (ended) console.log(hash === undefined ? 'ended as never made' : 'credited');
+  else console.log(`there is no unclear payment ${id ?? ''}`);
+  return ended ? 0 : 1;
+}
+
+async function endRefund(sql: Sql, quoteId: string | undefined): Promise<number> {
+  const ended = await endRefundByHand(sql, quoteId ?? '', Date.now());
+  console.log(ended ? 'ended as refunded' : `there is no failed refund of quote ${quoteId ?? ''}`);
+  return ended ? 0 : 1;
+}
+
 async function give(
   credits: Credits,
   { address, kind }: WalletAddress,
@@ -120,6 +174,13 @@ function wallet(text: string | undefined): WalletAddress {
   return parsed;
 }
 
+function transaction(text: string | undefined): string {
+  if (text === undefined || !/^0x[0-9a-fA-F]{64}$/.test(text)) {
+    throw new UsageError(`not the hash of a transaction: ${text ?? '(none)'}`);
+  }
+  return text.toLowerCase();
+}
+
 function parseCredits(text: string | undefined): Winc {
   const credits = parseDecimal(text ?? '');
   const amount = credits === undefined ? 0n : scaled(WINC_PER_CREDIT, [credits], [], 'down');
@@ -132,6 +193,8 @@ function inCredits(amount: bigint): string {
   const part = (size % WINC_PER_CREDIT).toString().padStart(12, '0').replace(/0+$/, '');
   return `${amount < 0n ? '-' : ''}${size / WINC_PER_CREDIT}${part === '' ? '' : `.${part}`}`;
 }
+
+const day = (unixMs: number): string => new Date(unixMs).toISOString();
 
 const exact = (value: unknown): string =>
   JSON.stringify(

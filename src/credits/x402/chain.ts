@@ -8,8 +8,12 @@ import type { TransferAuthorization } from '../../formats/x402/payment.ts';
 
 const callTimeoutMs = 3_000;
 const maxAnswerBytes = 1024 * 1024;
-/** How far back a transfer is looked for: longer than any authorisation lives, short enough for public nodes. */
-const searchedBlocks = 5_000n;
+/** Public nodes search so many blocks at once. */
+const blocksAtOnce = 5_000n;
+/** A service that was away for long looks further back, though not for ever: a week of two-second blocks. */
+const mostSearches = 60;
+/** A node's clock and ours differ, and a block bears the time at which it was begun. */
+const clockSlackMs = 15 * 60_000;
 
 /** `authorizationState(address,bytes32)` */
 const authorizationStateSelector = '0xe94a0102';
@@ -22,13 +26,15 @@ const authorizationUsedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 /**
- * What became of an authorisation. A used one without its transfer in sight was cancelled, is older than the search,
- * or was another one of the same nonce: its holder may sign as many as he likes, and send the one to himself.
+ * What became of an authorisation. One that was used otherwise was another one of the same nonce: its holder may sign as
+ * many as he likes, and send the one to himself. One whose use is not seen was cancelled, is older than the search, or
+ * so new that the node has not listed it yet.
  */
 export type AuthorizationFate =
   | { readonly kind: 'unused' }
   | { readonly kind: 'transferred'; readonly transaction: string }
-  | { readonly kind: 'used-otherwise' };
+  | { readonly kind: 'used-otherwise' }
+  | { readonly kind: 'used-unseen' };
 
 /** The node did not answer, or not in its protocol. */
 export class ChainUnavailable extends Error {
@@ -48,7 +54,12 @@ export class AuthorizationChain {
     return this.#urlOf(network) !== undefined;
   }
 
-  async fateOf(network: X402Network, authorization: TransferAuthorization): Promise<AuthorizationFate> {
+  /** `since`: unix milliseconds; nothing is looked for that is much older. */
+  async fateOf(
+    network: X402Network,
+    authorization: TransferAuthorization,
+    since: number,
+  ): Promise<AuthorizationFate> {
     const { from, nonce } = authorization;
     const state = await this.#call(network, 'eth_call', [
       { to: network.asset, data: `${authorizationStateSelector}${word(from)}${nonce.slice(2)}` },
@@ -58,30 +69,42 @@ export class AuthorizationChain {
       throw new ChainUnavailable('authorizationState answered nonsense');
     }
     if (BigInt(state) === 0n) return { kind: 'unused' };
-    const latest = await this.#call(network, 'eth_blockNumber', []);
-    if (typeof latest !== 'string' || !/^0x[0-9a-f]{1,16}$/i.test(latest)) {
-      throw new ChainUnavailable('eth_blockNumber answered nonsense');
-    }
-    const height = BigInt(latest);
-    const fromBlock = height > searchedBlocks ? height - searchedBlocks : 0n;
-    const logs = await this.#call(network, 'eth_getLogs', [
-      {
-        address: network.asset,
-        topics: [authorizationUsedTopic, `0x${word(from)}`, nonce],
-        fromBlock: `0x${fromBlock.toString(16)}`,
-        toBlock: 'latest',
-      },
-    ]);
-    const used: unknown = Array.isArray(logs) ? logs[0] : undefined;
-    const transaction = member(used, 'transactionHash');
-    if (typeof transaction !== 'string' || !/^0x[0-9a-fA-F]{64}$/.test(transaction)) {
-      return { kind: 'used-otherwise' };
-    }
+    const transaction = await this.#useOf(network, from, nonce, since - clockSlackMs);
+    if (transaction === undefined) return { kind: 'used-unseen' };
     const receipt = await this.#call(network, 'eth_getTransactionReceipt', [transaction]);
     if (receipt === null) throw new ChainUnavailable('the transaction has no receipt yet');
     return transferFollows(receipt, network, authorization)
       ? { kind: 'transferred', transaction }
       : { kind: 'used-otherwise' };
+  }
+
+  /** The transaction that used an authorisation, looked for from now backwards. */
+  async #useOf(
+    network: X402Network,
+    from: string,
+    nonce: string,
+    since: number,
+  ): Promise<string | undefined> {
+    let toBlock = quantity(await this.#call(network, 'eth_blockNumber', []));
+    for (let searches = 0; searches < mostSearches; searches += 1) {
+      const fromBlock = toBlock > blocksAtOnce ? toBlock - blocksAtOnce : 0n;
+      const logs = await this.#call(network, 'eth_getLogs', [
+        {
+          address: network.asset,
+          topics: [authorizationUsedTopic, `0x${word(from)}`, nonce],
+          fromBlock: hex(fromBlock),
+          toBlock: searches === 0 ? 'latest' : hex(toBlock),
+        },
+      ]);
+      const used: unknown = Array.isArray(logs) ? logs[0] : undefined;
+      const transaction = member(used, 'transactionHash');
+      if (typeof transaction === 'string' && /^0x[0-9a-fA-F]{64}$/.test(transaction)) return transaction;
+      if (fromBlock === 0n) return undefined;
+      const block = await this.#call(network, 'eth_getBlockByNumber', [hex(fromBlock), false]);
+      if (Number(quantity(member(block, 'timestamp'))) * 1000 < since) return undefined;
+      toBlock = fromBlock - 1n;
+    }
+    return undefined;
   }
 
   /** ERC-1271. Anything but the agreed answer is a no, also from an address without code. */
@@ -140,6 +163,14 @@ export class AuthorizationChain {
     }
   }
 }
+
+/** A number as the protocol writes it. */
+function quantity(answer: unknown): bigint {
+  if (typeof answer === 'string' && /^0x[0-9a-f]{1,16}$/i.test(answer)) return BigInt(answer);
+  throw new ChainUnavailable('a number was answered with nonsense');
+}
+
+const hex = (value: bigint) => `0x${value.toString(16)}`;
 
 /** An address as a 32-byte word. */
 const word = (address: string) => address.slice(2).toLowerCase().padStart(64, '0');

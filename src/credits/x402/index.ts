@@ -118,7 +118,7 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
 
     async settle(payment, request) {
       const bought = await wincFor(payment, pricing);
-      return settlements.settle(rowOf(payment, request, bought));
+      return settlements.settle(rowOf(payment, request, bought, now()));
     },
 
     start: () => settlements.start(),
@@ -155,7 +155,7 @@ function facilitatorRequest({ payment, quote, network }: SignedPayment): Facilit
   return { x402Version: payment.version, paymentPayload: payment.payload, paymentRequirements: requirement };
 }
 
-function rowOf(payment: SignedPayment, request: SettleRequest, bought: Winc): PaymentRow {
+function rowOf(payment: SignedPayment, request: SettleRequest, bought: Winc, now: number): PaymentRow {
   const { authorization } = payment.payment;
   return {
     id: `${payment.network.caip2}:${payment.payer}:${authorization.nonce}`,
@@ -175,6 +175,7 @@ function rowOf(payment: SignedPayment, request: SettleRequest, bought: Winc): Pa
     settlement: undefined,
     leasedUntil: 0,
     attempts: 0,
+    createdAt: now,
   };
 }
 

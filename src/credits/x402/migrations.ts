@@ -30,4 +30,8 @@ export const x402Migrations: readonly Migration[] = [
       CREATE INDEX x402_payments_open ON x402_payments (due_at) WHERE state = 'open'
     `,
   },
+  {
+    id: 'x402-002-unclear',
+    up: `CREATE INDEX x402_payments_unclear ON x402_payments (created_at) WHERE state = 'unclear'`,
+  },
 ];

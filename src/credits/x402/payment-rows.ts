@@ -5,8 +5,8 @@ import type { Winc } from '../credits.ts';
 import { winc } from '../credits.ts';
 
 /**
- * `open`: stored, not known to be settled. `credited` and `failed` are final. `unclear`: the authorisation was
- * used and no transfer to us is known; only a person can tell.
+ * `open`: stored, not known to be settled. `credited` and `failed` are final. `unclear`: it may have been carried out
+ * and no transfer to us is known; only a person can tell (`by-hand.ts`).
  */
 export type PaymentState = 'credited' | 'failed' | 'open' | 'unclear';
 
@@ -29,6 +29,8 @@ export interface PaymentRow {
   readonly settlement: SettleAnswer | undefined;
   readonly leasedUntil: number;
   readonly attempts: number;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
 }
 
 interface StoredRow {
@@ -49,6 +51,7 @@ interface StoredRow {
   settlement: string | null;
   leased_until: number;
   attempts: number;
+  created_at: number;
 }
 
 const columns = `id, version, network, payer, nonce, value, valid_before, request, purpose, reference, address,
@@ -56,7 +59,7 @@ const columns = `id, version, network, payer, nonce, value, valid_before, reques
 
 export async function readPaymentRow(tx: SqlExecutor, id: string): Promise<PaymentRow | undefined> {
   const row = await tx.get<StoredRow>(
-    `SELECT ${columns} FROM x402_payments WHERE id = ? ${tx.forUpdate}`,
+    `SELECT ${columns}, created_at FROM x402_payments WHERE id = ? ${tx.forUpdate}`,
     id,
   );
   return row === undefined ? undefined : fromStored(row);
@@ -84,6 +87,7 @@ function fromStored(row: StoredRow): PaymentRow {
     settlement,
     leasedUntil: row.leased_until,
     attempts: row.attempts,
+    createdAt: row.created_at,
   };
 }
 
@@ -168,21 +172,23 @@ export async function releasePayment(tx: SqlExecutor, id: string, now: number, d
   );
 }
 
-/** Ends it; false when it had ended before. */
+/** Ends it; false when it had ended before. One that is unclear ends by hand only. */
 export async function endPayment(
   tx: SqlExecutor,
   id: string,
   state: Exclude<PaymentState, 'open'>,
   settlement: SettleAnswer,
   now: number,
+  from: 'open' | 'unclear' = 'open',
 ): Promise<boolean> {
   const changed = await tx.run(
     `UPDATE x402_payments SET state = ?, settlement = ?, leased_until = 0, changed_at = ?
-     WHERE id = ? AND state = 'open'`,
+     WHERE id = ? AND state = ?`,
     state,
     JSON.stringify(settlement),
     now,
     id,
+    from,
   );
   return changed === 1;
 }

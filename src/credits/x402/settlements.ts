@@ -8,7 +8,7 @@ import { x402Reasons } from '../../formats/x402/facilitator.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import { readPayment } from '../../formats/x402/payment.ts';
 import type { Logger } from '../../kernel/log.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
 import { UniqueViolation } from '../../storage/sql/sql.ts';
 import type { Credits } from '../credits.ts';
 import type { AuthorizationChain, AuthorizationFate } from './chain.ts';
@@ -24,9 +24,17 @@ import {
   releasePayment,
   renewLease,
 } from './payment-rows.ts';
-import { dollars, failure, networkOf, receipt, success } from './settlement-answers.ts';
+import {
+  creditPaymentIn,
+  failure,
+  networkOf,
+  provesNothingSent,
+  receipt,
+  refuseOtherUse,
+  success,
+} from './settlement-rules.ts';
 import type { SignedPayment, X402Receipt } from './x402.ts';
-import { X402InProgress, X402Refused, X402SettlementFailed } from './x402.ts';
+import { X402InProgress, X402SettlementFailed } from './x402.ts';
 
 const recoveryIntervalMs = 10_000;
 const recoveredAtOnce = 20;
@@ -144,24 +152,21 @@ export class Settlements {
       answer = await this.#options.facilitator.settle(row.request);
     } catch (error) {
       if (!(error instanceof FacilitatorUnavailable)) throw error;
-      await this.#putBack(row);
       this.#options.log.warn({ err: error, payment: row.id }, 'x402 settlement unknown');
       this.#options.onSettlement(row.network, 'unknown');
-      throw new X402SettlementFailed(failure(row, x402Reasons.unexpectedSettle), error);
+      return this.#putBack(row, undefined, error);
     }
     if (answer.success) return this.#credit(row, { ...answer, payer: row.payer });
     const refusal = failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle);
     const network = networkOf(row);
-    if (this.#options.chain.knows(network)) {
-      const fate = await this.#fate(row, network);
-      if (fate?.kind === 'transferred') return this.#credit(row, success(row, fate.transaction));
-      // Only what can be said without the chain is final: a transfer that was sent may land after the answer.
-      if (fate === undefined || (fate.kind === 'unused' && !isFinal(answer))) {
-        await this.#putBack(row);
-        throw new X402SettlementFailed(refusal);
-      }
+    // Only a refusal that says that nothing was sent is believed: what was sent may land after the answer.
+    if (!this.#options.chain.knows(network)) {
+      return provesNothingSent(answer) ? this.#fail(row, refusal) : this.#putBack(row, refusal);
     }
-    return this.#fail(row, refusal);
+    const fate = await this.#fate(row, network);
+    if (fate?.kind === 'transferred') return this.#credit(row, success(row, fate.transaction));
+    const over = fate?.kind === 'used-otherwise' || (fate?.kind === 'unused' && provesNothingSent(answer));
+    return over ? this.#fail(row, refusal) : this.#putBack(row, refusal);
   }
 
   /** Finds out what an earlier attempt led to. */
@@ -171,11 +176,12 @@ export class Settlements {
     const fate = await this.#fate(row, network);
     if (fate?.kind === 'transferred') return this.#credit(row, success(row, fate.transaction));
     if (fate?.kind === 'used-otherwise') return this.#markUnclear(row);
-    const expired = BigInt(Math.floor(this.#options.now() / 1000)) > row.validBefore + lateSeconds;
-    if (fate?.kind === 'unused' && expired) return this.#fail(row, failure(row, x402Reasons.validBefore));
+    if (fate !== undefined && this.#hasLapsed(row)) {
+      if (fate.kind === 'used-unseen') return this.#markUnclear(row);
+      return this.#fail(row, failure(row, x402Reasons.validBefore));
+    }
     // It may still be on its way. No new transfer is begun: the payer may have been told that it failed.
-    await this.#putBack(row);
-    throw new X402SettlementFailed(failure(row, x402Reasons.unexpectedSettle));
+    return this.#putBack(row);
   }
 
   async #settleAgain(row: PaymentRow): Promise<X402Receipt> {
@@ -184,20 +190,24 @@ export class Settlements {
       answer = await this.#options.facilitator.settle(row.request);
     } catch (error) {
       if (!(error instanceof FacilitatorUnavailable)) throw error;
-      await this.#putBack(row);
-      throw new X402SettlementFailed(failure(row, x402Reasons.unexpectedSettle), error);
+      return this.#putBack(row, undefined, error);
     }
     if (answer.success) return this.#credit(row, { ...answer, payer: row.payer });
-    const expired = BigInt(Math.floor(this.#options.now() / 1000)) > row.validBefore;
-    if (expired || answer.errorReason === x402Reasons.funds) {
-      return this.#fail(row, failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle));
-    }
-    return this.#markUnclear(row);
+    // A second refusal never says that nothing was sent: it may be refused because the first asking was carried out,
+    // which used the nonce, took the funds, or was so long ago that it has lapsed.
+    if (this.#hasLapsed(row)) return this.#markUnclear(row);
+    return this.#putBack(row, failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle));
+  }
+
+  /** Nothing that was sent for it can land any more. */
+  #hasLapsed(row: PaymentRow): boolean {
+    return BigInt(Math.floor(this.#options.now() / 1000)) > row.validBefore + lateSeconds;
   }
 
   async #fate(row: PaymentRow, network: X402Network): Promise<AuthorizationFate | undefined> {
     const { authorization } = readPayment(row.request.paymentPayload);
-    return this.#options.chain.fateOf(network, authorization).catch((error: unknown) => {
+    const { chain } = this.#options;
+    return chain.fateOf(network, authorization, row.createdAt).catch((error: unknown) => {
       this.#options.log.warn({ err: error, payment: row.id }, 'x402 payment could not be looked up');
       return undefined;
     });
@@ -207,7 +217,7 @@ export class Settlements {
     const { sql, now, onSettlement, log } = this.#options;
     const applied = await sql.transaction(async (tx) => {
       if (!(await endPayment(tx, row.id, 'credited', settlement, now()))) return false;
-      await this.#creditIn(tx, row, settlement);
+      await creditPaymentIn(tx, this.#options.credits, row, settlement);
       return true;
     });
     if (applied) {
@@ -218,24 +228,6 @@ export class Settlements {
       );
     }
     return receipt(row, settlement, this.#options.payTo, applied);
-  }
-
-  async #creditIn(tx: SqlExecutor, row: PaymentRow, settlement: SettleAnswer): Promise<void> {
-    await this.#options.credits.within(tx).credit({
-      address: row.address,
-      addressType: row.addressType,
-      amount: row.winc,
-      reason: 'x402_payment',
-      id: row.id,
-      payment: {
-        type: 'crypto',
-        tokenType: 'usdc',
-        tokenQuantity: row.value.toString(),
-        usdEquivalent: dollars(row.value),
-        senderAddress: row.payer,
-        transactionId: settlement.transaction,
-      },
-    });
   }
 
   async #fail(row: PaymentRow, settlement: SettleAnswer): Promise<never> {
@@ -251,14 +243,16 @@ export class Settlements {
     const settlement = failure(row, x402Reasons.nonceUsed);
     await sql.transaction((tx) => endPayment(tx, row.id, 'unclear', settlement, now()));
     onSettlement(row.network, 'unclear');
-    log.error({ payment: row.id }, 'x402 authorisation was used and no transfer is known: check by hand');
+    log.error({ payment: row.id }, 'x402 payment may have been made and no transfer is known: check by hand');
     throw new X402SettlementFailed(settlement);
   }
 
-  async #putBack(row: PaymentRow): Promise<void> {
+  /** Not known yet: it stays open and is looked at again later. */
+  async #putBack(row: PaymentRow, answer?: SettleAnswer, cause?: unknown): Promise<never> {
     const { sql, now } = this.#options;
     const wait = Math.min(1_000 * 2 ** Math.min(row.attempts, 20), longestWaitMs);
     await sql.transaction((tx) => releasePayment(tx, row.id, now(), now() + wait));
+    throw new X402SettlementFailed(answer ?? failure(row, x402Reasons.unexpectedSettle), cause);
   }
 
   #recover(): void {
@@ -288,17 +282,3 @@ export class Settlements {
     }
   }
 }
-
-/**
- * A payment buys once what it was first sent for. Its signature is on the chain for all to read once it is settled,
- * so that whoever sends it again for something else need not be its payer.
- */
-function refuseOtherUse(first: PaymentRow, now: PaymentRow): void {
-  if (first.purpose !== now.purpose || first.reference !== now.reference) {
-    throw new X402Refused(x402Reasons.nonceUsed);
-  }
-}
-
-/** Refused for what the payment itself is, or for want of funds: nothing was sent. */
-const isFinal = ({ errorReason = '' }: SettleAnswer): boolean =>
-  errorReason.startsWith('invalid_') || errorReason === x402Reasons.funds;

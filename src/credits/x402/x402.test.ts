@@ -9,6 +9,7 @@ import { forEachEngine } from '../../storage/sql/testing.ts';
 import { type Credits, winc } from '../credits.ts';
 import { createCredits } from '../ledger/index.ts';
 import { creditsMigrations } from '../migrations.ts';
+import { endByHand, unclearPayments } from './by-hand.ts';
 import { createX402Payments, type X402Config } from './index.ts';
 import { x402Migrations } from './migrations.ts';
 import type { X402Payments, X402Quote } from './x402.ts';
@@ -327,6 +328,71 @@ forEachEngine((_engine, open) => {
       assert.equal(await s.balance(), 1_000_000_000n);
     });
   }
+
+  it('never gives up a payment that may have been made, where no chain can be asked', async (t) => {
+    const s = await setUp(t, await open(migrations), { withChain: false, minted: 1_000_000n });
+    const payment = await s.read();
+    assert.ok(payment !== undefined);
+    await s.fault({ loseAnswers: 1 });
+    await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+    assert.equal(await s.tokens(), '0');
+    // The facilitator refuses to settle it again, which says nothing about the first time.
+    s.clock.offsetMs = 60_000;
+    await assert.rejects(s.reopen().settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+    assert.deepEqual(await stateOf(s.sql), ['open']);
+    s.clock.offsetMs = 1_000_000;
+    const after = s.reopen();
+    await after.start();
+    await until(async () => (await stateOf(s.sql))[0] === 'unclear');
+    const [unclear] = await unclearPayments(s.sql, 10);
+    assert.deepEqual([unclear?.payer, unclear?.value, unclear?.winc], [payer, '1000000', 1_000_000_000n]);
+
+    const transaction = `0x${'ab'.repeat(32)}`;
+    const end = () => endByHand(s.sql, s.credits, unclear?.id ?? '', transaction, Date.now());
+    assert.deepEqual(await Promise.all([end(), end()]), [true, false]);
+    assert.equal(await s.balance(), 1_000_000_000n);
+    const receipt = await after.settle(payment, { purpose: 'top-up' });
+    assert.deepEqual([receipt.applied, receipt.settlement.transaction], [false, transaction]);
+    assert.equal(await s.balance(), 1_000_000_000n);
+    assert.deepEqual(await unclearPayments(s.sql, 10), []);
+  });
+
+  it('lets a person end a payment that was never made', async (t) => {
+    const s = await setUp(t, await open(migrations), { withChain: false });
+    const payment = await s.read();
+    assert.ok(payment !== undefined);
+    await s.fault({ refuse: 2 });
+    await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+    s.clock.offsetMs = 1_000_000;
+    await s.reopen().start();
+    await until(async () => (await stateOf(s.sql))[0] === 'unclear');
+    const id = (await unclearPayments(s.sql, 10))[0]?.id ?? '';
+    assert.equal(await endByHand(s.sql, s.credits, id, undefined, Date.now()), true);
+    assert.deepEqual(await stateOf(s.sql), ['failed']);
+    assert.equal(await endByHand(s.sql, s.credits, id, `0x${'ab'.repeat(32)}`, Date.now()), false);
+    assert.equal(await s.balance(), 0n);
+  });
+
+  it('asks again where no chain can be asked and the refusal leaves open what was sent', async (t) => {
+    const s = await setUp(t, await open(migrations), { withChain: false });
+    const payment = await s.read();
+    assert.ok(payment !== undefined);
+    await s.fault({ refuse: 1 });
+    await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+    assert.deepEqual(await stateOf(s.sql), ['open']);
+    s.clock.offsetMs = 60_000;
+    await s.reopen().start();
+    await until(async () => (await s.balance()) === 1_000_000_000n);
+    assert.equal(await s.tokens(), '4000000');
+  });
+
+  it('ends at once what was refused for want of funds, where no chain can be asked', async (t) => {
+    const s = await setUp(t, await open(migrations), { withChain: false, minted: 10n });
+    const payment = await s.read();
+    assert.ok(payment !== undefined);
+    await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+    assert.deepEqual(await stateOf(s.sql), ['failed']);
+  });
 
   it('begins no new transfer for a payment that was cut off before it was made, and lets it lapse', async (t) => {
     const s = await setUp(t, await open(migrations));

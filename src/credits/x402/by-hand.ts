@@ -1,0 +1,67 @@
+/**
+ * What only a person can tell: payments that may have been carried out and of which no transfer is known, because the
+ * facilitator's answer was lost and there was no chain to ask. Whoever has looked at the chain ends them here.
+ */
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Credits, Winc } from '../credits.ts';
+import { winc } from '../credits.ts';
+import { endPayment, readPaymentRow } from './payment-rows.ts';
+import { creditPaymentIn, failure, success } from './settlement-rules.ts';
+
+export interface UnclearPayment {
+  readonly id: string;
+  readonly network: string;
+  readonly payer: string;
+  readonly nonce: string;
+  /** Atomic units of the token. */
+  readonly value: string;
+  /** Who would be credited, and how much. */
+  readonly address: string;
+  readonly winc: Winc;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+/** The oldest first. */
+export async function unclearPayments(executor: SqlExecutor, limit: number): Promise<UnclearPayment[]> {
+  const rows = await executor.all<{
+    id: string;
+    network: string;
+    payer: string;
+    nonce: string;
+    value: string;
+    address: string;
+    winc: string;
+    created_at: number;
+  }>(
+    `SELECT id, network, payer, nonce, value, address, winc, created_at FROM x402_payments
+     WHERE state = 'unclear' ORDER BY created_at, id LIMIT ?`,
+    limit,
+  );
+  return rows.map(({ created_at, ...row }) => ({
+    ...row,
+    winc: winc(BigInt(row.winc)),
+    createdAt: created_at,
+  }));
+}
+
+/** `transaction` made the transfer; without one it was never made. False when there is no such unclear payment. */
+export async function endByHand(
+  sql: Sql,
+  credits: Credits,
+  id: string,
+  transaction: string | undefined,
+  now: number,
+): Promise<boolean> {
+  return sql.transaction(async (tx) => {
+    const row = await readPaymentRow(tx, id);
+    if (row?.state !== 'unclear') return false;
+    if (transaction === undefined) {
+      return endPayment(tx, id, 'failed', row.settlement ?? failure(row, 'not_made'), now, 'unclear');
+    }
+    const settlement = success(row, transaction);
+    if (!(await endPayment(tx, id, 'credited', settlement, now, 'unclear'))) return false;
+    await creditPaymentIn(tx, credits, row, settlement);
+    return true;
+  });
+}
