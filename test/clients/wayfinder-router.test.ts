@@ -17,22 +17,16 @@ import {
   type WayfinderOptions,
 } from '@ar.io/wayfinder-core';
 import { Agent, type Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
-import { parseItem } from '../../src/formats/ans104/item.ts';
 import { buildManifest, manifestContentType } from '../../src/formats/manifest/manifest.ts';
-import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
-import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
 import { buyName } from '../support/buy-name.ts';
-import { makeTransaction, text, until } from '../support/local-gateway.ts';
+import { startContentStack } from '../support/content-stack.ts';
 import { Random } from '../support/random.ts';
-import { type RunningStack, startStack } from '../support/stack.ts';
 
 const random = new Random(23);
-const signer = solanaSigner(ed25519TestKey('wayfinder at the router'));
 const domain = 'router.test';
-const typed = (value: string) => [{ name: 'Content-Type', value }];
 
 describe('@ar.io/wayfinder-core at the router', () => {
-  let stack: RunningStack;
+  let stop: () => Promise<void>;
   let router: URL;
   let dispatcher: Dispatcher;
   // One chunk: where there are more, the client's split of a stream depends on how the network cut the stream.
@@ -52,20 +46,12 @@ describe('@ar.io/wayfinder-core at the router', () => {
         },
       }),
     );
-    stack = await startStack({
-      environment: {
-        BASE_DOMAIN: domain,
-        FREE_UPLOAD_LIMIT: '10000000',
-        BUNDLE_MAX_WAIT_MS: '0',
-        LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '0',
-        GATEWAY_POLL_INTERVAL_MS: '50',
-      },
+    const { stack, post, upload, placed } = await startContentStack('wayfinder at the router', {
+      BASE_DOMAIN: domain,
     });
-    const node = stack.urls.arweave ?? '';
+    stop = stack.stop;
     router = new URL(`http://${domain}:${new URL(stack.urls.router ?? '').port}`);
-    const made = await makeTransaction(node, transaction, typed('image/png'));
-    await made.post();
-    ids.transaction = made.transaction.id.toString('base64url');
+    ids.transaction = await post(transaction, 'image/png');
     ids.page = await upload(page, 'text/html');
     ids.large = await upload(large, 'video/mp4');
     const paths = new Map([
@@ -74,30 +60,12 @@ describe('@ar.io/wayfinder-core at the router', () => {
     ]);
     ids.site = await upload(buildManifest({ paths, indexPath: 'index.html' }), manifestContentType);
     await buyName(stack, 'way-finder', ids.site);
-    await until('all is mined and placed', async () => {
-      await text(`${node}/mine`);
-      const heads = await Promise.all(
-        [ids.transaction, ids.site].map((id) => fetch(`${stack.urls.gateway}/raw/${id}`, { method: 'HEAD' })),
-      );
-      return heads[0]?.ok === true && heads[1]?.headers.get('x-ar-io-root-transaction-id');
-    });
+    await placed(ids.transaction, ids.site);
   });
   after(async () => {
     setGlobalDispatcher(dispatcher);
-    await stack.stop();
+    await stop();
   });
-
-  async function upload(data: Buffer, type: string): Promise<string> {
-    const item = await signItem({ data, tags: typed(type) }, signer);
-    await text(`${stack.urls.upload}/v1/tx/solana`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/octet-stream' },
-      body: new Uint8Array(item),
-    });
-    const parsed = parseItem(item);
-    assert.ok(typeof parsed !== 'string');
-    return parsed.header.id;
-  }
 
   async function read(
     path: string,

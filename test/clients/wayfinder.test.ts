@@ -15,20 +15,15 @@ import {
   Wayfinder,
 } from '@ar.io/wayfinder-core';
 import { DataItem, deepHash, indexToType, stringToBuffer } from '@dha-team/arbundles';
-import { parseItem } from '../../src/formats/ans104/item.ts';
 import { buildManifest, manifestContentType } from '../../src/formats/manifest/manifest.ts';
-import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
-import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
-import { makeTransaction, send, text, until } from '../support/local-gateway.ts';
+import { type ContentStack, startContentStack } from '../support/content-stack.ts';
+import { send, text, until } from '../support/local-gateway.ts';
 import { Random } from '../support/random.ts';
-import { type RunningStack, startStack } from '../support/stack.ts';
 
 const random = new Random(104);
-const signer = solanaSigner(ed25519TestKey('wayfinder'));
-const typed = (value: string) => [{ name: 'Content-Type', value }];
 
 describe('@ar.io/wayfinder-core', () => {
-  let stack: RunningStack;
+  let content: ContentStack;
   let gateway: string;
   let url: URL;
   // One chunk each: where there are more, its split of a stream depends on how the network cut the stream.
@@ -38,50 +33,17 @@ describe('@ar.io/wayfinder-core', () => {
   const ids = { small: '', large: '', item: '', site: '' };
 
   before(async () => {
-    stack = await startStack({
-      environment: {
-        FREE_UPLOAD_LIMIT: '1000000',
-        BUNDLE_MAX_WAIT_MS: '0',
-        LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '0',
-        GATEWAY_POLL_INTERVAL_MS: '50',
-      },
-    });
-    gateway = stack.urls.gateway ?? '';
+    content = await startContentStack('wayfinder');
+    gateway = content.stack.urls.gateway ?? '';
     url = new URL(gateway.replace('127.0.0.1', 'localhost'));
-    const node = stack.urls.arweave ?? '';
-    ids.small = await post(node, small);
-    ids.large = await post(node, large);
-    ids.item = await upload(payload, 'text/html');
+    ids.small = await content.post(small, 'image/png');
+    ids.large = await content.post(large, 'image/png');
+    ids.item = await content.upload(payload, 'text/html');
     const paths = new Map([['index.html', ids.item]]);
-    ids.site = await upload(buildManifest({ paths, indexPath: 'index.html' }), manifestContentType);
-    await until('all is mined and placed', async () => {
-      await text(`${node}/mine`);
-      const [large, site] = await Promise.all(
-        [ids.large, ids.site].map((id) => fetch(`${gateway}/raw/${id}`, { method: 'HEAD' })),
-      );
-      return large?.ok === true && site?.headers.get('x-ar-io-root-transaction-id');
-    });
+    ids.site = await content.upload(buildManifest({ paths, indexPath: 'index.html' }), manifestContentType);
+    await content.placed(ids.large, ids.site);
   });
-  after(() => stack.stop());
-
-  async function post(node: string, data: Buffer): Promise<string> {
-    const made = await makeTransaction(node, data, typed('image/png'));
-    await made.post();
-    await text(`${node}/mine`);
-    return made.transaction.id.toString('base64url');
-  }
-
-  async function upload(data: Buffer, type: string): Promise<string> {
-    const item = await signItem({ data, tags: typed(type) }, signer);
-    await text(`${stack.urls.upload}/v1/tx/solana`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/octet-stream' },
-      body: new Uint8Array(item),
-    });
-    const parsed = parseItem(item);
-    assert.ok(typeof parsed !== 'string');
-    return parsed.header.id;
-  }
+  after(() => content.stack.stop());
 
   /** As its own classifier should ask: whether the index has it in a bundle. */
   const classifier = {
@@ -127,7 +89,7 @@ describe('@ar.io/wayfinder-core', () => {
 
   test("has the chain's data root of several chunks where the network cuts the stream at theirs", async () => {
     const data = random.bytes(600_000);
-    const id = await post(stack.urls.arweave ?? '', data);
+    const id = await content.post(data, 'image/png');
     const root = await until('it is indexed', async () => {
       const answer = await fetch(`${gateway}/tx/${id}/data_root`);
       return answer.ok && answer.text();
