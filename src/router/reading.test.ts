@@ -103,6 +103,38 @@ for (const VERIFICATION_ENABLED of ['true', 'false']) {
     assert.equal((await bench.get(`/${small.id}/below`)).status, 404, 'there is nothing below a file');
   });
 
+  test(`${how}: HEAD tells where an item lies in its bundle, as gateways do, and GET what HEAD told`, async (t) => {
+    const bench = await benchOf(t, { environment: { VERIFICATION_ENABLED } });
+    const place = {
+      'x-ar-io-root-transaction-id': manifest.id,
+      'x-ar-io-root-data-offset': '301',
+      'x-ar-io-data-item-offset': '160',
+    };
+    const told = ({ headers }: { headers: Record<string, unknown> }) =>
+      Object.fromEntries(Object.keys(place).map((name) => [name, headers[name]]));
+    const nowhere = { ...place, 'x-ar-io-root-transaction-id': 'no id' };
+    for (const gateway of bench.gateways) gateway.behaviour = { headers: nowhere };
+    const wrong = await bench.get(`/${small.id}`, { method: 'HEAD' });
+    assert.equal(
+      wrong.headers['x-ar-io-root-transaction-id'],
+      undefined,
+      'what is no place is not passed on',
+    );
+    for (const gateway of bench.gateways) gateway.behaviour = { headers: place };
+    for (const time of ['unknown', 'known']) {
+      assert.deepEqual(told(await bench.get(`/${large.id}`, { method: 'HEAD' })), place, time);
+      assert.deepEqual(told(await bench.get(`/${large.id}`)), place, time);
+    }
+    await bench.restart();
+    assert.deepEqual(told(await bench.get(`/${large.id}`, { method: 'HEAD' })), place, 'after a restart too');
+    for (const gateway of bench.gateways) gateway.behaviour = { status: 500 };
+    const down = await bench.get(`/${large.id}`, { method: 'HEAD' });
+    assert.deepEqual(
+      [down.status, told(down)],
+      VERIFICATION_ENABLED === 'true' ? [200, place] : [502, told(down)],
+    );
+  });
+
   test(`${how}: nothing at all is content too`, async (t) => {
     const bench = await benchOf(t, { environment: { VERIFICATION_ENABLED } });
     for (const path of [`/${nothing.id}`, `/${manifest.id}/empty.txt`, `/${nothing.id}`]) {

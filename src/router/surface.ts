@@ -13,6 +13,7 @@ import { Fetch } from './content/fetch.ts';
 import { KnownStore } from './content/known.ts';
 import { Manifests } from './content/manifests.ts';
 import { PassThrough } from './content/pass-through.ts';
+import { Placements } from './content/placements.ts';
 import { Serve } from './content/serve.ts';
 import { Shelf } from './content/shelf.ts';
 import { chainSets } from './gateways/chain-sets.ts';
@@ -137,11 +138,14 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
     memoryBytes: cache === undefined ? 0 : config.CONTENT_MEMORY_CACHE_BYTES,
     log,
   });
+  const passThrough = new PassThrough(asks, config.RETRY_ATTEMPTS);
+  const placements = new Placements((id) => passThrough.openWhole(id, 'HEAD', () => false));
   const fetch = new Fetch({
     gateways,
     asks,
     known,
     shelf,
+    placements,
     quorum: config.VERIFICATION_QUORUM,
     attempts: config.RETRY_ATTEMPTS,
     log,
@@ -159,7 +163,8 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
   const serve = new Serve({
     gateways,
     content,
-    passThrough: new PassThrough(asks, config.RETRY_ATTEMPTS),
+    passThrough,
+    placements,
     manifests: new Manifests(config.MAX_MANIFEST_BYTES),
     names,
     blocklist,

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { type LookupOptions, lookup } from 'node:dns';
 import { after, before, describe, test } from 'node:test';
 import {
+  ChunkDataRetrievalStrategy,
   DataRootVerificationStrategy,
   FastestPingRoutingStrategy,
   HashVerificationStrategy,
@@ -125,6 +126,22 @@ describe('@ar.io/wayfinder-core at the router', () => {
       new SignatureVerificationStrategy(trusted),
     ]) {
       assert.ok((await read(ids.transaction, strategy)).bytes.equals(transaction));
+    }
+  });
+
+  test('reads an item chunk by chunk', async () => {
+    const options = { dataRetrievalStrategy: new ChunkDataRetrievalStrategy() };
+    const wayfinder = new Wayfinder({
+      routingSettings: { strategy: new StaticRoutingStrategy({ gateway: router.href }) },
+      verificationSettings: { enabled: true, strict: true, strategy: byHash() },
+      ...options,
+    });
+    for (const [id, data] of [
+      [ids.page, page],
+      [ids.large, large],
+    ] as const) {
+      const answer = await wayfinder.request(`ar://${id}`);
+      assert.ok(Buffer.from(await answer.arrayBuffer()).equals(data));
     }
   });
 

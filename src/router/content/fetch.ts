@@ -15,6 +15,7 @@ import { type Expectation, ExpectationSearch, knownExpectation } from './expecta
 import { Fill } from './fill.ts';
 import type { Known, KnownStore } from './known.ts';
 import type { Opened } from './opened.ts';
+import type { Placements } from './placements.ts';
 import type { Shelf } from './shelf.ts';
 
 export interface FetchOptions {
@@ -22,6 +23,7 @@ export interface FetchOptions {
   readonly asks: HedgedAsks;
   readonly known: KnownStore;
   readonly shelf: Shelf;
+  readonly placements: Placements;
   readonly quorum: number;
   readonly attempts: number;
   readonly log: Logger;
@@ -68,7 +70,10 @@ export class Fetch {
         throw verificationFailed(id, 'Neither a signature nor enough gateways could prove the content');
       }
       const opened = await this.#take(id, answer, expectation, search, tried);
-      if (opened !== undefined) return opened;
+      if (opened !== undefined) {
+        this.#options.placements.note(id, answer);
+        return opened;
+      }
       wrong = true;
     }
   }

@@ -61,6 +61,7 @@ export function describe(opened: Opened, approach: Approach, verified: boolean):
     'x-router-routed-via': opened.from,
     'x-router-txid': approach.id,
     'x-ar-io-data-id': approach.id,
+    ...opened.placement,
   };
   // Anybody may have signed anything as a tag: what no client can understand is left out.
   if (opened.contentEncoding !== undefined && codings.test(opened.contentEncoding)) {

@@ -9,6 +9,7 @@ import { contentNotFound, gatewayError } from '../errors.ts';
 import { discard, type GatewayAnswer, headerOf, lengthOf, readBody } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
 import { type Approach, addApproach, cacheControl, contentSafety, type Headers } from './headers.ts';
+import { placementOf } from './placements.ts';
 import { relay } from './relay.ts';
 
 const forwarded = ['range', 'if-none-match', 'if-modified-since', 'if-range'] as const;
@@ -72,6 +73,7 @@ export class PassThrough {
       const value = headerOf(answer.headers, name);
       if (value !== undefined) headers[name] = value;
     }
+    Object.assign(headers, placementOf(answer));
     headers['content-type'] ??= 'application/octet-stream';
     addApproach(headers, approach);
     if (request.method === 'HEAD' || answer.status === 304) {

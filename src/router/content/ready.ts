@@ -12,9 +12,11 @@ import type { Content } from './content.ts';
 import { type Approach, cacheAge, describe } from './headers.ts';
 import type { Known } from './known.ts';
 import { fromCache } from './opened.ts';
+import type { Placements } from './placements.ts';
 
 export interface ReadyParts {
   readonly content: Content;
+  readonly placements: Placements;
   readonly telemetry: Telemetry | undefined;
   readonly stallTimeoutMs: number;
   readonly onHit: () => void;
@@ -29,6 +31,8 @@ interface Ready {
   readonly manifestId: TxId | undefined;
   /** What the answer was made from: anything else now means that something changed. */
   readonly known: Known;
+  /** Whether it says where it lies in its bundle: those who ask by `HEAD` want to know. */
+  readonly placed: boolean;
   /** Names and values in turn, without those that are new each time. */
   readonly head: readonly string[];
 }
@@ -51,6 +55,7 @@ export class ReadyAnswers {
     const { url, headers } = request;
     const ready = this.#answers.get(url);
     if (ready === undefined || ready.host !== headers.host || isSpecial(request)) return false;
+    if (request.method === 'HEAD' && !ready.placed) return false;
     const { content, telemetry, stallTimeoutMs, refuseBlocked, onHit } = this.#parts;
     if (ready.manifestId !== undefined) refuseBlocked(ready.manifestId);
     refuseBlocked(ready.id);
@@ -76,12 +81,15 @@ export class ReadyAnswers {
     if (name !== undefined || url.length > maxUrlLength || url.includes('?') || isSpecial(request)) return;
     const atHand = this.#parts.content.atHand(id);
     if (atHand === undefined) return;
-    const headers = describe(fromCache(atHand.known), approach, true);
+    const placement = this.#parts.placements.at(id);
+    const opened = { ...fromCache(atHand.known), ...(placement === undefined ? {} : { placement }) };
+    const headers = describe(opened, approach, true);
     headers['content-length'] = String(atHand.bytes.length);
     const head = Object.entries(headers).flatMap(([field, value]) =>
       changing.has(field) ? [] : [field, value],
     );
-    this.#answers.set(url, { host, id, manifestId, known: atHand.known, head });
+    const placed = placement !== undefined;
+    this.#answers.set(url, { host, id, manifestId, known: atHand.known, placed, head });
   }
 }
 

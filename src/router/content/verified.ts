@@ -12,6 +12,7 @@ import type { Approach } from './headers.ts';
 import { isManifestType, type Manifests } from './manifests.ts';
 import { fromCache, joined, letGo, type Opened } from './opened.ts';
 import type { PassThrough } from './pass-through.ts';
+import { type Placements, placementOf } from './placements.ts';
 import type { ReadyAnswers } from './ready.ts';
 import { approachOf, redirectToFolder, type Wanted } from './wanted.ts';
 
@@ -19,6 +20,7 @@ export interface VerifiedParts {
   readonly content: Content;
   readonly passThrough: PassThrough;
   readonly manifests: Manifests;
+  readonly placements: Placements;
   readonly ready: ReadyAnswers;
   readonly telemetry: Telemetry | undefined;
   readonly maxManifestBytes: number;
@@ -88,6 +90,11 @@ async function send(
   if (opened.fill !== undefined && request.headers.range !== undefined) {
     opened = await finished(content, approach.id, opened, opened.fill);
   }
+  const { placements } = parts;
+  const placement =
+    opened.placement ??
+    (request.method === 'HEAD' ? await placements.find(approach.id) : placements.at(approach.id));
+  if (placement !== undefined) opened = { ...opened, placement };
   try {
     // Last of all, since time has passed.
     parts.refuseBlockedWay(approach);
@@ -122,7 +129,9 @@ async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
     content.describe(id),
   ]);
   discard(upstream);
+  const placement = placementOf(upstream);
   const opened: Opened = {
+    ...(placement === undefined ? {} : { placement }),
     size: expectation?.size ?? lengthOf(upstream),
     contentType: typeOf({ contentType: expectation?.contentType }),
     contentEncoding: expectation?.contentEncoding,

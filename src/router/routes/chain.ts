@@ -19,7 +19,22 @@ export interface ChainProxyOptions {
 }
 
 const graphqlBodyLimit = 1024 * 1024;
-const relayed = ['content-type', 'content-length', 'content-encoding', 'etag'] as const;
+const relayed = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'etag',
+  // What a chunk is a chunk of: clients that read by chunks go by these.
+  'x-arweave-chunk-tx-id',
+  'x-arweave-chunk-start-offset',
+  'x-arweave-chunk-relative-start-offset',
+  'x-arweave-chunk-read-offset',
+  'x-arweave-chunk-tx-data-size',
+  'x-arweave-chunk-tx-start-offset',
+  'x-arweave-chunk-data-path',
+  'x-arweave-chunk-data-root',
+  'x-arweave-chunk-tx-path',
+] as const;
 
 export class ChainProxy {
   readonly #options: ChainProxyOptions;
