@@ -1,4 +1,5 @@
 /** A transaction that is to be made: what it does and who signs it. */
+import { randomInt } from 'node:crypto';
 import { encodeBase58 } from '../../formats/base58.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { compileMessage, type Instruction, parseMessage } from '../../formats/solana/message.ts';
@@ -27,6 +28,12 @@ export interface Prepared {
   readonly lastValidBlockHeight: number;
 }
 
+/**
+ * Two transactions that say the same within one block are one to the chain, and only one of them has an effect. So
+ * each asks for a number of units of its own, within this of the most.
+ */
+const unitSpread = 65_536;
+
 /** A blockhash that only stands for one: sizes do not depend on it. */
 const anyBlockhash = '11111111111111111111111111111111';
 
@@ -41,7 +48,7 @@ export class Planner {
 
   /** Bytes of the whole signed transaction; at most 1232 fit one packet (interface §8). */
   measure(plan: Plan): number {
-    const message = this.#compile(plan, anyBlockhash);
+    const message = this.#compile(plan, anyBlockhash, unitLimit);
     const count = parseMessage(message).requiredSignatures;
     return 1 + count * 64 + message.length;
   }
@@ -52,7 +59,7 @@ export class Planner {
 
   /** Signs for the service and the plan's own keys; a slot stays empty for the owner. */
   sign(plan: Plan, blockhash: string, lastValidBlockHeight: number): Prepared {
-    const message = this.#compile(plan, blockhash);
+    const message = this.#compile(plan, blockhash, unitLimit - randomInt(unitSpread));
     const keys = [this.#service, ...(plan.keys ?? [])];
     const signatures = signersOf(parseMessage(message)).map((address) => {
       const key = keys.find((candidate) => candidate.address === address);
@@ -67,11 +74,11 @@ export class Planner {
     };
   }
 
-  #compile(plan: Plan, blockhash: string): Buffer {
+  #compile(plan: Plan, blockhash: string, units: number): Buffer {
     return compileMessage({
       feePayer: this.#service.address,
       blockhash,
-      instructions: [...computeBudget(unitLimit, this.#microLamports), ...plan.instructions],
+      instructions: [...computeBudget(units, this.#microLamports), ...plan.instructions],
     });
   }
 }
