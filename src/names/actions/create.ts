@@ -75,7 +75,7 @@ async function repeated(context: ActionContext, asked: CreateRequest): Promise<C
 /** A repeat of something that is still on its way waits for it, so that it is never told to sign what needs none. */
 async function resumed(context: ActionContext, action: Action): Promise<Action> {
   if (action.status === 'sending' && action.service !== undefined)
-    return settleAlone(context, action, action.service);
+    return settleAlone(context, action, action.service, 'again');
   if (action.status === 'reserved') throw chainUnreadable();
   return action;
 }

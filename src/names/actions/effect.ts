@@ -1,4 +1,9 @@
-/** Whether a purchase shows on the chain: asked before any refund, because a lost answer is not a lost purchase. */
+/**
+ * Whether a purchase shows on the chain: asked before a refund where the chain does not know its transaction, because
+ * a lost answer is not a lost purchase. One that is known to have failed is not asked for: others may have paid for
+ * the same.
+ */
+import { yearSeconds } from '../../formats/solana/name-prices.ts';
 import type { NameRegistry } from '../../registry/name-registry.ts';
 import type { ActionRequest } from './action.ts';
 import type { BeforeState } from './store.ts';
@@ -21,8 +26,12 @@ export async function effectShows(registry: NameRegistry, expected: Expected): P
     case 'upgrade-name':
       return before?.type === 'lease' && record.type === 'permabuy';
     case 'extend-lease':
-      return before?.end != null && record.end !== undefined && record.end > before.end;
+      return (
+        before?.end != null &&
+        record.end !== undefined &&
+        record.end >= before.end + request.years * yearSeconds
+      );
     case 'increase-undername-limit':
-      return before !== undefined && record.undernameLimit > before.undernameLimit;
+      return before !== undefined && record.undernameLimit >= before.undernameLimit + request.quantity;
   }
 }

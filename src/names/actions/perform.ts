@@ -27,18 +27,22 @@ export interface Work {
 /** Sends what the service alone may do; ends completed, or refunded with the error that says why. */
 export async function performAlone(context: ActionContext, action: Action, plan: Plan): Promise<Action> {
   const transaction = await signNow(context, plan).catch((error: unknown) => abandon(context, action, error));
-  await advance(context.sql, action.nonce, ['reserved', 'sending'], 'sending', {
-    at: context.now(),
-    service: transaction,
-  });
-  return settleAlone(context, action, transaction);
+  const at = context.now();
+  // Whoever ended it in the meantime has given the credits back: then nothing may be sent any more.
+  if (!(await advance(context.sql, action.nonce, ['reserved'], 'sending', { at, service: transaction })))
+    throw chainUnavailable();
+  return settleAlone(context, action, transaction, 'first');
 }
 
-/** Waits for the service's transaction and ends the action by what became of it. */
+/**
+ * Waits for the service's transaction and ends the action by what became of it. One that a node refuses at its first
+ * try was never sent; later the refusal may come from its own effect, and is left for the reconciler to judge.
+ */
 export async function settleAlone(
   context: ActionContext,
   action: Action,
   transaction: SignedTransaction,
+  time: 'first' | 'again',
 ): Promise<Action> {
   const delivery = await deliver(context.chain, transaction, context.settings);
   if (delivery.outcome === 'landed') {
@@ -46,8 +50,9 @@ export async function settleAlone(
     return complete(context, action, transaction.signature);
   }
   if (delivery.outcome === 'unknown') throw chainUnreadable();
-  if (await shows(context, action)) return complete(context, action, transaction.signature);
+  if (delivery.outcome === 'refused' && time === 'again') throw chainUnreadable();
   if (delivery.outcome === 'expired') {
+    if (await shows(context, action)) return complete(context, action, transaction.signature);
     await giveUp(context, action, 'failed', 'The transaction did not land in time');
     throw chainUnavailable();
   }
@@ -184,10 +189,9 @@ export async function registerName(context: ActionContext, action: Action): Prom
     return giveUp(context, action, 'failed', `Name ${request.name} already exists`);
   }
   const transaction = await signNow(context, registryPlan(build, request, antId));
-  await advance(context.sql, action.nonce, ['spawned'], 'spawned', {
-    at: context.now(),
-    service: transaction,
-  });
+  const at = context.now();
+  if (!(await advance(context.sql, action.nonce, ['spawned'], 'spawned', { at, service: transaction })))
+    return current(context, action);
   const delivery = await deliver(context.chain, transaction, context.settings);
   if (delivery.outcome === 'unknown') throw chainUnreadable();
   if (delivery.outcome === 'landed' || (await shows(context, action))) {

@@ -70,6 +70,8 @@ async function sending(context: ActionContext, action: Action): Promise<Action> 
     await deliver(context.chain, service, { patienceMs: 0 });
     return action;
   }
+  if (known.outcome === 'failed')
+    return giveUp(context, action, 'failed', 'The transaction failed on the chain');
   if (known.outcome === 'landed' || (await effectShows(context.registry, action))) {
     return complete(context, action, service.signature);
   }

@@ -101,6 +101,11 @@ export async function carryOn(context: ActionContext, action: Action): Promise<A
         const failure = describeFailure(delivery.err, delivery.logs, owned.wire, context.registry.programs);
         return await giveUp(context, action, 'failed', failure.message);
       }
+      // He may still send it himself, once what is in its way is gone: nothing is paid back before it is dead.
+      case 'refused':
+        throw badRequest(
+          describeFailure(delivery.err, delivery.logs, owned.wire, context.registry.programs).message,
+        );
       case 'expired': {
         const ended = await giveUp(
           context,

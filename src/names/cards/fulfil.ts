@@ -89,7 +89,7 @@ async function spawned(context: ActionContext, purchase: PaidPurchase): Promise<
   const at = context.now();
   if (delivery.outcome === 'landed') return move(context.sql, purchase.nonce, 'spawning', 'spawned', { at });
   if (delivery.outcome === 'expired') return move(context.sql, purchase.nonce, 'spawning', 'paid', { at });
-  if (delivery.outcome === 'failed') return refused(context, purchase, delivery);
+  if (delivery.outcome !== 'unknown') return refused(context, purchase, delivery);
   return false;
 }
 
@@ -125,15 +125,23 @@ async function paid(context: ActionContext, purchase: PaidPurchase): Promise<boo
   const { nonce, service, antId, before } = purchase;
   const asked = purchase.purchase;
   const request = asked.action === 'buy-name' ? { ...asked, owner: context.key.address, opening: {} } : asked;
-  if (delivery.outcome === 'landed' || (await effectShows(context.registry, { request, antId, before }))) {
+  // Nobody else binds the name to this token; for the rest others may have paid the same meanwhile.
+  const exact = asked.action === 'buy-name';
+  const shows =
+    delivery.outcome === 'landed' ||
+    ((exact || delivery.outcome !== 'failed') &&
+      (await effectShows(context.registry, { request, antId, before })));
+  // Refused because of its own effect, perhaps: the chain says so, or that it is dead, in a while.
+  if (shows && !exact && delivery.outcome === 'refused') return false;
+  if (shows) {
     const messageId = service?.signature;
     return move(context.sql, nonce, 'paying', 'bought', {
       at,
       ...(messageId !== undefined && { messageId }),
     });
   }
-  if (delivery.outcome === 'failed') return refused(context, purchase, delivery);
-  return move(context.sql, nonce, 'paying', asked.action === 'buy-name' ? 'spawned' : 'paid', { at });
+  if (delivery.outcome !== 'expired') return refused(context, purchase, delivery);
+  return move(context.sql, nonce, 'paying', exact ? 'spawned' : 'paid', { at });
 }
 
 /** The buyer's own wallet, where he has one on this chain and the token is one we made. */
@@ -214,7 +222,7 @@ async function confirm(
 async function refused(
   context: ActionContext,
   purchase: PaidPurchase,
-  delivery: Extract<Delivery, { outcome: 'failed' }>,
+  delivery: Extract<Delivery, { outcome: 'failed' | 'refused' }>,
 ): Promise<boolean> {
   const wire = purchase.service?.wire ?? Buffer.alloc(0);
   const failure = describeFailure(delivery.err, delivery.logs, wire, context.registry.programs);

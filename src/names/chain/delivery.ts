@@ -9,8 +9,10 @@ import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
 
 export type Delivery =
   | { readonly outcome: 'landed' }
-  /** The chain ran it, or would run it, into this error. */
+  /** The chain ran it into this error: it is used up and had no effect. */
   | { readonly outcome: 'failed'; readonly err: unknown; readonly logs: readonly string[] }
+  /** A node did not take it because it would run into this error now. Whoever has it may send it later. */
+  | { readonly outcome: 'refused'; readonly err: unknown; readonly logs: readonly string[] }
   /** Proven dead: it never landed and never will. */
   | { readonly outcome: 'expired' }
   /** Not known yet. `lagging`: the node does not know the blockhash, which may be its own lateness. */
@@ -66,7 +68,7 @@ async function attempt(chain: NameChain, transaction: SignedTransaction): Promis
     if (known !== undefined) return known;
     if (err === 'BlockhashNotFound') return { outcome: 'unknown', lagging: true };
     if (err === undefined) return { outcome: 'unknown', lagging: false };
-    return { outcome: 'failed', err, logs };
+    return { outcome: 'refused', err, logs };
   }
 }
 
