@@ -25,6 +25,11 @@ async function statusOf(envelope: unknown): Promise<string> {
   return text((await bench.get(`/arns/actions/${text(envelope, 'nonce')}`)).body, 'status');
 }
 
+function buy(name: string, holder = owner, by = payer, extra: Record<string, unknown> = {}) {
+  const body = { name, ownerAddress: holder.address, type: 'lease', years: 1, ...extra };
+  return bench.create('buy-name', body, by);
+}
+
 async function sendHimself(envelope: unknown, holder = owner): Promise<void> {
   const wire = ownerSigned(text(envelope, 'transaction'), holder);
   await bench.ledger.rpc('sendTransaction', wire, { encoding: 'base64' });
@@ -112,4 +117,74 @@ test('the same purchase twice within a moment is made twice, for it is paid twic
     ['completed', 'completed'],
   );
   assert.equal((await bench.registry.name('twice')).record?.undernameLimit, 16);
+});
+
+test('actions for an owner who did not ask for them do not keep him from his own', async () => {
+  const antId = await bench.buy('crowded-owner', owner, payer);
+  const stranger = wallet('a stranger');
+  await bench.give(stranger, 1_000n * credit);
+  const body = { antId, ownerAddress: owner.address, target: wallet('x').address };
+  for (let index = 0; index < 20; index += 1) {
+    const asked = await bench.create('add-controller', body, stranger);
+    assert.equal(asked.status, 200, JSON.stringify(asked.body));
+  }
+  assert.equal((await bench.create('add-controller', body, stranger)).status, 429);
+  const own = await bench.create('add-controller', body, payer);
+  assert.equal(own.status, 200, JSON.stringify(own.body));
+});
+
+test('nobody keeps others from a name by asking for it and not signing', async () => {
+  const stranger = wallet('name blocker');
+  await bench.give(stranger, 1_000n * credit);
+  for (let index = 0; index < 5; index += 1) assert.equal((await buy('wanted', owner, stranger)).status, 200);
+  const asked = await buy('wanted');
+  assert.equal(asked.status, 200, JSON.stringify(asked.body));
+  assert.equal(text((await bench.sign(asked.body, owner)).body, 'status'), 'completed');
+});
+
+test('a token that was made is paid for, also when its name is gone', async () => {
+  const price = (await bench.get('/arns/price/buy-record/lost-name?type=lease&years=1')).body;
+  const other = wallet('other buyer');
+  const first = await buy('lost-name');
+  const held = await bench.balance(payer);
+  const second = await buy('lost-name', other);
+  await bench.sign(first.body, owner);
+  // Through the service nothing is made for a name that is gone …
+  const late = await bench.sign(second.body, other);
+  assert.deepEqual([late.status, late.body], [400, 'Name lost-name already exists']);
+  // … but he holds all signatures, and can have it made without the service.
+  await sendHimself(second.body, other);
+  await bench.names.reconcile();
+  assert.equal(await statusOf(second.body), 'failed');
+  const surcharge = BigInt(text(price, 'antSpawnSurchargeWinc'));
+  assert.ok(surcharge > 0n);
+  assert.equal(await bench.balance(payer), held - surcharge);
+  assert.deepEqual((await bench.credits.selfCheck()).problems, []);
+});
+
+test('a list that was made for an owner who then does not sign is paid for', async () => {
+  const name = 'y'.repeat(51);
+  const antState = { description: 'd'.repeat(69) };
+  const fresh = wallet('owner without a list');
+  const payer = wallet('payer of lists');
+  await bench.give(payer, 1_000n * credit);
+  const held = await bench.balance(payer);
+  const spent = bench.ledger.balance(bench.service);
+  const created = await buy(name, fresh, payer, { antState });
+  assert.equal(created.status, 200, JSON.stringify(created.body));
+  assert.ok(bench.ledger.balance(bench.service) < spent);
+  bench.ledger.skip(151);
+  await bench.names.reconcile();
+  assert.equal(await statusOf(created.body), 'expired');
+  const kept = held - (await bench.balance(payer));
+  assert.ok(kept > 0n && kept < BigInt(text(created.body, 'wincQty')) / 2n, String(kept));
+  const status = (await bench.get(`/arns/actions/${text(created.body, 'nonce')}`)).body;
+  assert.equal(text(status, 'keptWincQty'), kept.toString());
+  // The list is there now, so that the next try costs nothing more than what it buys.
+  const again = await buy(name, fresh, payer, { antState });
+  bench.ledger.skip(151);
+  await bench.names.reconcile();
+  assert.equal(await statusOf(again.body), 'expired');
+  assert.equal(held - (await bench.balance(payer)), kept);
+  assert.deepEqual((await bench.credits.selfCheck()).problems, []);
 });

@@ -41,10 +41,6 @@ export const tooManyOpenActions = (limit: number) =>
     retryAfter: 60,
   });
 
-/** Each purchase that is signed makes a token at the service's cost, and only one of them gets the name. */
-export const nameBeingBought = (name: string) =>
-  answer(429, `Name ${name} is being bought by others; try again in a minute`, { retryAfter: 60 });
-
 /** 409: the blockhash is provably dead and the chain has not seen the signature. */
 export const signedTooLate = (refunded: boolean) =>
   answer(

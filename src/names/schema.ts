@@ -94,4 +94,11 @@ CREATE TABLE arns_purchase (
 CREATE INDEX arns_purchase_open ON arns_purchase (status, updated_at);
 `,
   },
+  {
+    id: 'names-003-kept-credits',
+    up: `
+ALTER TABLE arns_action ADD COLUMN token_winc AMOUNT NOT NULL DEFAULT '0';
+ALTER TABLE arns_action ADD COLUMN kept_winc AMOUNT NOT NULL DEFAULT '0';
+`,
+  },
 ];

@@ -59,7 +59,7 @@ export const names = {
     min: 3_600,
   }),
   ARNS_MAX_OPEN_ACTIONS: integer({
-    meaning: 'Actions one payer, or one owner, may have waiting for a signature',
+    meaning: 'Actions one payer may have waiting for a signature',
     default: 20,
     min: 1,
   }),

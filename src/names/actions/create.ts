@@ -12,7 +12,6 @@ import {
   chainUnreadable,
   insufficientBalance,
   NamesError,
-  nameBeingBought,
   nonceReplayed,
   tooManyOpenActions,
 } from '../errors.ts';
@@ -84,22 +83,14 @@ export function payerKey(address: string): string {
   return `payer:${address}`;
 }
 
-/** Room for a buyer whose first try ended unsigned; more would only make tokens without a name. */
-const maxPurchasesOfName = 3;
-
 async function make(context: ActionContext, asked: CreateRequest): Promise<Created> {
   const { request } = asked;
   const ready = await getReady(context, asked);
   const { owner } = ready.work.plan;
   if (owner !== undefined) {
     const { maxOpen } = context.settings;
-    if ((await context.store.awaitingCount(asked.payer.address, owner)) >= maxOpen)
+    if ((await context.store.awaitingCount(asked.payer.address)) >= maxOpen)
       throw tooManyOpenActions(maxOpen);
-    if (
-      request.action === 'buy-name' &&
-      (await context.store.openPurchases(request.name)) >= maxPurchasesOfName
-    )
-      throw nameBeingBought(request.name);
   }
   const action = await debit(context, asked, ready);
   if (action === undefined) {
@@ -114,7 +105,7 @@ async function make(context: ActionContext, asked: CreateRequest): Promise<Creat
   const done =
     owner === undefined
       ? await performAlone(context, action, ready.work.plan)
-      : await prepare(context, action, ready.work);
+      : await prepare(context, action, ready.work, ready.firstWinc ?? 0n);
   return { action: done, repeated: false };
 }
 
@@ -140,6 +131,7 @@ async function debit(
         antId: ready.antId,
         winc: ready.winc,
         mtoken: ready.mtoken,
+        tokenWinc: ready.tokenWinc ?? 0n,
         before: ready.before,
         expiresAt: at + context.settings.lifeMs,
         createdAt: at,

@@ -17,6 +17,8 @@ export interface Envelope {
   readonly expiresAt?: string;
   readonly failedDate?: string;
   readonly failedReason?: string;
+  /** Of a failed or expired action: what was spent on the chain for it and is not returned. */
+  readonly keptWincQty?: string;
   readonly alreadyCompleted?: true;
 }
 
@@ -56,5 +58,6 @@ export function envelopeOf(action: Action, feePayer: string, signable: boolean):
     ...(open && { expiresAt: new Date(action.expiresAt).toISOString() }),
     ...(action.failedAt !== undefined && { failedDate: new Date(action.failedAt).toISOString() }),
     ...(action.failedReason !== undefined && { failedReason: action.failedReason }),
+    ...(action.failedAt !== undefined && action.keptWinc > 0n && { keptWincQty: action.keptWinc.toString() }),
   };
 }

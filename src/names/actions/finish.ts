@@ -1,8 +1,9 @@
 /** The ends of an action: each moves the credits and the row together, once. */
+import { winc } from '../../credits/credits.ts';
 import { capitalIntent } from '../intents.ts';
 import { endCustody, writeReceipt } from '../receipts.ts';
 import type { ActionContext } from './context.ts';
-import { type Action, advance, type OpenStatus } from './store.ts';
+import { type Action, advance, keptWincOf, type OpenStatus } from './store.ts';
 
 const anyOpen: readonly OpenStatus[] = ['reserved', 'sending', 'awaiting', 'signed', 'spawned'];
 
@@ -35,18 +36,26 @@ export async function complete(context: ActionContext, action: Action, messageId
   return current(context, action);
 }
 
-/** It did not happen and will not: everything that was paid goes back to whom it came from. */
+/**
+ * It did not happen and will not: what was paid goes back to whom it came from, but for what the service has spent on
+ * the chain for it.
+ */
 export async function giveUp(
   context: ActionContext,
   action: Action,
   status: 'failed' | 'expired',
   reason: string,
+  keptWinc = 0n,
 ): Promise<Action> {
   const at = context.now();
+  const failedReason = reason.slice(0, 500);
   const done = await context.sql.transaction(async (tx) => {
-    if (!(await advance(tx, action.nonce, anyOpen, status, { at, failedReason: reason.slice(0, 500) })))
-      return false;
-    await context.credits.within(tx).refund('arns_action', action.nonce);
+    const kept = keptWinc > 0n ? { keptWinc } : {};
+    if (!(await advance(tx, action.nonce, anyOpen, status, { at, failedReason, ...kept }))) return false;
+    const credits = context.credits.within(tx);
+    const all = await keptWincOf(tx, action.nonce);
+    if (all > 0n) await credits.settle('arns_action', action.nonce, winc(all));
+    else await credits.refund('arns_action', action.nonce);
     return true;
   });
   if (done) {

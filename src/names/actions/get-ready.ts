@@ -1,5 +1,5 @@
 /** What must be known before an action is paid for: what the chain says, whether the owner agrees, what it costs. */
-import type { Winc } from '../../credits/credits.ts';
+import { type Winc, winc } from '../../credits/credits.ts';
 import { maxControllers } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { associatedTokenAddress, decodeTokenAccount, tokenAccountSize } from '../../formats/solana/token.ts';
@@ -13,6 +13,8 @@ import {
   signatureRequired,
   unboundSignature,
 } from '../errors.ts';
+import { aclRent } from '../prices/lamports.ts';
+import { lamportWinc } from '../prices/prices.ts';
 import { custodialPayer } from '../receipts.ts';
 import {
   type ActionRequest,
@@ -32,6 +34,9 @@ export interface Ready {
   readonly winc: Winc;
   readonly mtoken: bigint;
   readonly work: Work;
+  /** The parts of `winc` that pay for making a token, and for what must be made for its owner before he signs. */
+  readonly tokenWinc?: Winc;
+  readonly firstWinc?: Winc;
   readonly before?: BeforeState;
   readonly antId?: SolanaAddress;
   /** Whose nonce is used up with the debit. */
@@ -54,10 +59,13 @@ async function readyToBuy(context: ActionContext, request: BuyRequest): Promise<
     spawnWork(context, request),
   ]);
   // The first of them that fails is the one that is told.
-  const { total, mtoken, state } = resultOf(price);
+  const { total, surcharge = winc(0n), mtoken, state, rates } = resultOf(price);
   if (state.returned !== undefined) throw nameInAuction(request.name);
   requireSponsor(resultOf(tokens), mtoken);
-  return { winc: total, mtoken, work: resultOf(work) };
+  const ready = { winc: total, mtoken, work: resultOf(work), tokenWinc: surcharge };
+  if (ready.work.firstForOwner !== true) return ready;
+  const list = lamportWinc(aclRent, rates);
+  return { ...ready, firstWinc: list < surcharge ? list : surcharge };
 }
 
 function resultOf<T>(settled: PromiseSettledResult<T>): T {

@@ -21,6 +21,8 @@ export interface Work {
   readonly plan: Plan;
   /** The service's own transaction that must land first. */
   readonly first?: Plan;
+  /** Whether it makes something for the owner, which stays if he then does not sign. */
+  readonly firstForOwner?: boolean;
   readonly antId?: string;
 }
 
@@ -61,8 +63,13 @@ export async function settleAlone(
   throw badRequest(failure.message);
 }
 
-/** Hands the owner a transaction that the chain would take now. */
-export async function prepare(context: ActionContext, action: Action, work: Work): Promise<Action> {
+/** Hands the owner a transaction that the chain would take now. `firstWinc`: what of the price pays for `work.first`. */
+export async function prepare(
+  context: ActionContext,
+  action: Action,
+  work: Work,
+  firstWinc: bigint,
+): Promise<Action> {
   const { chain, planner, settings } = context;
   try {
     if (work.first !== undefined && work.first.instructions.length > 0) {
@@ -70,6 +77,11 @@ export async function prepare(context: ActionContext, action: Action, work: Work
       const delivery = await deliver(chain, first, settings);
       if (delivery.outcome !== 'landed')
         throw new ChainUnavailable(`the list did not land: ${delivery.outcome}`);
+      if (firstWinc > 0n)
+        await advance(context.sql, action.nonce, ['reserved'], 'reserved', {
+          at: context.now(),
+          keptWinc: firstWinc,
+        });
     }
     const draft = planner.sign(work.plan, '11111111111111111111111111111111', 0);
     const simulation = await chain.simulate(draft.wire);
@@ -140,7 +152,12 @@ export async function spawnWork(context: ActionContext, request: BuyRequest): Pr
   const size = context.planner.measure(plan);
   if (size > maxTransactionBytes) throw openingTooLarge(size);
   const ownersList = ownerAcl.room(build.ant, build.service).prepare;
-  return { plan, first: { instructions: [...ownList, ...ownersList] }, antId: asset.address };
+  return {
+    plan,
+    first: { instructions: [...ownList, ...ownersList] },
+    firstForOwner: ownersList.length > 0,
+    antId: asset.address,
+  };
 }
 
 function openingTooLarge(size: number): NamesError {
@@ -186,7 +203,7 @@ export async function registerName(context: ActionContext, action: Action): Prom
   if (record !== undefined) {
     if (record.ant === antId)
       return complete(context, action, action.service?.signature ?? action.owned?.signature ?? '');
-    return giveUp(context, action, 'failed', `Name ${request.name} already exists`);
+    return lostName(context, action, request.name);
   }
   const transaction = await signNow(context, registryPlan(build, request, antId));
   const at = context.now();
@@ -200,9 +217,14 @@ export async function registerName(context: ActionContext, action: Action): Prom
   }
   if (delivery.outcome === 'expired') throw chainUnavailable();
   const after = await context.registry.name(request.name);
+  if (after.record !== undefined) return lostName(context, action, request.name);
   const failure = describeFailure(delivery.err, delivery.logs, transaction.wire, build.programs);
-  const reason = after.record === undefined ? failure.message : `Name ${request.name} already exists`;
-  return giveUp(context, action, 'failed', reason);
+  return giveUp(context, action, 'failed', failure.message);
+}
+
+/** The name went to somebody else; the token is made, and its owner has and pays it. */
+function lostName(context: ActionContext, action: Action, name: string): Promise<Action> {
+  return giveUp(context, action, 'failed', `Name ${name} already exists`, action.tokenWinc);
 }
 
 /** A name that became permanent or wider says so in its token's traits. */

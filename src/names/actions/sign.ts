@@ -11,7 +11,14 @@ import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
 import { verifyMessage } from '../../wallets/message-signature.ts';
 import { deliver } from '../chain/delivery.ts';
 import { describeFailure } from '../chain/program-failure.ts';
-import { actionNotFound, badRequest, chainUnreadable, notYetSeen, signedTooLate } from '../errors.ts';
+import {
+  actionNotFound,
+  badRequest,
+  chainUnreadable,
+  nameExists,
+  notYetSeen,
+  signedTooLate,
+} from '../errors.ts';
 import type { ActionContext } from './context.ts';
 import { complete, current, giveUp } from './finish.ts';
 import { registerName } from './perform.ts';
@@ -40,9 +47,27 @@ export function signAction(context: ActionContext, nonce: string, transaction: u
       );
     }
     const owned = withSignature(action.owned, ownerOf(action), transaction);
-    await advance(context.sql, nonce, ['awaiting'], 'signed', { at: context.now(), owned });
-    return finished(await carryOn(context, { ...action, status: 'signed', owned }));
+    const send = async () => {
+      await advance(context.sql, nonce, ['awaiting'], 'signed', { at: context.now(), owned });
+      return finished(await carryOn(context, { ...action, status: 'signed', owned }));
+    };
+    const { request } = action;
+    if (request.action !== 'buy-name') return send();
+    return context.locks.hold(`name ${request.name}`, async () => {
+      await requireFree(context, request.name);
+      return send();
+    });
   });
+}
+
+/** No token is made for a name that is gone. The credits return once the transaction can no longer be sent. */
+async function requireFree(context: ActionContext, name: string): Promise<void> {
+  try {
+    if ((await context.registry.name(name)).record !== undefined) throw nameExists(name);
+  } catch (error) {
+    if (error instanceof ChainUnavailable || error instanceof ChainRefused) throw chainUnreadable(error);
+    throw error;
+  }
 }
 
 /** An action that ended otherwise than completed is an error to whoever signed it. */

@@ -38,6 +38,10 @@ export interface Action {
   readonly antId: SolanaAddress | undefined;
   readonly winc: bigint;
   readonly mtoken: bigint;
+  /** The part of `winc` that pays for making a token. */
+  readonly tokenWinc: bigint;
+  /** The part of `winc` that was spent on the chain and does not come back, whatever becomes of the rest. */
+  readonly keptWinc: bigint;
   readonly status: ActionStatus;
   readonly before: BeforeState | undefined;
   /** For the owner; his slot is empty until he signed. */
@@ -62,6 +66,8 @@ interface Row {
   ant_id: string | null;
   winc: string;
   mtoken: string;
+  token_winc: string;
+  kept_winc: string;
   status: ActionStatus;
   before_state: string | null;
   prepared: Buffer | null;
@@ -77,8 +83,8 @@ interface Row {
   created_at: number;
 }
 
-const columns = `nonce, payer, payer_type, payer_nonce, action, request, ant_id, winc, mtoken, status, before_state,
-  prepared, signature, last_valid_block_height, service_wire, service_signature, service_last_valid, expires_at,
+const columns = `nonce, payer, payer_type, payer_nonce, action, request, ant_id, winc, mtoken, token_winc, kept_winc, status,
+  before_state, prepared, signature, last_valid_block_height, service_wire, service_signature, service_last_valid, expires_at,
   message_id, failed_reason, failed_at, created_at`;
 
 export type NewAction = Pick<
@@ -91,6 +97,7 @@ export type NewAction = Pick<
   | 'antId'
   | 'winc'
   | 'mtoken'
+  | 'tokenWinc'
   | 'before'
   | 'expiresAt'
   | 'createdAt'
@@ -117,24 +124,11 @@ export class ActionStore {
     return row && toAction(row);
   }
 
-  /** Waiting for a signature, by whom they were paid or whom they are for, whichever has more. */
-  async awaitingCount(payer: string, owner: string): Promise<number> {
-    const count = async (column: 'payer' | 'owner', value: string) => {
-      const row = await this.#sql.get<{ n: number }>(
-        `SELECT COUNT(*) AS n FROM arns_action WHERE ${column} = ? AND status = 'awaiting'`,
-        value,
-      );
-      return row?.n ?? 0;
-    };
-    return Math.max(await count('payer', payer), await count('owner', owner));
-  }
-
-  /** Purchases of a name that may still succeed or make a token. */
-  async openPurchases(name: string): Promise<number> {
+  /** Waiting for a signature. Whom they are for does not count: anybody may ask on an owner's behalf. */
+  async awaitingCount(payer: string): Promise<number> {
     const row = await this.#sql.get<{ n: number }>(
-      `SELECT COUNT(*) AS n FROM arns_action
-        WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND action = 'buy-name' AND name = ?`,
-      name,
+      "SELECT COUNT(*) AS n FROM arns_action WHERE payer = ? AND status = 'awaiting'",
+      payer,
     );
     return row?.n ?? 0;
   }
@@ -157,8 +151,8 @@ export async function insertAction(tx: SqlExecutor, action: NewAction): Promise<
   const { request } = action;
   await tx.run(
     `INSERT INTO arns_action (nonce, payer, payer_type, payer_nonce, action, request, name, owner, ant_id, winc,
-       mtoken, status, before_state, expires_at, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?)`,
+       mtoken, token_winc, status, before_state, expires_at, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?)`,
     action.nonce,
     action.payer,
     action.payerType,
@@ -170,6 +164,7 @@ export async function insertAction(tx: SqlExecutor, action: NewAction): Promise<
     action.antId ?? null,
     action.winc.toString(),
     action.mtoken.toString(),
+    action.tokenWinc.toString(),
     action.before === undefined ? null : JSON.stringify(action.before),
     action.expiresAt,
     action.createdAt,
@@ -190,6 +185,7 @@ export async function advance(
     readonly service?: StoredTransaction;
     readonly messageId?: string;
     readonly failedReason?: string;
+    readonly keptWinc?: bigint;
   },
 ): Promise<boolean> {
   const failed = to === 'failed' || to === 'expired';
@@ -200,7 +196,8 @@ export async function advance(
        last_valid_block_height = COALESCE(?, last_valid_block_height),
        service_wire = COALESCE(?, service_wire), service_signature = COALESCE(?, service_signature),
        service_last_valid = COALESCE(?, service_last_valid),
-       failed_reason = COALESCE(?, failed_reason), failed_at = COALESCE(?, failed_at)
+       failed_reason = COALESCE(?, failed_reason), failed_at = COALESCE(?, failed_at),
+       kept_winc = COALESCE(?, kept_winc)
      WHERE nonce = ? AND status IN (${from.map(() => '?').join(', ')})`,
     to,
     changes.at,
@@ -214,10 +211,17 @@ export async function advance(
     changes.service?.lastValidBlockHeight ?? null,
     changes.failedReason ?? null,
     failed ? changes.at : null,
+    changes.keptWinc?.toString() ?? null,
     nonce,
     ...from,
   );
   return changed === 1;
+}
+
+/** What does not come back of an action as it stands in this transaction. */
+export async function keptWincOf(tx: SqlExecutor, nonce: string): Promise<bigint> {
+  const row = await tx.get<{ kept_winc: string }>('SELECT kept_winc FROM arns_action WHERE nonce = ?', nonce);
+  return BigInt(row?.kept_winc ?? 0);
 }
 
 function toAction(row: Row): Action {
@@ -233,6 +237,8 @@ function toAction(row: Row): Action {
     antId: row.ant_id === null ? undefined : parseSolanaAddress(row.ant_id),
     winc: BigInt(row.winc),
     mtoken: BigInt(row.mtoken),
+    tokenWinc: BigInt(row.token_winc),
+    keptWinc: BigInt(row.kept_winc),
     status: row.status,
     before,
     owned: stored(row.prepared, row.signature, row.last_valid_block_height),

@@ -124,8 +124,7 @@ export class NamePrices {
     if (ownAnt) return winc(0n);
     const { spawnSurcharge, microLamports } = this.#settings;
     if (spawnSurcharge !== undefined) return winc(spawnSurcharge);
-    const lamports = spawnLamports(name, microLamports) * wincPerLamport;
-    return winc(scaled(lamports, [rates.price('solana', 'usd')], [rates.price('arweave', 'usd')], 'up'));
+    return lamportWinc(spawnLamports(name, microLamports), rates);
   }
 
   #glimpse(name: string): Promise<NameState> {
@@ -148,6 +147,12 @@ export class NamePrices {
     });
     return value;
   }
+}
+
+/** Winc worth an amount of lamports, rounded up; no fee is added. */
+export function lamportWinc(lamports: bigint, rates: RateTable): Winc {
+  const sol = rates.price('solana', 'usd');
+  return winc(scaled(lamports * wincPerLamport, [sol], [rates.price('arweave', 'usd')], 'up'));
 }
 
 /** Winc worth an amount of the name token's smallest unit, rounded down; no fee is added. */

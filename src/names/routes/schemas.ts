@@ -54,6 +54,7 @@ export const envelope = Type.Object(
     expiresAt: optional(text),
     failedDate: optional(text),
     failedReason: optional(text),
+    keptWincQty: optional(text),
     alreadyCompleted: optional(Type.Boolean()),
   },
   { title: 'ArNS action envelope' },
