@@ -1,7 +1,7 @@
 /** What a customer might try to get for nothing, or to keep from others. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { NamesBench, ownerSigned, text } from '../../test/support/names-bench.ts';
+import { NamesBench, ownerSigned, payerHeaders, text } from '../../test/support/names-bench.ts';
 import { arnsBuilder } from '../formats/solana/instructions-arns.ts';
 import type { Instruction } from '../formats/solana/message.ts';
 import { transferLamports } from '../formats/solana/system.ts';
@@ -187,4 +187,17 @@ test('a list that was made for an owner who then does not sign is paid for', asy
   assert.equal(await statusOf(again.body), 'expired');
   assert.equal(held - (await bench.balance(payer)), kept);
   assert.deepEqual((await bench.credits.selfCheck()).problems, []);
+});
+
+test('a signature that was made to read cannot be shown again to buy', async () => {
+  // Published clients sign 32 hexadecimal digits to read, and a UUID to act.
+  const captured = payerHeaders(payer, '5f2c6a0e9b1d4c3aa7e8f0d1c2b3a495');
+  const held = await bench.balance(payer);
+  const body = { name: 'stolen', ownerAddress: wallet('thief').address, type: 'lease', years: 1 };
+  const answer = await bench.post('/arns/actions/buy-name', body, captured);
+  assert.deepEqual(
+    [answer.status, answer.body],
+    [400, 'Invalid nonce parameter. Nonce must be a UUID for signed write actions'],
+  );
+  assert.equal(await bench.balance(payer), held);
 });

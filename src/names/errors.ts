@@ -22,6 +22,8 @@ export const nameInAuction = (name: string) =>
   answer(400, `Name ${name} is in a returned-name auction and cannot be bought with credits yet`);
 export const missingType = () =>
   answer(400, "Missing required parameter: type. Must be either 'permabuy' or 'lease'");
+export const invalidNonce = () =>
+  answer(400, 'Invalid nonce parameter. Nonce must be a UUID for signed write actions');
 export const purchaseNotFound = () => answer(400, 'Purchase status not found');
 export const invalidParameters = () => answer(400, 'Invalid parameters');
 

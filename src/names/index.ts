@@ -46,6 +46,7 @@ import {
 import { Locks } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
 import type { NamesContext } from './names-context.ts';
+import { noteShown } from './payer.ts';
 import { NamePrices } from './prices/prices.ts';
 import { arnsActionRoutes } from './routes/arns-actions.ts';
 import { arnsMyNamesRoute } from './routes/arns-my-names.ts';
@@ -98,6 +99,8 @@ export interface Names {
   stop(): Promise<void>;
   /** Looks after everything unfinished now, whatever its age. */
   reconcile(): Promise<void>;
+  /** A signature was shown on a route beside these: its nonce shall not act on names any more. */
+  shown(address: string, nonce: string): Promise<void>;
   /** Resolves when no work in the background is left. */
   settled(): Promise<void>;
 }
@@ -187,6 +190,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     },
     stop: () => background.stop(),
     reconcile: () => lookAfter(0),
+    shown: (address, nonce) => noteShown(nonces, address, nonce),
     settled: () => background.settled(),
   };
 }

@@ -45,6 +45,8 @@ export interface Outside {
   slow: Promise<void> | undefined;
   /** How often a chain was asked. */
   lookups: number;
+  /** Signatures that were shown, as `address nonce`. */
+  readonly shown: string[];
 }
 
 export interface PaymentBench {
@@ -88,6 +90,7 @@ export async function paymentBench(
     slow: undefined,
     transactions: new Map(),
     lookups: 0,
+    shown: [],
   };
   const now = (): number => outside.now;
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-payment-'));
@@ -111,7 +114,11 @@ export async function paymentBench(
     tokensWithoutFees: config.TOKENS_WITHOUT_FEES,
     now,
   });
-  const auth = createAuthenticator({ jwtSecret, now });
+  const auth = createAuthenticator({
+    jwtSecret,
+    now,
+    shown: async (address, nonce) => void outside.shown.push(`${address} ${nonce}`),
+  });
   const gifts = createGifts({ sql, credits, now });
   const payments = new ChainPayments({
     sql,

@@ -71,7 +71,7 @@ const payment: Part = {
     const { config, log, keys } = world;
     const { sql, credits, pricing, cards, x402, metrics } = await sharedLedger(world);
     const names = await createNamesDoor(world, { sql, credits, pricing }, metrics, cards);
-    const auth = createAuthenticator({ jwtSecret: await keys.jwtSecret() });
+    const auth = createAuthenticator({ jwtSecret: await keys.jwtSecret(), shown: names.shown });
     const gifts = createGifts({ sql, credits });
     const card =
       cards === undefined

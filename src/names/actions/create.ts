@@ -2,7 +2,6 @@
  * Creating an action (interface §4.2): who pays, whether the owner agrees, what the chain says, what it costs; then
  * the debit and the action are stored together, and only then anything is done.
  */
-import { randomUUID } from 'node:crypto';
 import { InsufficientCredits } from '../../credits/credits.ts';
 import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
 import { UniqueViolation } from '../../storage/sql/sql.ts';
@@ -25,6 +24,7 @@ import { type Action, insertAction } from './store.ts';
 export interface CreateRequest {
   readonly request: ActionRequest;
   readonly payer: WalletAddress;
+  /** A UUID; the action is known by it. */
   readonly payerNonce: string;
   /** Normalised addresses to charge first, in order. */
   readonly paidBy: readonly string[];
@@ -36,8 +36,6 @@ export interface Created {
   readonly action: Action;
   readonly repeated: boolean;
 }
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export async function createAction(context: ActionContext, asked: CreateRequest): Promise<Created> {
   const before = await repeated(context, asked);
@@ -116,7 +114,7 @@ async function debit(
   ready: Ready,
 ): Promise<Action | undefined> {
   const { payer, payerNonce, paidBy, request } = asked;
-  const nonce = uuid.test(payerNonce) ? payerNonce : randomUUID();
+  const nonce = payerNonce;
   const at = context.now();
   try {
     await context.sql.transaction(async (tx) => {

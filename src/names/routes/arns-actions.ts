@@ -13,7 +13,7 @@ import type { Action } from '../actions/store.ts';
 import { actionNotFound, badRequest, signatureRequired, unknownAction } from '../errors.ts';
 import { type Fields, listOf, mergeFields } from '../input.ts';
 import { acting, type NamesContext } from '../names-context.ts';
-import { payerOf, useUpNonce } from '../payer.ts';
+import { payerOf, requireActingNonce, useUpNonce } from '../payer.ts';
 import { envelope, errorText, ownerHeaders } from './schemas.ts';
 
 const maxBody = 64 * 1024;
@@ -39,6 +39,7 @@ export function arnsActionRoutes(app: App, context: NamesContext): void {
       const actions = acting(context);
       const payer = await payerOf(request);
       if (payer === undefined) throw signatureRequired();
+      requireActingNonce(payer);
       const fields = mergeFields(request.query, request.body);
       const asked = readActionRequest(name, fields, actions.key.address);
       const { action, repeated } = await createAction(actions, {

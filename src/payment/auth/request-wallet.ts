@@ -19,6 +19,8 @@ export interface Authenticator {
 
 export interface AuthenticatorOptions {
   readonly jwtSecret: string;
+  /** Told of every signature that holds, before it is answered: what was shown to read must not act later. */
+  readonly shown?: (address: string, nonce: string) => Promise<void>;
   /** Unix milliseconds. */
   readonly now?: () => number;
 }
@@ -27,7 +29,11 @@ export interface AuthenticatorOptions {
 const TOKEN_REUSE_SECONDS = 60;
 const TOKENS_KEPT = 10_000;
 
-export function createAuthenticator({ jwtSecret, now = Date.now }: AuthenticatorOptions): Authenticator {
+export function createAuthenticator({
+  jwtSecret,
+  shown,
+  now = Date.now,
+}: AuthenticatorOptions): Authenticator {
   const seconds = (): number => Math.floor(now() / 1000);
   const issued = new LRUCache<string, { readonly header: string; readonly at: number }>({ max: TOKENS_KEPT });
   return {
@@ -35,6 +41,7 @@ export function createAuthenticator({ jwtSecret, now = Date.now }: Authenticator
       if (request.headers['x-signature'] === undefined) return bearer(request);
       const wallet = await signer(request);
       if (wallet === undefined) return 'invalid';
+      await shown?.(wallet.address, String(request.headers['x-nonce']));
       reply.header('authorization', tokenFor(wallet.address));
       return wallet;
     },
