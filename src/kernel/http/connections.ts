@@ -2,7 +2,7 @@
  * The node:http server under a surface: time-outs that no slow client can hold open, a count of what is in
  * flight, and a drain that lets it finish.
  */
-import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, Server, type ServerOptions, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorBody } from './error-mapper.ts';
 
@@ -25,10 +25,9 @@ export interface ConnectionLimits {
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export class Connections {
-  readonly server: Server;
+  readonly server: PatientServer;
   /** Counted by whoever watches the requests. */
   readonly #inFlight: InFlight;
-  readonly #sockets = new Set<Socket>();
   readonly #reusePort: boolean;
   readonly #stallTimeoutMs: number;
   /** Looks for answers that do not leave; a timer for each answer would cost every one of them. */
@@ -44,7 +43,7 @@ export class Connections {
     this.#reusePort = limits.sharePort ?? false;
     this.#stallTimeoutMs = limits.stallTimeoutMs ?? 60_000;
     this.#looking = setInterval(() => this.#watchStalled(), Math.min(15_000, this.#stallTimeoutMs)).unref();
-    this.server = createServer(
+    this.server = new PatientServer(
       {
         headersTimeout,
         requestTimeout: limits.requestTimeoutMs ?? 120_000,
@@ -64,18 +63,13 @@ export class Connections {
       if (currentResponse(socket)?.headersSent === true) socket.destroy();
       else refuse(error, socket, errorBody);
     });
-    this.server.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.on('close', () => this.#sockets.delete(socket));
-    });
   }
 
   /** Whole answers that are still here. The socket's own time-out knows of progress within a write: a slow client stays. */
   #watchStalled(): void {
-    for (const socket of this.#sockets) {
+    for (const socket of this.server.sockets) {
       const response = currentResponse(socket);
-      if (response === undefined || !response.writableEnded || response.writableFinished) continue;
-      if (this.#watched.has(response)) continue;
+      if (response === undefined || !isLeaving(response) || this.#watched.has(response)) continue;
       this.#watched.add(response);
       response.setTimeout(this.#stallTimeoutMs, () => response.destroy());
     }
@@ -102,7 +96,7 @@ export class Connections {
         this.server.close(() => resolve());
       });
     }
-    for (const socket of this.#sockets) {
+    for (const socket of this.server.sockets) {
       const response = currentResponse(socket);
       if (response !== undefined) response.shouldKeepAlive = false;
     }
@@ -120,6 +114,36 @@ export class Connections {
     await this.drain(0);
     await this.#closed;
   }
+}
+
+/**
+ * node:http takes a connection for idle when its answer was ended, though much of it may still wait for its reader,
+ * and closes it when the server closes. As long as there are such answers nothing is idle; the drain asks again
+ * whenever one is out.
+ */
+class PatientServer extends Server {
+  readonly sockets = new Set<Socket>();
+
+  constructor(options: ServerOptions, handler: Handler) {
+    super(options, handler);
+    this.on('connection', (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.on('close', () => this.sockets.delete(socket));
+    });
+  }
+
+  override closeIdleConnections(): void {
+    for (const socket of this.sockets) {
+      const response = currentResponse(socket);
+      if (response !== undefined && isLeaving(response)) return;
+    }
+    super.closeIdleConnections();
+  }
+}
+
+/** Ended, and not yet out of our hands. */
+function isLeaving(response: ServerResponse): boolean {
+  return response.writableEnded && !response.writableFinished;
 }
 
 /** Resolves after the time, without keeping the process alive for it. */

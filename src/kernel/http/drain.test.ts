@@ -113,6 +113,31 @@ describe('drain', { timeout: 30_000 }, () => {
     assert.ok(heard.endsWith('1234567890'));
   });
 
+  test('an answer that is ended but has not left is not taken for an idle connection', async () => {
+    const server = testServer();
+    open.push(server);
+    const body = Buffer.alloc(32 * 1024 * 1024, 'more than the system keeps for a reader that waits ');
+    let ended = 0;
+    server.app.get('/large', (_request, reply) => {
+      reply.hijack();
+      reply.raw.writeHead(200, { 'content-length': body.length }).end(body);
+      ended += 1;
+    });
+    await server.listen();
+    const socket = connect(server.port, '127.0.0.1').pause();
+    socket.write('GET /large HTTP/1.1\r\nhost: x\r\n\r\n');
+    await until(() => ended === 1);
+    const draining = server.drain(20_000);
+    let heard = 0;
+    socket.on('data', (chunk) => {
+      heard += chunk.length;
+    });
+    const closed = closing(socket.resume());
+    assert.equal(await draining, true, 'nothing was cut');
+    await closed;
+    assert.ok(heard > body.length, `${heard} bytes arrived`);
+  });
+
   test('cuts what is not done in time', async () => {
     const { server, entered } = await holding();
     const held = ask(`${server.url}/held`, keepAlive());
