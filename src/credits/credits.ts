@@ -214,7 +214,10 @@ export interface PageRequest {
 export interface CreditChanges {
   /** Gives winc. Throws `ChangeConflict` when the id was used for another wallet or amount. */
   credit(request: CreditRequest): Promise<Changed>;
-  /** Takes winc back whatever the balance: disputes and card refunds. */
+  /**
+   * Takes winc back whatever the balance: disputes and card refunds. A wallet that owes then gets back what it lent, the
+   * newest approvals first.
+   */
   clawback(request: ClawbackRequest): Promise<Changed>;
   /**
    * Takes winc for something not yet certain; `settle` or `refund` ends it. A repeat answers the standing

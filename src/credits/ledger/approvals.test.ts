@@ -7,6 +7,7 @@ import {
   InvalidApproval,
   NothingToRevoke,
   UnknownWallet,
+  winc,
 } from '../credits.ts';
 import { assertSound, give, lend, openTestLedger, owned, upload } from './testing.ts';
 
@@ -49,6 +50,56 @@ forEachEngine((_engine, open) => {
       await assert.rejects(lend(credits, 'alice', 'bob', 5n, 'a7', 0), InvalidApproval);
       assert.equal(await owned(credits, 'alice'), 70n);
       assert.equal((await credits.approvals('alice', 'bob')).length, 1);
+      await assertSound(credits);
+    });
+
+    it('calls back what a wallet lent when its payment is taken back, the newest first, as far as it owes', async () => {
+      const { credits, clock } = await openTestLedger(open);
+      await give(credits, 'thief', 100n);
+      for (const [id, amount] of [
+        ['first', 40n],
+        ['second', 30n],
+        ['third', 20n],
+      ] as const) {
+        await lend(credits, 'thief', 'friend', amount, id);
+        clock.now += 1;
+      }
+      await credits.spend(upload('friend', 25n, 'item', { paidBy: ['thief'] }));
+      const back = { address: 'thief', addressType: 'arweave', reason: 'chargeback', id: 'dispute' } as const;
+      const taken = await credits.clawback({ ...back, amount: winc(50n) });
+      assert.deepEqual(taken, { applied: true, balance: 10n });
+      assert.deepEqual(await credits.clawback({ ...back, amount: winc(50n) }), {
+        applied: false,
+        balance: 10n,
+      });
+      const left = await credits.approvals('thief', 'friend');
+      assert.deepEqual(
+        left.map(({ approvalDataItemId, usedWincAmount }) => [approvalDataItemId, usedWincAmount]),
+        [['first', '25']],
+      );
+      assert.equal((await credits.balance('friend'))?.effectiveBalance, 15n);
+
+      await credits.clawback({ ...back, id: 'dispute 2', amount: winc(50n) });
+      assert.equal(await owned(credits, 'thief'), -25n);
+      assert.deepEqual(await credits.approvals('thief', 'friend'), []);
+      await assert.rejects(
+        credits.spend(upload('friend', 1n, 'item 2', { paidBy: ['thief'] })),
+        InsufficientCredits,
+      );
+      await assertSound(credits);
+    });
+
+    it('gives a refund to a payer who owes and not to the approval he gave', async () => {
+      const { credits } = await openTestLedger(open);
+      await give(credits, 'thief', 100n);
+      await lend(credits, 'thief', 'friend', 100n, 'all');
+      await credits.reserve(upload('friend', 100n, 'item', { paidBy: ['thief'] }));
+      const back = { address: 'thief', addressType: 'arweave', reason: 'chargeback', id: 'dispute' } as const;
+      await credits.clawback({ ...back, amount: winc(100n) });
+      await credits.refund('upload', 'item');
+      assert.equal(await owned(credits, 'thief'), 0n);
+      assert.deepEqual(await credits.approvals('thief', 'friend'), []);
+      assert.equal(await credits.preview(upload('friend', 1n, 'next', { paidBy: ['thief'] })), undefined);
       await assertSound(credits);
     });
 

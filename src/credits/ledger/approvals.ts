@@ -140,6 +140,36 @@ export async function expireGivenBy(
   return returned;
 }
 
+/**
+ * Calls back what a wallet lent while it owes: the newest approvals first, each whole, until the debt is covered.
+ * Otherwise what was bought with a stolen card could still be spent through another wallet. The caller holds the payer's
+ * row and knows its balance; answers and writes the new one.
+ */
+export async function callBackLent(
+  tx: SqlExecutor,
+  payer: string,
+  balance: bigint,
+  changeId: string,
+  now: number,
+): Promise<bigint> {
+  let after = balance + (await expireGivenBy(tx, payer, balance, now));
+  const lent = await tx.all<ApprovalRow>(
+    `SELECT * FROM credits_approvals WHERE payer = ? AND status = 'active' ORDER BY created_at DESC, id DESC`,
+    payer,
+  );
+  for (const [place, row] of lent.entries()) {
+    if (after >= 0n) break;
+    const rest = remaining(row);
+    const entry = { reason: 'delegated_payment_revoke', changeId } as const;
+    await appendNew(tx, { ...entry, account: approvalAccount(row.id), amount: -rest, line: 2 * place }, now);
+    await appendNew(tx, { ...entry, account: payer, amount: rest, line: 2 * place + 1 }, now);
+    await tx.run("UPDATE credits_approvals SET status = 'revoked', ended_at = ? WHERE id = ?", now, row.id);
+    after += rest;
+  }
+  await setBalance(tx, payer, after);
+  return after;
+}
+
 /** With an expiry first, soonest first; then the others, oldest first. The order of spending and of lists. */
 const spendingOrder = `ORDER BY CASE WHEN expires_at IS NULL THEN 1 ELSE 0 END, expires_at, created_at, id`;
 

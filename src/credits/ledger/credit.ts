@@ -9,6 +9,7 @@ import {
   winc,
 } from '../credits.ts';
 import { append, type NewEntry, openAccount, setBalance } from './accounts.ts';
+import { callBackLent } from './approvals.ts';
 
 export async function credit(tx: SqlExecutor, request: CreditRequest, now: number): Promise<Changed> {
   const { address, addressType, amount, reason, id, payment } = request;
@@ -20,7 +21,10 @@ export async function credit(tx: SqlExecutor, request: CreditRequest, now: numbe
 export async function clawback(tx: SqlExecutor, request: ClawbackRequest, now: number): Promise<Changed> {
   const { address, addressType, amount, reason, id } = request;
   assertAmount(amount);
-  return change(tx, { account: address, amount: -amount, reason, changeId: id, line: 0 }, addressType, now);
+  const entry = { account: address, amount: -amount, reason, changeId: id, line: 0 };
+  const changed = await change(tx, entry, addressType, now);
+  if (!changed.applied || changed.balance >= 0n) return changed;
+  return { applied: true, balance: winc(await callBackLent(tx, address, changed.balance, id, now)) };
 }
 
 async function change(tx: SqlExecutor, entry: NewEntry, type: string, now: number): Promise<Changed> {

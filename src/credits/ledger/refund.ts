@@ -56,7 +56,8 @@ export async function giveBack(
   const changeId = changeIdOf(row);
   let line = await nextLine(tx, reason, changeId);
   for (const { payer, amount, approvalId } of shares) {
-    const restored = approvalId !== undefined && (await restoreApproval(tx, approvalId, amount, now));
+    const owes = (locked.get(payer) ?? 0n) < 0n;
+    const restored = approvalId !== undefined && (await restoreApproval(tx, approvalId, amount, owes, now));
     if (!restored) {
       const balance = (locked.get(payer) ?? 0n) + amount;
       locked.set(payer, balance);
@@ -68,14 +69,20 @@ export async function giveBack(
   }
 }
 
-/** Lowers what was used; false when the approval ended, so that the winc belongs to its payer again. */
-async function restoreApproval(tx: SqlExecutor, id: string, amount: bigint, now: number): Promise<boolean> {
+/** Lowers what was used; false when the approval ended, or its payer owes, so that the winc is his again. */
+async function restoreApproval(
+  tx: SqlExecutor,
+  id: string,
+  amount: bigint,
+  payerOwes: boolean,
+  now: number,
+): Promise<boolean> {
   const row = await tx.get<ApprovalRow>('SELECT * FROM credits_approvals WHERE id = ?', id);
   if (row === undefined) throw new Error(`approval ${id} is gone`);
   const used = (BigInt(row.used) - amount).toString();
   // One that is used up holds nothing, so that its expiry is only a label; an active one still holds its rest.
-  const lives = row.status === 'active' || (row.status === 'used' && !hasExpired(row, now));
-  const status = lives ? 'active' : row.status === 'used' ? 'expired' : row.status;
+  const lives = row.status === 'active' || (row.status === 'used' && !payerOwes && !hasExpired(row, now));
+  const status = lives ? 'active' : row.status === 'used' ? endOf(row, now) : row.status;
   await tx.run(
     'UPDATE credits_approvals SET used = ?, status = ?, ended_at = ? WHERE id = ?',
     used,
@@ -85,6 +92,8 @@ async function restoreApproval(tx: SqlExecutor, id: string, amount: bigint, now:
   );
   return lives;
 }
+
+const endOf = (row: ApprovalRow, now: number) => (hasExpired(row, now) ? 'expired' : 'revoked');
 
 /** The first line number that a change has not used yet. */
 async function nextLine(tx: SqlExecutor, reason: string, changeId: string): Promise<number> {

@@ -35,7 +35,20 @@ export class Model {
     if (made !== undefined) return made === `${address} ${amount}`;
     this.changes.set(id, `${address} ${amount}`);
     this.#add(address, amount);
+    if (amount < 0) this.#callBack(address);
     return true;
+  }
+
+  #callBack(payer: string): void {
+    const balance = () => this.balances.get(payer) ?? 0;
+    if (balance() >= 0) return;
+    this.expire();
+    const lent = this.approvals.filter((a) => a.payer === payer && a.status === 'active');
+    for (const approval of lent.sort((a, b) => b.createdAt - a.createdAt || compare(b.id, a.id))) {
+      if (balance() >= 0) return;
+      approval.status = 'revoked';
+      this.#add(payer, approval.amount - approval.used);
+    }
   }
 
   expire(): void {
@@ -158,13 +171,14 @@ export class Model {
     { payer, approval }: { payer: string; approval: ModelApproval | undefined },
     amount: number,
   ): void {
-    const lives =
-      approval?.status === 'active' || (approval?.status === 'used' && approval.expiresAt > this.#clock.now);
+    const expired = (approval?.expiresAt ?? 0) <= this.#clock.now;
+    const owes = (this.balances.get(payer) ?? 0) < 0;
+    const lives = approval?.status === 'active' || (approval?.status === 'used' && !expired && !owes);
     if (!lives) this.#add(payer, amount);
     if (approval === undefined) return;
     approval.used -= amount;
     if (lives) approval.status = 'active';
-    else if (approval.status === 'used') approval.status = 'expired';
+    else if (approval.status === 'used') approval.status = expired ? 'expired' : 'revoked';
   }
 
   #add(address: string, amount: number): void {
