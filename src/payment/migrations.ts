@@ -45,4 +45,8 @@ export const paymentMigrations: readonly Migration[] = [
       CREATE INDEX payment_chain_pending ON payment_chain_transactions (next_check_at) WHERE state = 'pending';
     `,
   },
+  {
+    id: 'payment-003-missing-since',
+    up: 'ALTER TABLE payment_chain_transactions ADD COLUMN missing_since BIGINT',
+  },
 ];

@@ -38,7 +38,8 @@ export interface Outside {
   ratesDown: boolean;
   networkDown: boolean;
   databaseDown: boolean;
-  chainDown: boolean;
+  /** All of them, or the one of that name. */
+  chainDown: boolean | string;
   /** What the chains know: `chain id` -> transaction. */
   readonly transactions: Map<string, ChainTransaction>;
   /** What every look at a chain waits for. */
@@ -244,7 +245,7 @@ function fakeTokens(outside: Outside): Map<string, AcceptedToken> {
     async read(id: string): Promise<ChainTransaction> {
       outside.lookups += 1;
       await outside.slow;
-      if (outside.chainDown) throw new Error('the chain is down');
+      if (outside.chainDown === true || outside.chainDown === chain) throw new Error('the chain is down');
       return outside.transactions.get(`${chain} ${id}`) ?? { state: 'not-found' };
     },
   });
@@ -262,10 +263,12 @@ function fakeTokens(outside: Outside): Map<string, AcceptedToken> {
     addressKind: 'ethereum',
     reader: reader('polygon', (text) => (/^0x[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : undefined)),
   };
+  const usdc = reader('polygon-usdc', matic.reader.parseId);
   return new Map([
     ['arweave', arweave],
     ['matic', matic],
     ['pol', { ...matic, token: 'pol' }],
+    ['polygon-usdc', { ...matic, token: 'polygon-usdc', reader: usdc }],
   ]);
 }
 

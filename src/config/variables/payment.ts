@@ -75,7 +75,7 @@ export const payment = {
     min: 100,
   }),
   PENDING_PAYMENT_FORGET_MS: integer({
-    meaning: 'A pending payment that its chain no longer knows fails after this',
+    meaning: 'A pending payment that its chain has not known for so long fails',
     default: 86_400_000,
   }),
   LEDGER_CHECK_INTERVAL_MS: milliseconds({

@@ -82,6 +82,8 @@ describe('reading payments from Ethereum', () => {
   it('sees that a transaction was reverted although it has a value', async () => {
     mined('0x0', '0x68');
     assert.equal((await reader().read(id)).state, 'reverted');
+    mined('0x0', '0x67');
+    assert.equal((await reader().read(id)).state, 'pending', 'its block may still be replaced');
   });
 
   it('takes the making of a contract for no payment', async () => {

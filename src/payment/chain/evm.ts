@@ -44,12 +44,13 @@ export function evmReader({ rpcUrl, minConfirmations, erc20 }: EvmReaderOptions)
     const base =
       erc20 === undefined ? nativeTransfer(transaction) : tokenTransfer(transaction, receipt, erc20);
     const transfer = { ...base, blockHeight };
-    // A reverted transaction still has a value and a receipt; only its status tells that nothing moved.
-    if (textMember(receipt, 'status') !== '0x1') return { state: 'reverted', transfer };
     const head = await callRpc(rpcUrl, 'eth_blockNumber', []);
     if (typeof head !== 'string') throw new Error('the endpoint answered no block number');
     const confirmations = toSafeNumber(head) - blockHeight + 1;
-    return { state: confirmations >= minConfirmations ? 'confirmed' : 'pending', transfer };
+    // The block may still be replaced by one in which the transaction has another end.
+    if (confirmations < minConfirmations) return { state: 'pending', transfer };
+    // A reverted transaction still has a value and a receipt; only its status tells that nothing moved.
+    return { state: textMember(receipt, 'status') === '0x1' ? 'confirmed' : 'reverted', transfer };
   }
 }
 

@@ -136,10 +136,19 @@ forEachEngine((_engine, open) =>
       await report();
       bench.outside.chainDown = true;
       bench.outside.now += 2 * 86_400_000;
-      await assert.rejects(bench.payments.checkPending(), /down/);
+      await assert.rejects(bench.payments.checkPending(), /cannot ask arweave/);
       bench.outside.chainDown = false;
+      // An endpoint that lags behind says once that it does not know it.
       bench.outside.transactions.clear();
       bench.outside.now += 600_000;
+      assert.equal(await bench.payments.checkPending(), 0);
+      onChain('pending');
+      bench.outside.now += 90_000_000;
+      assert.equal(await bench.payments.checkPending(), 0);
+      bench.outside.transactions.clear();
+      bench.outside.now += 600_000;
+      assert.equal(await bench.payments.checkPending(), 0);
+      bench.outside.now += 86_400_001;
       assert.equal(await bench.payments.checkPending(), 1);
       const answer = await report();
       assert.equal(answer.status, 400);
@@ -147,6 +156,56 @@ forEachEngine((_engine, open) =>
       assert.match(answer.text, /"failureReason":"not_found","failedReason":"not_found"/);
       onChain('confirmed');
       assert.equal((await report()).status, 400, 'what has failed stays failed');
+      assert.equal(await owned(payer), undefined);
+    });
+
+    it('looks at payments on other chains while one chain is away, which is asked once in a run', async () => {
+      const waiting = (n: number) => `${String(n).padStart(42, 'w')}A`;
+      for (let n = 0; n < 12; n += 1) {
+        onChain('pending', {}, waiting(n));
+        await report(`{"tx_id":"${waiting(n)}"}`);
+      }
+      const paid: Transfer = { ...transfer(), sender: evmPayer, recipient: serviceWallets.ethereum };
+      bench.outside.transactions.set(`polygon ${hash}`, { state: 'pending', transfer: paid });
+      await report(`{"tx_id":"${hash}"}`, '/v1/account/balance/matic');
+      bench.outside.transactions.set(`polygon ${hash}`, { state: 'confirmed', transfer: paid });
+      bench.outside.chainDown = 'arweave';
+      bench.outside.now += 60_000;
+      const before = bench.outside.lookups;
+      await assert.rejects(bench.payments.checkPending(), /cannot ask arweave/);
+      assert.notEqual(await owned(evmPayer), undefined);
+      assert.ok(bench.outside.lookups - before <= 5, 'four at once, and the one that can be asked');
+    });
+
+    it('does not mistake a payment in a token for one in the coin that is reported at the same time', async () => {
+      const paid = { ...transfer(), sender: evmPayer, recipient: serviceWallets.ethereum };
+      const call = { ...paid, recipient: evmPayer };
+      bench.outside.transactions.set(`polygon ${hash}`, { state: 'confirmed', transfer: call });
+      bench.outside.transactions.set(`polygon-usdc ${hash}`, { state: 'confirmed', transfer: paid });
+      const wait = Promise.withResolvers<void>();
+      bench.outside.slow = wait.promise;
+      const body = `{"tx_id":"${hash}"}`;
+      const both = [
+        report(body, '/v1/account/balance/matic'),
+        report(body, '/v1/account/balance/polygon-usdc'),
+      ];
+      for (let tries = 0; bench.outside.lookups < 2 && tries < 1_000; tries += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      wait.resolve();
+      assert.deepEqual(
+        (await Promise.all(both)).map(({ status }) => status),
+        [400, 200],
+      );
+    });
+
+    it('credits nothing for one that pays something else when it is final than when it was reported', async () => {
+      onChain('pending', { quantity: 10n ** 15n });
+      await report();
+      onChain('confirmed', { quantity: 5n });
+      bench.outside.now += 2_000;
+      const answer = await report();
+      assert.match(answer.text, /"failureReason":"changed"/);
       assert.equal(await owned(payer), undefined);
     });
 

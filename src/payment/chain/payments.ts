@@ -30,7 +30,7 @@ export interface ChainPaymentsOptions {
   readonly attempts: number;
   readonly firstPauseMs: number;
   readonly maxPauseMs: number;
-  /** A pending payment that its chain no longer knows fails after this. */
+  /** A pending payment that its chain has not known for so long fails. */
   readonly forgetAfterMs: number;
   /** A repeated report asks the chain again at most this often. */
   readonly recheckMs: number;
@@ -68,7 +68,8 @@ export class ChainPayments {
     if (token === undefined) throw tokenNotSupported();
     const id = token.reader.parseId(transactionId);
     if (id === undefined) throw transactionNotFound();
-    const key = `${token.chain} ${id}`;
+    // A payment in the coin of a chain and one in a token on it are read differently, so that they share nothing here.
+    const key = `${token.token} ${id}`;
     const flight = this.#flights.get(key) ?? this.#look(token, id, referer);
     this.#flights.set(key, flight);
     try {
@@ -83,18 +84,20 @@ export class ChainPayments {
     const rows = await dueRows(this.#options.sql, this.#now(), ROWS_PER_RUN);
     let ended = 0;
     const next = rows.values();
-    const worker = async (): Promise<void> => {
-      for (const row of next) {
-        const after = await this.#recheck(row).catch(async (error: unknown) => {
-          await this.#postpone(row);
-          throw error;
-        });
-        if (after.state !== 'pending') ended += 1;
-      }
+    // A chain that does not answer is asked once in a run, and holds up nobody on another.
+    const away = new Map<string, unknown>();
+    const check = async (row: ChainPaymentRow): Promise<ChainPaymentRow> => {
+      if (away.has(row.chain)) return this.#postpone(row);
+      return this.#recheck(row).catch((error: unknown) => {
+        away.set(row.chain, error);
+        return this.#postpone(row);
+      });
     };
-    const outcomes = await Promise.allSettled(Array.from({ length: CHECKED_AT_ONCE }, worker));
-    const failure = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (failure !== undefined) throw failure.reason;
+    const worker = async (): Promise<void> => {
+      for (const row of next) if ((await check(row)).state !== 'pending') ended += 1;
+    };
+    await Promise.all(Array.from({ length: CHECKED_AT_ONCE }, worker));
+    if (away.size > 0) throw new AggregateError(away.values(), `cannot ask ${[...away.keys()].join(', ')}`);
     return ended;
   }
 
@@ -196,6 +199,7 @@ export class ChainPayments {
       checks: 1,
       checked_at: now,
       next_check_at: now + this.#options.recheckMs,
+      missing_since: null,
     };
   }
 
@@ -204,11 +208,19 @@ export class ChainPayments {
     if (token === undefined) return this.#postpone(row);
     const found = await token.reader.read(row.transaction_id);
     const blockHeight = 'transfer' in found ? (found.transfer.blockHeight ?? null) : row.block_height;
-    if (found.state === 'confirmed') return this.#end(row, 'credited', blockHeight, null);
+    if (found.state === 'confirmed') {
+      const same = isSame(row, found.transfer, token);
+      return same
+        ? this.#end(row, 'credited', blockHeight, null)
+        : this.#end(row, 'failed', blockHeight, 'changed');
+    }
     if (found.state === 'reverted') return this.#end(row, 'failed', blockHeight, 'reverted');
-    const forgotten = this.#now() - row.created_at > this.#options.forgetAfterMs;
-    if (found.state === 'not-found' && forgotten) return this.#end(row, 'failed', null, 'not_found');
-    return this.#postpone(row);
+    if (found.state !== 'not-found') return this.#postpone({ ...row, missing_since: null });
+    // One endpoint that lags behind does not make a payment disappear: it has to be gone for long.
+    const missingSince = row.missing_since ?? this.#now();
+    const forgotten = this.#now() - missingSince > this.#options.forgetAfterMs;
+    if (forgotten) return this.#end(row, 'failed', null, 'not_found');
+    return this.#postpone({ ...row, missing_since: missingSince });
   }
 
   async #end(
@@ -270,3 +282,7 @@ export class ChainPayments {
     if (row.state === 'failed') this.#options.onFailed?.(row, row.failure_reason ?? 'unknown');
   }
 }
+
+/** What a call of a contract pays is known when its block is final: one that was replaced may have paid something else. */
+const isSame = (row: ChainPaymentRow, { sender, recipient, quantity }: Transfer, { wallet }: AcceptedToken) =>
+  recipient === wallet && sender === row.sender && quantity === BigInt(row.quantity);

@@ -30,8 +30,8 @@ export function solanaReader({ rpcUrl, wallet }: SolanaReaderOptions): ChainRead
       const found = final ?? (await fetch(id, 'confirmed'));
       if (found === null || found === undefined) return { state: 'not-found' };
       const { transfer, failed } = readTransaction(found, wallet);
-      if (failed) return { state: 'reverted', transfer };
-      return { state: final === null || final === undefined ? 'pending' : 'confirmed', transfer };
+      if (final === null || final === undefined) return { state: 'pending', transfer };
+      return { state: failed ? 'reverted' : 'confirmed', transfer };
     },
   };
 }

@@ -24,6 +24,8 @@ export interface ChainPaymentRow {
   readonly checks: number;
   readonly checked_at: number;
   readonly next_check_at: number;
+  /** Since when its chain does not know it any more; null while it does. */
+  readonly missing_since: number | null;
 }
 
 export function readRow(
@@ -94,10 +96,11 @@ export async function postponeRow(
   nextCheckAt: number,
 ): Promise<void> {
   await sql.run(
-    `UPDATE payment_chain_transactions SET checks = checks + 1, checked_at = ?, next_check_at = ?
+    `UPDATE payment_chain_transactions SET checks = checks + 1, checked_at = ?, next_check_at = ?, missing_since = ?
      WHERE chain = ? AND transaction_id = ? AND state = 'pending'`,
     now,
     nextCheckAt,
+    row.missing_since,
     row.chain,
     row.transaction_id,
   );
