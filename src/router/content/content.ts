@@ -59,7 +59,7 @@ export class Content {
     if (running !== undefined) {
       const opened = await running;
       // Content that is not kept flows to one reader only.
-      if (opened.fill === undefined || this.keeps(opened.size)) return opened;
+      if (opened.fill === undefined || opened.fill.kept) return opened;
       return await this.#options.fetch.open(id, known);
     }
     const fetching = this.#options.fetch.open(id, known);
@@ -95,11 +95,6 @@ export class Content {
     const search = this.#options.fetch.search(id);
     search.begin(undefined);
     return await search.settle(undefined);
-  }
-
-  /** Whether content of this size goes to the cache. */
-  keeps(size: number | undefined): boolean {
-    return this.#options.shelf.roomFor(size) !== undefined;
   }
 
   /** Takes content out of the cache. True when it was there. */

@@ -2,7 +2,8 @@
  * What the bytes of an id must be, known before they are trusted. From strong to weak: what was proven before,
  * equal hashes from a quorum of gateways other than the serving one, the owner's signature, and, where neither
  * can be had, the one hash that another gateway tells without anybody contradicting. Without any of these,
- * content is not served while verification is on.
+ * content is not served while verification is on; but for an installation with a single gateway, which takes that
+ * gateway's word where a signature is good without binding what it signs, and does not call it proven.
  */
 import type { TxId } from '../../formats/base64url.ts';
 import type { Gateway, GatewayAnswer } from '../gateways/gateway.ts';
@@ -23,6 +24,8 @@ export interface Expectation {
   readonly by: readonly string[];
   /** Whether bytes that fail it are certainly wrong, so that their gateway can be held to it. */
   readonly conclusive: boolean;
+  /** True where the bytes are only what the one gateway there is says: they are served as not verified. */
+  readonly unproven?: true;
 }
 
 /** How long a quorum may take before signatures are looked for as well. */
@@ -34,11 +37,18 @@ export function knownExpectation(known: Known): Expectation {
   return { ...known, check: digestCheck(known.digest), conclusive };
 }
 
+export interface SearchRules {
+  readonly quorum: number;
+  /** Whether there is one gateway only, by the operator's choice. */
+  readonly alone: boolean;
+}
+
 export class ExpectationSearch {
   readonly #id: TxId;
   readonly #verifiers: readonly Gateway[];
   readonly #quorum: number;
   readonly #provers: readonly Gateway[];
+  readonly #alone: boolean;
   #poll: DigestPoll | undefined;
   #served: GatewayAnswer | undefined;
   #signatures: SignatureSearch | undefined;
@@ -46,8 +56,14 @@ export class ExpectationSearch {
   readonly #forged = new Set<SignatureProof>();
 
   /** Signatures are looked for once somebody has the content: ids that nobody has cost little. */
-  constructor(id: TxId, verifiers: readonly Gateway[], routing: readonly Gateway[], quorum: number) {
+  constructor(
+    id: TxId,
+    verifiers: readonly Gateway[],
+    routing: readonly Gateway[],
+    { quorum, alone }: SearchRules,
+  ) {
     this.#id = id;
+    this.#alone = alone;
     this.#verifiers = verifiers;
     this.#quorum = quorum;
     this.#provers = [...new Set([...verifiers, ...routing])].filter(
@@ -75,7 +91,11 @@ export class ExpectationSearch {
     ]);
     if (found !== undefined) return found;
     const groups = await this.#askForDigests(serving).complete(serving);
-    return groups.length === 1 && groups[0] !== undefined ? fromVotes(groups[0], 'single') : undefined;
+    if (groups.length === 1 && groups[0] !== undefined) return fromVotes(groups[0], 'single');
+    const claimed = this.#alone ? await this.#searchSignatures().unbound : undefined;
+    return claimed === undefined
+      ? undefined
+      : { ...this.#fromProof(claimed), method: 'none', unproven: true };
   }
 
   /** By signature only, to decide between gateways that contradict each other. */
@@ -138,13 +158,17 @@ class SignatureSearch {
   /** The first that was found; undefined when nobody has any. */
   readonly first: Promise<SignatureProof | undefined>;
   readonly all: Promise<readonly SignatureProof[]>;
+  /** One whose signature is good but binds nothing; undefined where there is none such. */
+  readonly unbound: Promise<SignatureProof | undefined>;
 
   constructor(id: TxId, gateways: readonly Gateway[], served: GatewayAnswer | undefined) {
     const asked = gateways.map((gateway) =>
       signatureProof(gateway, id, served?.gateway === gateway ? served : undefined).catch(() => undefined),
     );
-    this.first = firstDefined(asked);
-    this.all = Promise.all(asked).then((proofs) => proofs.flatMap((proof) => proof ?? []));
+    const binding = asked.map(async (proof) => ((await proof)?.binds === true ? await proof : undefined));
+    this.first = firstDefined(binding);
+    this.all = Promise.all(binding).then((proofs) => proofs.flatMap((proof) => proof ?? []));
+    this.unbound = Promise.all(asked).then((proofs) => proofs.find((proof) => proof?.binds === false));
   }
 }
 

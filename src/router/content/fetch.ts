@@ -2,15 +2,13 @@
  * Content from gateways, proven on the way. Small content is proven before its first byte leaves, so that a
  * gateway that sends wrong bytes costs a reader nothing but time; large content flows while it is checked.
  */
-import { createHash } from 'node:crypto';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { contentNotFound, verificationFailed } from '../errors.ts';
-import type { AnswerBody } from '../gateways/answer-body.ts';
 import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '../gateways/gateway.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
-import { Pace, slowAfterMs } from '../gateways/pace.ts';
+import { collect } from './collect.ts';
 import { type Expectation, ExpectationSearch, knownExpectation } from './expectation.ts';
 import { Fill } from './fill.ts';
 import type { Known, KnownStore } from './known.ts';
@@ -45,7 +43,8 @@ export class Fetch {
   /** What the bytes of an id must be, as far as others can tell. */
   search(id: TxId): ExpectationSearch {
     const { gateways, quorum } = this.#options;
-    return new ExpectationSearch(id, gateways.verification, gateways.routing, quorum);
+    const { verification, routing, alone } = gateways;
+    return new ExpectationSearch(id, verification, routing, { quorum, alone });
   }
 
   /** `known`: what was proven of it before. */
@@ -150,7 +149,9 @@ export class Fetch {
       expectation = decisive;
     }
     this.#options.verified(gateway.origin, expectation.method, true);
-    const known = this.#remember(id, expectation, digest, size);
+    const known = knownOf(expectation, digest, size);
+    if (expectation.unproven) return { ...known, unproven: true, from: gateway.origin, pieces };
+    this.#options.known.set(id, known);
     this.#options.shelf.keep(digest, size, pieces);
     return { ...known, from: gateway.origin, pieces };
   }
@@ -163,11 +164,12 @@ export class Fetch {
     size: number | undefined,
   ): Opened {
     const { shelf, verified } = this.#options;
+    const { unproven } = expectation;
     let { gateway, body } = answer;
     let stopped = false;
     const served = new Set([gateway]);
     const fill = new Fill({
-      cache: shelf.roomFor(size),
+      cache: unproven ? undefined : shelf.roomFor(size),
       size,
       maxSize: maxUnsizedBytes,
       check: expectation.check(),
@@ -192,7 +194,7 @@ export class Fetch {
           for (const one of served) this.#wrong(one, { ...expectation, conclusive }, id);
         } else if (result !== 'broken') {
           verified(gateway.origin, expectation.method, true);
-          this.#remember(id, expectation, result.digest, result.size);
+          if (!unproven) this.#options.known.set(id, knownOf(expectation, result.digest, result.size));
         }
       },
       abort: () => {
@@ -209,22 +211,9 @@ export class Fetch {
       by: expectation.by,
       from: gateway.origin,
       verifiedAt: undefined,
+      ...(unproven ? { unproven } : {}),
       fill,
     };
-  }
-
-  #remember(id: TxId, expectation: Expectation, digest: string, size: number): Known {
-    const known: Known = {
-      digest,
-      size,
-      contentType: typeOf(expectation),
-      contentEncoding: expectation.contentEncoding,
-      method: expectation.method,
-      by: expectation.by,
-      verifiedAt: Date.now(),
-    };
-    this.#options.known.set(id, known);
-    return known;
   }
 
   /** A gateway that certainly sent wrong bytes is not asked again; one that may have is left alone for a while. */
@@ -240,40 +229,10 @@ export class Fetch {
   }
 }
 
-/** All of a body that has so many bytes, hashed as they come. */
-export function collect(
-  { body }: { readonly body: Pick<AnswerBody, 'take' | 'destroy'> },
-  size: number,
-  slowAfter: number = slowAfterMs,
-): Promise<{ pieces: Buffer[]; digest: string }> {
-  return new Promise((resolve, reject) => {
-    const hash = createHash('sha256');
-    const pieces: Buffer[] = [];
-    const pace = new Pace(slowAfter);
-    let arrived = 0;
-    body.take({
-      piece(bytes) {
-        arrived += bytes.length;
-        try {
-          pace.arrived(bytes.length);
-          if (arrived > size) throw new Error('the answer is too long');
-          pace.waiting();
-        } catch (error) {
-          reject(error);
-          body.destroy();
-          return false;
-        }
-        hash.update(bytes);
-        pieces.push(bytes);
-        return true;
-      },
-      end() {
-        if (arrived === size) resolve({ pieces, digest: hash.digest('hex') });
-        else reject(new Error('the body ended early'));
-      },
-      failed: reject,
-    });
-  });
+function knownOf(expectation: Expectation, digest: string, size: number): Known {
+  const { contentEncoding, method, by } = expectation;
+  const contentType = typeOf(expectation);
+  return { digest, size, contentType, contentEncoding, method, by, verifiedAt: Date.now() };
 }
 
 /** Never what the serving gateway says: it could make a page of a text. */

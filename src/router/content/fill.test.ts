@@ -9,7 +9,7 @@ import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
 import type { BodySink } from '../gateways/answer-body.ts';
 import { beginningsLimit } from './beginning.ts';
-import { collect } from './fetch.ts';
+import { collect } from './collect.ts';
 import { Fill, type FillOptions } from './fill.ts';
 
 const mebibyte = 1024 * 1024;
@@ -272,6 +272,17 @@ test('a gateway that drips is left for another', async () => {
   await reader.read();
   assert.ok(whole(reader));
   assert.match(String(causes[0]), /too slowly/);
+});
+
+test('bytes that are wrong for one id stay in the cache where they are right for another', async () => {
+  await cache.put(data);
+  const { fill, allow, state } = download({ check: { update() {}, finish: () => false } });
+  allow(data.length);
+  await assert.rejects(fill.finished);
+  assert.equal(state.result, 'wrong');
+  const kept = await cache.open(digest);
+  assert.equal(kept?.size, data.length);
+  await kept?.close();
 });
 
 test('wrong bytes end no reader well, early or late, and are kept under no name', async () => {

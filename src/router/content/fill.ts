@@ -66,6 +66,11 @@ export class Fill {
     this.finished.catch(() => {}); // every reader is told
   }
 
+  /** Whether it can be had from the cache once it is over; else there is one reader. */
+  get kept(): boolean {
+    return this.#options.cache !== undefined && !this.#sink.failed;
+  }
+
   /** Bytes in memory that wait for readers, those that came or those that may. */
   get held(): number {
     const lags = [...this.#readers].map(({ lag }) => lag);
@@ -171,9 +176,10 @@ export class Fill {
           body = await this.#options.resume(this.#arrived, error);
         }
       }
-      const digest = await sink.digest();
+      const digest = sink.digest();
       if (!(await check.finish(digest, this.#arrived)))
         throw new WrongBytes('the bytes are not those of the id');
+      await sink.commit();
       done({ digest, size: this.#arrived });
       if (held !== undefined) await this.#give(held);
       this.#end(undefined);

@@ -15,6 +15,8 @@ export interface Opened {
   /** Origin of the gateway, or `cache`. */
   readonly from: string;
   readonly verifiedAt: number | undefined;
+  /** Served on the word of the one gateway there is. */
+  readonly unproven?: true;
   /** Where it lies in its bundle, where that is known; not proven. */
   readonly placement?: Readonly<Record<string, string>>;
   /** The whole in memory, in the pieces in which it came: to join them would be to copy them. */

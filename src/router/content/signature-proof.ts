@@ -24,6 +24,8 @@ export interface SignatureProof {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly by: string;
+  /** False where the signature is good but would be as good with other fields: whoever handed them over chose them. */
+  readonly binds: boolean;
 }
 
 const timeoutMs = 10_000;
@@ -90,14 +92,13 @@ async function transactionProof(gateway: Gateway, id: TxId): Promise<SignaturePr
   try {
     const transaction = parseTransactionJson(JSON.parse(body.toString('utf8')));
     const isIt = transaction.id.toString('base64url') === id;
-    if (!isIt || !bindsItsFields(transaction) || !(await verifyTransactionAsync(transaction)))
-      return undefined;
-    const { tags, dataRoot, dataSize } = transaction;
+    if (!isIt || !(await verifyTransactionAsync(transaction))) return undefined;
+    const { tags } = transaction;
     const tag = (name: string) =>
       tags.find((one) => one.name.toString('latin1').toLowerCase() === name)?.value.toString('utf8');
-    const check = dataSize === 0 ? digestCheck(emptyDigest) : dataRootCheck(dataRoot, dataSize);
     return {
-      of: { check, size: dataSize },
+      of: checkOf(transaction),
+      binds: bindsItsFields(transaction),
       contentType: tag('content-type'),
       contentEncoding: tag('content-encoding'),
       by: gateway.origin,
@@ -110,13 +111,18 @@ async function transactionProof(gateway: Gateway, id: TxId): Promise<SignaturePr
 /**
  * Whether the id, which is the hash of the signature, leaves no choice of the fields. Version 1 signs its fields in
  * one string without bounds: bytes can be moved from one to the next. An ECDSA signature without an owner fits any
- * fields, each with a key of its own. What such transactions hold is for other gateways to say.
+ * fields, each with a key of its own. What such transactions hold is for other gateways to say, where there are any.
  */
 function bindsItsFields({ format, owner }: Transaction): boolean {
   return format === 2 && owner.length > 0;
 }
 
-const emptyDigest = createHash('sha256').digest('hex');
+/** Version 1 carries its data, and signs that in place of a root. */
+function checkOf({ format, data, dataRoot, dataSize }: Transaction) {
+  if (format === 2 && dataSize > 0) return { check: dataRootCheck(dataRoot, dataSize), size: dataSize };
+  const bytes = format === 1 ? data : Buffer.alloc(0);
+  return { check: digestCheck(createHash('sha256').update(bytes).digest('hex')), size: bytes.length };
+}
 
 const query = `query ($id: ID!) { transaction(id: $id) {
   id anchor signature recipient owner { key } tags { name value } } }`;
@@ -182,6 +188,7 @@ function proofOfItem(header: ItemHeader, by: string): SignatureProof {
   const tag = (name: string) => header.tags.find((one) => one.name.toLowerCase() === name)?.value;
   return {
     of: { item: header },
+    binds: true,
     contentType: tag('content-type'),
     contentEncoding: tag('content-encoding'),
     by,

@@ -7,7 +7,8 @@ export class Sink {
   readonly #onFailure: (error: unknown) => void;
   readonly #hash: Hash = createHash('sha256');
   #writer: BlobWriter | undefined;
-  #committed: string | undefined;
+  /** The cache took no more. */
+  failed = false;
 
   constructor(cache: BlobStore | undefined, onFailure: (error: unknown) => void) {
     this.#cache = cache;
@@ -31,20 +32,19 @@ export class Sink {
     if (writer !== undefined) await this.#attempt(() => writer.write(piece));
   }
 
-  async digest(): Promise<string> {
-    const writer = this.#writer;
-    if (writer !== undefined) {
-      await this.#attempt(async () => {
-        this.#committed = (await writer.commit()).digest;
-      });
-    }
+  /** Of all of it. */
+  digest(): string {
     return this.#hash.digest('hex');
   }
 
-  /** Wrong bytes are kept under no name, not even their own. */
+  /** Into the cache, for bytes that are proven: wrong ones are kept under no name, not even their own. */
+  async commit(): Promise<void> {
+    const writer = this.#writer;
+    if (writer !== undefined) await this.#attempt(async () => void (await writer.commit()));
+  }
+
   async drop(): Promise<void> {
     await this.#writer?.abort().catch(() => {});
-    if (this.#committed !== undefined) await this.#cache?.delete(this.#committed).catch(() => {});
   }
 
   /** A disk that is full or broken is no reason to stop serving. */
@@ -53,6 +53,7 @@ export class Sink {
       await step();
     } catch (error) {
       this.#writer = undefined;
+      this.failed = true;
       this.#onFailure(error);
     }
   }

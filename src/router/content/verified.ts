@@ -102,7 +102,7 @@ async function send(
     await letGo(opened);
     throw error;
   }
-  const verified = described.verified ?? true;
+  const verified = described.verified ?? opened.unproven !== true;
   const sent = await answer(request, reply, opened, approach, { stallTimeoutMs, verified });
   if (opened.from === 'cache') {
     telemetry?.cacheHit(sent, performance.now() - start);
@@ -112,7 +112,7 @@ async function send(
 
 /** A part of content that is on its way is served once the whole is proven, from the cache where it is kept. */
 async function finished(content: Content, id: TxId, opened: Opened, fill: Fill): Promise<Opened> {
-  if (!content.keeps(fill.size)) return opened;
+  if (!fill.kept) return opened;
   await fill.whole().catch((error: unknown) => {
     throw verificationFailed(id, 'The content could not be fetched whole', error);
   });
