@@ -5,6 +5,7 @@
 import { Type } from 'typebox';
 import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
+import { prefersType } from '../../kernel/http/accept.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { invalidId, notFound } from '../errors.ts';
 import { largeAnswers } from '../held-bytes.ts';
@@ -27,12 +28,16 @@ export function frameRoutes(app: App, parts: ServeParts): void {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, _body, done) => done(null));
     for (const path of ['social', 'farcaster']) {
-      for (const method of ['GET', 'POST'] as const) {
+      for (const method of ['GET', 'HEAD', 'POST'] as const) {
         scope.route({
           method,
           url: `/local/${path}/frame/:txId`,
           bodyLimit,
-          schema: { summary: 'Frame of an id', hide: path !== 'social', params: Params },
+          schema: {
+            summary: 'Frame of an id',
+            hide: path !== 'social' || method === 'HEAD',
+            params: Params,
+          },
           handler: (request, reply) => serveFrame(parts, request, reply, request.params.txId),
         });
       }
@@ -55,6 +60,15 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
   if (record === undefined) throw notFound();
   refuseBlockedParts(parts.blocklist(), described, undefined);
   const isInline = described.size <= inlineLimit;
+  if (request.method === 'HEAD') {
+    const rest = JSON.stringify({ ...record, data_tree: [], data: '' });
+    const dataLength = isInline ? Math.ceil((described.size * 4) / 3) : 0;
+    return await reply
+      .header('cache-control', cacheControlOf(parts, described))
+      .header('content-type', 'application/json; charset=utf-8')
+      .header('content-length', String(Buffer.byteLength(rest) + dataLength))
+      .send();
+  }
   // Before they are read: who is refused costs no memory.
   const charged = parts.meter().charge(request, isInline ? described.size : 0, `data:${id}`);
   if (charged !== undefined) reply.headers(await charged);
@@ -98,5 +112,5 @@ function prefersHtml(request: Request): boolean {
   const query: unknown = request.query;
   const asked =
     typeof query === 'object' && query !== null && 'format' in query && query.format === 'content';
-  return asked || request.headers.accept?.includes('text/html') === true;
+  return asked || prefersType(request.headers.accept, 'text/html', 'application/json');
 }

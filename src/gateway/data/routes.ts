@@ -53,6 +53,12 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     });
     app.route({
       method,
+      url: '/raw/:id/',
+      schema: { hide: true, params: Id },
+      handler: (request, reply) => serveRaw(parts, request, reply, request.params.id),
+    });
+    app.route({
+      method,
       url: '/:id',
       schema: { summary: 'Content of a transaction or data item', params: Id },
       handler: (request, reply) => serveId(request, reply, request.params.id),
@@ -66,17 +72,18 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
   }
   frameRoutes(app, parts);
   for (const prefix of ['gw', ...options.aliasPrefixes]) {
-    app.get(
-      `/${prefix}/resolver/:name`,
-      {
+    for (const method of methods) {
+      app.route({
+        method,
+        url: `/${prefix}/resolver/:name`,
         schema: {
           summary: 'Where a name points',
-          hide: prefix !== 'gw',
+          hide: prefix !== 'gw' || method === 'HEAD',
           params: Type.Object({ name: Type.String() }),
         },
-      },
-      (request, reply) => serveResolver(request, reply, request.params.name.toLowerCase()),
-    );
+        handler: (request, reply) => serveResolver(request, reply, request.params.name.toLowerCase()),
+      });
+    }
   }
 
   /** `/{id}…` on the gateway's own host: to an origin of its own where there is one, else in place. */

@@ -69,11 +69,33 @@ for (const engine of engines)
       }
     });
 
+    test('a frame is the record unless HTML is preferred, and HEAD says what GET would', async () => {
+      const data = random.bytes(401);
+      const id = await post(data);
+      const url = `${gateway.url}/local/social/frame/${id}`;
+      for (const [accept, type] of [
+        ['*/*', 'application/json; charset=utf-8'],
+        ['application/json, text/html;q=0.5', 'application/json; charset=utf-8'],
+        ['text/html, */*;q=0.8', 'image/png'],
+      ] as const) {
+        const got = await fetch(url, { headers: { accept } });
+        const asked = await fetch(url, { headers: { accept }, method: 'HEAD' });
+        const bytes = Buffer.from(await got.arrayBuffer());
+        for (const answer of [got, asked]) {
+          assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, type], accept);
+          assert.equal(answer.headers.get('content-length'), String(bytes.length), accept);
+          assert.equal(answer.headers.get('vary'), 'Accept');
+        }
+        if (type === 'image/png') assert.ok(bytes.equals(data));
+        else assert.equal(JSON.parse(bytes.toString()).data, data.toString('base64url'));
+      }
+    });
+
     test('an id is found however its letters are encoded', async () => {
       const data = random.bytes(300);
       const id = await post(data);
       const encoded = `%${Buffer.from(id.slice(0, 1)).toString('hex')}${id.slice(1)}`;
-      for (const path of [encoded, `${encoded}/`, `raw/${encoded}`]) {
+      for (const path of [encoded, `${encoded}/`, `raw/${encoded}`, `raw/${encoded}/`]) {
         const answer = await fetch(`${gateway.url}/${path}`);
         assert.ok(Buffer.from(await answer.arrayBuffer()).equals(data), `${path}: ${answer.status}`);
       }
