@@ -50,16 +50,27 @@ export class RecordReader {
   }
 
   async *read(from: number, to: number): AsyncGenerator<Related[]> {
-    let waiting: number[] = [];
+    // The database looks for the next batch while this one is written.
+    let next: Promise<Fetched> | undefined;
+    for await (const batch of this.#batches(from, to)) {
+      const ready = next;
+      next = settled(this.#fetch(batch));
+      if (ready !== undefined) yield rowsOf(await ready);
+    }
+    if (next !== undefined) yield rowsOf(await next);
+  }
+
+  async *#batches(from: number, to: number): AsyncGenerator<number[]> {
+    let batch: number[] = [];
     for await (const block of this.#blocks(from, to)) {
       for (const { record } of block) {
-        waiting.push(record);
-        if (waiting.length < batchSize) continue;
-        yield await this.#fetch(waiting);
-        waiting = [];
+        batch.push(record);
+        if (batch.length < batchSize) continue;
+        yield batch;
+        batch = [];
       }
     }
-    if (waiting.length > 0) yield await this.#fetch(waiting);
+    if (batch.length > 0) yield batch;
   }
 
   /** The keys of each block that has records, by id. */
@@ -128,6 +139,21 @@ export class RecordReader {
     );
     for (const { record, id } of foundIds) this.#ids.set(record, id);
   }
+}
+
+type Fetched = { readonly rows: Related[] } | { readonly error: unknown };
+
+/** A failure waits until it is its turn. */
+function settled(fetching: Promise<Related[]>): Promise<Fetched> {
+  return fetching.then(
+    (rows) => ({ rows }),
+    (error: unknown) => ({ error }),
+  );
+}
+
+function rowsOf(fetched: Fetched): Related[] {
+  if ('error' in fetched) throw fetched.error;
+  return fetched.rows;
 }
 
 function byTie(a: Key, b: Key): number {
