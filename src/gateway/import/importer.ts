@@ -10,6 +10,7 @@ import { deleteBlocksAbove } from '../index/blocks.ts';
 import type { BlockSummary } from '../index/gateway-index.ts';
 import type { Header } from '../index/records.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import { FetchAhead } from './fetch-ahead.ts';
 import { type FetchedBlock, fetchBlock, fetchTransaction } from './fetch-block.ts';
 import { highestHole } from './holes.ts';
 import { Lease, LostLease } from './lease.ts';
@@ -126,28 +127,34 @@ export class Importer {
     await index.refresh();
     if (await this.#isForked(head)) await this.#takeBack(index.height);
     let next = index.height < 0 ? startHeight : index.height + 1;
-    const ahead = new Map<number, Promise<Fetched>>();
-    while (next <= target && !this.#stopping.signal.aborted) {
-      if (!(await this.#lease.hold())) return;
-      for (let height = next; height <= Math.min(target, next + window - 1); height += 1) {
-        if (!ahead.has(height)) ahead.set(height, settle(this.#fetch(height)));
+    let ahead = this.#ahead();
+    try {
+      while (next <= target && !this.#stopping.signal.aborted) {
+        if (!(await this.#lease.hold())) return;
+        for (let height = next; height <= Math.min(target, next + window - 1); height += 1) {
+          ahead.fetch(height);
+        }
+        const fetched = await ahead.take(next);
+        if (fetched === undefined) return;
+        if (!(await this.#continues(fetched.block))) {
+          // What was fetched ahead may belong to the branch that lost.
+          ahead.stop();
+          ahead = this.#ahead();
+          if (!(await this.#takeBack(next - 1))) return;
+          next = index.height < 0 ? startHeight : index.height + 1;
+          continue;
+        }
+        await this.#write(fetched, true);
+        next += 1;
       }
-      const fetched = await ahead.get(next);
-      ahead.delete(next);
-      if (fetched === undefined) return;
-      if ('error' in fetched) throw fetched.error;
-      if (fetched.value === undefined) return;
-      if (!(await this.#continues(fetched.value.block))) {
-        // What was fetched ahead may belong to the branch that lost.
-        ahead.clear();
-        if (!(await this.#takeBack(next - 1))) return;
-        next = index.height < 0 ? startHeight : index.height + 1;
-        continue;
-      }
-      await this.#write(fetched.value, true);
-      next += 1;
+    } finally {
+      ahead.stop();
     }
     await this.#backfill();
+  }
+
+  #ahead(): FetchAhead {
+    return new FetchAhead((height, signal) => this.#fetch(height, signal), this.#stopping.signal);
   }
 
   /** After a crash there may be records of a block whose row was not written. */
@@ -196,14 +203,14 @@ export class Importer {
     return true;
   }
 
-  async #fetch(height: number): Promise<BlockTransactions | undefined> {
+  async #fetch(height: number, signal: AbortSignal): Promise<BlockTransactions | undefined> {
     const { nodes, metrics } = this.#options;
-    const block = await fetchBlock(nodes, height, this.#stopping.signal);
+    const block = await fetchBlock(nodes, height, signal);
     if (block === undefined) return undefined;
     const headers = new Map<string, Header>();
     await Promise.all(
       block.txs.map(async (id) => {
-        const header = await this.#fetchHeader(id);
+        const header = await this.#fetchHeader(id, signal);
         if (header === undefined) metrics.missing.inc();
         else headers.set(id, header);
       }),
@@ -212,12 +219,9 @@ export class Importer {
   }
 
   /** An outage fails the block, which is tried again; one transaction that always fails must not hold the chain. */
-  async #fetchHeader(id: string): Promise<Header | undefined> {
+  async #fetchHeader(id: string, signal: AbortSignal): Promise<Header | undefined> {
     try {
-      return await fetchTransaction(this.#options.nodes, id, 'tx', {
-        signal: this.#stopping.signal,
-        lane: 'import',
-      });
+      return await fetchTransaction(this.#options.nodes, id, 'tx', { signal, lane: 'import' });
     } catch (error) {
       if (error instanceof UpstreamError && this.#failures >= failuresToGoOn) return undefined;
       throw error;
@@ -266,30 +270,22 @@ export class Importer {
     }
     let above: BlockSummary | undefined = await index.blockAt(hole.to + 1);
     const from = Math.max(hole.from, hole.to - window + 1);
-    const heights = Array.from({ length: hole.to - from + 1 }, (_, step) => hole.to - step);
-    const fetching = heights.map((height) => settle(this.#fetch(height)));
-    for (const one of fetching) {
-      const fetched = await one;
-      if ('error' in fetched) throw fetched.error;
-      if (fetched.value === undefined || this.#stopping.signal.aborted) return;
-      const { block } = fetched.value;
-      if (above !== undefined && above.previous !== block.id.toString('base64url')) {
-        log.error({ height: block.height }, 'a block from before does not fit the one above it');
-        this.#trouble = `Fork below height ${above.height}: the chain of the nodes is another one.`;
-        return;
+    const ahead = this.#ahead();
+    try {
+      for (let height = hole.to; height >= from; height -= 1) ahead.fetch(height);
+      for (let height = hole.to; height >= from; height -= 1) {
+        const fetched = await ahead.take(height);
+        if (fetched === undefined || this.#stopping.signal.aborted) return;
+        if (above !== undefined && above.previous !== fetched.block.id.toString('base64url')) {
+          log.error({ height }, 'a block from before does not fit the one above it');
+          this.#trouble = `Fork below height ${above.height}: the chain of the nodes is another one.`;
+          return;
+        }
+        await this.#write(fetched, false);
+        above = await index.blockAt(height);
       }
-      await this.#write(fetched.value, false);
-      above = await index.blockAt(block.height);
+    } finally {
+      ahead.stop();
     }
   }
-}
-
-type Fetched = { readonly value: BlockTransactions | undefined } | { readonly error: unknown };
-
-/** A failure waits for its turn, so that none goes unheard or unhandled. */
-function settle(fetching: Promise<BlockTransactions | undefined>): Promise<Fetched> {
-  return fetching.then(
-    (value) => ({ value }),
-    (error: unknown) => ({ error }),
-  );
 }
