@@ -1,35 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pricing as variables } from '../config/variables/pricing.ts';
 import { seededRandom } from '../formats/testing/seeded-random.ts';
 import { addRow } from '../pricing/catalogue/rows.ts';
-import { staticRates } from '../pricing/rates/static.ts';
-import { createPricing } from '../pricing/service.ts';
 import { signItem, solanaSigner } from '../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../wallets/testing/keys.ts';
-import { startTestUpload } from './testing.ts';
+import { byteForWinc, startTestUpload } from './testing.ts';
 
 const random = seededRandom(401);
 const signer = solanaSigner(ed25519TestKey('thrifty'));
 const makeItem = () => signItem({ data: random.bytes(1_000) }, signer);
 
 test('items that a limited discount makes free are counted, whoever is named as payer and however many come at once', async (t) => {
-  const upload = await startTestUpload({ FREE_UPLOAD_LIMIT: '0' }, ({ sql, credits }) => ({
-    pricing: createPricing({
-      sql,
-      rates: staticRates(variables.STATIC_RATES.fallback),
-      // One winc for a byte.
-      network: { fetch: async () => 10_737_418_240n },
-      hasPaid: credits.hasPaid,
-      ratesFreshMs: 60_000,
-      ratesUsableMs: 3_600_000,
-      networkFreshMs: 900_000,
-      networkUsableMs: 3_600_000,
-      catalogueFreshMs: 0,
-      usdPerItem: '0',
-      fees: [],
-      tokensWithoutFees: [],
-    }),
+  const upload = await startTestUpload({ FREE_UPLOAD_LIMIT: '0' }, (ledger) => ({
+    pricing: byteForWinc(ledger),
   }));
   t.after(() => upload.close());
   const items = await Promise.all(Array.from({ length: 12 }, makeItem));

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { type Config, readConfig } from '../config/config.ts';
+import { pricing as variables } from '../config/variables/pricing.ts';
 import { type Credits, winc } from '../credits/credits.ts';
 import { createCredits } from '../credits/ledger/index.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
@@ -13,6 +14,8 @@ import { x402Migrations } from '../credits/x402/migrations.ts';
 import { createLogger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/surface.ts';
 import type { Pricing } from '../pricing/pricing.ts';
+import { staticRates } from '../pricing/rates/static.ts';
+import { createPricing } from '../pricing/service.ts';
 import type { BlobStore } from '../storage/blobs/blobs.ts';
 import { openBlobStore } from '../storage/blobs/open.ts';
 import { openDatabase } from '../storage/sql/open.ts';
@@ -52,6 +55,24 @@ export interface TestAnswer {
 
 /** All that the database of a test needs. */
 export const testMigrations = [...creditsMigrations, ...x402Migrations, ...uploadMigrations];
+
+/** Real prices, adjustments and all: one winc for a byte. */
+export function byteForWinc({ sql, credits }: Pick<UploadDeps, 'sql' | 'credits'>): Pricing {
+  return createPricing({
+    sql,
+    rates: staticRates(variables.STATIC_RATES.fallback),
+    network: { fetch: async () => 10_737_418_240n },
+    hasPaid: credits.hasPaid,
+    ratesFreshMs: 60_000,
+    ratesUsableMs: 3_600_000,
+    networkFreshMs: 900_000,
+    networkUsableMs: 3_600_000,
+    catalogueFreshMs: 0,
+    usdPerItem: '0',
+    fees: [],
+    tokensWithoutFees: [],
+  });
+}
 
 /** A folder that is given is kept, a database that is given stays open. */
 export async function startTestUpload(

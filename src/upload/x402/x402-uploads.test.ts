@@ -7,12 +7,15 @@ import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { type FacilitatorForTest, signPayment, startFacilitator } from '../../localnet/x402/testing.ts';
+import { addRow } from '../../pricing/catalogue/rows.ts';
+import type { Pricing } from '../../pricing/pricing.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { verifyItem } from '../../wallets/data-items/verify.ts';
 import { solanaAddress } from '../../wallets/solana/address.ts';
 import { ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
 import { ed25519TestKey, testArweaveKey } from '../../wallets/testing/keys.ts';
-import { startTestUpload, type TestUpload } from '../testing.ts';
+import type { UploadDeps } from '../index.ts';
+import { byteForWinc, startTestUpload, type TestUpload } from '../testing.ts';
 
 const { payer } = examplePayment;
 const random = seededRandom(71);
@@ -26,13 +29,17 @@ interface World {
   pay(value: bigint): Record<string, string>;
 }
 
-/** One atomic dollar buys one winc, and a byte costs three. */
-async function open(t: TestContext): Promise<World> {
+/** One atomic dollar buys one winc, and a byte costs three unless another price is given. */
+async function open(
+  t: TestContext,
+  environment: Record<string, string> = {},
+  pricingOf?: (ledger: Pick<UploadDeps, 'sql' | 'credits'>) => Pricing,
+): Promise<World> {
   const facilitator = await startFacilitator(t);
   const { url, payTo, rpcUrls } = facilitator.facilitator;
   const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
   let x402: X402Payments | undefined;
-  const upload = await startTestUpload({}, ({ sql, credits }) => {
+  const upload = await startTestUpload(environment, ({ sql, credits }) => {
     x402 = createX402Payments(
       {
         X402_FACILITATOR_URL: url,
@@ -54,7 +61,7 @@ async function open(t: TestContext): Promise<World> {
         pricing: { usdcFor: async (amount) => amount, wincForUsdc: async (amount) => winc(amount) },
       },
     );
-    return { x402 };
+    return { x402, ...(pricingOf && { pricing: pricingOf({ sql, credits }) }) };
   });
   assert.ok(x402 !== undefined);
   t.after(() => upload.close());
@@ -308,4 +315,44 @@ test('an upload in parts takes no more from a wallet than was paid into it', asy
   const done = await upload.post(`/v1/chunks/base-usdc/${id}/-1`, Buffer.alloc(0));
   assert.equal(done.status, 200, done.bytes.toString());
   assert.equal(await upload.balance(victim), 10_000_000n);
+});
+
+test('an upload in parts that was paid is found again by the same payment, and from nowhere else', async (t) => {
+  const { upload, pay, facilitator } = await open(t, { TRUSTED_PROXY_COUNT: '1' });
+  const path = `/v1/chunks/base-usdc/-1/-1?totalBytes=30000&address=${payer}`;
+  const headers = pay(cost(30_000));
+  const from = (address: string) => upload.get(path, { ...headers, 'x-forwarded-for': address });
+  const begun = await from('192.0.2.1');
+  assert.equal(begun.status, 200);
+  const elsewhere = await from('192.0.2.2');
+  assert.equal(elsewhere.status, 409);
+  assert.equal(elsewhere.body, 'This payment has begun an upload from another network address');
+  assert.ok(!elsewhere.bytes.toString().includes(String(begun.body.id)));
+  assert.deepEqual((await from('192.0.2.1')).body, begun.body);
+  const sessions = await upload.sql.all('SELECT id FROM upload_sessions');
+  assert.deepEqual(sessions, [{ id: begun.body.id }]);
+  assert.equal(await facilitator.balance(payer), String(1_000_000_000n - cost(30_000)));
+});
+
+test('a discount that is limited per wallet neither lowers nor is used up by an upload in parts that x402 pays', async (t) => {
+  const { upload, pay } = await open(t, { FREE_UPLOAD_LIMIT: '0' }, byteForWinc);
+  const item = await makeItem(30_000);
+  const size = BigInt(item.length);
+  const limit = { wincLimitation: size, limitIntervalMs: 86_400_000 };
+  const row = { kind: 'upload', name: 'Half', operator: 'multiply', magnitude: '0.5', ...limit } as const;
+  await addRow(upload.sql, row, 0);
+  const path = `/v1/chunks/base-usdc/-1/-1?totalBytes=${size}&address=${payer}`;
+  const asked = await upload.get(path);
+  assert.equal(asked.body.maxAmountRequired, String(size), 'nobody is known yet whose limit it could be');
+  for (let count = 0; count < 2; count += 1) {
+    const begun = await upload.get(path, pay(size));
+    const id = String(begun.body.id);
+    const part = count === 0 ? item : await makeItem(30_000);
+    assert.equal((await upload.post(`/v1/chunks/base-usdc/${id}/0`, part)).status, 200);
+    const done = await upload.post(`/v1/chunks/base-usdc/${id}/-1`, Buffer.alloc(0));
+    assert.equal(done.status, 200, done.bytes.toString());
+  }
+  assert.equal(await upload.balance(payer), 0n, 'the whole price was charged');
+  assert.deepEqual(await upload.sql.all('SELECT * FROM pricing_upload_uses'), []);
+  assert.equal((await upload.credits.selfCheck()).ok, true);
 });
