@@ -16,13 +16,16 @@ import { createPricing } from '../pricing/service.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../storage/sql/sql.ts';
 import { type Authenticator, createAuthenticator } from './auth/request-wallet.ts';
-import type { AcceptedToken, ChainTransaction } from './chain/chain.ts';
+import type { ChainTransaction } from './chain/chain.ts';
 import { ChainPayments } from './chain/payments.ts';
+import { fakeTokens } from './chain/testing.ts';
 import { defaultCountries } from './countries.ts';
 import { createGifts, type RedeemableGifts } from './gifts/gifts.ts';
 import { paymentMigrations } from './migrations.ts';
 import { type PaymentRoutesDeps, registerPaymentRoutes, registerRootRoutes } from './register.ts';
 import { reportTransactionRoute } from './routes/report-transaction.ts';
+
+export { serviceWallets } from './chain/testing.ts';
 
 export interface Answer {
   readonly status: number;
@@ -67,12 +70,6 @@ export interface PaymentBench {
 }
 
 export const jwtSecret = 'a secret of the tests';
-
-/** The wallets that are paid in tests. */
-export const serviceWallets = {
-  arweave: 'ServiceWalletServiceWalletServiceWalletSer0',
-  ethereum: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A',
-};
 
 export const paymentBenchMigrations = [...creditsMigrations, ...paymentMigrations];
 
@@ -237,39 +234,6 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function fakeTokens(outside: Outside): Map<string, AcceptedToken> {
-  const reader = (chain: string, parseId: (text: string) => string | undefined) => ({
-    parseId,
-    async read(id: string): Promise<ChainTransaction> {
-      outside.lookups += 1;
-      await outside.slow;
-      if (outside.chainDown === true || outside.chainDown === chain) throw new Error('the chain is down');
-      return outside.transactions.get(`${chain} ${id}`) ?? { state: 'not-found' };
-    },
-  });
-  const arweave: AcceptedToken = {
-    token: 'arweave',
-    chain: 'arweave',
-    wallet: serviceWallets.arweave,
-    addressKind: 'arweave',
-    reader: reader('arweave', (text) => (/^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined)),
-  };
-  const matic: AcceptedToken = {
-    token: 'matic',
-    chain: 'polygon',
-    wallet: serviceWallets.ethereum,
-    addressKind: 'ethereum',
-    reader: reader('polygon', (text) => (/^0x[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : undefined)),
-  };
-  const usdc = reader('polygon-usdc', matic.reader.parseId);
-  return new Map([
-    ['arweave', arweave],
-    ['matic', matic],
-    ['pol', { ...matic, token: 'pol' }],
-    ['polygon-usdc', { ...matic, token: 'polygon-usdc', reader: usdc }],
-  ]);
 }
 
 /** A database that can be switched off. */

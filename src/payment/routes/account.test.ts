@@ -2,30 +2,23 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { winc } from '../../credits/credits.ts';
 import { testArweaveKey } from '../../wallets/testing/keys.ts';
-import { type PaymentBench, paymentBench, serviceWallets } from '../testing.ts';
+import { serviceWallets } from '../testing.ts';
 import { ethereum, solana, solanaHeaders } from '../testing-wallets.ts';
+import { type RoutesBench, routesBench } from './testing.ts';
 
 describe('a wallet’s account', () => {
-  let bench: PaymentBench;
+  let bench: RoutesBench;
   before(async () => {
-    bench = await paymentBench();
-    await bench.give(testArweaveKey.address, 1_000n);
-    await bench.give(solana, 70n);
+    bench = await routesBench({ [testArweaveKey.address]: 1_000n, [solana]: 70n });
   });
   after(() => bench.close());
-
-  const answers = async (path: string, status: number, body: unknown, headers?: Record<string, string>) => {
-    const answer = await bench.get(path, headers);
-    assert.deepEqual({ status: answer.status, body: answer.json ?? answer.text }, { status, body }, path);
-    return answer;
-  };
 
   describe('GET /account/approvals', () => {
     it('lists a pair and all of a wallet, 200 also when there are none', async () => {
       const { address } = testArweaveKey;
       const pair = `/v1/account/approvals?payingAddress=${address}&approvedAddress=`;
-      await answers(pair + ethereum, 200, { approvals: [], amount: '0', expiresBy: 0 });
-      await answers(`/v1/account/approvals/get?userAddress=${solana}`, 200, {
+      await bench.answers(pair + ethereum, 200, { approvals: [], amount: '0', expiresBy: 0 });
+      await bench.answers(`/v1/account/approvals/get?userAddress=${solana}`, 200, {
         givenApprovals: [],
         receivedApprovals: [],
       });
@@ -44,9 +37,13 @@ describe('a wallet’s account', () => {
       });
       const expiresBy = bench.outside.now + 60_000;
       const expected = { approvals: [second, first], amount: '12', expiresBy };
-      await answers(pair + ethereum.toLowerCase(), 200, expected);
-      await answers(pair.replace('/v1/account/approvals', '/account/approval') + ethereum, 200, expected);
-      await answers(`/v1/account/approvals/get?userAddress=${ethereum}`, 200, {
+      await bench.answers(pair + ethereum.toLowerCase(), 200, expected);
+      await bench.answers(
+        pair.replace('/v1/account/approvals', '/account/approval') + ethereum,
+        200,
+        expected,
+      );
+      await bench.answers(`/v1/account/approvals/get?userAddress=${ethereum}`, 200, {
         givenApprovals: [],
         receivedApprovals: [second, first],
       });
@@ -54,29 +51,29 @@ describe('a wallet’s account', () => {
 
     it('refuses what is missing or no address', async () => {
       const missing = 'Malformed or missing required query parameters: payingAddress, approvedAddress';
-      await answers('/v1/account/approvals', 400, missing);
-      await answers(`/v1/account/approvals?payingAddress=${solana}`, 400, missing);
-      await answers(
+      await bench.answers('/v1/account/approvals', 400, missing);
+      await bench.answers(`/v1/account/approvals?payingAddress=${solana}`, 400, missing);
+      await bench.answers(
         `/v1/account/approvals?payingAddress=x&approvedAddress=${solana}`,
         400,
         'Invalid paying address!',
       );
-      await answers(
+      await bench.answers(
         `/v1/account/approvals?payingAddress=${solana}&approvedAddress=x`,
         400,
         'Invalid approved address',
       );
-      await answers(
+      await bench.answers(
         `/v1/account/approvals?payingAddress=${solana}&payingAddress=${solana}&approvedAddress=x`,
         400,
         missing,
       );
-      await answers(
+      await bench.answers(
         '/v1/account/approvals/get',
         400,
         'Malformed or missing required query parameters: userAddress',
       );
-      await answers('/v1/account/approvals/get?userAddress=x', 400, 'Invalid paying address!');
+      await bench.answers('/v1/account/approvals/get?userAddress=x', 400, 'Invalid paying address!');
     });
   });
 
@@ -125,16 +122,16 @@ describe('a wallet’s account', () => {
     });
 
     it('refuses strangers, wrong limits and wrong cursors', async () => {
-      await answers('/v1/account/payments', 403, 'Invalid signature or missing required headers');
+      await bench.answers('/v1/account/payments', 403, 'Invalid signature or missing required headers');
       for (const limit of ['0', '101', '1e1', '-1', '']) {
-        await answers(
+        await bench.answers(
           `/v1/account/payments?limit=${limit}`,
           400,
           'Invalid limit: must be an integer from 1 to 100',
           solanaHeaders,
         );
       }
-      await answers('/v1/account/payments?cursor=e5', 400, 'Invalid cursor', solanaHeaders);
+      await bench.answers('/v1/account/payments?cursor=e5', 400, 'Invalid cursor', solanaHeaders);
     });
   });
 
@@ -146,14 +143,15 @@ describe('a wallet’s account', () => {
           arweave: serviceWallets.arweave,
           matic: serviceWallets.ethereum,
           pol: serviceWallets.ethereum,
+          'polygon-usdc': serviceWallets.ethereum,
         },
         gateway: 'http://gw',
         gateways: ['http://gw'],
       };
-      for (const path of ['/v1/info', '/v1/', '/info', '/']) await answers(path, 200, expected);
-      await answers(`/v1/account/free?address=${solana}`, 200, { bytesRemaining: null });
-      await answers('/v1/account/free', 400, 'Missing address in query parameters');
-      await answers('/v1/account/free?address=x', 400, 'Invalid address format: x');
+      for (const path of ['/v1/info', '/v1/', '/info', '/']) await bench.answers(path, 200, expected);
+      await bench.answers(`/v1/account/free?address=${solana}`, 200, { bytesRemaining: null });
+      await bench.answers('/v1/account/free', 400, 'Missing address in query parameters');
+      await bench.answers('/v1/account/free?address=x', 400, 'Invalid address format: x');
     });
 
     it('is healthy and measured', async () => {
@@ -187,28 +185,28 @@ describe('a wallet’s account', () => {
           },
         }),
       );
-      await answers(redeem({ email: 'A&b@example.com' }), 400, 'Failure to redeem payment receipt!');
-      await answers(redeem({ id: 'other' }), 400, 'Failure to redeem payment receipt!');
-      await answers('/v1/redeem?id=gift', 400, 'Failure to redeem payment receipt!');
-      await answers(
+      await bench.answers(redeem({ email: 'A&b@example.com' }), 400, 'Failure to redeem payment receipt!');
+      await bench.answers(redeem({ id: 'other' }), 400, 'Failure to redeem payment receipt!');
+      await bench.answers('/v1/redeem?id=gift', 400, 'Failure to redeem payment receipt!');
+      await bench.answers(
         redeem({ destinationAddress: ethereum }),
         400,
         'Provided destination address is not a valid native address!',
       );
-      await answers(
+      await bench.answers(
         redeem({ email: 'nobody' }),
         400,
         'Provided recipient email address is not a valid email!',
       );
       assert.equal((await bench.credits.balance(solana))?.winc, before);
 
-      await answers(redeem(), 200, {
+      await bench.answers(redeem(), 200, {
         message: 'Payment receipt redeemed for 1000 winc!',
         userBalance: (before + 1_000n).toString(),
         userAddress: solana,
         userCreationDate: '2026-01-01T00:00:00.000Z',
       });
-      await answers(redeem(), 400, 'Gift has already been redeemed!');
+      await bench.answers(redeem(), 400, 'Gift has already been redeemed!');
       assert.equal((await bench.credits.balance(solana))?.winc, before + 1_000n);
       const holder = await bench.sql.transaction((tx) => bench.gifts.withdrawIn(tx, 'gift'));
       assert.deepEqual(holder, { address: solana, addressType: 'solana' });
@@ -228,9 +226,9 @@ describe('a wallet’s account', () => {
       await bench.sql.transaction((tx) => bench.gifts.createIn(tx, { ...gift, receiptId: 'old' }));
       assert.equal(await bench.sql.transaction((tx) => bench.gifts.withdrawIn(tx, 'withdrawn')), undefined);
       const email = 'c@example.com';
-      await answers(redeem({ id: 'withdrawn', email }), 400, 'Failure to redeem payment receipt!');
+      await bench.answers(redeem({ id: 'withdrawn', email }), 400, 'Failure to redeem payment receipt!');
       bench.outside.now += 365 * 86_400_000;
-      await answers(redeem({ id: 'old', email }), 400, 'Failure to redeem payment receipt!');
+      await bench.answers(redeem({ id: 'old', email }), 400, 'Failure to redeem payment receipt!');
     });
   });
 });

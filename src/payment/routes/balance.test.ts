@@ -3,24 +3,16 @@ import { after, before, describe, it } from 'node:test';
 import { winc } from '../../credits/credits.ts';
 import { testArweaveKey } from '../../wallets/testing/keys.ts';
 import { issueToken } from '../auth/jwt.ts';
-import { jwtSecret, type PaymentBench, paymentBench } from '../testing.ts';
+import { jwtSecret } from '../testing.ts';
 import { arweaveHeaders, ethereum, ethereumHeaders, solana, solanaHeaders } from '../testing-wallets.ts';
+import { type RoutesBench, routesBench } from './testing.ts';
 
 describe('balances', () => {
-  let bench: PaymentBench;
+  let bench: RoutesBench;
   before(async () => {
-    bench = await paymentBench();
-    await bench.give(testArweaveKey.address, 1_000n);
-    await bench.give(ethereum, 500n);
-    await bench.give(solana, 70n);
+    bench = await routesBench({ [testArweaveKey.address]: 1_000n, [ethereum]: 500n, [solana]: 70n });
   });
   after(() => bench.close());
-
-  const answers = async (path: string, status: number, body: unknown, headers?: Record<string, string>) => {
-    const answer = await bench.get(path, headers);
-    assert.deepEqual({ status: answer.status, body: answer.json ?? answer.text }, { status, body }, path);
-    return answer;
-  };
 
   describe('GET /balance', () => {
     const balance = (amount: string) => ({
@@ -33,10 +25,10 @@ describe('balances', () => {
     });
 
     it('knows the wallet by the signature of any key kind and any salt length', async () => {
-      await answers('/v1/balance', 200, balance('500'), ethereumHeaders);
-      await answers('/v1/balance', 200, balance('70'), solanaHeaders);
+      await bench.answers('/v1/balance', 200, balance('500'), ethereumHeaders);
+      await bench.answers('/v1/balance', 200, balance('70'), solanaHeaders);
       for (const saltLength of [0, 32, 478]) {
-        await answers('/v1/balance', 200, balance('1000'), await arweaveHeaders(saltLength));
+        await bench.answers('/v1/balance', 200, balance('1000'), await arweaveHeaders(saltLength));
       }
     });
 
@@ -52,9 +44,9 @@ describe('balances', () => {
       const token = answer.headers.authorization;
       assert.ok(typeof token === 'string' && token.startsWith('Bearer '));
       assert.equal(answer.headers['cache-control'], 'no-store');
-      const again = await answers('/v1/balance', 200, balance('500'), { authorization: token });
+      const again = await bench.answers('/v1/balance', 200, balance('500'), { authorization: token });
       assert.equal(again.headers.authorization, undefined, 'a token does not renew itself');
-      await answers('/v1/balance', 200, balance('1000'), {
+      await bench.answers('/v1/balance', 200, balance('1000'), {
         authorization: token,
         ...(await arweaveHeaders()),
       });
@@ -62,20 +54,20 @@ describe('balances', () => {
     });
 
     it('answers by address, in any letter case where that has no meaning', async () => {
-      await answers(`/v1/balance?address=${testArweaveKey.address}`, 200, balance('1000'));
-      await answers(`/v1/balance?address=${ethereum.toLowerCase()}`, 200, balance('500'));
+      await bench.answers(`/v1/balance?address=${testArweaveKey.address}`, 200, balance('1000'));
+      await bench.answers(`/v1/balance?address=${ethereum.toLowerCase()}`, 200, balance('500'));
       for (const path of [
         '/v1/account/balance',
         '/v1/account/balance/ethereum',
         '/account/balance/arweave',
       ]) {
-        await answers(`${path}?address=${ethereum}`, 200, balance('500'));
+        await bench.answers(`${path}?address=${ethereum}`, 200, balance('500'));
       }
     });
 
     it('refuses without a wallet, with a wrong signature, or with a wrong token', async () => {
       const refusal = 'Invalid signature or missing required headers';
-      await answers('/v1/balance', 403, refusal);
+      await bench.answers('/v1/balance', 403, refusal);
       const { 'x-nonce': _nonce, ...withoutNonce } = ethereumHeaders;
       for (const wrong of [
         { ...ethereumHeaders, 'x-nonce': 'another' },
@@ -87,26 +79,30 @@ describe('balances', () => {
         { ...solanaHeaders, 'x-signature-type': '2' },
         withoutNonce,
       ]) {
-        await answers('/v1/balance', 403, refusal, wrong);
-        await answers(`/v1/balance?address=${ethereum}`, 403, refusal, wrong);
+        await bench.answers('/v1/balance', 403, refusal, wrong);
+        await bench.answers(`/v1/balance?address=${ethereum}`, 403, refusal, wrong);
       }
       const expired = issueToken(jwtSecret, ethereum, Math.floor(bench.outside.now / 1000) - 3_600);
       const forged = issueToken('another secret', ethereum, Math.floor(bench.outside.now / 1000));
       for (const token of [expired, forged, 'x']) {
-        await answers('/v1/balance', 403, refusal, { authorization: `Bearer ${token}` });
-        await answers(`/v1/balance?address=${ethereum}`, 200, balance('500'), {
+        await bench.answers('/v1/balance', 403, refusal, { authorization: `Bearer ${token}` });
+        await bench.answers(`/v1/balance?address=${ethereum}`, 200, balance('500'), {
           authorization: `Bearer ${token}`,
         });
       }
     });
 
     it('refuses addresses that are none, and says who is not known', async () => {
-      await answers('/v1/balance?address=nobody', 400, 'Invalid address format: nobody');
-      await answers('/v1/account/balance?address=', 400, 'Missing address in query parameters');
-      await answers('/v1/account/balance', 400, 'Missing address in query parameters');
+      await bench.answers('/v1/balance?address=nobody', 400, 'Invalid address format: nobody');
+      await bench.answers('/v1/account/balance?address=', 400, 'Missing address in query parameters');
+      await bench.answers('/v1/account/balance', 400, 'Missing address in query parameters');
       const wrongChecksum = ethereum.replace('E7E3', 'e7E3');
-      await answers(`/v1/balance?address=${wrongChecksum}`, 400, `Invalid address format: ${wrongChecksum}`);
-      await answers(`/v1/balance?address=${'a'.repeat(42)}A`, 404, 'User Not Found');
+      await bench.answers(
+        `/v1/balance?address=${wrongChecksum}`,
+        400,
+        `Invalid address format: ${wrongChecksum}`,
+      );
+      await bench.answers(`/v1/balance?address=${'a'.repeat(42)}A`, 404, 'User Not Found');
       assert.equal((await bench.get(`/v1/balance?address=${ethereum}&address=${ethereum}`)).status, 400);
     });
 
@@ -119,7 +115,7 @@ describe('balances', () => {
         reason: 'chargeback',
         id: 'd',
       });
-      await answers(`/v1/balance?address=${address}`, 200, { ...balance('0'), owedWinc: '30' });
+      await bench.answers(`/v1/balance?address=${address}`, 200, { ...balance('0'), owedWinc: '30' });
     });
   });
 });

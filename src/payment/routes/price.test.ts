@@ -1,37 +1,31 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { addRow } from '../../pricing/catalogue/rows.ts';
-import { type PaymentBench, paymentBench } from '../testing.ts';
 import { ethereum, ethereumHeaders, solana } from '../testing-wallets.ts';
+import { type RoutesBench, routesBench } from './testing.ts';
 
 describe('prices and rates', () => {
-  let bench: PaymentBench;
+  let bench: RoutesBench;
   before(async () => {
-    bench = await paymentBench();
+    bench = await routesBench();
   });
   after(() => bench.close());
 
-  const answers = async (path: string, status: number, body: unknown, headers?: Record<string, string>) => {
-    const answer = await bench.get(path, headers);
-    assert.deepEqual({ status: answer.status, body: answer.json ?? answer.text }, { status, body }, path);
-    return answer;
-  };
-
   describe('GET /price/bytes/{byteCount}', () => {
     it('answers winc as text', async () => {
-      const answer = await answers('/v1/price/bytes/1024', 200, { winc: '4377376', adjustments: [] });
+      const answer = await bench.answers('/v1/price/bytes/1024', 200, { winc: '4377376', adjustments: [] });
       assert.equal(answer.headers['cache-control'], 'public, max-age=60');
-      await answers('/v1/price/bytes/0', 200, { winc: '3200000', adjustments: [] });
-      await answers('/v1/price/1024', 200, { winc: '4377376', adjustments: [] });
-      await answers('/price/ethereum/1024', 200, 4_377_376);
+      await bench.answers('/v1/price/bytes/0', 200, { winc: '3200000', adjustments: [] });
+      await bench.answers('/v1/price/1024', 200, { winc: '4377376', adjustments: [] });
+      await bench.answers('/price/ethereum/1024', 200, 4_377_376);
     });
 
     it('refuses what is not plain digits', async () => {
       for (const wrong of ['-1', '1.5', '1e3', '0x10', '+1', '%201', 'abc', '1%0A']) {
-        await answers(`/v1/price/bytes/${wrong}`, 400, 'Invalid byte count');
+        await bench.answers(`/v1/price/bytes/${wrong}`, 400, 'Invalid byte count');
       }
-      await answers('/v1/price/bytes/9007199254740992', 400, 'Byte count too large');
-      await answers('/price/dogecoin/1', 400, 'Token not supported');
+      await bench.answers('/v1/price/bytes/9007199254740992', 400, 'Byte count too large');
+      await bench.answers('/price/dogecoin/1', 400, 'Token not supported');
     });
   });
 
@@ -52,14 +46,14 @@ describe('prices and rates', () => {
         actualPaymentAmount: 1_000,
         quotedPaymentAmount: 1_000,
       };
-      for (const type of ['usd', 'USD', 'fiat']) await answers(`/v1/price/${type}/1000`, 200, expected);
-      await answers('/v1/price/usd/1000?destinationAddress=placeholder', 200, expected);
+      for (const type of ['usd', 'USD', 'fiat']) await bench.answers(`/v1/price/${type}/1000`, 200, expected);
+      await bench.answers('/v1/price/usd/1000?destinationAddress=placeholder', 200, expected);
     });
 
     it('quotes tokens, with every digit of large amounts', async () => {
       const answer = await bench.get('/v1/price/arweave/90071992547409930000001');
       assert.match(answer.text, /"actualPaymentAmount":90071992547409930000001,/);
-      await answers('/v1/price/ethereum/10000000000000000', 200, {
+      await bench.answers('/v1/price/ethereum/10000000000000000', 200, {
         winc: '3830000000000',
         adjustments: [],
         fees: [fee('-1170000000000')],
@@ -78,21 +72,21 @@ describe('prices and rates', () => {
         '9'.repeat(17),
         '9'.repeat(40),
       ]) {
-        await answers(`/v1/price/usd/${wrong}`, 400, 'Payment Amount is Invalid');
+        await bench.answers(`/v1/price/usd/${wrong}`, 400, 'Payment Amount is Invalid');
       }
-      await answers('/v1/price/arweave/1e3', 400, 'Payment Amount is Invalid');
-      await answers(
+      await bench.answers('/v1/price/arweave/1e3', 400, 'Payment Amount is Invalid');
+      await bench.answers(
         '/v1/price/xyz/100',
         400,
         "The currency type 'xyz' is currently not supported by this API!",
       );
-      await answers(
+      await bench.answers(
         '/v1/price/ethereum/1',
         400,
         'Crypto payment amount is too small! Token value must convert to at least one winc',
       );
       const wrongChecksum = ethereum.replace('E7E3', 'e7E3');
-      await answers(
+      await bench.answers(
         `/v1/price/usd/100?destinationAddress=${wrongChecksum}`,
         400,
         'Invalid destinationAddress format',
@@ -112,12 +106,12 @@ describe('prices and rates', () => {
       await addRow(bench.sql, row, bench.outside.now - 1);
       const needsWallet =
         'Promo codes must be applied to a specific `destinationAddress` or to the request signer';
-      await answers('/v1/price/usd/1000?promoCode=TWENTY', 400, needsWallet);
-      await answers('/v1/price/usd/1000?promoCode=TWENTY', 400, needsWallet, {
+      await bench.answers('/v1/price/usd/1000?promoCode=TWENTY', 400, needsWallet);
+      await bench.answers('/v1/price/usd/1000?promoCode=TWENTY', 400, needsWallet, {
         ...ethereumHeaders,
         'x-nonce': 'another',
       });
-      await answers(
+      await bench.answers(
         `/v1/price/usd/1000?promoCode=NOPE&destinationAddress=${solana}`,
         400,
         "No promo code found with code 'NOPE'",
@@ -145,10 +139,10 @@ describe('prices and rates', () => {
     });
 
     it('answers the price of AR per currency', async () => {
-      await answers('/v1/rates/usd', 200, { currency: 'usd', rate: 6.25 });
-      await answers('/v1/rates/JPY', 200, { currency: 'jpy', rate: 940 });
-      await answers('/v1/rates/xyz', 404, 'Invalid currency');
-      await answers('/v1/rates/__proto__', 404, 'Invalid currency');
+      await bench.answers('/v1/rates/usd', 200, { currency: 'usd', rate: 6.25 });
+      await bench.answers('/v1/rates/JPY', 200, { currency: 'jpy', rate: 940 });
+      await bench.answers('/v1/rates/xyz', 404, 'Invalid currency');
+      await bench.answers('/v1/rates/__proto__', 404, 'Invalid currency');
     });
 
     it('lists currencies with their limits, and countries', async () => {

@@ -1,0 +1,42 @@
+/** Chains that know what a test tells them, and can be switched off. */
+import type { Outside } from '../testing.ts';
+import type { AcceptedToken, ChainTransaction } from './chain.ts';
+
+/** The wallets that are paid in tests. */
+export const serviceWallets = {
+  arweave: 'ServiceWalletServiceWalletServiceWalletSer0',
+  ethereum: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A',
+};
+
+export function fakeTokens(outside: Outside): Map<string, AcceptedToken> {
+  const reader = (chain: string, parseId: (text: string) => string | undefined) => ({
+    parseId,
+    async read(id: string): Promise<ChainTransaction> {
+      outside.lookups += 1;
+      await outside.slow;
+      if (outside.chainDown === true || outside.chainDown === chain) throw new Error('the chain is down');
+      return outside.transactions.get(`${chain} ${id}`) ?? { state: 'not-found' };
+    },
+  });
+  const arweave: AcceptedToken = {
+    token: 'arweave',
+    chain: 'arweave',
+    wallet: serviceWallets.arweave,
+    addressKind: 'arweave',
+    reader: reader('arweave', (text) => (/^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined)),
+  };
+  const matic: AcceptedToken = {
+    token: 'matic',
+    chain: 'polygon',
+    wallet: serviceWallets.ethereum,
+    addressKind: 'ethereum',
+    reader: reader('polygon', (text) => (/^0x[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : undefined)),
+  };
+  const usdc = reader('polygon-usdc', matic.reader.parseId);
+  return new Map([
+    ['arweave', arweave],
+    ['matic', matic],
+    ['pol', { ...matic, token: 'pol' }],
+    ['polygon-usdc', { ...matic, token: 'polygon-usdc', reader: usdc }],
+  ]);
+}
