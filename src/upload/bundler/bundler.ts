@@ -163,9 +163,12 @@ export class Bundler {
       }
       const level = error instanceof WalletShort ? 'error' : 'warn';
       log[level]({ err: error, plan: bundle.plan, state: bundle.state }, 'a bundle has to wait');
-      const backoff = Math.min(maxBackoffMs, this.#deps.pollMs * 2 ** Math.min(bundle.attempts, 20));
-      await this.#due(bundle.plan, backoff, bundle.attempts + 1);
+      await this.#due(bundle.plan, this.#backoff(bundle), bundle.attempts + 1);
     }
+  }
+
+  #backoff({ attempts }: BundleRow): number {
+    return Math.min(maxBackoffMs, this.#deps.pollMs * 2 ** Math.min(attempts, 20));
   }
 
   #reread(plan: string): Promise<BundleRow | undefined> {
@@ -190,7 +193,7 @@ export class Bundler {
   }
 
   async #post(bundle: BundleRow): Promise<boolean> {
-    const { nodes, log, now, sql, credits } = this.#deps;
+    const { nodes, log, now } = this.#deps;
     const transaction = transactionToJson(parseTransactionJson(JSON.parse(bundle.tx ?? '')), 'header');
     try {
       await nodes.postTransaction(transaction);
@@ -198,9 +201,11 @@ export class Bundler {
       const known = (await nodes.txStatus(transaction.id)).state !== 'unknown';
       if (!known) {
         if (!(error instanceof NodeRefused)) throw error;
-        // What a node refuses it will refuse again: a new anchor, price and signature may pass.
+        // What a node refuses it will refuse again: a new anchor, price and signature may pass. Its items are not
+        // to blame, for the node sees none of them.
         log.warn({ err: error, plan: bundle.plan, tx: transaction.id }, 'the bundle was refused');
-        await dropBundle(sql, credits, bundle.plan, now());
+        await this.#mark(bundle, 'planned', 'changed_at = ?', now());
+        await this.#due(bundle.plan, this.#backoff(bundle), bundle.attempts + 1);
         return false;
       }
     }
@@ -239,7 +244,13 @@ export class Bundler {
         await this.#due(bundle.plan, this.#deps.pollMs, 0);
         return false;
       case 'unreadable':
-        if (bundle.seedings > maxSeedings) throw new Error(`bundle ${bundle.plan} cannot be read back`);
+        if (bundle.seedings > maxSeedings) {
+          log.error({ plan: bundle.plan, tx: bundle.tx_id }, 'a mined bundle cannot be read: making another');
+          this.#trees.delete(bundle.plan);
+          await dropBundle(sql, credits, bundle.plan, now());
+          metrics.bundleEnded('dropped', now() - bundle.created_at);
+          return false;
+        }
         log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'chunks of a bundle cannot be read: seeding again');
         await this.#mark(bundle, 'posted', 'changed_at = ?', now());
         await this.#due(bundle.plan, this.#deps.pollMs * 2 ** Math.min(bundle.seedings, 8), 0);

@@ -88,21 +88,20 @@ export class ArweaveNodes {
   }
 
   async txStatus(id: string): Promise<TxStatus> {
-    return this.#first(`/tx/${id}/status`, ({ status, text }) => {
+    const found = await this.#find<TxStatus>(`/tx/${id}/status`, ({ status, text }) => {
       if (status === 202) return { state: 'pending', blockHeight: 0, confirmations: 0 };
-      if (status === 404) return { state: 'unknown', blockHeight: 0, confirmations: 0 };
       const body = parseJson(text);
       const blockHeight = memberOf(body, 'block_height');
       const confirmations = memberOf(body, 'number_of_confirmations');
       if (!isCount(blockHeight) || !isCount(confirmations)) return undefined;
       return { state: 'mined', blockHeight, confirmations };
     });
+    return found ?? { state: 'unknown', blockHeight: 0, confirmations: 0 };
   }
 
   /** End of the transaction's data in the weave, and its size; undefined while it is not known. */
   async txOffset(id: string): Promise<{ readonly end: bigint; readonly size: number } | undefined> {
-    const found = await this.#first(`/tx/${id}/offset`, ({ status, text }) => {
-      if (status === 404) return { end: undefined };
+    return this.#find(`/tx/${id}/offset`, ({ text }) => {
       const body = parseJson(text);
       const end = memberOf(body, 'offset');
       const size = memberOf(body, 'size');
@@ -111,13 +110,11 @@ export class ArweaveNodes {
         ? { end: BigInt(end), size: Number(size) }
         : undefined;
     });
-    return found.end === undefined ? undefined : found;
   }
 
   /** The chunk that covers an absolute offset; undefined when no node has it. */
   async chunk(offset: bigint): Promise<NodeChunk | undefined> {
-    const found = await this.#first(`/chunk/${offset}`, ({ status, text }) => {
-      if (status === 404) return { chunk: undefined };
+    return this.#find(`/chunk/${offset}`, ({ text }) => {
       const body = parseJson(text);
       const chunk = memberOf(body, 'chunk');
       const dataPath = memberOf(body, 'data_path');
@@ -126,7 +123,6 @@ export class ArweaveNodes {
       const path = tryDecodeBase64url(dataPath);
       return bytes === undefined || path === undefined ? undefined : { chunk: bytes, dataPath: path };
     });
-    return found.chunk === undefined ? undefined : found;
   }
 
   /** Posts to every node, so that each one that gets chunks knows their root; one that takes it is enough. */
@@ -164,11 +160,23 @@ export class ArweaveNodes {
 
   /** The first node's answer that `read` understands. */
   async #first<T>(path: string, read: (answer: Answer) => T | undefined): Promise<T> {
+    const value = await this.#find(path, read);
+    if (value === undefined) throw new NodeUnavailable(`no Arweave node has ${path}`);
+    return value;
+  }
+
+  /** The same for what one node may have and another not; undefined when nobody who answers has it. */
+  async #find<T>(path: string, read: (answer: Answer) => T | undefined): Promise<T | undefined> {
     const failures: unknown[] = [];
+    let isAbsent = false;
     for (const url of this.#urls) {
       try {
         const answer = await this.#call(url, path, timeoutMs);
-        const expected = answer.status === 200 || answer.status === 202 || answer.status === 404;
+        if (answer.status === 404) {
+          isAbsent = true;
+          continue;
+        }
+        const expected = answer.status === 200 || answer.status === 202;
         const value = expected ? read(answer) : undefined;
         if (value !== undefined) return value;
         failures.push(new Error(`${path} answered ${answer.status}`));
@@ -176,6 +184,7 @@ export class ArweaveNodes {
         failures.push(error);
       }
     }
+    if (isAbsent) return undefined;
     throw new NodeUnavailable(`no Arweave node answered ${path}`, { cause: new AggregateError(failures) });
   }
 
