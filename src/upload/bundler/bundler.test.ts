@@ -11,6 +11,7 @@ import { startTestUpload, type TestUpload } from '../testing.ts';
 const signer = solanaSigner(ed25519TestKey('bundler faults'));
 const { address } = itemOwner(4, signer.owner).wallet;
 const random = seededRandom(211);
+const none = Buffer.alloc(0);
 
 /** A node whose word on transactions a test can choose. */
 interface Script {
@@ -21,7 +22,10 @@ interface Script {
   confirmations: number;
 }
 
-async function withNode(work: (node: Script, upload: TestUpload, pass: () => void) => Promise<void>) {
+async function withNode(
+  work: (node: Script, upload: TestUpload, pass: () => void) => Promise<void>,
+  maxWaitMs = 0,
+): Promise<void> {
   const node: Script = { posted: new Set(), refuses: false, confirmations: 0 };
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -37,7 +41,7 @@ async function withNode(work: (node: Script, upload: TestUpload, pass: () => voi
   assert.ok(place !== null && typeof place === 'object');
   let skew = 0;
   const upload = await startTestUpload(
-    { BUNDLE_MAX_WAIT_MS: '0', BUNDLE_POLL_MS: '10', BUNDLE_CONFIRMATIONS: '3' },
+    { BUNDLE_MAX_WAIT_MS: String(maxWaitMs), BUNDLE_POLL_MS: '10', BUNDLE_CONFIRMATIONS: '3' },
     { arweaveNodeUrls: [`http://127.0.0.1:${place.port}`], now: () => Date.now() + skew },
   );
   try {
@@ -109,4 +113,57 @@ test('items of a mined bundle that nobody can read go into another', async () =>
     });
     assert.equal((await upload.get(`/v1/tx/${id}/status`)).body.status, 'CONFIRMED');
   });
+});
+
+/** An item large enough to have a blob of its own, and one that has none. */
+async function postTwo(upload: TestUpload): Promise<{ large: string; small: string; digest: string }> {
+  const [large, small] = [
+    await signItem({ data: random.bytes(50_000) }, signer),
+    await signItem({ data: none }, signer),
+  ];
+  const ids = [(await upload.post('/v1/tx', large)).body.id, (await upload.post('/v1/tx', small)).body.id];
+  const row = await upload.sql.get<{ digest: string }>('SELECT digest FROM upload_blobs');
+  return { large: String(ids[0]), small: String(ids[1]), digest: String(row?.digest) };
+}
+
+test('bytes that are away for a while are waited for', async () => {
+  await withNode(async (node, upload, pass) => {
+    node.refuses = true;
+    const { large, digest } = await postTwo(upload);
+    const reader = await upload.blobs.open(digest);
+    assert.ok(reader);
+    const kept: Buffer[] = [];
+    for await (const piece of reader.stream()) kept.push(Buffer.from(piece));
+    await reader.close();
+    await upload.blobs.delete(digest);
+    node.refuses = false;
+    for (let misses = 1; misses <= 3; misses += 1) {
+      const tried = await attemptsOf(upload);
+      pass();
+      await until('another try', async () => (await attemptsOf(upload)) > tried);
+    }
+    assert.equal((await upload.get(`/v1/tx/${large}/status`)).body.status, 'CONFIRMED');
+    await upload.blobs.put(Buffer.concat(kept));
+    await until('the bundle to be posted', () => {
+      pass();
+      return node.posted.size > 0;
+    });
+  });
+});
+
+test('an item whose bytes are lost is paid back, and the others go on without it', async () => {
+  await withNode(async (node, upload, pass) => {
+    const before = await upload.balance(address);
+    const { large, small, digest } = await postTwo(upload);
+    await upload.blobs.delete(digest);
+    await until('the bundle of the other', () => {
+      pass();
+      return node.posted.size > 0;
+    });
+    const lost = (await upload.get(`/v1/tx/${large}/status`)).body;
+    assert.deepEqual([lost.status, lost.reason], ['FAILED', 'missing_from_object_store']);
+    const kept = (await upload.get(`/v1/tx/${small}/status`)).body;
+    assert.equal(kept.status, 'CONFIRMED');
+    assert.equal(await upload.balance(address), before - BigInt(String(kept.winc)));
+  }, 60_000);
 });

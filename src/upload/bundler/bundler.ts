@@ -48,6 +48,8 @@ const maxLeaseMs = 9_000;
 const tidyMs = 60_000;
 /** Trees kept between a bundle's preparation and its seeding; one that is not there is made again. */
 const keptTrees = 8;
+/** How often bytes may be missing before they count as lost: a store can be away without saying so. */
+const lostAttempts = 8;
 /** Seedings of a mined bundle whose chunks cannot be read, before its items are planned anew. */
 const maxSeedings = 20;
 
@@ -156,12 +158,12 @@ export class Bundler {
       }
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
-      if (error instanceof LostItem) {
+      if (error instanceof LostItem && bundle.attempts >= lostAttempts) {
         log.error({ err: error, plan: bundle.plan }, 'an item was lost; its credits return');
         await dropLostItem(sql, credits, bundle.plan, error.id, now());
         return;
       }
-      const level = error instanceof WalletShort ? 'error' : 'warn';
+      const level = error instanceof WalletShort || error instanceof LostItem ? 'error' : 'warn';
       log[level]({ err: error, plan: bundle.plan, state: bundle.state }, 'a bundle has to wait');
       await this.#due(bundle.plan, this.#backoff(bundle), bundle.attempts + 1);
     }
