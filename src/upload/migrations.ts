@@ -110,4 +110,12 @@ export const uploadMigrations: readonly Migration[] = [
       );
     `,
   },
+  {
+    id: 'upload-003-sessions-with-parts',
+    up: `
+      CREATE INDEX upload_sessions_holding ON upload_sessions (client_address)
+        WHERE state IN ('open', 'finalizing', 'UNDERFUNDED');
+      DROP INDEX upload_sessions_open;
+    `,
+  },
 ];

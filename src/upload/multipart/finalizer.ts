@@ -91,8 +91,13 @@ export class Finalizer {
     if (session.state !== 'open' && session.state !== 'UNDERFUNDED' && session.state !== 'finalizing') {
       throw failureOf(session);
     }
-    if (!(await this.#claim(id, payers))) throw uploadErrors.sessionBusy();
-    return this.#work(id);
+    if (await this.#claim(id, payers)) return this.#work(id);
+    // Another request of this process may have been quicker; one of another process answers later.
+    const begun = this.#working.get(id);
+    if (begun !== undefined) return begun;
+    const now = await findSession(this.#deps.sql, id);
+    if (now.state === 'FINALIZED') return this.#finished(now);
+    throw uploadErrors.sessionBusy();
   }
 
   /** Begins to finalize, and answers at once. */

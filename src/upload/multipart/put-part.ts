@@ -27,6 +27,7 @@ export async function putPart(deps: PutPartDeps, part: PutPart): Promise<void> {
   if (contentLength === undefined || contentLength < 1) throw uploadErrors.chunkLength();
   const session = await findSession(sql, part.session);
   checkPart(session, part.start, contentLength, deps.maxItemBytes);
+  await checkRoom(sql, session, part.start, contentLength, deps.maxItemBytes);
   const writer = await blobs.writer();
   try {
     let size = 0;
@@ -39,7 +40,7 @@ export async function putPart(deps: PutPartDeps, part: PutPart): Promise<void> {
     const { digest } = await writer.commit((name) =>
       noteBlobs(sql, [{ digest: name, start: 0, size: contentLength }], now()),
     );
-    await sql.transaction((tx) => addPart(tx, part.session, { start: part.start, size, digest }, now()));
+    await sql.transaction((tx) => addPart(tx, deps, part.session, { start: part.start, size, digest }));
   } catch (error) {
     await writer.abort();
     throw explain(error);
@@ -65,17 +66,35 @@ function checkPart(session: SessionRow, start: number, size: number, maxItemByte
   if (start + size > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
 }
 
+/** Parts may overlap until they are sent again, but together they are no more than an item may be. */
+async function checkRoom(
+  sql: SqlExecutor,
+  { id }: SessionRow,
+  start: number,
+  size: number,
+  maxItemBytes: number,
+): Promise<void> {
+  const others = await sql.get<{ n: number; bytes: number }>(
+    `SELECT COUNT(*) AS n, CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes FROM upload_parts
+     WHERE session = ? AND start <> ?`,
+    id,
+    start,
+  );
+  const { n = 0, bytes = 0 } = others ?? {};
+  if (n >= multipartLimits.maxParts) throw uploadErrors.invalidChunk('There are too many chunks');
+  if (bytes + size > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
+}
+
 function checkOpen(session: SessionRow): void {
   if (session.state !== 'open' && session.state !== 'UNDERFUNDED') throw uploadErrors.sessionClosed();
 }
 
-async function addPart(tx: SqlExecutor, id: string, part: PartRow, now: number): Promise<void> {
+async function addPart(tx: SqlExecutor, deps: PutPartDeps, id: string, part: PartRow): Promise<void> {
+  const now = deps.now();
   const session = await tx.get<SessionRow>(`SELECT * FROM upload_sessions WHERE id = ? ${tx.forUpdate}`, id);
   if (session === undefined) throw uploadErrors.unknownSession(id);
   checkOpen(session);
-  const others = await tx.get<{ n: number }>('SELECT COUNT(*) AS n FROM upload_parts WHERE session = ?', id);
-  if ((others?.n ?? 0) >= multipartLimits.maxParts)
-    throw uploadErrors.invalidChunk('There are too many chunks');
+  await checkRoom(tx, session, part.start, part.size, deps.maxItemBytes);
   const replaced = await tx.get<PartRow>(
     'SELECT start, size, digest FROM upload_parts WHERE session = ? AND start = ?',
     id,

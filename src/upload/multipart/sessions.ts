@@ -77,8 +77,10 @@ export async function createSession(
         throw uploadErrors.paidElsewhere();
       if (begun !== undefined) return begun.id;
     }
+    // All that holds parts: what could not be paid holds them too.
     const open = await tx.get<{ n: number }>(
-      `SELECT COUNT(*) AS n FROM upload_sessions WHERE client_address = ? AND state = 'open'`,
+      `SELECT COUNT(*) AS n FROM upload_sessions
+       WHERE client_address = ? AND state IN ('open', 'finalizing', 'UNDERFUNDED')`,
       session.clientAddress,
     );
     if ((open?.n ?? 0) >= limits.maxOpen) throw uploadErrors.tooManySessions();
