@@ -43,6 +43,11 @@ export async function* uploadBody(request: Request): AsyncGenerator<Buffer> {
 /** A body that fits in a few reads, without the cost of a stream that is iterated. */
 function wholeBody(raw: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    // A client that left while the route was busy has closed already, and says nothing more.
+    if (raw.destroyed) {
+      reject(uploadErrors.cutShort());
+      return;
+    }
     const pieces: Buffer[] = [];
     const idle = setTimeout(() => raw.destroy(), idleMs);
     raw.on('data', (piece: Buffer) => pieces.push(piece));
