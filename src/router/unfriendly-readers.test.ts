@@ -140,3 +140,24 @@ test('without verification the gateway’s answer is passed on, ranges included'
   behave(bench, { resetAfter: 100_000 }, { resetAfter: 100_000 }, { resetAfter: 100_000 });
   assert.equal(await download(bench, large), undefined, 'a body that breaks off is cut');
 });
+
+for (const [how, headers, environment] of [
+  ['with verification', '', {}],
+  ['with verification', 'range: bytes=2000000-2000009\r\n', {}],
+  ['without verification', '', { VERIFICATION_ENABLED: 'false' }],
+] as const) {
+  const what = headers === '' ? '' : ', of which it wanted a part';
+  test(`${how}, nothing is fetched for a reader that left before the answer began${what}`, async (t) => {
+    const bench = await benchOf(t, { count: 1, environment });
+    const [gateway] = bench.gateways;
+    assert.ok(gateway !== undefined);
+    const cutOff = new Promise<void>((resolve) => gateway.onClose(resolve));
+    behave(bench, { delayMs: 300, pace: { bytes: 10_000, everyMs: 20 } });
+    const { hostname, port } = new URL(bench.router.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(`GET /${large.id} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`);
+    while (gateway.count(/GET \/raw/) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    socket.destroy();
+    await cutOff;
+  });
+}

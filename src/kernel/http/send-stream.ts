@@ -22,7 +22,9 @@ export async function sendStream(
 ): Promise<number> {
   const gone = new AbortController();
   const onClose = (): void => gone.abort(new Error('the reader left'));
-  raw.once('close', onClose);
+  // Who left before the answer began says so no more.
+  if (raw.destroyed) onClose();
+  else raw.once('close', onClose);
   let sent = 0;
   try {
     for await (const piece of open(gone.signal)) {

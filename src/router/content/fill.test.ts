@@ -7,9 +7,7 @@ import { after, before, test } from 'node:test';
 import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
-import type { BodySink } from '../gateways/answer-body.ts';
 import { beginningsLimit } from './beginning.ts';
-import { collect } from './collect.ts';
 import { Fill, type FillOptions } from './fill.ts';
 
 const mebibyte = 1024 * 1024;
@@ -120,24 +118,6 @@ test('a download that whoever opened it does not read is given up, unless somebo
   assert.equal(await whole, digest);
 });
 
-test('a body that is small enough to be collected may not drip for ever either', async () => {
-  const sinks: BodySink[] = [];
-  const state = { destroyed: false };
-  const body = {
-    take: (sink: BodySink) => void sinks.push(sink),
-    destroy: () => {
-      state.destroyed = true;
-    },
-  };
-  const refused = assert.rejects(collect({ body }, 1_000, 20), /too slowly/);
-  for (let round = 0; round < 3; round += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 15));
-    sinks[0]?.piece(Buffer.alloc(1));
-  }
-  await refused;
-  assert.ok(state.destroyed);
-});
-
 test('one who comes late has everything from the first byte, also when the first reader leaves', async () => {
   for (const leavesAt of [7, 15]) {
     await cache.delete(digest);
@@ -219,6 +199,25 @@ test('what everybody left is given up early on, and finished where most of it is
     assert.equal(found !== undefined, kept);
     await found?.close();
   }
+});
+
+test('one that lags too far and leaves keeps no download alive that nobody wants', {
+  timeout: 20_000,
+}, async () => {
+  await cache.delete(digest);
+  const { fill, allow, state } = download();
+  const idle = new Reader(fill);
+  const quick = new Reader(fill);
+  const started = idle.read(1);
+  const reading = quick.read(7 * mebibyte);
+  allow(7 * mebibyte + 200_000);
+  await Promise.all([started, reading]);
+  const waiting = idle.read().catch(() => 'left');
+  await quick.leave();
+  await idle.leave();
+  assert.equal(await waiting, 'left');
+  await assert.rejects(fill.finished);
+  assert.ok(state.aborted);
 });
 
 test('readers that stopped half-way keep little in memory, however many they are', async () => {

@@ -80,7 +80,8 @@ export class Fill {
   /** The whole content from its first byte, as it arrives; over at once when the signal says so. */
   async *read(gone: AbortSignal): AsyncGenerator<Buffer> {
     const reader = new LiveReader();
-    gone.addEventListener('abort', () => reader.end(gone.reason), { once: true });
+    const left = rejectsWhen(gone);
+    left.catch((reason: unknown) => reader.end(reason));
     for (const piece of this.#beginning.pieces ?? []) reader.give(piece);
     if (this.#over || this.#beginning.pieces === undefined) reader.end(undefined);
     else this.#readers.add(reader);
@@ -91,7 +92,7 @@ export class Fill {
         if (piece === undefined) break;
         yield piece;
       }
-      const digest = await this.finished;
+      const digest = await Promise.race([this.finished, left]);
       if (reader.position < this.#arrived) yield* this.#fromCache(digest, reader.position);
     } finally {
       this.#readers.delete(reader);
@@ -228,4 +229,12 @@ export class Fill {
     if (error === undefined && !this.#sink.keeps) this.#beginning.release();
     else this.#beginning.drop();
   }
+}
+
+/** Never resolves. */
+function rejectsWhen(gone: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  if (gone.aborted) reject(gone.reason);
+  else gone.addEventListener('abort', () => reject(gone.reason), { once: true });
+  return promise;
 }

@@ -88,7 +88,7 @@ async function send(
   const { telemetry, stallTimeoutMs, content } = parts;
   let { opened } = described;
   if (opened.fill !== undefined && request.headers.range !== undefined) {
-    opened = await finished(content, approach.id, opened, opened.fill);
+    opened = await finished(content, approach.id, opened, opened.fill, leaving(reply));
   }
   const { placements } = parts;
   const placement =
@@ -111,12 +111,26 @@ async function send(
 }
 
 /** A part of content that is on its way is served once the whole is proven, from the cache where it is kept. */
-async function finished(content: Content, id: TxId, opened: Opened, fill: Fill): Promise<Opened> {
+async function finished(
+  content: Content,
+  id: TxId,
+  opened: Opened,
+  fill: Fill,
+  left: Promise<void>,
+): Promise<Opened> {
   if (!fill.kept) return opened;
-  await fill.whole().catch((error: unknown) => {
+  const whole = await fill.whole(left).catch((error: unknown) => {
     throw verificationFailed(id, 'The content could not be fetched whole', error);
   });
-  return await content.open(id);
+  return whole === undefined ? opened : await content.open(id);
+}
+
+/** Resolves when the reader is gone. */
+function leaving({ raw }: Reply): Promise<void> {
+  return new Promise((resolve) => {
+    if (raw.destroyed) resolve();
+    else raw.once('close', resolve);
+  });
 }
 
 /** What can be said about content without fetching it. */

@@ -89,7 +89,8 @@ export class AnswerBody implements AsyncIterable<Buffer> {
 
   /** The pieces, broken off when the reader has left. */
   until(gone: AbortSignal): AsyncIterable<Buffer> {
-    gone.addEventListener('abort', () => this.destroy(), { once: true });
+    if (gone.aborted) this.destroy();
+    else gone.addEventListener('abort', () => this.destroy(), { once: true });
     return this;
   }
 
