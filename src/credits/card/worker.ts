@@ -36,6 +36,9 @@ import { failQuote, syncQuote } from './sync.ts';
 
 const eventsAtOnce = 100;
 const quotesAtOnce = 50;
+const mostBatches = 40;
+/** After so many questions in a row without an answer the others wait for the next round. */
+const mostUnanswered = 5;
 const longestWaitMs = 10 * 60_000;
 /** About a day and a half of trying. */
 const mostAttempts = 200;
@@ -223,12 +226,25 @@ export class CardWorker {
 
   async #askAboutQuotes(): Promise<void> {
     const { sql, now } = this.#options;
-    for (const id of await dueQuotes(sql, now(), quotesAtOnce)) {
-      if (this.#stopped) return;
+    // Each is put off as it is dealt with, so that the next ones come up; the rest waits for the next round.
+    for (let batches = 0; batches < mostBatches; batches += 1) {
+      const due = await dueQuotes(sql, now(), quotesAtOnce);
+      const isThere = await this.#askAbout(due);
+      if (due.length < quotesAtOnce || !isThere || this.#stopped) return;
+    }
+  }
+
+  /** False when the provider seems to be away. One quote that cannot be dealt with holds up no other. */
+  async #askAbout(due: readonly string[]): Promise<boolean> {
+    const { sql, now } = this.#options;
+    let unanswered = 0;
+    for (const id of due) {
+      if (this.#stopped || unanswered === mostUnanswered) return false;
       try {
         await this.#bringUpToDate(id, undefined);
+        unanswered = 0;
       } catch (error) {
-        if (!(error instanceof CardProviderUnavailable)) throw error;
+        if (error instanceof CardProviderUnavailable) unanswered += 1;
         this.#report(error, 'card quote put off');
       }
       await sql.transaction(async (tx) => {
@@ -239,6 +255,7 @@ export class CardWorker {
         await postponeQuote(tx, id, now() < end ? Math.min(next, end) : next);
       });
     }
+    return true;
   }
 
   async #readMissedEvents(): Promise<void> {

@@ -211,6 +211,39 @@ forEachEngine((_engine, open) => {
     assert.equal(await bench.balance(), 0n);
   });
 
+  it('goes through all that is open, and past what it cannot deal with', async (t) => {
+    const bench = await openCardBench(t, { sql: await open(ledgerMigrations) });
+    const { quoteId, intentId } = await bench.intent();
+    const { quoteId: stuck, intentId: stuckIntent } = await bench.intent();
+    await bench.faults({ drop: 1_000_000 });
+    await bench.confirm(intentId);
+    await bench.confirm(stuckIntent);
+    await bench.stopService();
+    await bench.sql.run("UPDATE card_quotes SET purpose = 'nobody''s', due_at = 0 WHERE id = ?", stuck);
+    const columns = (await bench.sql.all<Record<string, unknown>>('SELECT * FROM card_quotes'))
+      .flatMap((row) => Object.keys(row))
+      .filter((name) => !['id', 'state', 'intent_id', 'created_at', 'due_at'].includes(name));
+    const copied = [...new Set(columns)].join(', ');
+    for (let n = 0; n < 120; n += 1) {
+      await bench.sql.run(
+        `INSERT INTO card_quotes (id, state, created_at, due_at, ${copied})
+         SELECT ?, 'opening', 0, 1, ${copied} FROM card_quotes WHERE id = ?`,
+        `abandoned ${n}`,
+        quoteId,
+      );
+    }
+    // What happened is not in the list of events either, so that only the quotes themselves tell.
+    await bench.sql.run(
+      "INSERT INTO card_cursor (name, value) VALUES ('events', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+      4_000_000_000,
+    );
+    await bench.restart();
+    await bench.until(async () => (await stateOf(bench, quoteId)) === 'paid');
+    await bench.until(async () => (await stateOf(bench, 'abandoned 119')) === 'failed: abandoned');
+    assert.equal(await stateOf(bench, stuck), 'quoted');
+    assert.equal(await bench.balance(), full);
+  });
+
   it('ends quotes that nobody pays, and closes them at the provider', async (t) => {
     const bench = await openCardBench(t, { sql: await open(ledgerMigrations) });
     const { quoteId, intentId } = await bench.intent();
