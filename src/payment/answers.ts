@@ -14,6 +14,18 @@ export const cacheHour = 'public, max-age=3600';
 /** Whatever depends on a wallet or on who asks. */
 export const neverCache = 'no-store';
 
+/** Browsers may read the protocols' headers only where they are named. */
+export const paymentCors = {
+  methods: ['GET', 'POST', 'OPTIONS'],
+  exposeHeaders: [
+    'authorization',
+    'x-payment-response',
+    'payment-required',
+    'payment-response',
+    'retry-after',
+  ],
+};
+
 /** A bigint is a JSON number with all its digits: clients of the contract read numbers there. */
 export function sendExact(reply: Reply, value: unknown, cacheControl: string): void {
   sendJsonText(reply, exactJson(value), cacheControl);

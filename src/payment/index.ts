@@ -19,6 +19,7 @@ import { Metrics } from '../kernel/metrics.ts';
 import type { Surface } from '../kernel/surface.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { Sql } from '../storage/sql/sql.ts';
+import { paymentCors } from './answers.ts';
 import type { Authenticator } from './auth/request-wallet.ts';
 import { acceptedTokens, type ChainWorld } from './chain/accepted-tokens.ts';
 import { createChainDoor } from './chain/door.ts';
@@ -144,16 +145,8 @@ function createServer(
     log: deps.log,
     metrics,
     bodyLimit: BODY_LIMIT,
-    cors: {
-      methods: ['GET', 'POST', 'OPTIONS'],
-      exposeHeaders: [
-        'authorization',
-        'x-payment-response',
-        'payment-required',
-        'payment-response',
-        'retry-after',
-      ],
-    },
+    trustProxy: config.TRUSTED_PROXIES,
+    cors: paymentCors,
   });
   server.mount((app) => registerPaymentRoutes(app, routes), ['/v1']);
   for (const more of deps.routes ?? []) server.mount(more, ['/v1']);

@@ -7,6 +7,7 @@ import { HttpError } from '../kernel/errors.ts';
 import type { App } from '../kernel/http/app.ts';
 import { OracleUnavailable, PromoCodeRefused } from '../pricing/pricing.ts';
 import { DatabaseUnavailable } from '../storage/sql/sql.ts';
+import { neverCache } from './answers.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -26,7 +27,9 @@ const DATABASE_RETRY_SECONDS = 5;
 
 /** Every route that the scope registers answers failures of the rooms below in the contract's words. */
 export function answerFailures(scope: App): void {
-  scope.setErrorHandler((error, request) => {
+  scope.setErrorHandler((error, request, reply) => {
+    // Caches keep some refusals of their own accord (RFC 9111 §4.2.2), and a wallet that is unknown now may soon not be.
+    reply.header('cache-control', neverCache);
     throw translated(error, request.routeOptions.config);
   });
 }

@@ -13,7 +13,7 @@ const payer = examplePayment.payer;
 let stack: RunningStack;
 
 before(async () => {
-  stack = await startStack();
+  stack = await startStack({ environment: { TRUSTED_PROXIES: '127.0.0.1' } });
 });
 after(async () => {
   const { dataDir } = stack;
@@ -75,6 +75,12 @@ test('an x402 payment arrives as credits', async () => {
   assert.equal(paid.walletAddress, payer);
   assert.ok(BigInt(String(paid.creditedWinc)) >= 1_000_000_000_000n);
   assert.equal(await balance(payer), paid.creditedWinc);
+});
+
+test('behind a trusted proxy a payment is asked for at the address that the payer knows', async () => {
+  const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'pay.example' };
+  const asked = await json(`${url('payment')}/v1/x402/top-up?type=credits&qty=1`, { headers: forwarded });
+  assert.equal(asked.resource, 'https://pay.example/v1/x402/top-up?type=credits&qty=1');
 });
 
 test('a dispute that came before a crash and is won after it gives its credits back', async () => {

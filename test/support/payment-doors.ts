@@ -2,6 +2,7 @@
 import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts';
 import type { Logger } from '../../src/kernel/log.ts';
 import { Metrics } from '../../src/kernel/metrics.ts';
+import { paymentCors } from '../../src/payment/answers.ts';
 import type { PaymentDoor } from '../../src/payment/doors.ts';
 import { answerFailures } from '../../src/payment/route-failures.ts';
 
@@ -15,6 +16,7 @@ export async function serveDoors(doors: readonly PaymentDoor[], log: Logger): Pr
     portVariable: 'PAYMENT_PORT',
     log,
     metrics: new Metrics(),
+    cors: paymentCors,
   });
   server.mount(
     (scope) => {

@@ -48,7 +48,7 @@ export const operator = {
     default: [],
   }),
   TRUSTED_PROXIES: list({
-    meaning: 'Addresses and networks of the proxies in front, whose X-Forwarded-For is believed',
+    meaning: 'Addresses and networks of the proxies in front, whose X-Forwarded headers are believed',
     default: [],
   }),
   EGRESS_PAYMENTS: boolean({

@@ -32,6 +32,23 @@ describe('the payment service when something below it is down', () => {
     for (const [path] of cases) assert.equal((await bench.get(path)).status, 200, path);
   });
 
+  it('lets no cache keep a refusal', async () => {
+    for (const [path, status] of [
+      [`/v1/balance?address=${ethereum}`, 404],
+      ['/v1/balance', 403],
+      ['/v1/balance?address=x', 400],
+      ['/v1/balance?address=x&address=y', 400],
+      [`/v1/account/balance/ethereum?address=${ethereum}`, 404],
+      [`/account/balance?address=${ethereum}`, 404],
+      ['/v1/rates/nothing', 404],
+      ['/v1/price/bytes/x', 400],
+      ['/v1/account/approvals', 400],
+    ] as const) {
+      const answer = await bench.get(path);
+      assert.deepEqual([answer.status, answer.headers['cache-control']], [status, 'no-store'], path);
+    }
+  });
+
   it('never answers 500 when the database is gone', async () => {
     bench.outside.databaseDown = true;
     const pair = `payingAddress=${ethereum}&approvedAddress=${solana}`;

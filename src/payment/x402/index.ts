@@ -46,8 +46,6 @@ const Result = Type.Object({
     payTo: Type.String(),
   }),
 });
-/** Browsers may read the protocol's headers only where they are named. */
-const exposed = 'x-request-id, x-payment-response, payment-response, payment-required, authorization';
 
 export function createX402TopUps(deps: X402TopUpDeps): X402TopUps {
   const { x402 } = deps;
@@ -83,7 +81,7 @@ function x402Route(scope: App, deps: X402TopUpDeps): void {
       config: { invalid: 'Invalid quantity parameter' },
     },
     async (request, reply) => {
-      reply.header('access-control-expose-headers', exposed).header('cache-control', 'no-store');
+      reply.header('cache-control', 'no-store');
       const { type, qty, address } = request.query;
       const wanted = parseWanted(type, qty);
       if (wanted === undefined) throw invalidQuantity();
