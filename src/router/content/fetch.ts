@@ -7,8 +7,9 @@ import type { Logger } from '../../kernel/log.ts';
 import { contentNotFound, verificationFailed } from '../errors.ts';
 import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '../gateways/gateway.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
-import type { HedgedAsks } from '../gateways/hedged-ask.ts';
+import type { HedgedAsks, HedgedOptions } from '../gateways/hedged-ask.ts';
 import { collect } from './collect.ts';
+import { Doubts, type Sent } from './doubts.ts';
 import { type Expectation, ExpectationSearch, knownExpectation } from './expectation.ts';
 import { Fill } from './fill.ts';
 import type { Known, KnownStore } from './known.ts';
@@ -35,6 +36,7 @@ const maxUnsizedBytes = 64 * 1024 ** 3;
 
 export class Fetch {
   readonly #options: FetchOptions;
+  readonly #doubts = new Doubts();
 
   constructor(options: FetchOptions) {
     this.#options = options;
@@ -51,18 +53,23 @@ export class Fetch {
   async open(id: TxId, known: Known | undefined): Promise<Opened> {
     const conclusive = known !== undefined && knownExpectation(known).conclusive;
     const search = conclusive ? undefined : this.search(id);
-    const tried = new Set<Gateway>();
-    let wrong = false;
+    let last = this.#doubts.about(id);
+    const tried = new Set(last);
+    const attempts = this.#options.attempts + last.length;
+    let wrong = last.length > 0;
     for (;;) {
-      const answer = await this.#ask(
-        id,
-        tried,
-        () => false,
-        0,
-        (first) => (known === undefined ? search?.begin(first) : undefined),
+      const answer = await this.#ask(id, { tried, attempts, gone: () => false }, 0, (first) =>
+        known === undefined ? search?.begin(first) : undefined,
       ).catch((error: unknown) => {
-        throw wrong ? verificationFailed(id, 'Every gateway that has it sent other bytes', error) : error;
+        if (last.length === 0) {
+          throw wrong ? verificationFailed(id, 'Every gateway that has it sent other bytes', error) : error;
+        }
       });
+      if (answer === undefined) {
+        for (const gateway of last) tried.delete(gateway);
+        last = [];
+        continue;
+      }
       const expectation = known === undefined ? await search?.settle(answer) : knownExpectation(known);
       if (expectation === undefined) {
         discard(answer);
@@ -79,8 +86,7 @@ export class Fetch {
 
   #ask(
     id: TxId,
-    tried: Set<Gateway>,
-    gone: () => boolean,
+    bounds: Pick<HedgedOptions, 'tried' | 'attempts' | 'gone'>,
     start: number,
     first?: (gateway: Gateway) => void,
   ): Promise<GatewayAnswer> {
@@ -88,11 +94,9 @@ export class Fetch {
     return this.#options.asks.ask(
       { role: 'content', path: `/raw/${id}`, ...headers },
       {
-        attempts: this.#options.attempts + (start === 0 ? 0 : tried.size),
-        tried,
+        ...bounds,
         accepts: ({ status }) => status === 200 || (start > 0 && status === 206),
         absent: () => contentNotFound(id),
-        gone,
         ...(first === undefined ? {} : { first }),
       },
     );
@@ -109,7 +113,7 @@ export class Fetch {
     const told = lengthOf(answer);
     if (told !== undefined && expectation.size !== undefined && told !== expectation.size) {
       discard(answer);
-      this.#wrong(answer.gateway, expectation, id);
+      this.#wrong(answer.gateway, expectation, id, { digest: undefined, size: told });
       return undefined;
     }
     const size = told ?? expectation.size;
@@ -143,7 +147,7 @@ export class Fetch {
       // One gateway's word against another's: only the signature can tell who is wrong.
       const decisive = first.conclusive ? undefined : await search?.bySignature();
       if (decisive === undefined || !(await passes(decisive))) {
-        this.#wrong(gateway, first, id);
+        this.#wrong(gateway, first, id, { digest, size });
         return undefined;
       }
       expectation = decisive;
@@ -151,7 +155,7 @@ export class Fetch {
     this.#options.verified(gateway.origin, expectation.method, true);
     const known = knownOf(expectation, digest, size);
     if (expectation.unproven) return { ...known, unproven: true, from: gateway.origin, pieces };
-    this.#options.known.set(id, known);
+    this.#proven(id, known);
     this.#options.shelf.keep(digest, size, pieces);
     return { ...known, from: gateway.origin, pieces };
   }
@@ -177,7 +181,8 @@ export class Fetch {
       resume: async (start, cause) => {
         if (stopped) throw cause;
         gateway.failed('content', cause, 0);
-        const next = await this.#ask(id, tried, () => stopped, start);
+        const attempts = this.#options.attempts + tried.size;
+        const next = await this.#ask(id, { tried, attempts, gone: () => stopped }, start);
         if (!continuesAt(next, start, size)) {
           discard(next);
           throw cause;
@@ -188,13 +193,14 @@ export class Fetch {
       },
       cacheFailed: (error) => shelf.failed(error),
       done: (result) => {
-        if (result === 'wrong') {
+        if (result.kind === 'wrong') {
           // Bytes of several gateways in a row: it cannot be said whose were wrong.
           const conclusive = expectation.conclusive && served.size === 1;
-          for (const one of served) this.#wrong(one, { ...expectation, conclusive }, id);
-        } else if (result !== 'broken') {
+          const sent = { digest: served.size === 1 ? result.digest : undefined, size: undefined };
+          for (const one of served) this.#wrong(one, { ...expectation, conclusive }, id, sent);
+        } else if (result.kind === 'proven') {
           verified(gateway.origin, expectation.method, true);
-          if (!unproven) this.#options.known.set(id, knownOf(expectation, result.digest, result.size));
+          if (!unproven) this.#proven(id, knownOf(expectation, result.digest, result.size));
         }
       },
       abort: () => {
@@ -216,8 +222,16 @@ export class Fetch {
     };
   }
 
-  /** A gateway that certainly sent wrong bytes is not asked again; one that may have is left alone for a while. */
-  #wrong(gateway: Gateway, expectation: Expectation, id: TxId): void {
+  /** Who sent other bytes for the id before was wrong, where these are the right ones for certain. */
+  #proven(id: TxId, known: Known): void {
+    this.#options.known.set(id, known);
+    const liars = this.#doubts.settle(id, known);
+    if (!knownExpectation(known).conclusive) return;
+    for (const { health } of liars) health.quarantine(`wrong bytes for ${id}`);
+  }
+
+  /** A gateway that certainly sent wrong bytes is not asked again; one that may have is asked last for this id. */
+  #wrong(gateway: Gateway, expectation: Expectation, id: TxId, sent: Sent): void {
     const { verified, log } = this.#options;
     verified(gateway.origin, expectation.method, false);
     log.warn(
@@ -225,7 +239,10 @@ export class Fetch {
       'a gateway sent other bytes than the id has',
     );
     if (expectation.conclusive) gateway.health.quarantine(`wrong bytes for ${id}`);
-    else gateway.health.observe('server_error', undefined, `doubtful bytes for ${id}`);
+    else {
+      gateway.health.doubt(`doubtful bytes for ${id}`);
+      this.#doubts.add(id, gateway, sent);
+    }
   }
 }
 

@@ -8,7 +8,7 @@ import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
 import { beginningsLimit } from './beginning.ts';
-import { Fill, type FillOptions } from './fill.ts';
+import { Fill, type FillOptions, type FillResult } from './fill.ts';
 
 const mebibyte = 1024 * 1024;
 const data = seededRandom(11).bytes(16 * mebibyte);
@@ -27,7 +27,7 @@ after(async () => {
 function download(options: Partial<FillOptions> = {}) {
   let allowed = 0;
   let wake: (() => void) | undefined;
-  const state = { aborted: false, sent: 0, result: undefined as unknown };
+  const state = { aborted: false, sent: 0, result: undefined as FillResult['kind'] | undefined };
   async function* body(): AsyncGenerator<Buffer> {
     while (state.sent < data.length) {
       while (state.sent >= allowed && !state.aborted) {
@@ -51,7 +51,7 @@ function download(options: Partial<FillOptions> = {}) {
       throw cause;
     },
     done: (result) => {
-      state.result = result;
+      state.result = result.kind;
     },
     cacheFailed: () => {},
     abort: () => {

@@ -30,13 +30,18 @@ export interface FillOptions {
   readonly body: AsyncIterable<Buffer>;
   /** Opens the rest from `start` elsewhere; throws when nobody has it. */
   resume(start: number, cause: unknown): Promise<AsyncIterable<Buffer>>;
-  /** Told once: proven (with the digest), wrong, or broken off. */
-  done(result: { readonly digest: string; readonly size: number } | 'wrong' | 'broken'): void;
+  /** Told once: proven, wrong (with the digest where everything came), or broken off. */
+  done(result: FillResult): void;
   /** The cache takes no more; the content is served on. */
   cacheFailed(error: unknown): void;
   /** Ends the download. */
   abort(): void;
 }
+
+export type FillResult =
+  | { readonly kind: 'proven'; readonly digest: string; readonly size: number }
+  | { readonly kind: 'wrong'; readonly digest: string | undefined }
+  | { readonly kind: 'broken' };
 
 /** The bytes were not what the id stands for. */
 export class WrongBytes extends Error {
@@ -153,6 +158,7 @@ export class Fill {
     const sink = this.#sink;
     await sink.open();
     let held: Buffer | undefined;
+    let digest: string | undefined;
     try {
       let body: AsyncIterable<Buffer> | undefined = this.#options.body;
       while (body !== undefined) {
@@ -177,17 +183,17 @@ export class Fill {
           body = await this.#options.resume(this.#arrived, error);
         }
       }
-      const digest = sink.digest();
+      digest = sink.digest();
       if (!(await check.finish(digest, this.#arrived)))
         throw new WrongBytes('the bytes are not those of the id');
       await sink.commit();
-      done({ digest, size: this.#arrived });
+      done({ kind: 'proven', digest, size: this.#arrived });
       if (held !== undefined) await this.#give(held);
       this.#end(undefined);
       return digest;
     } catch (error) {
       await sink.drop();
-      done(error instanceof WrongBytes ? 'wrong' : 'broken');
+      done(error instanceof WrongBytes ? { kind: 'wrong', digest } : { kind: 'broken' });
       this.#options.abort();
       this.#end(error);
       throw error;

@@ -75,6 +75,12 @@ export class Health {
     if (this.#failures >= this.#limits.failureThreshold) this.#openUntil = this.#now() + this.#limits.resetMs;
   }
 
+  /** It may have sent wrong bytes: it is chosen less, and nothing else, since it may be the content that is wrong. */
+  doubt(reason: string): void {
+    this.lastFailure = reason;
+    this.errorRate += smoothing * (1 - this.errorRate);
+  }
+
   observeLatency(latencyMs: number): void {
     this.latencyMs =
       this.latencyMs === undefined ? latencyMs : this.latencyMs + smoothing * (latencyMs - this.latencyMs);
