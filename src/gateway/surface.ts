@@ -15,6 +15,7 @@ import { type Filter, FilterError, parseFilterText } from './filters/filter.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createWriters } from './import/part.ts';
 import { SqlGatewayIndex } from './index/sql-index.ts';
+import { networks } from './metering/client.ts';
 import { freeMeter } from './metering/meter.ts';
 import { gatewayMigrations } from './migrations.ts';
 import { createChainReads } from './routes/chain-reads.ts';
@@ -37,6 +38,7 @@ export interface GatewayDeps {
 const refreshIntervalMs = 1_000;
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface {
+  networks('TRUSTED_PROXIES', config.TRUSTED_PROXIES);
   const filters = {
     unbundle: readFilter('ANS104_UNBUNDLE_FILTER', config.ANS104_UNBUNDLE_FILTER),
     index: readFilter('ANS104_INDEX_FILTER', config.ANS104_INDEX_FILTER),
@@ -88,6 +90,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       log: deps.log,
       metrics: context.metrics,
       refusal: refuseAsText,
+      ...(config.TRUSTED_PROXIES.length > 0 && { trustProxy: config.TRUSTED_PROXIES }),
       cors: { methods: ['GET', 'HEAD', 'POST', 'OPTIONS'], exposeHeaders: ['*'] },
     });
     const parts: GatewayPart[] = [];

@@ -137,7 +137,8 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
   }
 
   async function toSandbox(request: Request, reply: Reply, id: TxId, rootHost: string): Promise<unknown> {
-    const scheme = options.sandboxProtocol === 'auto' ? request.protocol : options.sandboxProtocol;
+    const came = request.protocol === 'https' ? 'https' : 'http';
+    const scheme = options.sandboxProtocol === 'auto' ? came : options.sandboxProtocol;
     return await reply.redirect(`${scheme}://${sandboxLabel(id)}.${rootHost}${request.url}`, 302);
   }
 

@@ -58,7 +58,8 @@ export class Clients {
   }
 }
 
-function networks(variable: string, texts: readonly string[]): BlockList | undefined {
+/** Throws `StartupError` where one of the texts is neither an address nor a network. */
+export function networks(variable: string, texts: readonly string[]): BlockList | undefined {
   if (texts.length === 0) return undefined;
   const list = new BlockList();
   for (const text of texts) {

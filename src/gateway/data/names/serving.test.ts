@@ -29,7 +29,7 @@ describe('names over HTTP', () => {
 
   before(async () => {
     gateway = await startAdminGateway({
-      overrides: { ARNS_ROOT_HOST: root },
+      overrides: { ARNS_ROOT_HOST: root, TRUSTED_PROXIES: '127.0.0.2' },
       names: [
         {
           name: 'test',
@@ -63,9 +63,14 @@ describe('names over HTTP', () => {
     readonly text: string;
   }
 
-  const get = (host: string, path: string, headers: Record<string, string> = {}): Promise<Got> =>
+  const get = (
+    host: string,
+    path: string,
+    headers: Record<string, string> = {},
+    localAddress = '127.0.0.1',
+  ): Promise<Got> =>
     new Promise((resolve, reject) => {
-      request(`${gateway.url}${path}`, { headers: { ...headers, host } }, (answer) => {
+      request(`${gateway.url}${path}`, { headers: { ...headers, host }, localAddress }, (answer) => {
         let text = '';
         answer.setEncoding('utf8').on('data', (piece: string) => {
           text += piece;
@@ -94,6 +99,15 @@ describe('names over HTTP', () => {
         )
         .write(`GET ${target} HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`);
     });
+
+  test('a sandbox is reached as the request came to the proxy in front, where that is a trusted one', async () => {
+    const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'other.test' };
+    const below = `${sandboxOf(ids.page)}.${root}/${ids.page}`;
+    const there = await get(root, `/${ids.page}`, forwarded, '127.0.0.2');
+    assert.deepEqual([there.status, there.headers.location], [302, `https://${below}`]);
+    const forged = await get(root, `/${ids.page}`, forwarded);
+    assert.deepEqual([forged.status, forged.headers.location], [302, `http://${below}`]);
+  });
 
   test('a path of a name is answered as such, whatever the gateway has there', async () => {
     for (const path of ['/graphql', '/graphql?query={__typename}', '/raw/x', '/gw/info', '/nowhere']) {
