@@ -50,10 +50,10 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
         },
     });
 
-    /** Once something was published it is kept fresh: on change, and before it expires. */
+    /** Once something was published it is kept fresh: on change, before it expires, and when it was damaged. */
     async function renew(): Promise<void> {
       const published = await catalog.current();
-      if (published === undefined || !config.START_WRITERS) return;
+      if ((published === undefined && !catalog.isDamaged) || !config.START_WRITERS) return;
       const observer = await readObserver(config.DATA_DIR);
       const publisher = publisherOf(config, observer);
       const interval = config.INDEX_BUILD_INTERVAL_SECONDS * 1000;

@@ -6,6 +6,8 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../../../formats/canonical-json.ts';
+import { FormatError } from '../../../formats/format-error.ts';
+import { StartupError } from '../../../kernel/errors.ts';
 import { rootIndex } from '../bands/build.ts';
 import { heightRangeOf, manifestName, supersededBy } from '../bands/manifest.ts';
 import { type StoredBand, storedBands } from '../bands/stored.ts';
@@ -85,6 +87,13 @@ export class Publisher {
       return { published: false, sequence: current.publication.sequence, ...count };
     }
     const sequence = Math.max(state.sequence, current?.publication.sequence ?? 0) + 1;
+    // Subscribers would refuse a count that begins again, and never say so here.
+    if (sequence === 1 && (await sizeOf(this.#folders.document)) !== undefined) {
+      throw new StartupError(
+        `${this.#folders.document} is damaged and its sequence lost: put it back, or write {"sequence": N} to ` +
+          `${this.#folders.state}, N being at least the last one that was published`,
+      );
+    }
     const issued = this.#now();
     const bytes = signPublication(
       {
@@ -164,9 +173,15 @@ export class Publisher {
     return { name, ...pinned };
   }
 
+  /** A document that is damaged was not served: the next one takes its place. */
   async #current(): Promise<{ bytes: Buffer; publication: VerifiedPublication } | undefined> {
     const bytes = await readBounded(this.#folders.document, maxDocumentBytes);
-    return bytes === undefined ? undefined : { bytes, publication: verifyPublication(bytes) };
+    try {
+      return bytes === undefined ? undefined : { bytes, publication: verifyPublication(bytes) };
+    } catch (error) {
+      if (error instanceof FormatError) return undefined;
+      throw error;
+    }
   }
 
   #stillGood(publication: VerifiedPublication, indexes: readonly PublishedIndex[]): boolean {

@@ -37,6 +37,7 @@ export class Catalog {
   readonly #folders: IndexFolders;
   readonly #log: Logger;
   #published: Published | undefined;
+  #isDamaged = false;
   #seen = '';
   #lookAt = 0;
   #looking: Promise<void> | undefined;
@@ -49,6 +50,11 @@ export class Catalog {
   /** What was found when it was last looked for. */
   get known(): Published | undefined {
     return this.#published;
+  }
+
+  /** There is a document, which cannot be served. */
+  get isDamaged(): boolean {
+    return this.#isDamaged;
   }
 
   async current(): Promise<Published | undefined> {
@@ -70,9 +76,11 @@ export class Catalog {
       const bytes = await readBounded(this.#folders.document, maxDocumentBytes);
       this.#seen = seen;
       this.#published = bytes && publishedOf(bytes);
+      this.#isDamaged = false;
     } catch (error) {
       this.#published = undefined;
       const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+      this.#isDamaged = !missing;
       if (!missing) this.#log.warn({ err: error }, 'the index publication cannot be served');
       else this.#seen = '';
     }
