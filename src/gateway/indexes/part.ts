@@ -120,10 +120,14 @@ function follow({ config, log, metrics }: GatewayContext, subscribed: InstalledB
   ]);
   const bands = () => subscribed.count;
   metrics.gauge('index_swarm_installed_bands', 'Bands of others in use', [], bands);
+  const refresh = (): Promise<void> =>
+    subscribed
+      .refresh()
+      .catch((error: unknown) => log.warn({ err: error }, 'a subscribed index cannot be read'));
   const subscriber = new Subscriber({
     ...subscriberSettings(config),
     log,
-    changed: () => subscribed.refresh(),
+    changed: () => refresh(),
     received: (from, count) => bytes.inc({ from }, count),
   });
   const timers: NodeJS.Timeout[] = [];
@@ -138,19 +142,14 @@ function follow({ config, log, metrics }: GatewayContext, subscribed: InstalledB
     });
     polling.set(subscription, done);
   };
-  const refresh = (): void => {
-    subscribed
-      .refresh()
-      .catch((error: unknown) => log.warn({ err: error }, 'a subscribed index cannot be read'));
-  };
   return {
     async start(): Promise<void> {
-      await subscribed.refresh();
+      await refresh();
       for (const subscription of subscriptions) {
         poll(subscription);
         timers.push(setInterval(() => poll(subscription), config.INDEX_POLL_INTERVAL_SECONDS * 1000));
       }
-      timers.push(setInterval(refresh, refreshMs));
+      timers.push(setInterval(() => void refresh(), refreshMs));
       for (const timer of timers) timer.unref();
     },
     async stop(): Promise<void> {

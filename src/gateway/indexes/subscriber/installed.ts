@@ -1,11 +1,11 @@
 /** The bands in use: opened when they appear, searched newest first, let go when they are retired. */
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeRootEntry, findInCdb64, headerBytes } from '../../../formats/cdb64/index.ts';
 import { rootIndex } from '../bands/build.ts';
 import { heightRangeOf, manifestName, maxManifestBytes, parseManifest } from '../bands/manifest.ts';
 import { folderNames } from '../bands/stored.ts';
-import { readBounded } from '../files.ts';
+import { hasCode, readBounded } from '../files.ts';
 import { indexFolders } from '../folders.ts';
 import { PagedFile } from './paged-file.ts';
 
@@ -20,6 +20,8 @@ export interface SubscribedPlace {
 }
 
 interface OpenBand {
+  /** Which installation it is: a damaged band is installed again under its name. */
+  readonly installed: string;
   readonly newest: number;
   readonly partitions: ReadonlyMap<number, Partition>;
 }
@@ -62,7 +64,10 @@ export class InstalledBands {
     }
   }
 
-  /** Opens bands that came and closes those that went; calls one after the other. */
+  /**
+   * Opens bands that came and closes those that went; calls one after the other. A band that cannot be opened costs
+   * no other: it is told of once all is done.
+   */
   refresh(): Promise<void> {
     this.#refreshing = this.#refreshing.catch(() => {}).then(() => this.#refresh());
     return this.#refreshing;
@@ -75,19 +80,27 @@ export class InstalledBands {
 
   async #refresh(): Promise<void> {
     const there = new Set<string>();
+    const broken: unknown[] = [];
     for (const publisher of await folderNames(this.#folder)) {
       const index = join(this.#folder, publisher, rootIndex.name);
       for (const band of await folderNames(index)) {
         const path = join(index, band);
-        const manifest = await readBounded(join(path, manifestName), maxManifestBytes);
-        if (manifest === undefined) continue;
-        there.add(path);
-        if (!this.#bands.has(path)) this.#bands.set(path, await openBand(path, manifest));
+        try {
+          const installed = await installedAt(path);
+          if (installed === undefined) continue;
+          there.add(path);
+          if (this.#bands.get(path)?.installed === installed) continue;
+          await this.#drop(path);
+          this.#bands.set(path, await openBand(path, installed));
+        } catch (error) {
+          broken.push(new Error(`${path} cannot be opened`, { cause: error }));
+        }
       }
     }
     // Those that came are found before those that went are let go.
     this.#order = [...this.#bands.values()].sort((a, b) => b.newest - a.newest);
     for (const path of [...this.#bands.keys()]) if (!there.has(path)) await this.#drop(path);
+    if (broken.length > 0) throw broken[0];
   }
 
   async #drop(path: string): Promise<void> {
@@ -99,23 +112,42 @@ export class InstalledBands {
   }
 }
 
-async function openBand(path: string, manifestBytes: Buffer): Promise<OpenBand> {
-  const manifest = parseManifest(manifestBytes);
+/** undefined where there is no manifest: the band is being removed. */
+async function installedAt(path: string): Promise<string | undefined> {
+  try {
+    const { ino, mtimeMs, size } = await stat(join(path, manifestName));
+    return `${ino}:${mtimeMs}:${size}`;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}
+
+async function openBand(path: string, installed: string): Promise<OpenBand> {
+  const manifest = parseManifest(
+    (await readBounded(join(path, manifestName), maxManifestBytes)) ?? Buffer.alloc(0),
+  );
   const range = heightRangeOf(manifest);
   const partitions = new Map<number, Partition>();
   try {
     for (const { prefix, filename } of manifest.partitions) {
       const handle = await open(join(path, filename), 'r');
-      const file = new PagedFile(handle, (await handle.stat()).size);
-      const header = Buffer.alloc(headerBytes);
-      await handle.read(header, 0, headerBytes, 0);
-      partitions.set(Number.parseInt(prefix, 16), { file, header });
+      try {
+        const file = new PagedFile(handle, (await handle.stat()).size);
+        const header = Buffer.alloc(headerBytes);
+        await handle.read(header, 0, headerBytes, 0);
+        partitions.set(Number.parseInt(prefix, 16), { file, header });
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
     }
   } catch (error) {
     for (const { file } of partitions.values()) await file.close();
     throw error;
   }
-  return { newest: range === undefined ? -1 : (range[1] ?? Number.MAX_SAFE_INTEGER), partitions };
+  const newest = range === undefined ? -1 : (range[1] ?? Number.MAX_SAFE_INTEGER);
+  return { installed, newest, partitions };
 }
 
 async function lookUpIn(bands: readonly OpenBand[], key: Buffer): Promise<SubscribedPlace | undefined> {

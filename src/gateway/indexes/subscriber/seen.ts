@@ -12,11 +12,8 @@ export class SeenSequences {
   static async read(path: string): Promise<SeenSequences> {
     const bytes = await readBounded(path, 1024 * 1024);
     const seen = new Map<string, number>();
-    if (bytes !== undefined) {
-      const value: unknown = JSON.parse(bytes.toString('utf8'));
-      for (const [who, sequence] of Object.entries(Object(value))) {
-        if (typeof sequence === 'number' && Number.isSafeInteger(sequence)) seen.set(who, sequence);
-      }
+    for (const [who, sequence] of Object.entries(Object(bytes && parsed(bytes)))) {
+      if (typeof sequence === 'number' && Number.isSafeInteger(sequence)) seen.set(who, sequence);
     }
     return new SeenSequences(seen);
   }
@@ -33,5 +30,14 @@ export class SeenSequences {
       const highest = Math.max(sequence, entries.get(who) ?? 0);
       await writeWhole(path, JSON.stringify(Object.fromEntries(new Map(entries).set(who, highest))));
     });
+  }
+}
+
+/** Where the file was damaged every publisher is met as for the first time: nobody else could have damaged it. */
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
   }
 }

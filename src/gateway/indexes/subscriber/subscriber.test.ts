@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -194,6 +195,39 @@ test('a band is downloaded, checked, used, followed by the next and retired', as
   assert.equal(await knows('d'), true);
   assert.equal(bands.count, 1);
   assert.equal(readdirSync(join(folders.installed, observer.address, 'root-tx-index')).length, 1);
+});
+
+test('a band that was damaged on disk costs no other, and is had again', async () => {
+  const [first, second] = [await offer(['a']), await offer(['b'])];
+  sign(1, [first, second]);
+  assert.equal(await poll(), 'installed');
+  const target = join(folders.installed, observer.address, 'root-tx-index');
+  const [broken = '', whole = ''] = readdirSync(target).sort();
+  const nameIn = async () => [await knows('a'), await knows('b')].filter(Boolean).length;
+  // As a gateway finds them when it starts.
+  truncateSync(join(target, broken, 'manifest.json'), 3);
+  await bands.close();
+  bands = new InstalledBands(folders.installed);
+  await assert.rejects(bands.refresh(), /cannot be opened/);
+  assert.deepEqual([bands.count, await nameIn()], [1, 1]);
+  assert.equal(await poll(), 'installed');
+  assert.deepEqual([bands.count, await nameIn()], [2, 2]);
+  // While it is in use.
+  for (const file of readdirSync(join(target, whole))) {
+    if (file.endsWith('.cdb')) truncateSync(join(target, whole, file), 10);
+  }
+  assert.equal(await poll(), 'installed');
+  assert.deepEqual([bands.count, await nameIn()], [2, 2]);
+  await bands.close();
+});
+
+test('what was seen of publishers begins anew where the file of it was damaged', async () => {
+  sign(5, [await offer(['a'])]);
+  assert.equal(await poll(), 'installed');
+  writeFileSync(folders.subscriptions, '{"half');
+  assert.equal(await poll(), 'unchanged');
+  sign(4, [await offer(['b'])]);
+  assert.equal(await poll(), 'replayed');
 });
 
 test('a document that is forged, old, expired or by somebody else changes nothing', async () => {

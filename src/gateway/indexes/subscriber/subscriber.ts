@@ -4,7 +4,7 @@
  * all of it is sound. A band comes into use by one rename, and what it replaces goes only after that: whatever
  * fails, the old bands keep serving.
  */
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { FormatError } from '../../../formats/format-error.ts';
@@ -181,7 +181,7 @@ export class Subscriber {
       .flatMap(({ bands }) => bands);
     const target = join(folders.installed, subscription.publisher, rootIndex.name);
     const incoming = join(folders.incoming, subscription.publisher);
-    const there = new Set(await wholeBands(target));
+    const there = new Set(await wholeBands(target, offered));
     await tidyIncoming(incoming, offered);
     let outcome: Outcome = 'unchanged';
     let failed: unknown;
@@ -248,12 +248,20 @@ export class Subscriber {
   }
 }
 
-/** A folder without a manifest is one whose removal broke off: nobody reads it any more. */
-async function wholeBands(target: string): Promise<string[]> {
+/**
+ * A folder without a manifest is one whose removal broke off: nobody reads it any more. An offered band that lost a file,
+ * or a part of one, is to be had again.
+ */
+async function wholeBands(target: string, offered: readonly Band[]): Promise<string[]> {
+  const byName = new Map(offered.map((band) => [installedName(band), band]));
   const names: string[] = [];
   for (const name of await folderNames(target)) {
     const folder = join(target, name);
-    if ((await readdir(folder)).includes(manifestName)) names.push(name);
+    const expected = byName.get(name)?.files ?? [];
+    const there = new Set(await readdir(folder));
+    let isWhole = there.has(manifestName) && expected.every((file) => there.has(file.name));
+    for (const file of expected) isWhole &&= (await stat(join(folder, file.name))).size === file.size;
+    if (isWhole) names.push(name);
     else await rm(folder, { recursive: true, force: true });
   }
   return names;
