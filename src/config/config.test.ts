@@ -21,6 +21,17 @@ describe('readConfig', () => {
     assert.equal(config.DATABASE_URL, undefined);
   });
 
+  test('a fee that would leave nothing of a payment is refused: prices are divided by what it leaves', () => {
+    for (const value of ['0', '0.000', '-1', '1e3']) {
+      assert.match(
+        problemsOf({ PAYMENT_FEE_MULTIPLIER: value })[0] ?? '',
+        /^PAYMENT_FEE_MULTIPLIER must be/,
+        value,
+      );
+    }
+    assert.deepEqual(problemsOf({ PAYMENT_FEE_MULTIPLIER: '0.01', USD_PRICE_PER_DATA_ITEM: '0' }), []);
+  });
+
   test('every wrong value is one line that names its variable', () => {
     const problems = problemsOf({ GATEWAY_PORT: '70000', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://x' });
     assert.deepEqual(problems.map((line) => line.split(' ')[0]).sort(), [

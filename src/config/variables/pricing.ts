@@ -64,22 +64,26 @@ export const pricing = {
   }),
   PAYMENT_FEE_NAME: text({ meaning: 'Name of the fee on every payment', default: 'Infrastructure Fee' }),
   PAYMENT_FEE_MULTIPLIER: decimalText({
-    meaning: 'Share of a payment that is credited; 1 = no fee',
+    meaning: 'Share of a payment that is credited, above 0; 1 = no fee',
     default: '0.766',
+    aboveZero: true,
   }),
   KYVE_FEE_MULTIPLIER: decimalText({
     meaning: 'Share of a payment in KYVE that is credited, in place of the above',
     default: '0.5',
+    aboveZero: true,
   }),
   TOKENS_WITHOUT_FEES: list({ meaning: 'Tokens whose payments are credited in full', default: ['ario'] }),
 };
 
-function decimalText(options: { meaning: string; default: string }) {
+function decimalText(options: { meaning: string; default: string; aboveZero?: boolean }) {
   return {
     ...text(options),
     kind: 'decimal',
     parse(value: string): string {
       if (!/^[0-9]{1,20}(\.[0-9]{1,20})?$/.test(value)) throw new Error('must be a decimal number');
+      // Prices are divided by what of a payment is credited.
+      if (options.aboveZero === true && !/[1-9]/.test(value)) throw new Error('must be above 0');
       return value;
     },
   };
