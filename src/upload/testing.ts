@@ -90,7 +90,7 @@ export async function startTestUpload(
       name: 'ledger',
       migrations: testMigrations,
     }));
-  const blobs = await openBlobStore({ blobStoreUrl: undefined, dataDir: folder });
+  const blobs = await openBlobStore({ blobStoreUrl: config.BLOB_STORE_URL, dataDir: folder });
   const credits = createCredits({ sql });
   const node = await fakeNode();
   const state = { clock: 1_700_000_000_000 };

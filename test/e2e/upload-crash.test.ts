@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/index.ts';
+import { startTestS3 } from '../../src/storage/blobs/s3/testing.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import { startTestUpload, testMigrations } from '../../src/upload/testing.ts';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
@@ -32,9 +33,9 @@ function openLedger(folder: string) {
   });
 }
 
-async function startChild(folder: string, nodeUrl: string): Promise<{ child: ChildProcess; url: string }> {
+async function startChild(...args: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
   const script = resolve(import.meta.dirname, '../support/upload-process.ts');
-  const child = spawn(process.execPath, [script, folder, nodeUrl], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const url = await new Promise<string>((done, failed) => {
     child.stdout?.once('data', (text: Buffer) => done(text.toString().trim()));
     child.once('exit', () => failed(new Error('the upload surface did not start')));
@@ -42,7 +43,18 @@ async function startChild(folder: string, nodeUrl: string): Promise<{ child: Chi
   return { child, url };
 }
 
-test('a surface that is killed again and again loses nothing and charges nothing twice', async () => {
+for (const store of ['files', 'a bucket'] as const) {
+  test(`a surface over ${store} that is killed again and again loses nothing and charges nothing twice`, async () => {
+    const s3 = store === 'a bucket' ? await startTestS3() : undefined;
+    try {
+      await killAgainAndAgain(s3?.url);
+    } finally {
+      await s3?.close();
+    }
+  });
+}
+
+async function killAgainAndAgain(blobStoreUrl: string | undefined): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-crash-'));
   const node = await startLocalArweave({ blockIntervalMs: 20, confirmBlocks: 4 });
   await node.client.text(`/mint/${testArweaveKey.address}/1000000000000000`);
@@ -58,7 +70,11 @@ test('a surface that is killed again and again loses nothing and charges nothing
 
   const acknowledged = new Map<string, { item: Buffer; winc: bigint; signature: string }>();
   for (let round = 0; round < kills; round++) {
-    const { child, url } = await startChild(folder, node.client.url);
+    const { child, url } = await startChild(
+      folder,
+      node.client.url,
+      ...(blobStoreUrl === undefined ? [] : [blobStoreUrl]),
+    );
     let alive = true;
     const client = async () => {
       while (alive) {
@@ -85,7 +101,12 @@ test('a surface that is killed again and again loses nothing and charges nothing
   assert.ok(acknowledged.size > kills, `${acknowledged.size} items were acknowledged`);
 
   const upload = await startTestUpload(
-    { BUNDLE_MAX_WAIT_MS: '0', BUNDLE_POLL_MS: '15', BUNDLE_CONFIRMATIONS: '2' },
+    {
+      BUNDLE_MAX_WAIT_MS: '0',
+      BUNDLE_POLL_MS: '15',
+      BUNDLE_CONFIRMATIONS: '2',
+      ...(blobStoreUrl !== undefined && { BLOB_STORE_URL: blobStoreUrl }),
+    },
     { arweaveNodeUrls: [node.client.url], now: Date.now },
     { folder },
   );
@@ -117,4 +138,4 @@ test('a surface that is killed again and again loses nothing and charges nothing
     await node.stop();
     rmSync(folder, { recursive: true, force: true });
   }
-});
+}
