@@ -1,6 +1,13 @@
 /** Every refusal of the upload surface, with its status and exact body (interface §4.3, §7). */
 import { HttpError } from '../kernel/errors.ts';
 
+/** Told only to who cannot pay: whoever can is charged. */
+export class FreeAllowanceUsedUp extends HttpError {
+  constructor(retryAfter: number) {
+    super(429, 'The free allowance of this network address is used up', { retryAfter });
+  }
+}
+
 /** 4xx is final to clients, 5xx and 429 are tried again: what can succeed later is one of those. */
 export const uploadErrors = {
   invalidToken: () => new HttpError(400, 'Invalid token'),
@@ -19,8 +26,7 @@ export const uploadErrors = {
   cutShort: () => new HttpError(400, 'The request ended before the item did'),
   forbidden: () => new HttpError(403, 'Forbidden'),
   insufficientBalance: () => new HttpError(402, 'Insufficient balance'),
-  freeLimit: (retryAfter: number) =>
-    new HttpError(429, 'The free allowance of this network address is used up', { retryAfter }),
+  freeLimit: (retryAfter: number) => new FreeAllowanceUsedUp(retryAfter),
 
   approvalWithoutAmount: () => new HttpError(400, 'Approval x-amount tag missing a winc value!'),
   approvalFailed: (reason: string) =>

@@ -416,6 +416,13 @@ test('small items are free when the operator says so, up to an allowance per add
     const over = await free.post('/v1/tx', await makeItem(signer, 700));
     assert.equal(over.status, 429);
     assert.ok(Number(over.headers['retry-after']) > 0);
+    const rich = solanaSigner(ed25519TestKey('rich'));
+    const { address } = itemOwner(4, rich.owner).wallet;
+    await free.give(address, 'solana', 10n ** 9n);
+    const paid = await free.post('/v1/tx', await makeItem(rich, 700));
+    assert.equal(paid.status, 200, 'who has credits is charged');
+    assert.equal(await free.balance(address), 10n ** 9n - BigInt(String(paid.body.winc)));
+    assert.ok(BigInt(String(paid.body.winc)) > 0n);
     free.clock += 600_000;
     assert.equal((await free.post('/v1/tx', await makeItem(signer, 700))).status, 200);
   } finally {

@@ -18,7 +18,7 @@ import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { verifyStreamed } from '../../wallets/data-items/verify.ts';
 import { kyveAddress } from '../../wallets/kyve-address.ts';
 import type { ChainHead } from '../chain/head.ts';
-import { uploadErrors } from '../errors.ts';
+import { FreeAllowanceUsedUp, uploadErrors } from '../errors.ts';
 import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { noteBlobs } from '../items/blob-uses.ts';
 import { findItem, findKept, type NewItem, type StoredItem } from '../items/item-rows.ts';
@@ -28,8 +28,9 @@ import { contentTypeOf } from './content-type.ts';
 import { explain } from './explain.ts';
 import type { FreeTier } from './free-tier.ts';
 import { inlineBytes, PayloadSink, type StoredPayload } from './payload-sink.ts';
+import { atMost, paymentFor } from './payment-for.ts';
 import { deadlineBlocks, type Receipt, type Receipts } from './receipts.ts';
-import { type Payment, type Stored, storeItem } from './store-item.ts';
+import { type Stored, storeItem } from './store-item.ts';
 
 export interface IntakeDeps {
   readonly sql: Sql;
@@ -163,7 +164,7 @@ export class Intake {
       size,
       payers.charged === undefined ? address : undefined,
     );
-    const amount = least(price, payers.charged?.most ?? price);
+    const amount = atMost(price, payers.charged?.most ?? price);
     const request = {
       id,
       reason: 'upload',
@@ -201,20 +202,28 @@ export class Intake {
     return this.repeat(first);
   }
 
-  /** Prices and stores. A discount that others have used up in between is quoted again, without it. */
+  /**
+   * Prices and stores. A discount that others have used up in between is quoted again, without it; what is free no
+   * more is charged, where that can be.
+   */
   async #store(
     payers: Payers,
     admitted: Admitted,
     unpaid: NewItem,
     quotes = 3,
+    usedUp?: FreeAllowanceUsedUp,
   ): Promise<{ item: NewItem; stored: Stored | undefined }> {
-    const [payment, answer] = await this.#paymentFor(payers, admitted, unpaid.size);
-    const item = { ...unpaid, answer };
     try {
+      const free = usedUp === undefined;
+      const { payment, answer } = await paymentFor(this.#deps, payers, admitted, unpaid.size, free);
+      const item = { ...unpaid, answer };
       return { item, stored: await storeItem(this.#deps, item, payment, admitted.order) };
     } catch (error) {
-      if (!(error instanceof AdjustmentUsedUp) || quotes <= 1) throw error;
-      return this.#store(payers, admitted, unpaid, quotes - 1);
+      if (error instanceof AdjustmentUsedUp && quotes > 1)
+        return this.#store(payers, admitted, unpaid, quotes - 1, usedUp);
+      if (error instanceof FreeAllowanceUsedUp) return this.#store(payers, admitted, unpaid, quotes, error);
+      const cannotPay = error instanceof HttpError && (error.status === 402 || error.status === 400);
+      throw usedUp !== undefined && cannotPay ? usedUp : error;
     }
   }
 
@@ -250,42 +259,6 @@ export class Intake {
     return admitted;
   }
 
-  async #paymentFor(
-    { prepaid, charged, paidBy, clientAddress }: Payers,
-    { id, signer, header }: Admitted,
-    size: number,
-  ): Promise<[Payment, SettledPayment['answer']]> {
-    const { freeTier, pricing } = this.#deps;
-    if (prepaid !== undefined) {
-      if (prepaid.bytes !== size) throw uploadErrors.sizeMismatch();
-      const { account, winc: amount, answer } = await prepaid.settle(id);
-      return [
-        { kind: 'prepaid', spend: { signer: account.address, signerType: account.kind, amount } },
-        answer,
-      ];
-    }
-    if (charged !== undefined) {
-      const { address, kind } = charged.account;
-      // As it was offered when it was paid: without what is limited per user, which this account is not.
-      const { winc: price } = await pricing.quoteBytes(size);
-      const amount = least(price, charged.most);
-      return [{ kind: 'prepaid', spend: { signer: address, signerType: kind, amount } }, charged.answer];
-    }
-    if (freeTier.covers(size, signer.address)) return [{ kind: 'free', clientAddress }, {}];
-    // Aptos keys (types 5 and 6) have no wallet here that could hold credits.
-    if (header.signatureType === 5 || header.signatureType === 6) throw uploadErrors.unpayableType();
-    const quote = await pricing.quoteBytes(size, signer.address);
-    const spend = {
-      signer: signer.address,
-      signerType: signer.kind,
-      amount: quote.winc,
-      networkWinc: quote.networkWinc,
-      adjustments: quote.adjustments,
-      paidBy,
-    };
-    return [{ kind: 'credits', spend }, {}];
-  }
-
   #newItem(admitted: Admitted, size: number, payload: StoredPayload, height: number): NewItem {
     const { header, id, signer } = admitted;
     const now = this.#deps.now();
@@ -315,5 +288,3 @@ export async function verified(parser: ItemParser, hash: PayloadHash): Promise<I
   if (!verifyStreamed({ ...end, dataHash: await hash.digest() })) throw uploadErrors.invalidItem();
   return end;
 }
-
-const least = (price: Winc, most: bigint): Winc => (price < most ? price : winc(most));
