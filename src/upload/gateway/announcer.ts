@@ -15,6 +15,8 @@ const gatherMs = 20;
 /** How often what another process or an earlier run left is looked for. */
 const sweepMs = 5_000;
 const maxBackoffMs = 60_000;
+/** Answers about what was sent, which will be the same next time. */
+const refusals = new Set([400, 413, 422]);
 
 export interface AnnouncerOptions {
   readonly sql: Sql;
@@ -93,14 +95,29 @@ export class Announcer {
       batch,
     );
     if (rows.length === 0) return 0;
-    await this.#post(JSON.stringify(rows.map(announcementOf)));
+    await this.#tell(rows);
     await sql.transaction(async (tx) => {
       for (const { id } of rows) await tx.run('UPDATE upload_items SET announce_at = NULL WHERE id = ?', id);
     });
     return rows.length;
   }
 
-  async #post(body: string): Promise<void> {
+  /** Tells all of them. What the gateway will never take is found by halves and left out: the others must not wait. */
+  async #tell(rows: readonly AnnouncedRow[]): Promise<void> {
+    const status = await this.#post(JSON.stringify(rows.map(announcementOf)));
+    if (status >= 200 && status <= 299) return;
+    if (!refusals.has(status)) throw new Error(`the gateway answered ${status}`);
+    const [first] = rows;
+    if (rows.length === 1) {
+      this.#options.log.error({ id: first?.id, status }, 'the gateway does not take an item');
+      return;
+    }
+    const half = Math.ceil(rows.length / 2);
+    await this.#tell(rows.slice(0, half));
+    await this.#tell(rows.slice(half));
+  }
+
+  async #post(body: string): Promise<number> {
     const { url, key } = this.#options.gateway;
     const answer = await request(`${url}/ar-io/admin/queue-data-item`, {
       method: 'POST',
@@ -111,8 +128,6 @@ export class Announcer {
       body,
     });
     await answer.body.dump();
-    if (answer.statusCode < 200 || answer.statusCode > 299) {
-      throw new Error(`the gateway answered ${answer.statusCode}`);
-    }
+    return answer.statusCode;
   }
 }

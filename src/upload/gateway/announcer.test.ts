@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../../wallets/testing/keys.ts';
+import { startTestUpload } from '../testing.ts';
+
+const signer = solanaSigner(ed25519TestKey('announcer'));
+
+test('an item that the gateway does not take keeps no other from being told', async () => {
+  const told = new Set<string>();
+  const refused = new Set<string>();
+  let isAway = true;
+  const gateway = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const items: { id: string }[] = JSON.parse(Buffer.concat(parts).toString());
+      const bad = items.some(({ id }) => refused.has(id));
+      response.statusCode = isAway ? 503 : bad ? 400 : 200;
+      if (!isAway && !bad) for (const { id } of items) told.add(id);
+      response.end();
+    });
+  });
+  await new Promise<void>((listening) => gateway.listen(0, '127.0.0.1', listening));
+  const place = gateway.address();
+  assert.ok(place !== null && typeof place === 'object');
+  const url = `http://127.0.0.1:${place.port}`;
+  const upload = await startTestUpload(
+    { FREE_UPLOAD_LIMIT: '1000', BUNDLE_POLL_MS: '3600000' },
+    { gateway: { publicUrl: url, admin: { url, key: 'key' } } },
+  );
+  try {
+    const ids: string[] = [];
+    for (let index = 0; index < 20; index += 1) {
+      const item = await signItem({ data: Buffer.from(`item ${index}`) }, signer);
+      ids.push(String((await upload.post('/v1/tx', item)).body.id));
+    }
+    const [first = '', , third = ''] = ids;
+    refused.add(first).add(third);
+    isAway = false;
+    for (const end = Date.now() + 60_000; told.size < 18; await sleep(20)) {
+      assert.ok(Date.now() < end, `${told.size} were told`);
+    }
+    assert.deepEqual([...told].sort(), ids.filter((id) => !refused.has(id)).sort());
+    const left = async () =>
+      (
+        await upload.sql.get<{ n: number }>(
+          'SELECT COUNT(*) AS n FROM upload_items WHERE announce_at IS NOT NULL',
+        )
+      )?.n;
+    for (const end = Date.now() + 30_000; (await left()) !== 0; await sleep(20)) assert.ok(Date.now() < end);
+  } finally {
+    await upload.close();
+    gateway.closeAllConnections();
+    gateway.close();
+  }
+});
