@@ -102,15 +102,11 @@ export class Finalizer {
 
   /** Begins to finalize, and answers at once. */
   async begin(id: string, payers: Pick<Payers, 'paidBy' | 'clientAddress'>): Promise<void> {
-    const { sql, log } = this.#deps;
     if (this.#working.has(id)) return;
-    const session = await findSession(sql, id);
+    const session = await findSession(this.#deps.sql, id);
     if (session.state !== 'open' && session.state !== 'UNDERFUNDED') return;
     if (!(await this.#claim(id, payers))) return;
-    this.#work(id).catch((error: unknown) => {
-      if (!(error instanceof HttpError))
-        log.error({ err: error, session: id }, 'an upload could not be finalized');
-    });
+    this.#work(id).catch(() => {}); // it is in the session and in the log
   }
 
   /** Takes up what an earlier run left, and what failed for a reason that may have passed. */
@@ -173,6 +169,8 @@ export class Finalizer {
       return accepted;
     } catch (error) {
       const answer = explain(error);
+      if (!(answer instanceof HttpError) || answer.status >= 500)
+        this.#deps.log.error({ err: answer, session: id }, 'an upload could not be finalized yet');
       await this.#fail(id, answer);
       throw answer;
     }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { request as send } from 'undici';
 import { createHttpServer } from '../../kernel/http/server.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
@@ -38,6 +40,14 @@ server.mount(
       read();
       return '';
     });
+    scope.post('/slow', async (request) => {
+      let bytes = 0;
+      for await (const piece of uploadBody(request, 1_000)) {
+        if (bytes === 0) await sleep(2_500);
+        bytes += piece.length;
+      }
+      return { bytes };
+    });
   },
   [''],
 );
@@ -64,3 +74,9 @@ for (const length of [1_000, 1_000_000]) {
     assert.notEqual(ends.get(String(length)), 'whole');
   });
 }
+
+test('a client is not cut off because the store takes long', { timeout: 30_000 }, async () => {
+  const answer = await send(`${server.url}/slow`, { method: 'POST', body: Buffer.alloc(2_000_000, 1) });
+  assert.equal(answer.statusCode, 200);
+  assert.deepEqual(await answer.body.json(), { bytes: 2_000_000 });
+});

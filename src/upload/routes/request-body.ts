@@ -8,7 +8,7 @@ import type { App, Request } from '../../kernel/http/server.ts';
 import { bytesPassed } from '../../kernel/young-memory.ts';
 import { uploadErrors } from '../errors.ts';
 
-const idleMs = 60_000;
+const defaultIdleMs = 60_000;
 const smallBytes = 64 * 1024;
 const wastedBytes = 16 * 1024 * 1024;
 const wastedMs = 10_000;
@@ -19,19 +19,26 @@ export function takeRawBodies(scope: App): void {
   scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
 }
 
-export async function* uploadBody(request: Request): AsyncGenerator<Buffer> {
+export async function* uploadBody(request: Request, idleMs = defaultIdleMs): AsyncGenerator<Buffer> {
   const { raw } = request;
   const length = contentLength(request);
   if (length !== undefined && length <= smallBytes) {
-    yield await wholeBody(raw);
+    yield await wholeBody(raw, idleMs);
     return;
   }
-  const idle = setTimeout(() => raw.destroy(), idleMs);
+  let isOurTurn = false;
+  const idle = setTimeout(() => {
+    // While we are busy with what came, it is not the client who keeps us waiting.
+    if (isOurTurn) idle.refresh();
+    else raw.destroy();
+  }, idleMs);
   try {
     for await (const piece of raw.iterator({ destroyOnReturn: false })) {
-      idle.refresh();
+      isOurTurn = true;
       yield piece;
       bytesPassed(piece.length);
+      isOurTurn = false;
+      idle.refresh();
     }
     if (!raw.complete) throw uploadErrors.cutShort();
   } finally {
@@ -41,7 +48,7 @@ export async function* uploadBody(request: Request): AsyncGenerator<Buffer> {
 }
 
 /** A body that fits in a few reads, without the cost of a stream that is iterated. */
-function wholeBody(raw: IncomingMessage): Promise<Buffer> {
+function wholeBody(raw: IncomingMessage, idleMs: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // A client that left while the route was busy has closed already, and says nothing more.
     if (raw.destroyed) {
