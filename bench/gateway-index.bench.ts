@@ -17,6 +17,7 @@ import { SqlGatewayIndex } from '../src/gateway/index/sql-index.ts';
 import { digest, entry, header, rawTags } from '../src/gateway/index/testing.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
+import { preparePostgres } from '../test/support/postgres-server.ts';
 import type { Bench, Measurement } from './bench.ts';
 import { compareServers } from './load.ts';
 
@@ -36,13 +37,10 @@ interface Built {
   readonly seconds: number;
 }
 
-async function build(folder: string, items: number): Promise<Built> {
-  const sql = await openDatabase({
-    databaseUrl: undefined,
-    dataDir: folder,
-    name: `index-${items}`,
-    migrations,
-  });
+type Database = Pick<Parameters<typeof openDatabase>[0], 'databaseUrl' | 'dataDir'>;
+
+async function build(database: Database, items: number): Promise<Built> {
+  const sql = await openDatabase({ ...database, name: `index_${items}`, migrations });
   const index = new SqlGatewayIndex(sql);
   const started = performance.now();
   for (let from = 0, height = 0; from < items; from += perBundle, height += 1) {
@@ -135,12 +133,14 @@ const neverMeeting = [
   { name: 'App-Name', values: ['app-3'] },
 ];
 
-async function runPages(): Promise<Measurement[]> {
+async function runPages(engine: 'sqlite' | 'postgres'): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
+  const server = engine === 'postgres' ? await preparePostgres() : undefined;
+  const database = { databaseUrl: server?.url, dataDir: folder };
   const measured: Measurement[] = [];
   try {
-    const few = await build(folder, small);
-    const many = await build(folder, large);
+    const few = await build(database, small);
+    const many = await build(database, large);
     measured.push({
       name: `items indexed (of ${large})`,
       value: large / many.seconds,
@@ -168,7 +168,8 @@ async function runPages(): Promise<Measurement[]> {
           unit: 'ms',
           yardstick: `rows already in memory: ${bare.toFixed(2)} ms`,
           ratio: bare / long,
-          bar: 0.4,
+          // Another process, however near, is further than memory.
+          ...(engine === 'sqlite' ? { bar: 0.4 } : {}),
         },
       );
     }
@@ -187,6 +188,7 @@ async function runPages(): Promise<Measurement[]> {
     await few.index.sql.close();
     await many.index.sql.close();
   } finally {
+    await server?.stop();
     rmSync(folder, { recursive: true, force: true });
   }
   return measured;
@@ -258,6 +260,7 @@ async function runById(): Promise<Measurement[]> {
 }
 
 export const benches: Bench[] = [
-  { name: 'gateway-index/graphql', run: runPages },
+  { name: 'gateway-index/graphql', run: () => runPages('sqlite') },
+  { name: 'gateway-index/postgres', run: () => runPages('postgres') },
   { name: 'gateway-index/http', run: runById },
 ];
