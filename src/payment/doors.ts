@@ -45,6 +45,8 @@ export interface Gifts {
 
 export interface Gift {
   readonly receiptId: string;
+  /** The quote it was bought with, which its buyer knows. */
+  readonly quoteId: string;
   /** HTML-escaped, as it is compared on redemption. */
   readonly email: string;
   readonly amount: Winc;

@@ -49,4 +49,12 @@ export const paymentMigrations: readonly Migration[] = [
     id: 'payment-003-missing-since',
     up: 'ALTER TABLE payment_chain_transactions ADD COLUMN missing_since BIGINT',
   },
+  {
+    id: 'payment-004-gift-quotes',
+    up: `
+      ALTER TABLE payment_gifts ADD COLUMN quote_id TEXT;
+      CREATE INDEX payment_gifts_by_quote ON payment_gifts (quote_id);
+      CREATE INDEX payment_gifts_waiting ON payment_gifts (created_at) WHERE redeemed_by IS NULL
+    `,
+  },
 ];

@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it, mock } from 'node:test';
+import { winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
+import { createGifts } from '../../payment/gifts/gifts.ts';
 import { UsageError } from '../command.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 import { ledger } from './ledger.ts';
@@ -84,6 +86,33 @@ describe('turnpike ledger', () => {
     assert.equal((await turnpike('ledger', 'void', id)).code, 1);
     assert.match((await turnpike('ledger', 'show', other)).out, /700 winc/);
     assert.match((await turnpike('ledger', 'open')).out, /nothing is open/);
+  });
+
+  it('lists gifts that wait', async () => {
+    assert.match((await turnpike('ledger', 'gifts')).out, /no gift waits/);
+    const sql = await openLedgerDatabase({ DATABASE_URL: undefined, DATA_DIR: folder });
+    const gifts = createGifts({ sql, credits: createCredits({ sql }) });
+    const payment = {
+      type: 'fiat',
+      paymentAmount: '1',
+      currencyType: 'usd',
+      paymentProvider: 'stripe',
+    } as const;
+    await sql.transaction((tx) =>
+      gifts.createIn(tx, {
+        receiptId: 'receipt-1',
+        quoteId: 'quote-1',
+        email: 'a@example.com',
+        amount: winc(500_000_000_000n),
+        payment: { ...payment, receiptId: 'receipt-1', giftMessage: null },
+      }),
+    );
+    await sql.close();
+    assert.match(
+      (await turnpike('ledger', 'gifts')).out,
+      /0\.5 credits for a@example\.com: redeem with receipt-1/,
+    );
+    assert.match((await turnpike('ledger', 'gifts', '--json')).out, /"quoteId": "quote-1"/);
   });
 
   it('says what is wrong with its arguments', async () => {

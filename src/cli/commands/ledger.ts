@@ -5,6 +5,7 @@ import { endRefundByHand, owedRefunds } from '../../credits/card/refunds.ts';
 import { type Credits, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
 import { endByHand, unclearPayments } from '../../credits/x402/by-hand.ts';
+import { waitingGifts } from '../../payment/gifts/gifts.ts';
 import { parseDecimal, scaled } from '../../pricing/decimal.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
@@ -20,6 +21,7 @@ turnpike ledger credit <address> <credits>    give credits, for example 0.5
 turnpike ledger open                          refunds that are owed, and payments that only a person can end
 turnpike ledger settle <payment> <hash>       an x402 payment was made after all, by that transaction: credit it
 turnpike ledger void <payment>                an x402 payment was never made
+turnpike ledger gifts                         credits bought for email addresses that wait to be redeemed
 turnpike ledger refunded <quote>              a refund that failed for good was made by other means
 
   --message <text>  with credit: shown in the wallet's payment history
@@ -47,6 +49,8 @@ turnpike ledger refunded <quote>              a refund that failed for good was 
           return await endPayment(sql, credits, subject, transaction(amount));
         case 'void':
           return await endPayment(sql, credits, subject, undefined);
+        case 'gifts':
+          return await showGifts(sql, values.json === true);
         case 'refunded':
           return await endRefund(sql, subject);
         case 'credit':
@@ -121,6 +125,16 @@ async function showOpen(sql: Sql, json: boolean): Promise<number> {
     console.log(`${day(createdAt)}  x402 payment of ${value}, ${bought} winc for ${address}: unclear  ${id}`);
   }
   if (refunds.length + payments.length === 0) console.log('nothing is open');
+  return 0;
+}
+
+async function showGifts(sql: Sql, json: boolean): Promise<number> {
+  const gifts = await waitingGifts(sql, Date.now(), shownAtOnce);
+  if (json) console.log(exact(gifts));
+  else if (gifts.length === 0) console.log('no gift waits');
+  for (const { email, amount, receiptId, createdAt } of json ? [] : gifts) {
+    console.log(`${day(createdAt)}  ${inCredits(amount)} credits for ${email}: redeem with ${receiptId}`);
+  }
   return 0;
 }
 

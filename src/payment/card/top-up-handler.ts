@@ -51,6 +51,7 @@ export function topUpHandler(credits: Credits, gifts: Gifts): PurposeHandler {
   function giveIn(tx: SqlExecutor, quote: PaidQuote, amount: Winc): Promise<void> {
     return gifts.createIn(tx, {
       receiptId: quote.receiptId,
+      quoteId: quote.id,
       email: quote.address,
       amount,
       payment: paymentOf(quote),

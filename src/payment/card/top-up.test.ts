@@ -199,12 +199,12 @@ test('a gift waits for its email address and is withdrawn when the payment is', 
     const id = String(body.topUpQuote.topUpQuoteId);
     await bench.until(async () => (await bench.cards.quote(id))?.receiptId !== undefined);
     await bench.cards.settled();
-    const receiptId = (await bench.cards.quote(id))?.receiptId ?? '';
-    return { receiptId, intentId: body.paymentSession.id };
+    return { id, intentId: body.paymentSession.id };
   };
-  const { receiptId, intentId } = await buy('pm_card_visa');
+  const { id, intentId } = await buy('pm_card_visa');
+  // What the buyer was told is all that is needed beside the address.
   const redemption = {
-    receiptId,
+    id,
     email: 'ada@example.com',
     wallet: { address: wallet, addressType: 'arweave' },
   };
@@ -214,6 +214,6 @@ test('a gift waits for its email address and is withdrawn when the payment is', 
   await bench.until(async () => (await bench.balance()) === 0n);
   const withdrawn = await buy('pm_card_createDispute');
   await bench.until(async () => (await bench.sql.all('SELECT * FROM payment_gifts')).length === 1);
-  await assert.rejects(bench.gifts.redeem({ ...redemption, receiptId: withdrawn.receiptId }));
+  await assert.rejects(bench.gifts.redeem({ ...redemption, id: withdrawn.id }));
   assert.equal(await bench.balance(), 0n);
 });

@@ -4,7 +4,7 @@ import { type FiatPayment, winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { paymentBenchMigrations } from '../testing.ts';
-import { createGifts, escapeHtml, isEmail } from './gifts.ts';
+import { createGifts, escapeHtml, isEmail, waitingGifts } from './gifts.ts';
 
 const wallet = { address: 'GmaDrppBC7P5ARKV8g3djiwP89vz1jLK23V2GBjuAEGB', addressType: 'solana' };
 const payment: FiatPayment = {
@@ -22,12 +22,12 @@ forEachEngine((_engine, open) =>
       const sql = await open(paymentBenchMigrations);
       const credits = createCredits({ sql });
       const gifts = createGifts({ sql, credits });
-      const gift = { receiptId: 'gift', email: 'a@example.com', amount: winc(7n), payment };
+      const gift = { receiptId: 'gift', quoteId: 'quote', email: 'a@example.com', amount: winc(7n), payment };
       await sql.transaction((tx) => gifts.createIn(tx, gift));
       await sql.transaction((tx) => gifts.createIn(tx, gift));
       return { sql, credits, gifts };
     }
-    const redemption = { receiptId: 'gift', email: 'a@example.com', wallet };
+    const redemption = { id: 'gift', email: 'a@example.com', wallet };
 
     it('are redeemed once however many try at the same time', async () => {
       const { credits, gifts } = await shop();
@@ -44,9 +44,21 @@ forEachEngine((_engine, open) =>
       await assert.rejects(gifts.redeem(redemption), /Failure to redeem/);
       assert.equal(await credits.balance(wallet.address), undefined);
 
-      const again = { receiptId: 'second', email: 'a@example.com', amount: winc(7n), payment };
+      const again = {
+        receiptId: 'second',
+        quoteId: 'second quote',
+        email: 'a@example.com',
+        amount: winc(7n),
+        payment,
+      };
       await sql.transaction((tx) => gifts.createIn(tx, again));
-      await gifts.redeem({ ...redemption, receiptId: 'second' });
+      assert.deepEqual(
+        (await waitingGifts(sql, Date.now(), 10)).map(({ receiptId, quoteId }) => [receiptId, quoteId]),
+        [['second', 'second quote']],
+      );
+      await gifts.redeem({ ...redemption, id: 'second quote' });
+      await assert.rejects(gifts.redeem({ ...redemption, id: 'second' }), /already been redeemed/);
+      assert.deepEqual(await waitingGifts(sql, Date.now(), 10), []);
       assert.deepEqual(await sql.transaction((tx) => gifts.withdrawIn(tx, 'second')), wallet);
     });
   }),

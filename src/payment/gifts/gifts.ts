@@ -1,4 +1,8 @@
-/** Credits bought for an email address: kept until someone who knows the receipt and the address redeems them. */
+/**
+ * Credits bought for an email address: kept until someone redeems them who knows the address and the receipt, or the
+ * quote they were bought with. Nothing is mailed from here: the buyer, who has the quote, passes it on, or the operator
+ * does, to whom `turnpike ledger gifts` lists what waits.
+ */
 
 import type { FiatPayment } from '../../credits/credits.ts';
 import { type Credits, winc } from '../../credits/credits.ts';
@@ -10,7 +14,8 @@ import { giftFailure, giftRedeemed } from '../errors.ts';
 const LIFE_MS = 365 * 86_400_000;
 
 export interface Redemption {
-  readonly receiptId: string;
+  /** Of the receipt or of the quote. */
+  readonly id: string;
   readonly email: string;
   readonly wallet: RequestWallet;
 }
@@ -28,6 +33,7 @@ export interface RedeemableGifts extends Gifts {
 
 interface GiftRow {
   readonly receipt_id: string;
+  readonly quote_id: string | null;
   readonly email: string;
   readonly amount: string;
   readonly payment: string;
@@ -46,9 +52,10 @@ export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Red
   return {
     async createIn(tx: SqlExecutor, gift: Gift) {
       await tx.run(
-        `INSERT INTO payment_gifts (receipt_id, email, amount, payment, created_at) VALUES (?, ?, ?, ?, ?)
-         ON CONFLICT (receipt_id) DO NOTHING`,
+        `INSERT INTO payment_gifts (receipt_id, quote_id, email, amount, payment, created_at)
+         VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (receipt_id) DO NOTHING`,
         gift.receiptId,
+        gift.quoteId,
         gift.email,
         gift.amount.toString(),
         JSON.stringify(gift.payment),
@@ -63,9 +70,9 @@ export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Red
       return undefined;
     },
 
-    redeem({ receiptId, email, wallet }: Redemption) {
+    redeem({ id, email, wallet }: Redemption) {
       return sql.transaction(async (tx) => {
-        const row = await lockGift(tx, receiptId);
+        const row = await lockGift(tx, id);
         if (row === undefined || row.email !== escapeHtml(email)) throw giftFailure();
         if (row.redeemed_by !== null) throw giftRedeemed();
         if (row.created_at + LIFE_MS <= now()) throw giftFailure();
@@ -74,13 +81,13 @@ export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Red
           wallet.address,
           wallet.addressType,
           now(),
-          receiptId,
+          row.receipt_id,
         );
         const { balance } = await credits.within(tx).credit({
           ...wallet,
           amount: winc(BigInt(row.amount)),
           reason: 'gifted_payment_redemption',
-          id: receiptId,
+          id: row.receipt_id,
           payment: JSON.parse(row.payment) as FiatPayment,
         });
         const account = await tx.get<{ created_at: number }>(
@@ -93,8 +100,45 @@ export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Red
   };
 }
 
-function lockGift(tx: SqlExecutor, receiptId: string): Promise<GiftRow | undefined> {
-  return tx.get<GiftRow>(`SELECT * FROM payment_gifts WHERE receipt_id = ? ${tx.forUpdate}`, receiptId);
+/** By its receipt or its quote. */
+function lockGift(tx: SqlExecutor, id: string): Promise<GiftRow | undefined> {
+  return tx.get<GiftRow>(
+    `SELECT * FROM payment_gifts WHERE receipt_id = ? OR quote_id = ? ${tx.forUpdate}`,
+    id,
+    id,
+  );
+}
+
+/** A gift that waits to be redeemed. */
+export interface WaitingGift {
+  readonly receiptId: string;
+  readonly quoteId: string | null;
+  /** HTML-escaped. */
+  readonly email: string;
+  readonly amount: bigint;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+/** The oldest first; those that are void are left out. */
+export async function waitingGifts(
+  executor: SqlExecutor,
+  now: number,
+  limit: number,
+): Promise<WaitingGift[]> {
+  const rows = await executor.all<GiftRow>(
+    `SELECT * FROM payment_gifts WHERE redeemed_by IS NULL AND created_at > ?
+     ORDER BY created_at, receipt_id LIMIT ?`,
+    now - LIFE_MS,
+    limit,
+  );
+  return rows.map((row) => ({
+    receiptId: row.receipt_id,
+    quoteId: row.quote_id,
+    email: row.email,
+    amount: BigInt(row.amount),
+    createdAt: row.created_at,
+  }));
 }
 
 /** Addresses are kept and compared escaped, as they are shown in mails. */

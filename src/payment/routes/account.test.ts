@@ -173,6 +173,7 @@ describe('a wallet’s account', () => {
       await bench.sql.transaction((tx) =>
         bench.gifts.createIn(tx, {
           receiptId: 'gift',
+          quoteId: 'quote of the gift',
           email: 'a&#38;b@example.com',
           amount: winc(1_000n),
           payment: {
@@ -221,7 +222,7 @@ describe('a wallet’s account', () => {
         receiptId: 'x',
         giftMessage: null,
       } as const;
-      const gift = { email: 'c@example.com', amount: winc(1n), payment };
+      const gift = { quoteId: 'q', email: 'c@example.com', amount: winc(1n), payment };
       await bench.sql.transaction((tx) => bench.gifts.createIn(tx, { ...gift, receiptId: 'withdrawn' }));
       await bench.sql.transaction((tx) => bench.gifts.createIn(tx, { ...gift, receiptId: 'old' }));
       assert.equal(await bench.sql.transaction((tx) => bench.gifts.withdrawIn(tx, 'withdrawn')), undefined);

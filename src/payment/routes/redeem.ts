@@ -1,4 +1,4 @@
-/** GET /redeem: whoever has the receipt and the address of an emailed gift takes its credits. */
+/** GET /redeem: whoever has the receipt or quote of a gift, and its email address, takes its credits. */
 import { Type } from 'typebox';
 import type { App } from '../../kernel/http/app.ts';
 import { type AddressKind, addressKinds, parseAddress } from '../../wallets/address.ts';
@@ -41,7 +41,7 @@ export function redeemRoute(app: App, gifts: RedeemableGifts): void {
       if (wallet === undefined) throw giftAddressInvalid();
       if (!isEmail(email)) throw giftEmailInvalid();
       const redeemed = await gifts.redeem({
-        receiptId: id,
+        id,
         email,
         wallet: { address: wallet.address, addressType: wallet.kind },
       });
