@@ -50,7 +50,7 @@ export const names = {
   }),
   ARNS_RECONCILE_MS: milliseconds({
     meaning: 'How often unfinished actions and purchases are looked after',
-    default: 300_000,
+    default: 60_000,
     min: 100,
   }),
   ARNS_NONCE_TTL_SECONDS: integer({
