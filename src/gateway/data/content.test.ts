@@ -207,6 +207,36 @@ describe('content that only others know', () => {
     assert.equal((await content.describe(id))?.hash, described?.hash, 'its hash is remembered');
   });
 
+  test('is not fetched to its end for readers that have all left, and is had by the next', async () => {
+    const { id, bytes, located } = something(2_000_000);
+    let slow = true;
+    const closed = Promise.withResolvers<void>();
+    const answer = gatewayWith(bytes);
+    const stalling = gatewayWith(bytes, { breakAt: 100_000, stall: true });
+    const gateway = await serve((request, response) => {
+      if (slow) response.once('close', () => closed.resolve());
+      (slow ? stalling : answer)(request, response);
+    });
+    const { content } = contentOver({
+      gateways: [gateway.url],
+      located,
+      lingerMs: 1,
+      stallTimeoutMs: 60_000,
+    });
+    const described = await content.describe(id);
+    assert.ok(described !== undefined);
+    const leaving = new AbortController();
+    const opened = await content.open(described, undefined, ownJourney, leaving.signal);
+    const reading = (async () => {
+      for await (const _piece of opened?.stream ?? []);
+    })();
+    leaving.abort(new Error('left'));
+    await assert.rejects(reading, /left/);
+    await closed.promise;
+    slow = false;
+    assert.deepEqual(await read(content, id), bytes);
+  });
+
   test('may have no bytes at all', async () => {
     const gateway = await serve((request, response) => {
       if (request.headers.range === undefined) response.writeHead(200, { 'content-length': 0 }).end();

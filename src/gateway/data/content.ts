@@ -23,6 +23,8 @@ export interface ContentOptions extends CachedContentOptions {
   share?(copy: { digest: string; size: number; open(): Promise<BlobReader | undefined> }): void;
   /** Larger content is streamed to each reader and not kept. */
   readonly maxCachedBytes: number;
+  /** How long a fetch goes on that nobody waits for. */
+  readonly lingerMs?: number;
 }
 
 export class Content implements ByteSource {
@@ -96,7 +98,7 @@ export class Content implements ByteSource {
     this.#options.metrics.cacheMisses.inc();
     const { size } = described;
     const whole = range === undefined || range.end - range.start >= size;
-    if (whole && size <= this.#options.maxCachedBytes) return this.#openWhole(described, journey);
+    if (whole && size <= this.#options.maxCachedBytes) return this.#openWhole(described, journey, signal);
     return this.#openRange(described, range ?? { start: 0, end: size }, journey, signal);
   }
 
@@ -164,7 +166,11 @@ export class Content implements ByteSource {
     };
   }
 
-  async #openWhole(described: Described, journey: Journey): Promise<OpenedContent | undefined> {
+  async #openWhole(
+    described: Described,
+    journey: Journey,
+    signal: AbortSignal,
+  ): Promise<OpenedContent | undefined> {
     const { id } = described;
     const fill = this.#fills.get(id) ?? (await this.#opened(described, journey));
     if (fill === undefined) return undefined;
@@ -174,7 +180,7 @@ export class Content implements ByteSource {
       trusted: true,
       hops: fill.first.hops,
       reader: undefined,
-      stream: fill.read(),
+      stream: fill.read(signal),
     };
   }
 
@@ -197,7 +203,8 @@ export class Content implements ByteSource {
   async #fill(described: Described, journey: Journey): Promise<Fill | undefined> {
     const { cache, index, log, share } = this.#options;
     const { id, located } = described;
-    const { signal } = new AbortController();
+    const enough = new AbortController();
+    const { signal } = enough;
     const tried = new Set<ContentSource>();
     const found = await this.#ask(id, described, undefined, journey, signal, tried);
     const meanwhile = this.#fills.get(id);
@@ -220,6 +227,12 @@ export class Content implements ByteSource {
         return opened.stream;
       },
       uncached: (error) => this.here.failed(error),
+      ...(this.#options.lingerMs !== undefined && { lingerMs: this.#options.lingerMs }),
+      abandoned: () => {
+        // Who comes now begins anew.
+        if (this.#fills.get(id) === fill) this.#fills.delete(id);
+        enough.abort(new Error('nobody waits for it any more'));
+      },
       // A hash that came from another gateway and was never proven must not close the content for ever. This answer was
       // begun under it and fails; the next is judged anew.
       contradicted: async () => {
@@ -256,7 +269,9 @@ export class Content implements ByteSource {
     this.#fills.set(id, fill);
     fill.finished
       .catch((error: unknown) => log.debug({ id, err: error }, 'content did not arrive'))
-      .finally(() => this.#fills.delete(id));
+      .finally(() => {
+        if (this.#fills.get(id) === fill) this.#fills.delete(id);
+      });
     return fill;
   }
 

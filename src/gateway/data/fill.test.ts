@@ -17,6 +17,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const staying = new AbortController().signal;
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('base64url');
 
 function source(
@@ -77,7 +78,7 @@ describe('Fill', () => {
   test('every reader gets every byte, and the cache keeps them', async () => {
     const bytes = randomBytes(1_000_000);
     const { fill, noted } = fillOf(source(pieces(bytes), bytes.length));
-    for (const got of await Promise.all([1, 2, 3].map(() => collect(fill.read()))))
+    for (const got of await Promise.all([1, 2, 3].map(() => collect(fill.read(staying)))))
       assert.ok(got.equals(bytes));
     assert.deepEqual(noted, [{ hash: sha256(bytes), proven: true }]);
     const reader = await cache.open(Buffer.from(sha256(bytes), 'base64url').toString('hex'));
@@ -88,18 +89,58 @@ describe('Fill', () => {
   test('a reader that takes nothing holds nobody up and reads from the cache later', async () => {
     const bytes = randomBytes(12 * 1024 * 1024);
     const { fill } = fillOf(source(pieces(bytes), bytes.length));
-    const slow = fill.read();
+    const slow = fill.read(staying);
     const first = await slow.next();
-    assert.ok((await collect(fill.read())).equals(bytes));
+    assert.ok((await collect(fill.read(staying))).equals(bytes));
     const rest = await collect({ [Symbol.asyncIterator]: () => slow });
     assert.ok(Buffer.concat([first.value ?? Buffer.alloc(0), rest]).equals(bytes));
+  });
+
+  test('a fetch that nobody waits for any more is let go, one that somebody waits for is not', async () => {
+    const bytes = randomBytes(6 * 1024 * 1024);
+    let stop = () => {};
+    const stopped = new Promise<void>((resolve) => {
+      stop = resolve;
+    });
+    async function* stalling() {
+      yield bytes.subarray(0, 5 * 1024 * 1024);
+      yield bytes.subarray(5 * 1024 * 1024, bytes.length - 1);
+      await stopped;
+      throw new Error('let go');
+    }
+    let abandoned = 0;
+    const fill = new Fill({
+      cache,
+      expected: undefined,
+      first: source(stalling(), bytes.length),
+      next: async () => undefined,
+      rest: () => assert.fail(),
+      uncached: () => {},
+      done: async () => {},
+      lingerMs: 1,
+      abandoned: () => {
+        abandoned += 1;
+        stop();
+      },
+    });
+    const [one, two] = [new AbortController(), new AbortController()];
+    // Both fell behind and wait for the end.
+    const reading = [one, two].map(({ signal }) => collect(fill.read(signal)));
+    one.abort(new Error('one left'));
+    await assert.rejects(reading[0] ?? assert.fail(), /one left/);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(abandoned, 0, 'somebody waits');
+    two.abort(new Error('two left'));
+    await assert.rejects(reading[1] ?? assert.fail(), /two left/);
+    await assert.rejects(fill.finished, /let go/);
+    assert.equal(abandoned, 1);
   });
 
   test('a reader who comes late gets it all', async () => {
     const bytes = randomBytes(6 * 1024 * 1024);
     const { fill } = fillOf(source(pieces(bytes), bytes.length));
     await fill.finished;
-    assert.ok((await collect(fill.read())).equals(bytes));
+    assert.ok((await collect(fill.read(staying))).equals(bytes));
   });
 
   test('the next source goes on where one broke', async () => {
@@ -107,7 +148,7 @@ describe('Fill', () => {
     const from = 3 * 64 * 1024;
     const rest = source(pieces(bytes.subarray(from)), bytes.length, { proven: false });
     const { fill, noted, starts } = fillOf(source(pieces(bytes, 64 * 1024, from), bytes.length), [rest]);
-    assert.ok((await collect(fill.read())).equals(bytes));
+    assert.ok((await collect(fill.read(staying))).equals(bytes));
     assert.deepEqual(starts, [from]);
     assert.equal(noted[0]?.proven, false, 'it is proven only when all of it was');
   });
@@ -119,7 +160,7 @@ describe('Fill', () => {
     const { fill, noted } = fillOf(source(pieces(wrong), bytes.length, { proven: false }), [], sha256(bytes));
     let got = 0;
     await assert.rejects(async () => {
-      for await (const piece of fill.read()) got += piece.length;
+      for await (const piece of fill.read(staying)) got += piece.length;
     });
     assert.ok(got < bytes.length);
     assert.deepEqual(noted, []);
@@ -129,13 +170,13 @@ describe('Fill', () => {
   test('a source that ends early, sends too much, or lies about its digest fails', async () => {
     const bytes = randomBytes(100_000);
     const short = fillOf(source(pieces(bytes.subarray(0, 90_000)), bytes.length));
-    await assert.rejects(collect(short.fill.read()));
+    await assert.rejects(collect(short.fill.read(staying)));
     const long = fillOf(source(pieces(bytes), 90_000));
-    await assert.rejects(collect(long.fill.read()));
+    await assert.rejects(collect(long.fill.read(staying)));
     const liar = fillOf(
       source(pieces(bytes), bytes.length, { proven: false, hash: sha256(Buffer.from('x')) }),
     );
-    await assert.rejects(collect(liar.fill.read()));
+    await assert.rejects(collect(liar.fill.read(staying)));
   });
 
   test('a disk that fills up fails no reader, fast or slow, and leaves nothing behind', async (context) => {
@@ -151,19 +192,19 @@ describe('Fill', () => {
         small,
         bytes,
       );
-      const slow = fill.read();
+      const slow = fill.read(staying);
       const first = (await slow.next()).value ?? Buffer.alloc(0);
-      for (const got of await Promise.all([1, 2].map(() => collect(fill.read()))))
+      for (const got of await Promise.all([1, 2].map(() => collect(fill.read(staying)))))
         assert.ok(got.equals(bytes));
       assert.deepEqual(noted, [{ hash: sha256(bytes), proven: true }]);
       assert.equal(failures.count, 1, 'it is told once');
       const rest = await collect({ [Symbol.asyncIterator]: () => slow });
       assert.ok(Buffer.concat([first, rest]).equals(bytes), 'who fell behind reads the rest elsewhere');
       assert.deepEqual(rests, [first.length]);
-      assert.ok((await collect(fill.read())).equals(bytes), 'who comes late too');
+      assert.ok((await collect(fill.read(staying))).equals(bytes), 'who comes late too');
       const fits = randomBytes(500_000);
       const next = fillOf(source(pieces(fits), fits.length), [], undefined, small);
-      assert.ok((await collect(next.fill.read())).equals(fits));
+      assert.ok((await collect(next.fill.read(staying))).equals(fits));
       assert.equal(next.failures.count, 0, 'the disk has room again');
     } finally {
       await small.close();

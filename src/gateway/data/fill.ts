@@ -7,6 +7,8 @@
  * hash of the whole is known to be right: wrong bytes never look complete. Small content is held back whole, and
  * had from another source when it is wrong.
  *
+ * It goes on when readers leave, for those who come next; but not for long when none is left.
+ *
  * A cache that cannot take the bytes, because its disk is full or broken, costs nobody the read: they go to the readers
  * all the same, and one that fell behind reads the rest from a source of its own.
  */
@@ -23,6 +25,8 @@ const maxLag = 4 * 1024 * 1024;
 const slowPiece = 32 * 1024;
 /** Bytes that can be compared with a hash and are no more than this are seen by nobody before they were. */
 const holdLimit = 512 * 1024;
+/** How long a fetch goes on that nobody waits for. */
+const lingerMs = 10_000;
 
 export interface FillOptions {
   readonly cache: BlobStore;
@@ -37,6 +41,9 @@ export interface FillOptions {
   uncached(error: unknown): void;
   /** Proven bytes have another hash than `expected`: that one was wrong. */
   contradicted?(): Promise<void>;
+  /** Nobody has waited for the bytes for a while: their sources are to be let go, which fails the fetch. */
+  abandoned?(): void;
+  readonly lingerMs?: number;
   /** Called when all bytes have come and are right, and are in the cache unless it failed. `proven`: every one of them was. */
   done(hash: string, proven: boolean): Promise<void>;
 }
@@ -54,6 +61,10 @@ export class Fill {
   readonly #lost = Promise.withResolvers<undefined>();
   /** Bytes that readers may have seen. */
   #given = 0;
+  /** All who wait for bytes, those who fell behind too. */
+  #waiting = 0;
+  #lingering: NodeJS.Timeout | undefined;
+  #isOver = false;
 
   constructor(options: FillOptions) {
     this.#options = options;
@@ -63,19 +74,47 @@ export class Fill {
     this.finished.catch(() => {}); // each reader is told
   }
 
-  /** The whole content from its first byte, as it arrives. */
-  async *read(): AsyncGenerator<Buffer> {
+  /** The whole content from its first byte, as it arrives, until `signal` says that the reader left. */
+  read(signal: AbortSignal): AsyncGenerator<Buffer> {
     const reader = this.#join();
+    this.#waiting += 1;
+    clearTimeout(this.#lingering);
+    const left = Promise.withResolvers<never>();
+    left.promise.catch(() => {}); // not everybody waits for it
+    let isHere = true;
+    const leave = (): void => {
+      if (!isHere) return;
+      isHere = false;
+      signal.removeEventListener('abort', leave);
+      this.#readers.delete(reader);
+      if (signal.aborted) {
+        left.reject(signal.reason);
+        reader.end(signal.reason);
+      }
+      this.#waiting -= 1;
+      if (this.#waiting === 0 && !this.#isOver) this.#linger();
+    };
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave);
+    return this.#pieces(reader, left.promise, leave);
+  }
+
+  async *#pieces(reader: LiveReader, left: Promise<never>, leave: () => void): AsyncGenerator<Buffer> {
     try {
       for (;;) {
         const piece = await reader.take();
         if (piece === undefined) break;
         yield piece;
       }
+      if (reader.position < this.size) yield* this.#remaining(reader.position, left);
     } finally {
-      this.#readers.delete(reader);
+      leave();
     }
-    if (reader.position < this.size) yield* this.#remaining(reader.position);
+  }
+
+  #linger(): void {
+    const { abandoned, lingerMs: linger = lingerMs } = this.#options;
+    this.#lingering = setTimeout(() => abandoned?.(), linger).unref();
   }
 
   #join(): LiveReader {
@@ -89,9 +128,9 @@ export class Fill {
   }
 
   /** For a reader that was let go: from the cache once all is there, or from a source where it will not be. */
-  async *#remaining(start: number): AsyncGenerator<Buffer> {
+  async *#remaining(start: number, left: Promise<never>): AsyncGenerator<Buffer> {
     const { cache, rest } = this.#options;
-    const hash = await Promise.race([this.finished, this.#lost.promise]);
+    const hash = await Promise.race([this.finished, this.#lost.promise, left]);
     const digest = hash === undefined ? undefined : Buffer.from(hash, 'base64url').toString('hex');
     const reader = digest === undefined ? undefined : await cache.open(digest).catch(() => undefined);
     if (reader === undefined) {
@@ -200,5 +239,7 @@ export class Fill {
   #end(error: unknown): void {
     for (const reader of this.#readers) reader.end(error);
     this.#beginning = undefined;
+    clearTimeout(this.#lingering);
+    this.#isOver = true;
   }
 }

@@ -116,6 +116,8 @@ interface Setting {
   /** What the chain has: proven bytes, asked before any gateway. */
   readonly proven?: Buffer;
   readonly maxCachedBytes?: number;
+  readonly lingerMs?: number;
+  readonly stallTimeoutMs?: number;
 }
 
 export function contentOver(setting: Setting) {
@@ -144,7 +146,7 @@ export function contentOver(setting: Setting) {
     urls: setting.gateways,
     identity: 'me',
     headTimeoutMs: 300,
-    stallTimeoutMs: 300,
+    stallTimeoutMs: setting.stallTimeoutMs ?? 300,
   });
   const upload = uploadedItems(() => setting.upload, { headTimeoutMs: 300, stallTimeoutMs: 300 });
   closing.push(() => gateways.close());
@@ -161,6 +163,7 @@ export function contentOver(setting: Setting) {
     log,
     makeKnown: async () => false,
     maxCachedBytes: setting.maxCachedBytes ?? 16 * 1024 * 1024,
+    ...(setting.lingerMs !== undefined && { lingerMs: setting.lingerMs }),
   });
   return { content, noted };
 }

@@ -103,11 +103,26 @@ function unread(described: Described): OpenedContent {
 
 /** A range is fetched as a range, anything else as the whole. */
 async function sendFetched(answer: Answer, described: Described): Promise<unknown> {
-  const { parts, reply, journey, asked } = answer;
+  const { parts, reply } = answer;
   const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort(new Error('the reader left')));
+  const leave = (): void => gone.abort(new Error('the reader left'));
+  // Who left already says so no more.
+  if (reply.raw.destroyed) leave();
+  else reply.raw.once('close', leave);
+  try {
+    return await sendOpened(answer, described, gone.signal);
+  } catch (error) {
+    if (!gone.signal.aborted) throw error;
+    // There is nobody to answer.
+    parts.metrics.disconnects.inc();
+    return reply.hijack();
+  }
+}
+
+async function sendOpened(answer: Answer, described: Described, gone: AbortSignal): Promise<unknown> {
+  const { parts, journey, asked } = answer;
   const first = asked.spans?.[0];
-  const open = (span?: Span) => parts.content.open(described, span, journey, gone.signal);
+  const open = (span?: Span) => parts.content.open(described, span, journey, gone);
   const opened = await open(first);
   if (opened === undefined) throw notFound();
   // A source that fails before its first byte is still an answer of its own.
