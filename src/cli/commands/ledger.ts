@@ -111,7 +111,7 @@ async function show(credits: Credits, { address }: WalletAddress, json: boolean)
 
 async function showOpen(sql: Sql, json: boolean): Promise<number> {
   const refunds = await owedRefunds(sql, shownAtOnce);
-  const payments = await unclearPayments(sql, shownAtOnce);
+  const payments = await unclearPayments(sql, shownAtOnce, Date.now());
   if (json) {
     console.log(exact({ refunds, payments }));
     return 0;
@@ -121,8 +121,10 @@ async function showOpen(sql: Sql, json: boolean): Promise<number> {
     const ids = `${intentId ?? 'no payment'}  quote ${quoteId}`;
     console.log(`${day(since)}  card refund of ${amount} ${currency}: ${how}  ${ids}`);
   }
-  for (const { id, value, address, winc: bought, createdAt } of payments) {
-    console.log(`${day(createdAt)}  x402 payment of ${value}, ${bought} winc for ${address}: unclear  ${id}`);
+  for (const { id, state, value, address, winc: bought, createdAt } of payments) {
+    console.log(
+      `${day(createdAt)}  x402 payment of ${value}, ${bought} winc for ${address}: ${state}  ${id}`,
+    );
   }
   if (refunds.length + payments.length === 0) console.log('nothing is open');
   return 0;
@@ -146,7 +148,7 @@ async function endPayment(
 ): Promise<number> {
   const ended = await endByHand(sql, credits, id ?? '', hash, Date.now());
   if (ended) console.log(hash === undefined ? 'ended as never made' : 'credited');
-  else console.log(`there is no unclear payment ${id ?? ''}`);
+  else console.log(`there is no such payment to end: ${id ?? ''}`);
   return ended ? 0 : 1;
 }
 

@@ -1,6 +1,7 @@
 /**
  * What only a person can tell: payments that may have been carried out and of which no transfer is known, because the
- * facilitator's answer was lost and there was no chain to ask. Whoever has looked at the chain ends them here.
+ * facilitator's answer was lost and there was no chain to ask, or none that answers. Whoever has looked at the chain
+ * ends them here.
  */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { Credits, Winc } from '../credits.ts';
@@ -10,6 +11,8 @@ import { creditPaymentIn, failure, success } from './settlement-rules.ts';
 
 export interface UnclearPayment {
   readonly id: string;
+  /** `open`: it is still asked for, in vain for more than a day. */
+  readonly state: 'open' | 'unclear';
   readonly network: string;
   readonly payer: string;
   readonly nonce: string;
@@ -22,10 +25,17 @@ export interface UnclearPayment {
   readonly createdAt: number;
 }
 
+const patienceMs = 24 * 3_600_000;
+
 /** The oldest first. */
-export async function unclearPayments(executor: SqlExecutor, limit: number): Promise<UnclearPayment[]> {
+export async function unclearPayments(
+  executor: SqlExecutor,
+  limit: number,
+  now: number,
+): Promise<UnclearPayment[]> {
   const rows = await executor.all<{
     id: string;
+    state: 'open' | 'unclear';
     network: string;
     payer: string;
     nonce: string;
@@ -34,8 +44,9 @@ export async function unclearPayments(executor: SqlExecutor, limit: number): Pro
     winc: string;
     created_at: number;
   }>(
-    `SELECT id, network, payer, nonce, value, address, winc, created_at FROM x402_payments
-     WHERE state = 'unclear' ORDER BY created_at, id LIMIT ?`,
+    `SELECT id, state, network, payer, nonce, value, address, winc, created_at FROM x402_payments
+     WHERE state = 'unclear' OR (state = 'open' AND created_at < ?) ORDER BY created_at, id LIMIT ?`,
+    now - patienceMs,
     limit,
   );
   return rows.map(({ created_at, ...row }) => ({
@@ -45,7 +56,7 @@ export async function unclearPayments(executor: SqlExecutor, limit: number): Pro
   }));
 }
 
-/** `transaction` made the transfer; without one it was never made. False when there is no such unclear payment. */
+/** `transaction` made the transfer; without one it was never made. False when there is no such payment that is open. */
 export async function endByHand(
   sql: Sql,
   credits: Credits,
@@ -55,12 +66,14 @@ export async function endByHand(
 ): Promise<boolean> {
   return sql.transaction(async (tx) => {
     const row = await readPaymentRow(tx, id);
-    if (row?.state !== 'unclear') return false;
+    if (row?.state !== 'unclear' && row?.state !== 'open') return false;
+    // One that was just made is for the facilitator and the chain to tell.
+    if (row.state === 'open' && now - row.createdAt < patienceMs) return false;
     if (transaction === undefined) {
-      return endPayment(tx, id, 'failed', row.settlement ?? failure(row, 'not_made'), now, 'unclear');
+      return endPayment(tx, id, 'failed', row.settlement ?? failure(row, 'not_made'), now, row.state);
     }
     const settlement = success(row, transaction);
-    if (!(await endPayment(tx, id, 'credited', settlement, now, 'unclear'))) return false;
+    if (!(await endPayment(tx, id, 'credited', settlement, now, row.state))) return false;
     await creditPaymentIn(tx, credits, row, settlement);
     return true;
   });

@@ -59,6 +59,12 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
   }
   const networks = readNetworks(config.X402_NETWORKS);
   const chain = new AuthorizationChain(config.X402_RPC_URLS);
+  for (const network of networks.filter((known) => !chain.knows(known))) {
+    deps.log.warn(
+      { network: network.name ?? network.caip2 },
+      'X402_RPC_URLS has no address for a network: what becomes of an interrupted payment there a person must find out',
+    );
+  }
   const facilitator = new FacilitatorClient({
     url: config.X402_FACILITATOR_URL,
     token: config.X402_FACILITATOR_TOKEN,

@@ -344,7 +344,7 @@ forEachEngine((_engine, open) => {
     const after = s.reopen();
     await after.start();
     await until(async () => (await stateOf(s.sql))[0] === 'unclear');
-    const [unclear] = await unclearPayments(s.sql, 10);
+    const [unclear] = await unclearPayments(s.sql, 10, Date.now());
     assert.deepEqual([unclear?.payer, unclear?.value, unclear?.winc], [payer, '1000000', 1_000_000_000n]);
 
     const transaction = `0x${'ab'.repeat(32)}`;
@@ -354,7 +354,7 @@ forEachEngine((_engine, open) => {
     const receipt = await after.settle(payment, { purpose: 'top-up' });
     assert.deepEqual([receipt.applied, receipt.settlement.transaction], [false, transaction]);
     assert.equal(await s.balance(), 1_000_000_000n);
-    assert.deepEqual(await unclearPayments(s.sql, 10), []);
+    assert.deepEqual(await unclearPayments(s.sql, 10, Date.now()), []);
   });
 
   it('lets a person end a payment that was never made', async (t) => {
@@ -366,11 +366,33 @@ forEachEngine((_engine, open) => {
     s.clock.offsetMs = 1_000_000;
     await s.reopen().start();
     await until(async () => (await stateOf(s.sql))[0] === 'unclear');
-    const id = (await unclearPayments(s.sql, 10))[0]?.id ?? '';
+    const id = (await unclearPayments(s.sql, 10, Date.now()))[0]?.id ?? '';
     assert.equal(await endByHand(s.sql, s.credits, id, undefined, Date.now()), true);
     assert.deepEqual(await stateOf(s.sql), ['failed']);
     assert.equal(await endByHand(s.sql, s.credits, id, `0x${'ab'.repeat(32)}`, Date.now()), false);
     assert.equal(await s.balance(), 0n);
+  });
+
+  it('shows a person what is asked for in vain, after a day', async (t) => {
+    const s = await setUp(t, await open(migrations));
+    const payment = await s.read();
+    assert.ok(payment !== undefined);
+    await s.fault({ loseAnswers: 1 });
+    await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+    const rpc = { 'base-sepolia': 'http://127.0.0.1:1' };
+    s.clock.offsetMs = 1_000_000;
+    await assert.rejects(s.reopen({ X402_RPC_URLS: rpc }).settle(payment, { purpose: 'top-up' }));
+    assert.deepEqual(await stateOf(s.sql), ['open']);
+    const transaction = `0x${'ab'.repeat(32)}`;
+    const end = (id: string, now: number) => endByHand(s.sql, s.credits, id, transaction, now);
+    assert.deepEqual(await unclearPayments(s.sql, 10, Date.now()), []);
+    const later = Date.now() + 86_500_000;
+    const [stuck] = await unclearPayments(s.sql, 10, later);
+    assert.equal(stuck?.state, 'open');
+    assert.equal(await end(stuck.id, Date.now()), false, 'it may still be found out');
+    assert.equal(await s.balance(), 0n);
+    assert.equal(await end(stuck.id, later), true);
+    assert.equal(await s.balance(), 1_000_000_000n);
   });
 
   it('asks again where no chain can be asked and the refusal leaves open what was sent', async (t) => {
