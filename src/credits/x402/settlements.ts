@@ -117,7 +117,7 @@ export class Settlements {
     if (before.state !== 'open') return this.#finished(before);
     const leased = await sql.transaction((tx) => leasePayment(tx, row.id, now(), leasedUntil));
     if (leased === undefined) throw new X402InProgress(row.id);
-    return this.#holding(row.id, () => this.#resume(leased));
+    return this.#holding(row.id, () => this.#resume(leased, 'sent again'));
   }
 
   #leaseEnd(): number {
@@ -159,18 +159,23 @@ export class Settlements {
     if (answer.success) return this.#credit(row, { ...answer, payer: row.payer });
     const refusal = failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle);
     const network = networkOf(row);
-    // Only a refusal that says that nothing was sent is believed: what was sent may land after the answer.
+    // Only a refusal that says that nothing was sent is believed, and only of the first asking: what was sent may
+    // land after the answer, and be the reason why the second is refused.
+    const nothingSent = row.attempts === 1 && provesNothingSent(answer);
     if (!this.#options.chain.knows(network)) {
-      return provesNothingSent(answer) ? this.#fail(row, refusal) : this.#putBack(row, refusal);
+      return nothingSent ? this.#fail(row, refusal) : this.#putBack(row, refusal);
     }
     const fate = await this.#fate(row, network);
     if (fate?.kind === 'transferred') return this.#credit(row, success(row, fate.transaction));
-    const over = fate?.kind === 'used-otherwise' || (fate?.kind === 'unused' && provesNothingSent(answer));
+    const over = fate?.kind === 'used-otherwise' || (fate?.kind === 'unused' && nothingSent);
     return over ? this.#fail(row, refusal) : this.#putBack(row, refusal);
   }
 
-  /** Finds out what an earlier attempt led to. */
-  async #resume(row: PaymentRow): Promise<X402Receipt> {
+  /**
+   * Finds out what an earlier attempt led to. One that the chain has not seen is tried anew only for a payer who sends it
+   * again: the others were told that it failed and may have paid with another.
+   */
+  async #resume(row: PaymentRow, how: 'found' | 'sent again'): Promise<X402Receipt> {
     const network = networkOf(row);
     if (!this.#options.chain.knows(network)) return this.#settleAgain(row);
     const fate = await this.#fate(row, network);
@@ -180,7 +185,7 @@ export class Settlements {
       if (fate.kind === 'used-unseen') return this.#markUnclear(row);
       return this.#fail(row, failure(row, x402Reasons.validBefore));
     }
-    // It may still be on its way. No new transfer is begun: the payer may have been told that it failed.
+    if (how === 'sent again' && fate?.kind === 'unused' && this.#isValid(row)) return this.#carryOut(row);
     return this.#putBack(row);
   }
 
@@ -197,6 +202,10 @@ export class Settlements {
     // which used the nonce, took the funds, or was so long ago that it has lapsed.
     if (this.#hasLapsed(row)) return this.#markUnclear(row);
     return this.#putBack(row, failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle));
+  }
+
+  #isValid(row: PaymentRow): boolean {
+    return BigInt(Math.floor(this.#options.now() / 1000)) < row.validBefore;
   }
 
   /** Nothing that was sent for it can land any more. */
@@ -274,7 +283,9 @@ export class Settlements {
       if (this.#running.has(id)) continue;
       const leased = await sql.transaction((tx) => leasePayment(tx, id, now(), this.#leaseEnd()));
       if (leased === undefined) continue;
-      const resumed = this.#holding(id, () => this.#resume(leased)).finally(() => this.#running.delete(id));
+      const resumed = this.#holding(id, () => this.#resume(leased, 'found')).finally(() =>
+        this.#running.delete(id),
+      );
       this.#running.set(id, { row: leased, ended: resumed });
       await resumed.catch((error: unknown) =>
         log.debug({ err: error, payment: id }, 'x402 payment still open'),

@@ -212,7 +212,7 @@ forEachEngine((_engine, open) => {
     const s = await setUp(t, await open(migrations));
     const payment = await s.read();
     assert.ok(payment !== undefined);
-    await s.fault({ refuse: 1 });
+    await s.fault({ refuse: 2 });
     const failed = (error: unknown) =>
       error instanceof X402SettlementFailed &&
       !error.settlement.success &&
@@ -224,6 +224,37 @@ forEachEngine((_engine, open) => {
     await until(async () => (await stateOf(s.sql))[0] === 'failed');
     assert.equal(await s.balance(), 0n);
     assert.equal(await s.tokens(), '5000000');
+  });
+
+  it('tries anew what was not carried out when its payer sends it again, and never twice what was', async (t) => {
+    const s = await setUp(t, await open(migrations));
+    for (const [index, fault] of [{ fail: 1 }, { refuse: 1 }, { loseAnswers: 1 }].entries()) {
+      const payment = await s.read({ nonce: `0x${String(index + 1).repeat(64)}` });
+      assert.ok(payment !== undefined);
+      await s.fault(fault);
+      await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+      assert.equal((await s.x402.settle(payment, { purpose: 'top-up' })).applied, true);
+      assert.equal((await s.x402.settle(payment, { purpose: 'top-up' })).applied, false);
+    }
+    assert.equal(await s.balance(), 3_000_000_000n);
+    assert.equal(await s.tokens(), '2000000');
+  });
+
+  it('does not give up what was sent before because it is refused the second time', async (t) => {
+    const s = await setUp(t, await open(migrations), { minted: 1_000_000n });
+    const nonce = `0x${'0e'.repeat(32)}`;
+    const payment = await s.read({ nonce });
+    assert.ok(payment !== undefined);
+    await s.fault({ fail: 1 });
+    await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+    // The funds are gone by another payment; this one may have been sent all the same.
+    await s.settleElsewhere({ nonce: `0x${'0f'.repeat(32)}` });
+    await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
+    assert.deepEqual(await stateOf(s.sql), ['open']);
+    s.clock.offsetMs = 1_000_000;
+    await s.reopen().start();
+    await until(async () => (await stateOf(s.sql))[0] === 'failed');
+    assert.equal(await s.balance(), 0n);
   });
 
   it('refuses a payment that was settled for something else', async (t) => {
