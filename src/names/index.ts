@@ -60,6 +60,7 @@ export { namesMigrations } from './schema.ts';
 export type NamesConfig = Pick<
   Config,
   | 'ANT_SPAWN_WINC_SURCHARGE'
+  | 'APP_URL'
   | 'ARNS_ACTION_FLOOR_WINC'
   | 'ARNS_ACTION_MARGIN'
   | 'ARNS_ACTION_TTL_MS'
@@ -154,7 +155,16 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     actions !== undefined && deps.cards !== undefined && config.ARNS_CARD_PAYMENTS === 'on'
       ? new CardPurchases(actions, deps.cards, pricing)
       : undefined;
-  const context: NamesContext = { sql, pricing, prices, registry, nonces, actions, cards };
+  const context: NamesContext = {
+    sql,
+    pricing,
+    prices,
+    registry,
+    nonces,
+    actions,
+    cards,
+    appUrl: config.APP_URL,
+  };
 
   async function lookAfter(unchangedFor?: number): Promise<void> {
     await nonces.forget();

@@ -16,6 +16,8 @@ export interface NamesContext {
   readonly nonces: SpentNonces;
   /** Undefined where the service has no key: then names can be priced and looked up, not acted on. */
   readonly actions: ActionContext | undefined;
+  /** Where a buyer goes after checkout unless the request says; undefined: back to this service. */
+  readonly appUrl: string | undefined;
   /** Undefined where names cannot be bought by card. */
   readonly cards: CardPurchases | undefined;
 }

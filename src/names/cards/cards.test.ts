@@ -12,11 +12,12 @@ const arweaveBuyer = `${'w'.repeat(42)}A`;
 const solanaBuyer = wallet('card buyer');
 const payer = wallet('payer');
 
-async function openBench(t: TestContext) {
+async function openBench(t: TestContext, environment: Record<string, string> = {}) {
   let time = () => Date.UTC(2026, 0, 1);
   const { provider, stripe } = await startProvider(t, { now: () => time() });
   const config = readConfig({ STRIPE_API_URL: provider.url, STRIPE_RECONCILE_INTERVAL_MS: '100' });
   const bench = await NamesBench.start({
+    environment,
     patienceMs: 300,
     cardRoutes: stripeWebhookRoute,
     cards: ({ sql, pricing, now }) =>
@@ -242,4 +243,18 @@ test('a quote nobody pays ends as failed, and card payments may be switched off'
   );
   assert.deepEqual([answer.status, answer.body], [503, 'Fiat (Stripe) ArNS payments are disabled']);
   await off.stop();
+});
+
+test('a buyer comes back to the configured address unless the request names another', async (t) => {
+  const { bench, stripe } = await openBench(t, { APP_URL: 'https://app.example/names' });
+  const session = async (query: string) => {
+    const path = `/arns/quote/checkout-session/${arweaveBuyer}/usd/buy-record/comes-back?type=permabuy${query}`;
+    const quoted = await bench.get(path);
+    assert.equal(quoted.status, 200, JSON.stringify(quoted.body));
+    return stripe.checkout.sessions.retrieve(text(quoted.body, 'paymentSession', 'id'));
+  };
+  const hosted = await session('&cancelUrl=https://other.example/');
+  assert.equal(hosted.success_url, 'https://app.example/names');
+  assert.equal(hosted.cancel_url, 'https://other.example/');
+  assert.equal((await session('&uiMode=embedded')).return_url, 'https://app.example/names');
 });

@@ -9,11 +9,15 @@ export interface CheckoutQuery {
   readonly cancelUrl?: string | undefined;
 }
 
-/** `home` is where a buyer goes when the request does not say. */
-export function readCheckoutPage(query: CheckoutQuery, home: string): CheckoutPage {
-  const successUrl = readUrl(query.successUrl) ?? home;
-  const cancelUrl = readUrl(query.cancelUrl) ?? home;
-  const returnUrl = readUrl(query.returnUrl);
+/** A buyer goes to `appUrl`, or without one to `home`, when the request does not say (interface §4.2). */
+export function readCheckoutPage(
+  query: CheckoutQuery,
+  appUrl: string | undefined,
+  home: string,
+): CheckoutPage {
+  const successUrl = readUrl(query.successUrl) ?? appUrl ?? home;
+  const cancelUrl = readUrl(query.cancelUrl) ?? appUrl ?? home;
+  const returnUrl = readUrl(query.returnUrl) ?? appUrl;
   const uiMode = query.uiMode ?? 'hosted';
   if (uiMode === 'hosted') return { uiMode, successUrl, cancelUrl };
   if (uiMode === 'embedded') return { uiMode, returnUrl };

@@ -61,7 +61,7 @@ export function arnsQuoteRoute(app: App, context: NamesContext): void {
       const currency = parseCurrency(params.currency);
       if (method === undefined || wallet === undefined || currency === undefined) throw invalidParameters();
       const asked = readPurchase(params.intent, params.name, fields);
-      const page = readCheckoutPage(request.query, homeOf(request));
+      const page = readCheckoutPage(request.query, context.appUrl, homeOf(request));
       await useUpNonce(request, context.nonces);
       if (context.cards === undefined) throw cardSwitchedOff();
       reply.header('cache-control', 'no-store');
