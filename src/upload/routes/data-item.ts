@@ -6,7 +6,8 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Type } from 'typebox';
 import { isTxId } from '../../formats/base64url.ts';
 import { parseRange, type Span } from '../../kernel/http/byte-ranges.ts';
-import { sendBuffer, sendFile, takeOver } from '../../kernel/http/send-bytes.ts';
+import { type SendOptions, sendBuffer, sendFile, takeOver } from '../../kernel/http/send-bytes.ts';
+import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -18,7 +19,7 @@ import { openBlob, piecesOf, readItemBytes } from '../items/segments.ts';
 
 const none = Buffer.alloc(0);
 
-export function dataItemRoutes(app: App, sql: Sql, blobs: BlobStore): void {
+export function dataItemRoutes(app: App, sql: Sql, blobs: BlobStore, options: SendOptions = {}): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/data-item/:id',
@@ -28,7 +29,7 @@ export function dataItemRoutes(app: App, sql: Sql, blobs: BlobStore): void {
     },
     handler: async (request, reply) => {
       try {
-        await answer(request, request.params.id, reply, sql, blobs);
+        await answer(request, request.params.id, reply, { sql, blobs, options });
       } catch (error) {
         throw explain(error, request.params.id);
       }
@@ -37,7 +38,14 @@ export function dataItemRoutes(app: App, sql: Sql, blobs: BlobStore): void {
   });
 }
 
-async function answer(request: Request, id: string, reply: Reply, sql: Sql, blobs: BlobStore): Promise<void> {
+interface Held {
+  readonly sql: Sql;
+  readonly blobs: BlobStore;
+  readonly options: SendOptions;
+}
+
+async function answer(request: Request, id: string, reply: Reply, held: Held): Promise<void> {
+  const { sql } = held;
   if (!isTxId(id)) throw uploadErrors.invalidId();
   const item = await findItem(sql, id);
   const head = item?.held === true ? await readHead(sql, id) : undefined;
@@ -55,7 +63,7 @@ async function answer(request: Request, id: string, reply: Reply, sql: Sql, blob
     ...(range === undefined ? {} : { 'content-range': `bytes ${start}-${end - 1}/${item.size}` }),
   });
   if (request.method === 'HEAD') await sendBuffer(raw, none);
-  else await sendItem(raw, blobs, head, item, { start, end });
+  else await sendItem(raw, held, head, item, { start, end });
 }
 
 async function headersOf(sql: Sql, item: StoredItem): Promise<OutgoingHttpHeaders & { etag: string }> {
@@ -78,7 +86,7 @@ async function headersOf(sql: Sql, item: StoredItem): Promise<OutgoingHttpHeader
 /** Straight from the file where the range lies in one; else piece by piece. */
 async function sendItem(
   raw: ServerResponse,
-  blobs: BlobStore,
+  { blobs, options }: Held,
   head: Buffer,
   item: StoredItem,
   { start, end }: Span,
@@ -87,42 +95,26 @@ async function sendItem(
     const pieces = [...piecesOf(head.length, item.segments, start, end)];
     const [only] = pieces;
     if (pieces.length === 1 && only?.head === true) {
-      await sendBuffer(raw, head.subarray(only.start, only.end));
+      await sendBuffer(raw, head.subarray(only.start, only.end), options);
       return;
     }
     if (pieces.length === 1 && only?.head === false) {
       const reader = await openBlob(blobs, only.digest);
       try {
         if (reader.fd !== undefined) {
-          await sendFile(raw, reader.fd, only.start, only.start + only.size);
+          await sendFile(raw, reader.fd, only.start, only.start + only.size, options);
           return;
         }
       } finally {
         await reader.close();
       }
     }
-    for await (const bytes of readItemBytes(blobs, head, item.segments, start, end)) {
-      if (!raw.write(bytes)) await drained(raw);
-    }
-    raw.end();
+    const bytes = () => readItemBytes(blobs, head, item.segments, start, end);
+    await sendStream(raw, bytes, { ...options, length: end - start });
   } catch (error) {
     raw.destroy();
     throw error;
   }
-}
-
-function drained(raw: ServerResponse): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const settle = (done: () => void) => () => {
-      raw.off('drain', onDrain);
-      raw.off('close', onClose);
-      done();
-    };
-    const onDrain = settle(resolve);
-    const onClose = settle(() => reject(new Error('the client went away')));
-    raw.on('drain', onDrain);
-    raw.on('close', onClose);
-  });
 }
 
 /** The range that is answered; undefined for the whole, also where several ranges are asked for. */

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { createHttpServer } from '../../kernel/http/server.ts';
+import { createLogger } from '../../kernel/log.ts';
+import { Metrics } from '../../kernel/metrics.ts';
+import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../../wallets/testing/keys.ts';
+import { startTestUpload } from '../testing.ts';
+import { dataItemRoutes } from './data-item.ts';
+
+test('a reader of an item in parts who takes nothing is cut off', { timeout: 60_000 }, async () => {
+  const upload = await startTestUpload({ FREE_UPLOAD_LIMIT: '100000000', BUNDLE_POLL_MS: '3600000' });
+  const server = createHttpServer({
+    name: 'upload',
+    title: 'Items',
+    host: '127.0.0.1',
+    port: 0,
+    portVariable: 'UPLOAD_PORT',
+    log: createLogger({ level: 'silent', format: 'json', name: 'items' }),
+    metrics: new Metrics(),
+  });
+  let answering: (raw: ServerResponse) => void = () => {};
+  const answered = new Promise<ServerResponse>((resolve) => {
+    answering = resolve;
+  });
+  server.mount(
+    (app) => {
+      app.addHook('onRequest', (_request, reply, done) => {
+        answering(reply.raw);
+        done();
+      });
+      dataItemRoutes(app, upload.sql, upload.blobs, { stallTimeoutMs: 300 });
+    },
+    [''],
+  );
+  await server.listen();
+  try {
+    const signer = solanaSigner(ed25519TestKey('stalled'));
+    const item = await signItem({ data: seededRandom(5).bytes(24_000_000) }, signer);
+    const id = (await upload.get('/v1/chunks/solana/-1/-1')).body.id;
+    const half = 12_000_000;
+    for (const offset of [0, half]) {
+      await upload.post(
+        `/v1/chunks/solana/${id}/${offset}`,
+        item.subarray(offset, offset ? undefined : half),
+      );
+    }
+    const done = await upload.post(`/v1/chunks/solana/${id}/-1`, Buffer.alloc(0));
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname).pause();
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(`GET /data-item/${done.body.id} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    const raw = await answered;
+    if (!raw.destroyed) await once(raw, 'close');
+    assert.equal(raw.writableFinished, false);
+    socket.destroy();
+  } finally {
+    await server.close();
+    await upload.close();
+  }
+});
