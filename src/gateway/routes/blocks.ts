@@ -7,22 +7,18 @@ import { addGet, cacheFor, cacheForever, param, parseDigits, relay } from './ans
 
 export function blockRoutes(app: App, { index, nodes }: GatewayContext): void {
   async function current(_request: Request, reply: Reply): Promise<Reply> {
-    const local = async () => {
-      const json = index.height < 0 ? undefined : await index.blockJson(index.height);
-      return json === undefined ? undefined : sendJsonText(cacheFor(reply, 30), json);
-    };
+    const imported = async () => (index.height < 0 ? undefined : await index.blockJson(index.height));
     // What is imported answers when it is as new as what the nodes say.
-    if (index.height >= nodes.height) {
-      const answered = await local();
-      if (answered !== undefined) return answered;
+    let json = index.height >= nodes.height ? await imported() : undefined;
+    if (json === undefined) {
+      try {
+        return relay(reply, await nodes.get('/block/current'), 30);
+      } catch (error) {
+        json = error instanceof UpstreamError ? await imported() : undefined;
+        if (json === undefined) throw error;
+      }
     }
-    try {
-      return relay(reply, await nodes.get('/block/current'), 30);
-    } catch (error) {
-      const answered = error instanceof UpstreamError ? await local() : undefined;
-      if (answered === undefined) throw error;
-      return answered;
-    }
+    return sendJsonText(cacheFor(reply, 30), json);
   }
   addGet(app, '/block/current', 'The newest block', current);
   addGet(app, '/current_block', 'The newest block', current);

@@ -9,12 +9,23 @@ import {
   text,
   until,
 } from '../../../test/support/local-gateway.ts';
+import type { CreatePart } from '../context.ts';
 
 for (const engine of engines)
   describe(`chain reads (${engine.name})`, () => {
     let stack: LocalStack;
+    /** What chain reads ask of nodes. */
+    const asked: string[] = [];
     before(async () => {
-      stack = await startLocalStack(engine.options);
+      const listen: CreatePart = ({ nodes }) => {
+        const ask = nodes.get.bind(nodes);
+        nodes.get = (path, options) => {
+          asked.push(path);
+          return ask(path, options);
+        };
+        return { name: 'listener' };
+      };
+      stack = await startLocalStack({ ...engine.options, parts: [listen] });
     });
     after(() => stack.stop());
 
@@ -81,6 +92,18 @@ for (const engine of engines)
       assert.equal((await read(`/tx/${id}/data_root`)).body, record.data_root);
       assert.equal((await read(`/tx/${id}/data`)).body, Buffer.from('hello').toString('base64url'));
       assert.deepEqual(JSON.parse((await read(`/tx/${id}/tags`)).body), []);
+    });
+
+    test('the newest block is asked of no node where the index has it', async () => {
+      const { current } = JSON.parse(await text(`${stack.node.url}/info`));
+      await until('it is imported', async () => {
+        const { indep_hash } = JSON.parse((await read(`/block/hash/${current}`)).body);
+        return indep_hash === current && asked.splice(0).every((path) => !path.startsWith('/block/hash'));
+      });
+      for (let time = 0; time < 3; time += 1) {
+        assert.equal(JSON.parse((await read('/block/current')).body).indep_hash, current);
+      }
+      assert.ok(!asked.includes('/block/current'));
     });
 
     test('what is wrong or absent is said in the words of a node', async () => {
