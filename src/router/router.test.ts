@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { type RouterBench, startRouterBench } from './testing/router-bench.ts';
 import { type TestItem, testItem } from './testing/stub-gateway.ts';
@@ -185,5 +188,51 @@ describe('a router between three honest gateways', () => {
     const again = await bench.get(`/${hello.id}`);
     assert.equal(again.headers['x-cache'], 'HIT');
     assert.equal(again.body.toString(), 'hello router');
+  });
+});
+
+test('a chain read that one gateway cannot answer yet is answered by another', async (t) => {
+  const servers = await Promise.all(
+    [404, 200].map(async (status) => {
+      const server = createServer((_request, response) => response.writeHead(status).end('7'));
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      t.after(() => {
+        server.close();
+        server.closeAllConnections();
+      });
+      return server;
+    }),
+  );
+  const others = servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const environment = { ROUTING_STRATEGY: 'round-robin' };
+  const bench = await startRouterBench({ count: 0, others, environment });
+  t.after(() => bench.stop());
+  for (let round = 0; round < 4; round += 1) {
+    const got = await bench.get(`/tx/${'A'.repeat(43)}/status`);
+    assert.deepEqual([got.status, got.body.toString()], [200, '7']);
+  }
+  const without = await startRouterBench({ count: 0, others: others.slice(0, 1), environment });
+  t.after(() => without.stop());
+  assert.equal((await without.get('/tx_anchor?x=1')).status, 404);
+  assert.equal((await without.get('/tx_anchor?x=1')).json().path, '/tx_anchor');
+});
+
+test('a router that cannot resolve names is not ready', async (t) => {
+  const bench = await startRouterBench({
+    count: 3,
+    environment: { CIRCUIT_BREAKER_THRESHOLD: '1', ROUTING_STRATEGY: 'round-robin' },
+  });
+  t.after(() => bench.stop());
+  const ready = async () => {
+    const { status, json } = await bench.get('/router/ready');
+    return { status, reason: json().reason };
+  };
+  assert.equal((await ready()).status, 200);
+  for (const gateway of bench.gateways.slice(0, 2)) gateway.behaviour = { status: 500 };
+  for (let round = 0; round < 3; round += 1) await bench.get('/height');
+  assert.deepEqual(await ready(), {
+    status: 503,
+    reason: 'Too few verification gateways available to resolve names',
   });
 });

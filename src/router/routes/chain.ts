@@ -19,6 +19,8 @@ export interface ChainProxyOptions {
 }
 
 const graphqlBodyLimit = 1024 * 1024;
+/** Answers for which another gateway is asked. */
+const elsewhere = new Set([404, 410, 429]);
 const relayed = [
   'content-type',
   'content-length',
@@ -88,8 +90,9 @@ export class ChainProxy {
     const answer = await asks.ask(ask, {
       attempts,
       tried: new Set(),
-      accepts: ({ status }) => status < 500 && status !== 429 && (status < 300 || status >= 400),
-      absent: () => notFound(request.url),
+      // What one does not have, another may: they learn of blocks at different times.
+      accepts: ({ status }) => status < 300 || (status >= 400 && status < 500 && !elsewhere.has(status)),
+      absent: () => notFound(request.url.split('?', 1)[0] ?? request.url),
       gone: () => reply.raw.destroyed,
     });
     const headers: Record<string, string> = {

@@ -66,7 +66,11 @@ function notReadyReason(parts: RouterParts): string | undefined {
   if (parts.draining()) return 'Server is shutting down';
   const { total, healthy } = parts.gateways.counts();
   if (total === 0) return 'No gateways known';
-  return healthy === 0 ? 'No healthy gateways available' : undefined;
+  if (healthy === 0) return 'No healthy gateways available';
+  const verifiers = parts.gateways.verification.filter(({ health }) => health.usable).length;
+  return verifiers < parts.settings.consensusThreshold
+    ? 'Too few verification gateways available to resolve names'
+    : undefined;
 }
 
 /** Under `/gw`: the Gateway health record. */
