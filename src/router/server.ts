@@ -1,11 +1,11 @@
 /** The public server of the router: content on every host, management on the root host. */
-import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
+import { type App, createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import { refusal } from './errors.ts';
 import type { RouterParts } from './parts.ts';
 import type { ChainProxy } from './routes/chain.ts';
 import { contentRoutes } from './routes/content.ts';
 import { guardRoutes, healthRoutes } from './routes/health.ts';
-import { infoRoutes } from './routes/info.ts';
+import { infoRoutes, metricsRoute } from './routes/info.ts';
 import { moderationRoutes } from './routes/moderation.ts';
 import { statsRoutes } from './routes/stats.ts';
 
@@ -32,22 +32,25 @@ export function createRouterServer(parts: RouterParts, chain: ChainProxy): HttpS
   });
   // First, so that hosts of names and ids never reach a route of the router's.
   const count = contentRoutes(server.app, parts, chain);
-  server.mount(
-    (app) => {
-      healthRoutes(app, parts);
-      infoRoutes(app, parts);
-      statsRoutes(app, parts);
-      moderationRoutes(app, parts);
-    },
-    ['/router', ...config.ROUTER_ALIAS_PREFIXES.map((prefix) => `/${prefix}`)],
-  );
+  const limited = (app: App) => app.addHook('onRequest', async (request, reply) => count(request, reply));
+  const own = ['/router', ...config.ROUTER_ALIAS_PREFIXES.map((prefix) => `/${prefix}`)];
+  server.mount((app) => {
+    healthRoutes(app, parts);
+    metricsRoute(app, parts);
+  }, own);
+  server.mount((app) => {
+    limited(app);
+    infoRoutes(app, parts);
+    statsRoutes(app, parts);
+    moderationRoutes(app, parts);
+  }, own);
   server.mount(
     (app) => guardRoutes(app, parts),
     ['/gw', ...config.GW_ALIAS_PREFIXES.map((one) => `/${one}`)],
   );
   if (rootContent === undefined && config.ARWEAVE_API_ENABLED) {
     server.mount((app) => {
-      app.addHook('onRequest', async (request, reply) => count(request, reply));
+      limited(app);
       chain.graphqlRoutes(app);
     });
   }

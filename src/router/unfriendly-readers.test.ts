@@ -101,6 +101,27 @@ test('GraphQL counts as what a reader asks for', async (t) => {
   assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
 });
 
+test('what the router says about itself is limited too, but for what balancers and scrapers ask', async (t) => {
+  const bench = await benchOf(t, {
+    environment: { RATE_LIMIT_ENABLED: 'true', RATE_LIMIT_MAX_REQUESTS: '2', RATE_LIMIT_WINDOW_MS: '600000' },
+  });
+  const paths = [
+    '/router/stats/gateways',
+    '/router/info',
+    '/router/stats/export',
+    '/router/stats/gateways/list',
+  ];
+  const statuses = [];
+  for (const path of paths) statuses.push((await bench.get(path)).status);
+  assert.deepEqual(statuses, [200, 200, 429, 429]);
+  const check = await bench.get(`/router/moderation/check/txid/${small.id}`);
+  assert.equal(check.status, 429);
+  assert.ok(Number(check.headers['retry-after']) > 0);
+  for (const path of ['/router/health', '/router/ready', '/router/metrics', '/gw/healthcheck']) {
+    assert.equal((await bench.get(path)).status, 200, path);
+  }
+});
+
 test('a name cannot poison what is cached under an id', async (t) => {
   const bench = await benchOf(t);
   for (const gateway of bench.gateways) gateway.names.set('mine', { id: small.id, ttlSeconds: 60 });

@@ -26,7 +26,10 @@ export function createBearerGuard(token: () => string): BearerGuard {
       if (request.headers.authorization === undefined) {
         throw managementError(401, 'Authorization header required', {}, { 'www-authenticate': 'Bearer' });
       }
-      if (!failures.take(address).allowed) throw managementError(429, 'Too many auth attempts');
+      const { allowed, resetSeconds } = failures.take(address);
+      if (!allowed) {
+        throw managementError(429, 'Too many auth attempts', {}, { 'retry-after': String(resetSeconds) });
+      }
       throw managementError(403, 'Invalid authorization token');
     },
   };

@@ -3,8 +3,8 @@
  * readers count by their /64, which is what one of them is given. Memory is bounded: the readers that were not
  * seen for longest are forgotten, which only ever favours them.
  */
-import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
 
 export interface RateAnswer {
   readonly allowed: boolean;
@@ -33,7 +33,7 @@ export class RateLimit {
   }
 
   take(address: string): RateAnswer {
-    const key = readerOf(address);
+    const key = networkOf(plainAddress(address));
     const now = this.#now();
     const bucket = this.#buckets.get(key) ?? { tokens: this.limit, at: now };
     const rate = this.limit / this.#windowMs;
@@ -49,14 +49,4 @@ export class RateLimit {
       resetSeconds: Math.max(1, Math.ceil(missing / rate / 1_000)),
     };
   }
-}
-
-/** The part of an address that stands for one reader. */
-export function readerOf(address: string): string {
-  if (!isIPv6(address) || address.includes('.')) return address.replace(/^::ffff:/i, '');
-  const [head = '', tail] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const rest = tail === undefined || tail === '' ? [] : tail.split(':');
-  while (tail !== undefined && groups.length + rest.length < 8) groups.push('0');
-  return [...groups, ...rest].slice(0, 4).join(':');
 }

@@ -57,6 +57,9 @@ export function infoRoutes(app: App, parts: RouterParts): void {
       handler: (_request, reply) => reply.header('cache-control', 'no-store').send(routerInfo(parts)),
     });
   }
+}
+
+export function metricsRoute(app: App, parts: RouterParts): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/metrics',
