@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type GetOptions, get, type RouterBench, startRouterBench } from '../testing/router-bench.ts';
 import { type TestItem, testItem } from '../testing/stub-gateway.ts';
+import { createAdminGuard } from './guard.ts';
 
 const token = 'an operator’s long token'.replaceAll(/[^a-z]/g, '-');
 let bench: RouterBench;
@@ -104,4 +105,13 @@ test('the operator blocks and unblocks, and it is written down', async () => {
     (audit as { action: string; actor: string }[]).map(({ action, actor }) => `${actor} ${action}`),
     ['admin unblock', 'admin block'],
   );
+});
+
+test('an admin page on an IPv6 address is reached by that address', () => {
+  const guard = createAdminGuard('fd00::1', () => token);
+  // Without a socket: not every machine has IPv6.
+  const asked = (host: string) => () => guard.checkOrigin({ headers: { host } });
+  assert.doesNotThrow(asked('[fd00::1]:3001'));
+  assert.doesNotThrow(asked('localhost:3001'));
+  assert.throws(asked('[fd00::2]:3001'));
 });

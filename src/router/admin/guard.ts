@@ -3,19 +3,21 @@
  * still reach it; so the host must be the page's own (no rebinding of names), requests must not come from another
  * origin, and every call carries the token in a header, which no foreign page can set.
  */
+import { isIPv6 } from 'node:net';
 import type { Request } from '../../kernel/http/server.ts';
 import { managementError } from '../errors.ts';
 import { type BearerGuard, createBearerGuard } from '../request/bearer.ts';
 
 export interface AdminGuard {
   /** For every request, the page's own files included. */
-  checkOrigin(request: Request): void;
+  checkOrigin(request: Pick<Request, 'headers'>): void;
   checkToken(request: Request): void;
 }
 
 export function createAdminGuard(host: string, token: () => string): AdminGuard {
   const bearer: BearerGuard = createBearerGuard(token);
-  const hosts = new Set([host.toLowerCase(), 'localhost', '127.0.0.1', '[::1]']);
+  const own = host.toLowerCase();
+  const hosts = new Set([isIPv6(own) ? `[${own}]` : own, 'localhost', '127.0.0.1', '[::1]']);
   const isOpen = host === '0.0.0.0' || host === '::';
   return {
     checkOrigin(request) {

@@ -110,7 +110,9 @@ export function periodOf(query: { readonly start?: string; readonly end?: string
 
 function momentOf(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
-  const moment = iso.test(text) ? new Date(text) : new Date(Number.NaN);
+  // A time without a zone is in UTC, as the hours are, wherever the router runs.
+  const zoned = /T.*(?:Z|[+-]\d{2}:\d{2})$/.test(text) || !text.includes('T') ? text : `${text}Z`;
+  const moment = iso.test(text) ? new Date(zoned) : new Date(Number.NaN);
   if (Number.isNaN(moment.getTime())) throw managementError(400, 'Invalid time range');
   return moment;
 }
