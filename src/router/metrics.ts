@@ -93,6 +93,9 @@ export function createRouterMetrics(metrics: Metrics) {
     hedged: (won: boolean) => hedged.inc({ won: String(won) }),
     shed: (reason: string) => shed.inc({ reason }),
     gauge: (name: string, help: string, read: () => number) => void metrics.gauge(name, help, [], read),
+    /** Something that only grows, and that others count. */
+    total: (name: string, help: string, read: () => number) =>
+      collected(metrics, name, help, [], () => [{ labels: {}, value: read() }]),
   };
 }
 
@@ -104,7 +107,7 @@ function collected(
   name: string,
   help: string,
   labelNames: readonly (keyof AttemptLabels)[],
-  read: () => readonly { readonly labels: AttemptLabels; readonly value: number }[],
+  read: () => readonly { readonly labels: Partial<AttemptLabels>; readonly value: number }[],
 ): void {
   new Counter({
     name,
@@ -128,7 +131,7 @@ export function addGauges({
   telemetry,
   draining,
 }: RouterParts): void {
-  const { gauge } = figures;
+  const { gauge, total } = figures;
   gauge('router_gateways_total', 'Gateways that content may come from', () => gateways.counts().total);
   gauge('router_gateways_healthy', 'Of those, how many may be asked', () => gateways.counts().healthy);
   gauge(
@@ -139,16 +142,16 @@ export function addGauges({
   gauge('router_arns_cache_size', 'Names that are remembered', () => names.size);
   gauge('router_cache_bytes', 'Bytes in the content cache', () => cache?.statistics().bytes ?? 0);
   gauge('router_cache_entries', 'Entries of the content cache', () => cache?.statistics().entries ?? 0);
-  gauge(
-    'router_cache_evictions',
+  total(
+    'router_cache_evictions_total',
     'Entries that made room for others',
     () => cache?.statistics().evictions ?? 0,
   );
-  gauge(
-    'router_blocklist_reload_failures',
+  total(
+    'router_blocklist_reload_failures_total',
     'Blocklists that were refused',
     () => blocklist?.failedReloads ?? 0,
   );
-  gauge('router_telemetry_dropped', 'Events that could not be kept', () => telemetry?.dropped ?? 0);
+  total('router_telemetry_dropped_total', 'Events that could not be kept', () => telemetry?.dropped ?? 0);
   gauge('router_draining', '1 while the router shuts down', () => (draining() ? 1 : 0));
 }

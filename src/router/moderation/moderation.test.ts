@@ -269,7 +269,7 @@ test('10: a bad file, one that is gone and one that is back are followed without
   assert.equal(await degraded(), '');
   assert.match(
     (await bench.get('/router/metrics')).body.toString(),
-    /^router_blocklist_reload_failures [1-9]/m,
+    /^router_blocklist_reload_failures_total [1-9]/m,
   );
 });
 
