@@ -74,6 +74,9 @@ describe('addresses of mail', () => {
       '@example.com',
       'a@b',
       'a b@example.com',
+      'a\u0000b@example.com',
+      'a@exam\u0000ple.com',
+      'a\ud800@example.com',
       'a@@example.com',
       '<a@example.com>',
     ]) {

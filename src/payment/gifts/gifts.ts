@@ -146,6 +146,6 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** One @, something on both sides, a dot in the domain, no spaces; mail itself tells the rest. */
+/** One @, something on both sides, a dot in the domain, nothing invisible; mail itself tells the rest. */
 export const isEmail = (text: string): boolean =>
-  text.length <= 254 && /^[^\s@"<>]{1,64}@[^\s@"<>]+\.[^\s@"<>.]{2,}$/.test(text);
+  text.length <= 254 && /^[^\s@"<>\p{C}]{1,64}@[^\s@"<>\p{C}]+\.[^\s@"<>.\p{C}]{2,}$/u.test(text);

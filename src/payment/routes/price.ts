@@ -69,7 +69,7 @@ export function priceRoutes(app: App, { pricing, auth }: PriceDeps): void {
         params: Type.Object({ type: Type.String(), amount: Type.String() }),
         querystring: Type.Object({
           promoCode: promoQuery,
-          destinationAddress: Type.Optional(Type.String({ maxLength: 200 })),
+          destinationAddress: Type.Optional(Type.String({ maxLength: 200, pattern: '^[ -~]*$' })),
         }),
         headers: signatureHeaders,
         response: {

@@ -14,7 +14,7 @@ export function redeemRoute(app: App, gifts: RedeemableGifts): void {
       schema: {
         summary: 'Redeem credits that were given to an email address',
         querystring: Type.Object({
-          id: Type.String({ minLength: 1, maxLength: 100 }),
+          id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,100}$' }),
           email: Type.String({ maxLength: 300 }),
           destinationAddress: Type.String({ maxLength: 200 }),
           token: Type.Optional(Type.String()),

@@ -133,8 +133,11 @@ export async function allRows(sql: SqlExecutor): Promise<CatalogueRow[]> {
   return rows.map(readRow);
 }
 
-/** The row of a code that counts: of those begun, the latest. */
+const codePattern = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** The row of a code that counts: of those begun, the latest. What can be no code is not looked for. */
 export async function promoRow(sql: SqlExecutor, code: string, now: number): Promise<PromoCode | undefined> {
+  if (!codePattern.test(code)) return undefined;
   const row = await sql.get<StoredRow>(
     `SELECT * FROM pricing_catalogue WHERE code = ? AND kind = 'promo' AND starts_at <= ?
      ORDER BY starts_at DESC, id LIMIT 1`,
@@ -213,7 +216,7 @@ function check(row: NewRow): void {
   }
   if (row.name === '' || row.name.length > 100)
     throw new InvalidRow('the name must have 1 to 100 characters');
-  if (row.kind === 'promo' && !/^[A-Za-z0-9_.-]{1,64}$/.test(row.code ?? '')) {
+  if (row.kind === 'promo' && !codePattern.test(row.code ?? '')) {
     throw new InvalidRow('a promo code has 1 to 64 letters, digits, dots, dashes or underscores');
   }
   if (row.kind !== 'promo' && row.code !== undefined) throw new InvalidRow('only a promo has a code');
