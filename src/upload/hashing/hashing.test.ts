@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { deepHashBlob } from '../../formats/deep-hash.ts';
 import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { writeHashed } from '../intake/payload-sink.ts';
 import { PayloadHashes } from './payload-hash.ts';
 
 const random = seededRandom(81);
@@ -40,5 +41,24 @@ test('a stream that is left leaves nothing for the next', async () => {
     await hash.update(data);
     assert.ok((await hash.digest()).equals(deepHashBlob(data)));
     hash.release();
+  }
+});
+
+test('an upload whose store fails does not spoil the hash of the next', async () => {
+  const alone = new PayloadHashes(1);
+  const full = { write: () => Promise.reject(new Error('no room')) };
+  const data = random.bytes(6_000_000);
+  try {
+    for (let round = 0; round < 5; round++) {
+      const failed = alone.begin(data.length);
+      await assert.rejects(writeHashed(full, failed, data), /no room/);
+      failed.release();
+      const hash = alone.begin(data.length);
+      await hash.update(data);
+      assert.ok((await hash.digest()).equals(deepHashBlob(data)));
+      hash.release();
+    }
+  } finally {
+    await alone.close();
   }
 });

@@ -27,7 +27,7 @@ import { type ApprovalOrder, type RevokeOrder, readApprovalTags } from './approv
 import { contentTypeOf } from './content-type.ts';
 import { explain } from './explain.ts';
 import type { FreeTier } from './free-tier.ts';
-import { inlineBytes, PayloadSink, type StoredPayload } from './payload-sink.ts';
+import { inlineBytes, PayloadSink, type StoredPayload, writeHashed } from './payload-sink.ts';
 import { atMost, paymentFor } from './payment-for.ts';
 import { deadlineBlocks, type Receipt, type Receipts } from './receipts.ts';
 import { type Stored, storeItem } from './store-item.ts';
@@ -249,11 +249,7 @@ export class Intake {
         if ((contentLength ?? 0) >= askFirstBytes)
           await this.checkFunds(request, admitted, contentLength ?? 0);
       }
-      if (payload.length > 0) {
-        const hashing = hash.update(payload);
-        await sink.write(payload);
-        await hashing;
-      }
+      if (payload.length > 0) await writeHashed(sink, hash, payload);
     }
     if (admitted === undefined) throw uploadErrors.unreadableItem(itemProblems.truncated);
     return admitted;

@@ -3,6 +3,7 @@
  * the blob store. Nothing can be found under the item's id before it has been verified and paid.
  */
 import type { BlobStore, BlobWriter } from '../../storage/blobs/blobs.ts';
+import type { PayloadHash } from '../hashing/payload-hash.ts';
 import type { Segment } from '../items/segments.ts';
 
 /**
@@ -15,6 +16,23 @@ export interface StoredPayload {
   /** The payload itself when it is small, else empty. */
   readonly inline: Buffer;
   readonly segments: readonly Segment[];
+}
+
+/**
+ * Writes a piece of a payload and hashes it at the same time. Ends only when both have: a hash that is still busy with
+ * a refused upload must not go on to the next, whose bytes would be mixed with these.
+ */
+export async function writeHashed(
+  sink: Pick<PayloadSink, 'write'>,
+  hash: Pick<PayloadHash, 'update'>,
+  bytes: Buffer,
+): Promise<void> {
+  const hashing = hash.update(bytes);
+  try {
+    await sink.write(bytes);
+  } finally {
+    await hashing;
+  }
 }
 
 export class PayloadSink {

@@ -13,7 +13,7 @@ import { uploadErrors } from '../errors.ts';
 import type { PayloadHashes } from '../hashing/payload-hash.ts';
 import { explain } from '../intake/explain.ts';
 import type { Accepted, Intake } from '../intake/intake.ts';
-import { PayloadSink } from '../intake/payload-sink.ts';
+import { PayloadSink, writeHashed } from '../intake/payload-sink.ts';
 import { findKept } from '../items/item-rows.ts';
 import type { NewSession } from '../multipart/sessions.ts';
 import { makeUnsignedItem, readUserTags, unsignedItemBytes } from '../x402/unsigned-item.ts';
@@ -125,9 +125,7 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
     let received = 0;
     for await (const piece of uploadBody(request)) {
       received += piece.length;
-      const hashing = hash.update(piece);
-      await sink.write(piece);
-      await hashing;
+      await writeHashed(sink, hash, piece);
     }
     if (received !== dataBytes) throw uploadErrors.sizeMismatch();
     const admitted = await makeUnsignedItem(deps.serviceKey, tags, payment.payer, await hash.digest());
