@@ -185,3 +185,43 @@ test('everybody who asks for the same name at once is one question', async () =>
   await until(() => asked() >= 3);
   assert.equal(asked(), 3);
 });
+
+test('while nobody can be asked, only the first reader of an old name waits to hear it', async () => {
+  const { names, clock } = resolver({ timeoutMs: 300 });
+  point('site', one);
+  await names.resolve('site');
+  for (const stub of stubs) stub.behaviour = { stalled: true };
+  clock.now += 3_600_000;
+  assert.deepEqual(await shown(names.resolve('site')), [one, true]);
+  const before = asked();
+  let answered = 0;
+  const first = names.resolve('site').then((name) => {
+    answered += 1;
+    return name;
+  });
+  await until(() => asked() > before);
+  assert.equal(answered, 1, 'answered before those who were asked have said anything');
+  assert.deepEqual(await shown(first), [one, true]);
+  for (const stub of stubs) stub.dropConnections();
+  for (const stub of stubs) stub.behaviour = {};
+  point('site', two);
+  await until(async () => (await names.resolve('site')).id === two);
+  for (const stub of stubs) stub.behaviour = { stalled: true };
+  clock.now += 25 * 3_600_000;
+  await assert.rejects(names.resolve('site'), refused(503), 'a day is the end of it');
+  for (const stub of stubs) stub.dropConnections();
+});
+
+test('a clock that is set back makes no name younger', async () => {
+  const { names, clock } = resolver();
+  point('site', one);
+  await names.resolve('site');
+  point('site', two);
+  clock.now -= 3_600_000;
+  assert.equal((await names.resolve('site')).id, two);
+});
+
+async function shown(name: Promise<{ id: string; stale: boolean }>): Promise<[string, boolean]> {
+  const { id, stale } = await name;
+  return [id, stale];
+}

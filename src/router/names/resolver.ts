@@ -69,6 +69,8 @@ export class NameResolver {
   /** Names whose kept target is not to be used: its removal may still be on its way to the disk. */
   readonly #dropped = new LRUCache<string, true>({ max: maxNames });
   readonly #asking = new Map<string, Promise<Verdict>>();
+  /** Names of which the last that was heard is that nobody can tell: their readers do not wait to hear it again. */
+  readonly #untold = new LRUCache<string, true>({ max: maxNames });
 
   constructor(options: NameResolverOptions) {
     this.#options = options;
@@ -85,10 +87,10 @@ export class NameResolver {
     if (now < (this.#absent.get(label) ?? 0)) throw nameNotFound(label);
     const known = this.#names.get(label) ?? (await this.#load(label));
     if (known !== undefined) {
-      const age = now - known.resolvedAt;
+      const age = ageOf(known, now);
       const life = this.#lifeMs(known);
       if (age < life) return this.#answer(label, known, false);
-      if (age < life + revalidateMs) {
+      if (age < life + revalidateMs || (age < errorMs && this.#untold.has(label))) {
         void this.#ask(label).catch(() => {});
         return this.#answer(label, known, true);
       }
@@ -100,7 +102,7 @@ export class NameResolver {
     if (verdict.kind === 'absent') throw nameNotFound(label);
     const usable =
       known !== undefined &&
-      now - known.resolvedAt < errorMs &&
+      ageOf(known, now) < errorMs &&
       (verdict.kind === 'unavailable' || verdict.ids.includes(known.id));
     if (usable) {
       this.#options.onResolution('stale');
@@ -132,7 +134,7 @@ export class NameResolver {
 
   #answer(label: string, known: KeptName, stale: boolean): ResolvedName {
     if (!isTxId(known.id)) throw nameUnsupported(label);
-    const left = this.#lifeMs(known) - (this.#now() - known.resolvedAt);
+    const left = this.#lifeMs(known) - ageOf(known, this.#now());
     return {
       label,
       id: known.id,
@@ -169,6 +171,8 @@ export class NameResolver {
     const { onResolution, keep, log } = this.#options;
     const verdict = await this.#vote(label);
     onResolution(verdict.kind);
+    if (verdict.kind === 'unavailable') this.#untold.set(label, true);
+    else this.#untold.delete(label);
     if (verdict.kind === 'agreed') {
       const kept = keptOf(verdict, this.#now());
       this.#names.set(label, kept);
@@ -217,6 +221,11 @@ export class NameResolver {
       }
     }
   }
+}
+
+/** A clock that was set back makes nothing younger. */
+function ageOf({ resolvedAt }: KeptName, now: number): number {
+  return Math.abs(now - resolvedAt);
 }
 
 function keptOf(verdict: Verdict & { kind: 'agreed' }, now: number): KeptName {
