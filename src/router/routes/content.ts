@@ -9,6 +9,7 @@ import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { badRequest, methodNotAllowed, notFound, overloaded, rateLimited, shuttingDown } from '../errors.ts';
 import type { RouterParts } from '../parts.ts';
 import { clientAddress } from '../request/client-address.ts';
+import { errorPage } from '../request/error-page.ts';
 import { type Host, hostParser } from '../request/host.ts';
 import { RateLimit } from '../request/rate-limit.ts';
 import type { ChainProxy } from './chain.ts';
@@ -48,6 +49,21 @@ export function contentRoutes(
     }
     request.timings = timings;
     answer(request, reply, host, done);
+  });
+
+  // Content leaves another way: what comes by here is a refusal, or the router's own.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const isContent = request.timings === timings || request.routeOptions.url === '/*';
+    if (reply.statusCode < 400 || !isContent) return done(null, payload);
+    reply.header('vary', 'Accept');
+    const page = errorPage(request, reply, payload);
+    if (page === undefined) return done(null, payload);
+    reply.headers({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+      'x-content-type-options': 'nosniff',
+    });
+    done(null, page);
   });
 
   app.route({
