@@ -433,15 +433,20 @@ test('small items are free when the operator says so, up to an allowance per add
 test('listed wallets pay nothing, blocked ones are refused', async () => {
   const friend = solanaSigner(ed25519TestKey('friend'));
   const foe = solanaSigner(ed25519TestKey('foe'));
+  const villain = ethereumSigner(ethereumTestKey('villain'));
   const listed = await startTestUpload({
     ALLOW_LISTED_ADDRESSES: itemOwner(4, friend.owner).wallet.address,
-    BLOCK_LISTED_ADDRESSES: itemOwner(4, foe.owner).wallet.address,
+    BLOCK_LISTED_ADDRESSES: [itemOwner(4, foe.owner), itemOwner(3, villain.owner)]
+      .map(({ wallet }) => wallet.address)
+      .join(','),
   });
   try {
     assert.equal((await listed.post('/v1/tx', await makeItem(friend, 100_000))).body.winc, '0');
     const refused = await listed.post('/v1/tx', await makeItem(foe));
     assert.equal(refused.status, 403);
     assert.deepEqual(refused.body, 'Forbidden');
+    const other = await listed.post('/v1/tx/kyve', await makeItem(villain));
+    assert.equal(other.status, 403, 'the same key by its name on another chain');
   } finally {
     await listed.close();
   }

@@ -143,12 +143,20 @@ export class Intake {
 
   /** What the header alone says: who signed, and what for. Throws the answer for what is refused by then. */
   admit(header: ItemHeader, token?: string): Admitted {
+    const { wallet } = itemOwner(header.signatureType, header.owner);
     const signer: WalletAddress =
       token === 'kyve' && header.signatureType === 3
         ? { kind: 'kyve', address: kyveAddress(header.owner) }
-        : itemOwner(header.signatureType, header.owner).wallet;
-    if (this.#deps.blocked.has(signer.address)) throw uploadErrors.forbidden();
+        : wallet;
+    // The same key has an address on either chain.
+    this.refuseBlocked(wallet.address);
+    this.refuseBlocked(signer.address);
     return { header, id: header.id, signer, order: readApprovalTags(header.tags, signer.address) };
+  }
+
+  /** Throws 403 for a wallet that may not upload here. */
+  refuseBlocked(address: string): void {
+    if (this.#deps.blocked.has(address)) throw uploadErrors.forbidden();
   }
 
   /** Throws 402 when an item of this size could not be paid now. */

@@ -119,6 +119,8 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
   const payment = await deps.payments.read(request, size).catch((error: unknown) => {
     throw explain(error);
   });
+  // The service signs the item: whose upload it is, the payment says.
+  deps.intake.refuseBlocked(payment.payer);
   const sink = new PayloadSink(deps.blobs);
   const hash = deps.hashes.begin(dataBytes);
   try {

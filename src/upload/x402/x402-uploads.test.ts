@@ -202,6 +202,14 @@ test('raw data becomes an item that the service signs', async (t) => {
   assert.equal(await upload.balance(payer), 0n);
 });
 
+test('raw data of a blocked wallet is refused and not paid for', async (t) => {
+  const { upload, facilitator, pay } = await open(t, { BLOCK_LISTED_ADDRESSES: payer });
+  const refused = await upload.post('/v1/x402/upload/unsigned', random.bytes(100), pay(100_000n));
+  assert.deepEqual([refused.status, refused.body], [403, 'Forbidden']);
+  assert.equal(await facilitator.balance(payer), '1000000000');
+  assert.equal((await upload.counts()).upload_items, 0);
+});
+
 test('tags of raw data that are no tags are refused', async (t) => {
   const { upload } = await open(t);
   for (const header of [
