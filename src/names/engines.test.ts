@@ -33,6 +33,13 @@ forEachEngine((_engine, open) => {
       bench.ledger.skip(151);
       await bench.names.reconcile();
       assert.equal(await bench.balance(payer), held);
+      const antState = { description: 'd'.repeat(69) };
+      const long = { ...lease, name: 'z'.repeat(51), ownerAddress: wallet('no list').address, antState };
+      const unsigned = await bench.create('buy-name', long, payer);
+      bench.ledger.skip(151);
+      await bench.names.reconcile();
+      const status = await bench.get(`/arns/actions/${text(unsigned.body, 'nonce')}`);
+      assert.equal(await bench.balance(payer), held - BigInt(text(status.body, 'keptWincQty')));
       const poor = await bench.create('buy-name', lease, wallet('poor'));
       assert.equal(poor.status, 402);
       const names = await bench.get(`/arns/my-names/${owner.address}`);
