@@ -6,7 +6,7 @@
 import { HttpError } from '../kernel/errors.ts';
 import type { App } from '../kernel/http/app.ts';
 import { OracleUnavailable, PromoCodeRefused } from '../pricing/pricing.ts';
-import { DatabaseUnavailable } from '../storage/sql/sql.ts';
+import { DatabaseUnavailable, UnstorableText } from '../storage/sql/sql.ts';
 import { neverCache } from './answers.ts';
 
 declare module 'fastify' {
@@ -43,6 +43,7 @@ export function translated(error: unknown, words: FailureWords): unknown {
     const usual = error.oracle === 'network' ? 'Pricing Oracle Unavailable' : 'Fiat Oracle Unavailable';
     return new HttpError(503, words.oracleDown ?? usual, { retryAfter: error.retryAfter, cause: error });
   }
+  if (error instanceof UnstorableText) return new HttpError(400, 'Invalid text');
   if (error instanceof PromoCodeRefused) return new HttpError(400, error.message);
   return error;
 }

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { HttpError } from '../../kernel/errors.ts';
+import { UnstorableText } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
+import { translated } from '../route-failures.ts';
 import { paymentBench, paymentBenchMigrations } from '../testing.ts';
 import { solana } from '../testing-wallets.ts';
 
 const email = 'a@example.com';
+
+it('blames whoever sends what the database cannot hold', () => {
+  const answer = translated(new UnstorableText('a NUL'), {});
+  assert.ok(answer instanceof HttpError && answer.status === 400);
+});
 
 forEachEngine((_engine, open) => {
   it('answers text that no database keeps, or that is no Unicode, like any other that is unknown', async (t) => {

@@ -67,3 +67,8 @@ export class UniqueViolation extends Error {
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable';
 }
+
+/** Text that the engine cannot hold, such as PostgreSQL a NUL: it is nowhere, and cannot be put anywhere. */
+export class UnstorableText extends Error {
+  override readonly name = 'UnstorableText';
+}

@@ -110,6 +110,7 @@ function requestKey({ payment, idempotencyKey, clientAddress }: NewSession): str
 }
 
 export async function findSession(sql: SqlExecutor, id: string): Promise<SessionRow> {
+  if (!/^[0-9a-f-]{36}$/.test(id)) throw uploadErrors.unknownSession(id);
   const row = await sql.get<SessionRow>('SELECT * FROM upload_sessions WHERE id = ?', id);
   if (row === undefined) throw uploadErrors.unknownSession(id);
   return row;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { DatabaseUnavailable, type SqlExecutor } from '../sql.ts';
+import { DatabaseUnavailable, type SqlExecutor, UnstorableText } from '../sql.ts';
 import type { PostgresDatabase } from './database.ts';
 import { openPostgres, type PostgresOptions } from './open.ts';
 
@@ -37,6 +37,12 @@ describe('PostgreSQL', {
     administrator = new pg.Client({ connectionString: url });
     await administrator.connect();
   });
+  it('tells text that it cannot hold from a failure of its own', async () => {
+    const sql = await open();
+    await assert.rejects(sql.get('SELECT 1 AS one WHERE ? = ?', 'a\u0000', 'b'), UnstorableText);
+    assert.deepEqual(await sql.get('SELECT 1 AS one WHERE ? = ?', 'a', 'a'), { one: 1 });
+  });
+
   afterEach(async () => {
     for (const sql of opened.splice(0)) await sql.close();
     await administrator.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);

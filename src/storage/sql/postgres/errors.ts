@@ -1,8 +1,10 @@
 /** PostgreSQL's failures in the words of `sql.ts`. Codes: PostgreSQL manual, appendix A. */
 import { DatabaseError } from 'pg';
-import { DatabaseUnavailable, UniqueViolation } from '../sql.ts';
+import { DatabaseUnavailable, UniqueViolation, UnstorableText } from '../sql.ts';
 
 const uniqueViolation = '23505';
+/** A NUL, which no text has here. */
+const notInRepertoire = '22021';
 /** Rolled back for others' sake: the same work may well succeed now. */
 const retryable = new Set(['40001', '40P01']);
 /**
@@ -25,6 +27,7 @@ export function translated(error: unknown): unknown {
   if (error instanceof DatabaseError) {
     const code = error.code ?? '';
     if (code === uniqueViolation) return new UniqueViolation(error.message, { cause: error });
+    if (code === notInRepertoire) return new UnstorableText(error.message, { cause: error });
     if (unavailable.test(code)) return new DatabaseUnavailable(error.message, { cause: error });
     return error;
   }
