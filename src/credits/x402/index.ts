@@ -119,7 +119,11 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
         if (!(error instanceof FacilitatorUnavailable)) throw error;
         throw new X402SettlementFailed(unreachable(payment), error);
       });
-      if (!answer.isValid) throw new X402Refused(answer.invalidReason ?? x402Reasons.unexpectedVerify);
+      if (answer.isValid) return;
+      // The same payment may have been settled since: then what that led to is the answer, not a 402, which would ask
+      // the payer to pay once more.
+      if (await settlements.isKnown(payment)) return;
+      throw new X402Refused(answer.invalidReason ?? x402Reasons.unexpectedVerify);
     },
 
     async settle(payment, request) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { it, type TestContext } from 'node:test';
 import { MalformedPayment } from '../../formats/x402/payment.ts';
 import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
@@ -172,6 +173,29 @@ forEachEngine((_engine, open) => {
     );
     assert.equal(receipts.filter(({ applied }) => applied).length, 1);
     assert.equal(await s.tokens(), '4000000');
+    assert.equal(await s.balance(), 1_000_000_000n);
+  });
+
+  it('does not ask for another payment when the same one is settled while it is being verified', async (t) => {
+    const s = await setUp(t, await open(migrations));
+    const payment = await s.read();
+    assert.ok(payment !== undefined);
+    // A facilitator whose answer to `verify` comes after the first sending was settled.
+    const slow = createServer((request, response) => {
+      void s.x402.settle(payment, { purpose: 'top-up' }).then(() => {
+        request.resume();
+        response.end(
+          JSON.stringify({ isValid: false, invalidReason: 'invalid_exact_evm_nonce_already_used' }),
+        );
+      });
+    });
+    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+    t.after(() => slow.close());
+    const address = slow.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const other = s.reopen({ X402_FACILITATOR_URL: `http://127.0.0.1:${address.port}` });
+    await other.verify(payment);
+    assert.equal((await other.settle(payment, { purpose: 'top-up' })).applied, false);
     assert.equal(await s.balance(), 1_000_000_000n);
   });
 
