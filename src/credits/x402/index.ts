@@ -77,6 +77,7 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
     toleranceBasisPoints: BigInt(Math.round(config.X402_PRICE_TOLERANCE * 10_000)),
     settlementBufferSeconds: BigInt(config.X402_SETTLEMENT_BUFFER_SECONDS),
     chain,
+    isKnown: (payment) => settlements.isKnown(payment),
     now,
   };
   const settlements = new Settlements({

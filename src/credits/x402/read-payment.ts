@@ -18,6 +18,8 @@ export interface PaymentRules {
   /** How long an authorisation must still be valid, so that settling can succeed. */
   readonly settlementBufferSeconds: bigint;
   readonly chain: AuthorizationChain;
+  /** Whether it was sent before: then its price and time were right when it was, and what it led to is the answer. */
+  readonly isKnown: (payment: SignedPayment) => Promise<boolean>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -35,13 +37,16 @@ export async function readSignedPayment(
   rules: PaymentRules,
 ): Promise<SignedPayment> {
   const payment = decode(header);
-  const network = checkTerms(payment, quote, rules);
+  const network = checkParties(payment, quote);
   const payer = parseEthereumAddress(payment.authorization.from.toLowerCase());
   if (payer === undefined) throw new MalformedPayment('from is not an address');
+  const signed: SignedPayment = { quote, network, payment, payer };
+  const refusal = refusalOf(payment, quote, rules);
+  if (refusal !== undefined && !(await rules.isKnown(signed))) throw new X402Refused(refusal);
   if (!(await isSigned(payment, payer, network, rules.chain))) {
     throw new X402SignatureInvalid('the payment is not signed by its payer');
   }
-  return { quote, network, payment, payer };
+  return signed;
 }
 
 function decode(header: string): X402Payment {
@@ -53,7 +58,7 @@ function decode(header: string): X402Payment {
   }
 }
 
-function checkTerms(payment: X402Payment, quote: X402Quote, rules: PaymentRules): X402Network {
+function checkParties(payment: X402Payment, quote: X402Quote): X402Network {
   const { authorization, accepted } = payment;
   if (payment.scheme !== 'exact') throw new X402Refused(x402Reasons.scheme);
   const network = quote.networks.find((entry) =>
@@ -67,15 +72,21 @@ function checkTerms(payment: X402Payment, quote: X402Quote, rules: PaymentRules)
       throw new X402Refused(x402Reasons.requirements);
     }
   }
-  if (authorization.value < leastAccepted(quote, rules) || authorization.value >= 10n ** 18n) {
-    throw new X402Refused(x402Reasons.value);
-  }
-  const now = BigInt(Math.floor(rules.now() / 1000));
-  if (authorization.validAfter > now) throw new X402Refused(x402Reasons.validAfter);
-  if (authorization.validBefore < now + rules.settlementBufferSeconds) {
-    throw new X402Refused(x402Reasons.validBefore);
-  }
   return network;
+}
+
+/** Why it is too little, too early or too late. */
+function refusalOf(
+  { authorization }: X402Payment,
+  quote: X402Quote,
+  rules: PaymentRules,
+): string | undefined {
+  const { value, validAfter, validBefore } = authorization;
+  if (value < leastAccepted(quote, rules) || value >= 10n ** 18n) return x402Reasons.value;
+  const now = BigInt(Math.floor(rules.now() / 1000));
+  if (validAfter > now) return x402Reasons.validAfter;
+  if (validBefore < now + rules.settlementBufferSeconds) return x402Reasons.validBefore;
+  return undefined;
 }
 
 /** The payer signed the price of a moment ago: a small rise since then does not turn him away. */

@@ -199,6 +199,25 @@ forEachEngine((_engine, open) => {
     assert.equal(await s.balance(), 1_000_000_000n);
   });
 
+  it('answers a payment that was made with what it led to, also when it has lapsed or the price has risen', async (t) => {
+    const s = await setUp(t, await open(migrations));
+    const nonce = `0x${'1a'.repeat(32)}`;
+    const validBefore = BigInt(Math.floor(Date.now() / 1000)) + 300n;
+    const payment = await s.read({ nonce, validBefore });
+    assert.ok(payment !== undefined);
+    const receipt = await s.x402.settle(payment, { purpose: 'top-up' });
+    s.clock.offsetMs = 3_600_000;
+    for (const quote of [s.quote, { ...s.quote, amount: 9_000_000n }]) {
+      const again = await s.read({ nonce, validBefore }, quote);
+      assert.ok(again !== undefined);
+      await s.x402.verify(again);
+      assert.deepEqual(await s.x402.settle(again, { purpose: 'top-up' }), { ...receipt, applied: false });
+    }
+    await assert.rejects(s.read({ nonce: `0x${'1b'.repeat(32)}`, validBefore }), X402Refused);
+    await assert.rejects(s.read({ nonce, validBefore, tamper: { value: '1' } }), X402SignatureInvalid);
+    assert.equal(await s.balance(), 1_000_000_000n);
+  });
+
   it('credits another wallet when told to', async (t) => {
     const s = await setUp(t, await open(migrations));
     const payment = await s.read();
