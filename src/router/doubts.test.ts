@@ -69,3 +69,15 @@ test('who sent other bytes than those that were then proven is in quarantine', a
     assert.equal((await bench.get(`/${other.id}`)).status, 200, 'the other one is not');
   }
 });
+
+test('a body that ended early without having promised more is no lie', async (t) => {
+  const bench = await benchOf(t, { count: 2 });
+  behave(bench, { truncateTo: 1_000_000, digest: () => undefined }, { digest: () => undefined });
+  const [, honest] = bench.gateways;
+  honest?.items.delete(large.id);
+  const first = await download(bench, large);
+  assert.ok(first === undefined || first.status === 502, 'what is cut off does not look whole');
+  honest?.items.set(large.id, large);
+  assert.ok((await download(bench, large))?.body.equals(large.data));
+  assert.equal((await countsOf(bench)).circuitOpen, 0);
+});

@@ -13,6 +13,8 @@ export interface Sent {
   /** SHA-256, hex; undefined where it was not sent to its end. */
   readonly digest: string | undefined;
   readonly size: number | undefined;
+  /** Whether it said beforehand how much it sends: else what is too short may be cut off, and no lie. */
+  readonly promised: boolean;
 }
 
 const maxIds = 10_000;
@@ -36,7 +38,8 @@ export class Doubts {
     const doubted = this.#doubts.get(id);
     if (doubted === undefined) return [];
     this.#doubts.delete(id);
-    return [...doubted].flatMap(([gateway, { digest, size }]) => {
+    return [...doubted].flatMap(([gateway, { digest, size, promised }]) => {
+      if (!promised && size !== undefined && size < right.size) return [];
       const differs =
         digest === undefined ? size !== undefined && size !== right.size : digest !== right.digest;
       return differs ? gateway : [];

@@ -113,7 +113,7 @@ export class Fetch {
     const told = lengthOf(answer);
     if (told !== undefined && expectation.size !== undefined && told !== expectation.size) {
       discard(answer);
-      this.#wrong(answer.gateway, expectation, id, { digest: undefined, size: told });
+      this.#wrong(answer.gateway, expectation, id, { digest: undefined, size: told, promised: true });
       return undefined;
     }
     const size = told ?? expectation.size;
@@ -147,7 +147,7 @@ export class Fetch {
       // One gateway's word against another's: only the signature can tell who is wrong.
       const decisive = first.conclusive ? undefined : await search?.bySignature();
       if (decisive === undefined || !(await passes(decisive))) {
-        this.#wrong(gateway, first, id, { digest, size });
+        this.#wrong(gateway, first, id, { digest, size, promised: true });
         return undefined;
       }
       expectation = decisive;
@@ -196,7 +196,12 @@ export class Fetch {
         if (result.kind === 'wrong') {
           // Bytes of several gateways in a row: it cannot be said whose were wrong.
           const conclusive = expectation.conclusive && served.size === 1;
-          const sent = { digest: served.size === 1 ? result.digest : undefined, size: undefined };
+          const digest = served.size === 1 ? result.digest : undefined;
+          const sent = {
+            digest,
+            size: digest === undefined ? undefined : result.size,
+            promised: size !== undefined,
+          };
           for (const one of served) this.#wrong(one, { ...expectation, conclusive }, id, sent);
         } else if (result.kind === 'proven') {
           verified(gateway.origin, expectation.method, true);

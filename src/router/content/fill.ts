@@ -40,7 +40,7 @@ export interface FillOptions {
 
 export type FillResult =
   | { readonly kind: 'proven'; readonly digest: string; readonly size: number }
-  | { readonly kind: 'wrong'; readonly digest: string | undefined }
+  | { readonly kind: 'wrong'; readonly digest: string | undefined; readonly size: number }
   | { readonly kind: 'broken' };
 
 /** The bytes were not what the id stands for. */
@@ -193,7 +193,7 @@ export class Fill {
       return digest;
     } catch (error) {
       await sink.drop();
-      done(error instanceof WrongBytes ? { kind: 'wrong', digest } : { kind: 'broken' });
+      done(error instanceof WrongBytes ? { kind: 'wrong', digest, size: this.#arrived } : { kind: 'broken' });
       this.#options.abort();
       this.#end(error);
       throw error;
