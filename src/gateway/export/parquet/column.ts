@@ -8,12 +8,13 @@ import {
   dictionaryPage,
   encodings,
   type Kind,
-  littleEndian,
   type Physical,
   physical,
+  statisticsOf,
   zstd,
 } from './format.ts';
-import { binary, i32, i64, list, struct, type Value, varint } from './thrift.ts';
+import { definitionLevels, packedIndexes } from './runs.ts';
+import { binary, i32, i64, list, struct, type Value } from './thrift.ts';
 
 const twoTo32 = 2 ** 32;
 
@@ -178,8 +179,12 @@ export class Column {
 
   /** The values so far as they go into the file; the column is empty then. */
   take(): Chunk {
-    const levels = this.#levels();
-    const values = this.#dictionary === undefined ? this.#values() : this.#packedIndexes();
+    const there = this.#count - this.#nulls;
+    const levels = this.#required ? Buffer.alloc(0) : definitionLevels(this.#present, this.#count, there);
+    const values =
+      this.#dictionary === undefined
+        ? this.#values()
+        : packedIndexes(this.#indexes.subarray(0, there), this.#dictionary.size);
     const { type } = this.#physical;
     const dictionary =
       this.#dictionary === undefined ? undefined : dictionaryPage(this.#values(), this.#dictionary.size);
@@ -193,7 +198,7 @@ export class Column {
     const parts = [...(dictionary?.parts ?? []), ...page.parts];
     const size = parts.reduce((sum, { length }) => sum + length, 0);
     const rawSize = (dictionary?.rawSize ?? 0) + page.rawSize;
-    const statistics = this.#statistics();
+    const statistics = statisticsOf(this.#nulls, this.#min, this.#max, this.#physical.width);
     const count = this.#count;
     const used = dictionary === undefined ? [encodings.plain] : [encodings.plain, encodings.dictionary];
     const dictionarySize = dictionary?.parts.reduce((sum, { length }) => sum + length, 0) ?? 0;
@@ -275,49 +280,6 @@ export class Column {
 
   #values(): Buffer {
     return this.#bytes.subarray(0, this.#length);
-  }
-
-  /** Definition levels: one run where all are there or none is, else a bit for each. */
-  #levels(): Buffer {
-    if (this.#required) return Buffer.alloc(0);
-    if (this.#nulls === 0) return Buffer.concat([varint(this.#count * 2), Buffer.of(1)]);
-    if (this.#nulls === this.#count) return Buffer.concat([varint(this.#count * 2), Buffer.of(0)]);
-    const groups = Math.ceil(this.#count / 8);
-    return Buffer.concat([varint(groups * 2 + 1), this.#present.subarray(0, groups)]);
-  }
-
-  /** Indexes into the dictionary with as many bits as the largest needs. */
-  #packedIndexes(): Buffer {
-    const count = this.#count - this.#nulls;
-    const distinct = this.#dictionary?.size ?? 0;
-    if (distinct <= 1) return Buffer.concat([Buffer.of(1), varint(count * 2), Buffer.of(0)]);
-    const bits = 32 - Math.clz32(distinct - 1);
-    const groups = Math.ceil(count / 8);
-    const packed = Buffer.alloc(groups * bits);
-    for (let value = 0, place = 0; value < count; value += 1, place += bits) {
-      let rest = this.#indexes[value] ?? 0;
-      let byte = place >>> 3;
-      let shift = place & 7;
-      for (let left = bits; left > 0; ) {
-        packed[byte] = (packed[byte] ?? 0) | (rest << shift);
-        const taken = Math.min(8 - shift, left);
-        rest >>>= taken;
-        left -= taken;
-        byte += 1;
-        shift = 0;
-      }
-    }
-    return Buffer.concat([Buffer.of(bits), varint(groups * 2 + 1), packed]);
-  }
-
-  #statistics(): Value {
-    const { width } = this.#physical;
-    const isNumber = (width === 4 || width === 8) && this.#min <= this.#max;
-    return struct({
-      3: i64(this.#nulls),
-      5: isNumber ? binary(littleEndian(this.#max, width)) : undefined,
-      6: isNumber ? binary(littleEndian(this.#min, width)) : undefined,
-    });
   }
 
   #reset(): void {

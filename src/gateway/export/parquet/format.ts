@@ -1,6 +1,6 @@
 /** How values and pages lie in a Parquet file: the numbers of the format, and its two kinds of page. */
 import { zstdCompressSync } from 'node:zlib';
-import { i32, struct } from './thrift.ts';
+import { binary, i32, i64, struct, type Value } from './thrift.ts';
 
 export type Kind = 'blob' | 'text' | 'bool' | 'int64' | 'uint64' | 'uint32' | 'uint16' | 'uint8' | 'decimal';
 
@@ -73,7 +73,17 @@ export function dataPage({ levels, values, count, nulls, encoding }: DataPage): 
   return { parts: [header, levels, packed], rawSize: header.length + levels.length + values.length };
 }
 
-export function littleEndian(value: number, width: number): Buffer {
+/** Of a column's values; the least is above the greatest where there is none to compare. */
+export function statisticsOf(nulls: number, min: number, max: number, width: number): Value {
+  const isNumber = (width === 4 || width === 8) && min <= max;
+  return struct({
+    3: i64(nulls),
+    5: isNumber ? binary(littleEndian(max, width)) : undefined,
+    6: isNumber ? binary(littleEndian(min, width)) : undefined,
+  });
+}
+
+function littleEndian(value: number, width: number): Buffer {
   const bytes = Buffer.alloc(width);
   if (width === 8) bytes.writeBigUInt64LE(BigInt(value));
   else bytes.writeUInt32LE(value);
