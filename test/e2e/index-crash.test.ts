@@ -1,4 +1,7 @@
-/** `kill -9` at acts on the disk from the first to the last: a publication is whole or the old one, a band in use is whole or the old one. */
+/**
+ * `kill -9` at acts on the disk from the first to the last: a publication is whole or the old one, a band in use is
+ * whole or the old one.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

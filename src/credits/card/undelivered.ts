@@ -12,7 +12,8 @@ export async function holdPaymentIn(tx: SqlExecutor, quoteId: string): Promise<v
 
 /**
  * In the transaction that gives the purchase up, with the payment held. A payment that is already on its way back is
- * not owed again, unless it comes back to us: a dispute that we win, a refund that fails. Answers how much of its winc the payer had taken back while the purchase was still on its way.
+ * not owed again, unless it comes back to us: a dispute that we win, a refund that fails. Answers how much of its
+ * winc the payer had taken back while the purchase was still on its way.
  */
 export async function oweRefundIn(tx: SqlExecutor, quoteId: string, now: number): Promise<Winc> {
   await tx.run(

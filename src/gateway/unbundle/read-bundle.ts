@@ -2,7 +2,7 @@
  * Reads a bundle in one pass with bounded memory. Items travel to the worker threads in batches, a few batches at a
  * time; an item too large for that is hashed as it streams by. What is wrong with one item costs that item only.
  */
-import { createHash, hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   type BundleHeader,
   type BundleProblem,
@@ -11,7 +11,6 @@ import {
   measureBundleHeader,
   parseBundleHeader,
 } from '../../formats/ans104/bundle-header.ts';
-import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import type { Pool } from '../../kernel/pool/pool.ts';
 import { verifyStreamed } from '../../wallets/data-items/verify.ts';
@@ -19,7 +18,8 @@ import { DATA_ITEM } from '../index/order.ts';
 import type { Header } from '../index/records.ts';
 import { unpackRawTags } from '../index/tags.ts';
 import { ByteFeed } from './byte-feed.ts';
-import { lengthCells, type ReadBatch, rawTagsOf } from './item-columns.ts';
+import { lengthCells, type ReadBatch } from './item-columns.ts';
+import { orNull, type SignedFields, signedFields } from './signed-fields.ts';
 
 export type UnbundleTasks = typeof import('./tasks.ts');
 
@@ -279,25 +279,4 @@ class ItemReader {
     this.duplicated += 1;
     return true;
   }
-}
-
-type SignedFields = Pick<
-  Header,
-  'signature' | 'ownerKey' | 'ownerAddress' | 'signatureType' | 'target' | 'anchor' | 'tags'
->;
-
-function signedFields(header: ItemHeader): SignedFields {
-  return {
-    signature: header.signature,
-    ownerKey: header.owner,
-    ownerAddress: hash('sha256', header.owner, 'buffer'),
-    signatureType: header.signatureType,
-    target: orNull(header.target),
-    anchor: orNull(header.anchor),
-    tags: rawTagsOf(header),
-  };
-}
-
-function orNull(bytes: Buffer): Buffer | null {
-  return bytes.length === 0 ? null : bytes;
 }

@@ -26,7 +26,10 @@ export type Purchase =
   | { readonly action: 'upgrade-name'; readonly name: string }
   | { readonly action: 'increase-undername-limit'; readonly name: string; readonly quantity: number };
 
-/** `now` in Unix seconds; `buyer` is the key that pays the registry. The demand factor is rolled to it first, so that a quote equals the charge. */
+/**
+ * `now` in Unix seconds; `buyer` is the key that pays the registry. The demand factor is rolled to it first, so that
+ * a quote equals the charge.
+ */
 export function nameCost(
   purchase: Purchase,
   state: NameState,

@@ -1,4 +1,7 @@
-/** The admin routes as the contract has them (interface §2, §4.4, §5): words, fields, one job at a time. Also on TEST_DATABASE_URL. */
+/**
+ * The admin routes as the contract has them (interface §2, §4.4, §5): words, fields, one job at a time. Also on
+ * TEST_DATABASE_URL.
+ */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,8 @@
 /**
  * `index build`: brings the bands of the gateway's own index up to date. Closed ranges lie on a fixed grid of
  * heights and are written again only when the number of their items changed; the range at the tip is open and,
- * like those that a fork can still reach, always looked at. A new band names those it replaces, so that the next publication drops them.
+ * like those that a fork can still reach, always looked at. A new band names those it replaces, so that the next
+ * publication drops them.
  */
 import { join } from 'node:path';
 import type { Sql } from '../../../storage/sql/sql.ts';

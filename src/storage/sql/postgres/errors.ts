@@ -8,8 +8,9 @@ const notInRepertoire = '22021';
 /** Rolled back for others' sake: the same work may well succeed now. */
 const retryable = new Set(['40001', '40P01']);
 /**
- * Classes 08 connection (but not a protocol violation, which is a bug), 53 resources, 57 operator intervention (shutdown, cancelled by time-out), 58 system;
- * a read-only server is a standby; 25P03 is our own time-out for a transaction that idles.
+ * Classes 08 connection (but not a protocol violation, which is a bug), 53 resources, 57 operator intervention
+ * (shutdown, cancelled by time-out), 58 system; a read-only server is a standby; 25P03 is our own time-out for a
+ * transaction that idles.
  */
 const unavailable = /^(?:08(?!P01)|53|57|58)|^25006$|^25P03$/;
 
