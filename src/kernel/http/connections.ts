@@ -22,6 +22,9 @@ export interface ConnectionLimits {
   readonly sharePort?: boolean;
 }
 
+/** Requests that a connection may send ahead. */
+const maxAhead = 100;
+
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export class Connections {
@@ -33,6 +36,8 @@ export class Connections {
   /** Looks for answers that do not leave; a timer for each answer would cost every one of them. */
   readonly #looking: NodeJS.Timeout;
   readonly #watched = new WeakSet<ServerResponse>();
+  /** Requests of a connection that wait for their turn to be answered, where there are any. */
+  readonly #ahead = new WeakMap<Socket, number>();
   #draining = false;
   /** Resolves when the port is free and every connection closed. */
   #closed: Promise<void> | undefined;
@@ -54,6 +59,8 @@ export class Connections {
       },
       (request, response) => {
         if (this.#draining) response.shouldKeepAlive = false;
+        // Only an answer that waits behind another of its connection has no socket yet.
+        if (response.socket === null && !this.#mayWait(request.socket, response)) return;
         handler(request, response);
       },
     );
@@ -63,6 +70,21 @@ export class Connections {
       if (currentResponse(socket)?.headersSent === true) socket.destroy();
       else refuse(error, socket, errorBody);
     });
+  }
+
+  /**
+   * Requests that are sent ahead of the answers to earlier ones (RFC 9112 §9.3.2) are all worked on at once: without a
+   * bound, one connection could have as much work under way as everybody together.
+   */
+  #mayWait(socket: Socket, response: ServerResponse): boolean {
+    const waiting = (this.#ahead.get(socket) ?? 0) + 1;
+    if (waiting > maxAhead) {
+      socket.destroy();
+      return false;
+    }
+    this.#ahead.set(socket, waiting);
+    response.once('socket', () => this.#ahead.set(socket, (this.#ahead.get(socket) ?? 1) - 1));
+    return true;
   }
 
   /** Whole answers that are still here. The socket's own time-out knows of progress within a write: a slow client stays. */

@@ -192,3 +192,55 @@ describe('odd clients', { timeout: 30_000 }, () => {
     while ((await fetch(server.url).catch(() => undefined))?.status !== 200) await sleep(5);
   });
 });
+
+describe('requests that are sent ahead', { timeout: 30_000 }, () => {
+  const ahead = (count: number) => 'GET /held HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(count);
+  async function holding(options: Partial<HttpServerOptions> = {}) {
+    const gate = Promise.withResolvers<void>();
+    const state = { entered: 0 };
+    const server = testServer(options);
+    open.push(server);
+    server.app.get('/held', async () => {
+      state.entered += 1;
+      await gate.promise;
+      return { held: true };
+    });
+    await server.listen();
+    return { server, state, release: gate.resolve };
+  }
+
+  test('are answered in order, as many as clients send', async () => {
+    const { server, state, release } = await holding();
+    const client = await dial(server);
+    for (let round = 1; round <= 3; round += 1) {
+      client.socket.write(ahead(90));
+      while (state.entered < round * 90) await sleep(5);
+      release();
+      while (client.heard().split('{"held":true}').length <= round * 90) await sleep(5);
+    }
+  });
+
+  test('are given up with their connection, also those whose turn had not come', async () => {
+    const metrics = new Metrics();
+    const { server, state, release } = await holding({ metrics });
+    const client = await dial(server);
+    client.socket.write(ahead(50));
+    while (state.entered < 50) await sleep(5);
+    const inFlight = async () => /^http_requests_in_flight ([0-9]+)$/m.exec(await metrics.text())?.[1];
+    assert.equal(await inFlight(), '50');
+    client.socket.destroy();
+    while ((await inFlight()) !== '0') await sleep(5);
+    release();
+    await sleep(20);
+    assert.equal(await inFlight(), '0', 'and counted once');
+  });
+
+  test('are too many when they are hundreds: the connection is closed, and little of it is worked on', async () => {
+    const { server, state, release } = await holding();
+    const client = await dial(server);
+    client.socket.write(ahead(2_000));
+    await client.closed;
+    assert.ok(state.entered > 0 && state.entered <= 101, `${state.entered} were worked on`);
+    release();
+  });
+});
