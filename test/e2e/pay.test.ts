@@ -83,6 +83,14 @@ test('behind a trusted proxy a payment is asked for at the address that the paye
   assert.equal(asked.resource, 'https://pay.example/v1/x402/top-up?type=credits&qty=1');
 });
 
+test('a proxy that is no address is refused at the start, by the name of its variable', async () => {
+  const environment = { TRUSTED_PROXIES: '10.0.0.0/33' };
+  await assert.rejects(
+    startStack({ environment, only: ['payment'] }),
+    /TRUSTED_PROXIES: "10\.0\.0\.0\/33" is no address or network\s*$/,
+  );
+});
+
 test('a dispute that came before a crash and is won after it gives its credits back', async () => {
   const quoted = await json(`${url('payment')}/v1/top-up/payment-intent/${wallet}/usd/1000`);
   const session = quoted.paymentSession;
