@@ -73,6 +73,7 @@ export function createSignaturePart(now: () => number = Date.now): CreatePart {
         info.httpsig = {
           algorithm: 'ed25519',
           keyId: signer.keyId,
+          publicKey: x,
           solanaAddress: encodeBase58(Buffer.from(x, 'base64url')),
         };
       },

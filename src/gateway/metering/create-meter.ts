@@ -10,7 +10,7 @@ import { TokenMeter } from './meter.ts';
 import { createMeterMetrics } from './metrics.ts';
 import { PaidTokens } from './paid.ts';
 import { EgressPayments } from './payments.ts';
-import { type EgressPrices, tokenBytes } from './prices.ts';
+import { type EgressPrices, priceOf, tokenBytes } from './prices.ts';
 import { SharedBuckets } from './shared.ts';
 
 export interface MeterDeps {
@@ -98,24 +98,36 @@ function meterPart(context: GatewayContext, deps: MeterDeps): GatewayPart {
           onPayment: (result) => metrics.payments.inc({ result }),
         }),
       });
-      info.x402 = x402Info(prices);
+      info.x402 = x402Info(config, prices);
     },
     stop: async () => shared?.stop(),
   };
 }
 
-function x402Info(prices: EgressPrices): object {
+/** What clients that pay by themselves look for; where nothing was configured they learn it from the 402. */
+function x402Info(config: GatewayContext['config'], prices: EgressPrices): object {
   const dollars = (amount: bigint): string => (Number(amount) / 1_000_000).toFixed(6);
+  const cost = (bytes: number): string => dollars(priceOf(bytes, prices));
   return {
     enabled: true,
+    network: config.X402_NETWORKS[0],
+    walletAddress: config.X402_PAYMENT_ADDRESS,
+    facilitatorUrl: config.X402_FACILITATOR_URL && publicUrl(config.X402_FACILITATOR_URL),
     dataEgress: {
       pricing: {
         perBytePrice: (Number(prices.perGigabyte) / 1e15).toFixed(13),
         minPrice: dollars(prices.least),
         maxPrice: dollars(prices.most),
         currency: 'USDC',
+        exampleCosts: { '1KB': cost(1024), '1MB': cost(1024 ** 2), '1GB': cost(1024 ** 3) },
       },
       rateLimiterCapacityMultiplier: prices.multiplier,
     },
   };
+}
+
+/** Without what in it may be a secret. */
+function publicUrl(text: string): string {
+  const { origin, pathname } = new URL(text);
+  return `${origin}${pathname.replace(/\/$/, '')}`;
 }

@@ -301,7 +301,12 @@ test('who pays reads on, once for each payment', async (t) => {
   const address = 'S'.repeat(42).concat('A');
   const gateway = await open(
     t,
-    { EGRESS_PAYMENTS: 'true', EGRESS_CAPACITY_MULTIPLIER: '1', EGRESS_USDC_PER_GB: '100000000' },
+    {
+      EGRESS_PAYMENTS: 'true',
+      EGRESS_CAPACITY_MULTIPLIER: '1',
+      EGRESS_USDC_PER_GB: '100000000',
+      X402_FACILITATOR_URL: 'https://name:secret@facilitator.test/v2?key=secret',
+    },
     {
       payments: async () => ({
         x402,
@@ -321,6 +326,14 @@ test('who pays reads on, once for each payment', async (t) => {
     [1, '6000', payTo],
   );
   assert.equal(required.accepts[0].resource, `${gateway.url}/raw/${id}`);
+  const { x402: told } = JSON.parse((await gateway.get('/gw/info')).body);
+  assert.equal(told.network, required.accepts[0].network);
+  assert.equal(told.facilitatorUrl, 'https://facilitator.test/v2');
+  assert.deepEqual(told.dataEgress.pricing.exampleCosts, {
+    '1KB': '0.001000',
+    '1MB': '0.105000',
+    '1GB': '1.000000',
+  });
 
   await facilitator.mint(examplePayment.payer, 1_000_000n);
   const { paymentPayload } = signPayment({ payTo: facilitator.payTo, value: 6_000n });
