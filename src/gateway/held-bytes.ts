@@ -1,6 +1,7 @@
 /**
- * Answers that are whole in memory until their reader has them: a record with its data in it, a node's answer passed
- * on. Each is bounded; this bounds them together, so that many slow readers of large ones do not fill the memory.
+ * Answers that are whole in memory until their reader has them (a record with its data in it, a node's answer passed
+ * on), and bodies that are until they are passed on. Each is bounded; this bounds them together, so that many slow
+ * clients with large ones do not fill the memory.
  */
 import { HttpError } from '../kernel/errors.ts';
 
@@ -14,10 +15,12 @@ interface Leaving {
 
 export class HeldBytes {
   readonly #max: number;
+  readonly #what: string;
   #held = 0;
 
-  constructor(max: number) {
+  constructor(max: number, what = 'answers') {
     this.#max = max;
+    this.#what = what;
   }
 
   get held(): number {
@@ -28,7 +31,7 @@ export class HeldBytes {
   hold(answer: Leaving, bytes: number): void {
     if (bytes <= smallBytes) return;
     if (this.#held > 0 && this.#held + bytes > this.#max) {
-      throw new HttpError(503, 'Too many large answers at once', {
+      throw new HttpError(503, `Too many large ${this.#what} at once`, {
         retryAfter: 5,
         headers: { 'cache-control': 'no-store' },
       });

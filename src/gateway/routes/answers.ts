@@ -42,9 +42,9 @@ export function cacheForever(reply: Reply): Reply {
   return reply.header('cache-control', 'public, max-age=31536000, immutable');
 }
 
-/** Passes a node's answer on: status, type and body as they came. */
+/** Passes a node's answer on: status, type and body as they came. 0 seconds: no cache keeps it. */
 export function relay(reply: Reply, answer: NodeAnswer, seconds: number): Reply {
-  if (answer.status === 200) cacheFor(reply, seconds);
+  if (answer.status === 200 && seconds > 0) cacheFor(reply, seconds);
   else reply.header('cache-control', 'no-store');
   const type = answer.contentType === '' ? 'text/plain; charset=utf-8' : answer.contentType;
   return reply.code(answer.status).header('content-type', type).send(answer.body);

@@ -5,12 +5,15 @@
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { GatewayContext } from '../context.ts';
 import { nodeError } from '../errors.ts';
+import { HeldBytes } from '../held-bytes.ts';
 import { indexPending } from '../import/pending.ts';
 import { relay } from './answers.ts';
 
 /** 10 MiB of inline data in base64url and the header. */
 const maxTxBytes = 14 * 1024 * 1024;
 const maxChunkBytes = 750_000;
+/** What the bodies of one route may be together; a client says before how large its own is, or has it counted as such. */
+const maxTogether = 128 * 1024 * 1024;
 
 export function postRoutes(app: App, { index, nodes, log }: GatewayContext): void {
   app.register(async (scope: App) => {
@@ -18,19 +21,27 @@ export function postRoutes(app: App, { index, nodes, log }: GatewayContext): voi
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     scope.setErrorHandler((error, _request, reply) => {
       if (error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-        return reply.code(413).header('content-type', 'text/plain; charset=utf-8').send('Payload too large');
+        return reply
+          .code(413)
+          .header('cache-control', 'no-store')
+          .header('content-type', 'text/plain; charset=utf-8')
+          .send('Payload too large');
       }
       throw error;
     });
 
     scope.post(
       '/tx',
-      { bodyLimit: maxTxBytes, schema: { summary: 'Post a transaction', tags: ['chain'] } },
+      {
+        bodyLimit: maxTxBytes,
+        schema: { summary: 'Post a transaction', tags: ['chain'] },
+        onRequest: holding(maxTxBytes),
+      },
       async (request, reply) => {
         const body = bodyOf(request);
         const json = parseJson(body);
         if (json === undefined) throw nodeError(400, 'Invalid JSON.');
-        const answer = await nodes.post('/tx', body, 'application/json');
+        const answer = await nodes.post('/tx', body, 'application/json', { lane: 'bytes' });
         if (answer.status === 200 || answer.status === 208) {
           await indexPending(index, json).catch((error: unknown) => {
             log.warn({ err: error }, 'a posted transaction could not be indexed');
@@ -42,14 +53,27 @@ export function postRoutes(app: App, { index, nodes, log }: GatewayContext): voi
 
     scope.post(
       '/chunk',
-      { bodyLimit: maxChunkBytes, schema: { summary: 'Post a chunk', tags: ['chain'] } },
+      {
+        bodyLimit: maxChunkBytes,
+        schema: { summary: 'Post a chunk', tags: ['chain'] },
+        onRequest: holding(maxChunkBytes),
+      },
       async (request: Request, reply: Reply) => {
-        const answer = await nodes.post('/chunk', bodyOf(request), 'application/json');
+        const answer = await nodes.post('/chunk', bodyOf(request), 'application/json', { lane: 'bytes' });
         // 303 is "taken for now" to a node; published clients count only 200.
         return relay(reply, answer.status === 303 ? { ...answer, status: 200 } : answer, 0);
       },
     );
   });
+}
+
+/** Refuses a body before it is read where there is no room for it. */
+function holding(limit: number): (request: Request, reply: Reply) => Promise<void> {
+  const bodies = new HeldBytes(maxTogether, 'bodies');
+  return async (request, reply) => {
+    const said = request.headers['content-length'];
+    bodies.hold(reply.raw, Math.min(limit, said === undefined ? limit : Number(said)));
+  };
 }
 
 function bodyOf(request: Request): Buffer {

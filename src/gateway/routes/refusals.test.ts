@@ -1,7 +1,8 @@
 /** What is asked in another way than the contract has it: other methods, paths that cannot be read, HEAD for GET. */
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { type ClientRequest, request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AdminGateway,
   type MadeItem,
@@ -51,6 +52,34 @@ describe('requests beside the contract', () => {
       },
     );
   }
+
+  test('large bodies are refused where those that are on their way fill the memory', async () => {
+    const { hostname, port } = new URL(gateway.url);
+    const large = 14 * 1024 * 1024;
+    const senders: ClientRequest[] = [];
+    /** Says how large the body is and sends the beginning; undefined while the rest is waited for. */
+    const begin = (length: number, sent: string) => {
+      const headers = { 'content-type': 'application/json', 'content-length': length };
+      const sender = request({ hostname, port, method: 'POST', path: '/tx', headers, agent: false });
+      senders.push(sender);
+      const answered = new Promise<number | undefined>((resolve) => {
+        sender.on('response', (answer) => resolve(answer.resume().statusCode));
+        sender.on('error', () => resolve(-1));
+      });
+      sender.write(sent);
+      return Promise.race([answered, sleep(200)]);
+    };
+    try {
+      await until('there is no room', async () => (await begin(large, '{')) === 503);
+      assert.ok(senders.length >= 9, 'there was room for some');
+      const small = () => begin(2, '{}');
+      await until('small ones are read all the same', async () => (await small()) === 400);
+      for (const sender of senders.splice(0)) sender.destroy();
+      await until('there is room again', async () => (await begin(large, '{')) === undefined);
+    } finally {
+      for (const sender of senders) sender.destroy();
+    }
+  });
 
   test('a path with a broken escape is refused in words, on every host', async () => {
     const { port } = new URL(gateway.url);
