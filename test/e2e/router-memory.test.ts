@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { createServer, get, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { StubGateway, type TestItem, testItem } from '../../src/router/testing/stub-gateway.ts';
 import { inspectable, liveMemoryOf } from '../support/live-memory.ts';
 import { readStrictly } from '../support/read-strictly.ts';
-import { type RunningStack, startStack } from '../support/stack.ts';
+import { startStack } from '../support/stack.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -26,13 +26,6 @@ function startRouter(gateways: readonly string[], environment: Record<string, st
   });
 }
 
-/** Resident memory of the router's process, now and at its highest. */
-function memoryOf({ process }: RunningStack): { now: number; highest: number } {
-  const status = readFileSync(`/proc/${process.pid}/status`, 'utf8');
-  const read = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
-  return { now: read('VmRSS'), highest: read('VmHWM') };
-}
-
 async function figure(url: string, name: string): Promise<number> {
   const text = (await readStrictly(`${url}/router/metrics`)).body.toString();
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
@@ -46,6 +39,8 @@ describe('a large body', () => {
   for (let sent = 0; sent < size; sent += block.length) hash.update(block);
   const digest = hash.digest('base64url');
   let gateways: Server[];
+  /** Bytes that gateways got rid of. */
+  let poured = 0;
 
   before(async () => {
     gateways = await Promise.all(
@@ -75,6 +70,7 @@ describe('a large body', () => {
     const next = (): void => {
       while (left > 0) {
         left -= 1;
+        poured += block.length;
         if (left === 0) response.end(block);
         else if (!response.write(block)) {
           response.once('drain', next);
@@ -85,10 +81,24 @@ describe('a large body', () => {
     next();
   }
 
-  /** Only counts and hashes, so that the reader is no larger than the router. */
-  function drink(url: string): Promise<{ digest: string; bytes: number; verified: unknown }> {
+  /** When gateways get rid of nothing more: what is under way by then is in somebody's memory. */
+  async function stillness(): Promise<void> {
+    for (let last = -1; poured === 0 || (poured !== last && poured < size); ) {
+      last = poured;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+
+  /** Takes nothing for a while, then everything; only counts and hashes it. */
+  function drink(url: string): Promise<{ digest: string; bytes: number; verified: unknown; ahead: number }> {
     return new Promise((resolve, reject) => {
       get(url, (response) => {
+        response.pause();
+        let ahead = 0;
+        void stillness().then(() => {
+          ahead = poured;
+          response.resume();
+        });
         const seen = createHash('sha256');
         let bytes = 0;
         response.on('data', (piece: Buffer) => {
@@ -100,6 +110,7 @@ describe('a large body', () => {
             digest: seen.digest('base64url'),
             bytes,
             verified: response.headers['x-router-verified'],
+            ahead,
           }),
         );
         response.on('error', reject);
@@ -107,7 +118,7 @@ describe('a large body', () => {
     });
   }
 
-  test('flows through in memory that does not grow with it, proven, kept and not', async (t) => {
+  test('flows through at the pace of its reader, and nowhere in between is much of it', async (t) => {
     const urls = gateways.map((server) => {
       const address = server.address();
       return typeof address === 'object' && address !== null ? `http://127.0.0.1:${address.port}` : '';
@@ -115,15 +126,12 @@ describe('a large body', () => {
     const router = await startRouter(urls, { CONTENT_CACHE_MAX_SIZE_BYTES: String(1024 * mebibyte) });
     try {
       const url = router.urls.router ?? '';
-      await readStrictly(`${url}/router/health`);
-      const before = memoryOf(router).now;
-      for (const source of ['gateway', 'cache']) {
-        const got = await drink(`${url}/${id}`);
-        assert.deepEqual(got, { digest, bytes: size, verified: 'true' }, source);
-      }
-      const grown = memoryOf(router).highest - before;
-      t.diagnostic(`grew by ${Math.round(grown / mebibyte)} MiB`);
-      assert.ok(grown < 128 * mebibyte, `it grew by ${Math.round(grown / mebibyte)} MiB for 256`);
+      const { ahead, ...got } = await drink(`${url}/${id}`);
+      assert.deepEqual(got, { digest, bytes: size, verified: 'true' });
+      t.diagnostic(`${Math.round(ahead / mebibyte)} MiB were under way`);
+      // Most of it in the buffers of two connections, which the system makes larger as it likes.
+      assert.ok(ahead < 64 * mebibyte, `${Math.round(ahead / mebibyte)} MiB were under way`);
+      assert.equal((await drink(`${url}/${id}`)).digest, digest, 'and from the cache');
       assert.equal(await figure(url, 'router_cache_hits_total'), 1);
     } finally {
       await router.stop();
