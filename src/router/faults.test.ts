@@ -136,13 +136,12 @@ test('content that nobody can prove is not served', async (t) => {
   assert.equal(got.json().error, 'VERIFICATION_FAILED');
 });
 
-test('4: a gateway that does not begin to answer is overtaken', async (t) => {
-  const bench = await benchOf(t, { environment: inTurn });
+test('4: a gateway that does not begin to answer is overtaken', { timeout: 120_000 }, async (t) => {
+  // Whoever waited for the five minutes that a gateway has here would not be done in time.
+  const bench = await benchOf(t, { environment: { ...inTurn, HTTP_REQUEST_TIMEOUT_MS: '300000' } });
   behave(bench, { stalled: true });
-  const start = performance.now();
   const got = await bench.get(`/${small.id}`);
   assert.equal(got.status, 200);
-  assert.ok(performance.now() - start < 20_000, 'nobody waited for the thirty seconds that a gateway has');
   behave(bench, { stalled: true }, { stalled: true }, { stalled: true });
   await bench.restart({ HTTP_REQUEST_TIMEOUT_MS: '200', CONTENT_CACHE_ENABLED: 'false' });
   const late = await bench.get(`/${(await testItem('nobody answers')).id}`);
