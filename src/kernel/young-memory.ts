@@ -13,7 +13,7 @@ import { runInNewContext } from 'node:vm';
 /** Well below what V8 takes for a reason of its own. */
 const collectEvery = 8 * 1024 * 1024;
 
-const collect = collector();
+const collectYoung = youngCollector();
 let passed = 0;
 
 /** Told of bytes that were read from a connection and are not kept. */
@@ -21,22 +21,14 @@ export function bytesPassed(count: number): void {
   passed += count;
   if (passed < collectEvery) return;
   passed = 0;
-  collect('minor');
+  collectYoung();
 }
 
-/**
- * Told once the program has started. Loading and compiling it leaves as much garbage as it needs to run, and V8 would
- * keep that for as long as there is little to do.
- */
-export function startedUp(): void {
-  collect('major');
-}
-
-function collector(): (type: 'minor' | 'major') => void {
+function youngCollector(): () => void {
   // The function is there only in contexts that are made while the flag is set.
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   setFlagsFromString('--no-expose-gc');
   if (typeof collect !== 'function') return () => {};
-  return (type) => void Reflect.apply(collect, undefined, [{ type }]);
+  return () => void Reflect.apply(collect, undefined, [{ type: 'minor' }]);
 }

@@ -5,7 +5,6 @@ import { type Config, readProcessConfig } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
-import { startedUp } from '../../kernel/young-memory.ts';
 import { type Command, UsageError } from '../command.ts';
 import { traces } from '../stack/tracing.ts';
 import { type Address, addressOf, createStack, type Stack, surfaceNames } from '../stack.ts';
@@ -44,7 +43,6 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     const running = await startSurfaces([...traces(config, log), ...stack.surfaces], lifeOf(config, log));
     const addresses = stack.addresses();
     console.log(values.json ? JSON.stringify(addresses) : addressTable(addresses, dataDir));
-    startedUp();
     await running.stopped;
     return 0;
   },
@@ -68,7 +66,6 @@ async function runWorker(worker: WorkerLife): Promise<number> {
     host: worker.host,
   });
   worker.ready(stack.addresses().find(({ name }) => name === surface)?.url ?? '');
-  startedUp();
   await running.stopped;
   return 0;
 }
