@@ -2,8 +2,10 @@
  * The gateways the router knows: those it fetches from and those it asks for hashes and names. A gateway that is
  * in both lists is one object, so that what is learnt about it in one role counts in the other.
  */
+import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../kernel/log.ts';
 import { type AttemptListener, Gateway, type GatewayLimits } from './gateway.ts';
+import type { Health } from './health.ts';
 import type { GatewayList } from './sources.ts';
 import { cost, createStrategy, type Strategy, type StrategyName } from './strategy.ts';
 
@@ -34,6 +36,8 @@ export class GatewaySet {
   readonly #known = new Map<string, Gateway>();
   /** Those in no list any more that still answer what they were asked. */
   readonly #retired = new Set<Gateway>();
+  /** What is held against those that left in quarantine: to leave a list and come back is no way out of it. */
+  readonly #heldAgainst = new LRUCache<string, Health>({ max: maxGateways });
   readonly #strategy: Strategy;
   #routing: readonly Gateway[] = [];
   #verification: readonly Gateway[] = [];
@@ -145,7 +149,8 @@ export class GatewaySet {
     return [...new Set(origins)].slice(0, maxGateways).map((origin) => {
       const known = this.#known.get(origin);
       if (known !== undefined) return known;
-      const gateway = new Gateway(origin, { ...limits, publicOnly: !trusted.has(origin) }, onAttempt);
+      const health = this.#heldAgainst.get(origin);
+      const gateway = new Gateway(origin, { ...limits, publicOnly: !trusted.has(origin) }, onAttempt, health);
       this.#known.set(origin, gateway);
       return gateway;
     });
@@ -158,6 +163,7 @@ export class GatewaySet {
       if (current.has(gateway)) continue;
       this.#known.delete(gateway.origin);
       this.#retired.add(gateway);
+      if (gateway.health.state === 'quarantined') this.#heldAgainst.set(gateway.origin, gateway.health);
       const gone = () => this.#retired.delete(gateway);
       gateway.retire().then(gone, gone);
     }

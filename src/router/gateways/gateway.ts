@@ -81,13 +81,13 @@ export class Gateway {
   readonly #pool: Pool;
   readonly #onAttempt: AttemptListener;
 
-  constructor(origin: string, limits: GatewayLimits, onAttempt: AttemptListener) {
+  constructor(origin: string, limits: GatewayLimits, onAttempt: AttemptListener, health?: Health) {
     const url = new URL(origin);
     this.origin = url.origin;
     this.host = url.host;
     this.hasSubdomains = isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0 && url.hostname !== 'localhost';
     this.#onAttempt = onAttempt;
-    this.health = new Health(limits);
+    this.health = health ?? new Health(limits);
     this.#pool = new Pool(url.origin, {
       connections: limits.connections,
       pipelining: 1,

@@ -143,6 +143,22 @@ test('a list that changes is followed, one that fails is replaced by what was kn
   assert.deepEqual(origins(), ['https://three.example', 'https://two.example']);
 });
 
+test('who leaves a list in quarantine is in quarantine when it comes back', async (t) => {
+  const both = { items: [registered('one.example', 1), registered('two.example', 2)] };
+  said = both;
+  const set = setOf(registryList(url, []));
+  t.after(() => set.stop());
+  await set.start();
+  for (const { health } of set.routing) health.observe('success', 50);
+  set.find('https://one.example')?.health.quarantine('wrong bytes');
+  said = { items: [registered('three.example', 3)] };
+  await until(() => set.find('https://one.example') === undefined);
+  said = both;
+  await until(() => set.find('https://one.example') !== undefined);
+  assert.equal(set.find('https://one.example')?.health.state, 'quarantined');
+  assert.equal(set.find('https://two.example')?.health.state, 'healthy');
+});
+
 test('until a list can be read for the first time, the fallback is used and said to be', async (t) => {
   said = 500;
   const set = setOf(registryList(url, ['https://fallback.example']));
