@@ -1,11 +1,13 @@
 /** The published SDK, unmodified, uploads to a local stack with wallets of three chains. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ArweaveToken, TurboFactory, WinstonToTokenAmount, X402Funding } from '@ardrive/turbo-sdk/node';
+import { deepHash, getCryptoDriver, stringToBuffer } from '@dha-team/arbundles';
 import { encodeBase58 } from '../../src/formats/base58.ts';
 import { resolveManifestPath } from '../../src/formats/manifest/manifest.ts';
 import { parseManifest } from '../../src/formats/manifest/reader.ts';
@@ -48,6 +50,23 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     return TurboFactory.authenticated({ ...services(), privateKey: encodeBase58(secret), token: 'solana' });
   };
   type Turbo = ReturnType<typeof arweave>;
+
+  /** The receipt is signed by the wallet that `/info` names, as the public library and its users check it. */
+  const assertPromised = async (receipt: object): Promise<void> => {
+    const field = (name: string) => String(Reflect.get(receipt, name));
+    const fields = ['Bundlr', field('version'), field('id'), field('deadlineHeight'), field('timestamp')];
+    const message = await deepHash(fields.map((text) => stringToBuffer(text)));
+    const signature = Buffer.from(field('signature'), 'base64url');
+    assert.equal(await getCryptoDriver().verify(field('public'), message, signature), true);
+    const signer = createHash('sha256')
+      .update(Buffer.from(field('public'), 'base64url'))
+      .digest('base64url');
+    const info: unknown = await (await fetch(`${stack.urls.upload}/v1/info`)).json();
+    assert.ok(JSON.stringify(info).includes(`"arweave":"${signer}"`));
+    const height = Number(await (await fetch(`${stack.urls.arweave}/height`)).text());
+    const deadline = Number(field('deadlineHeight'));
+    assert.ok(deadline > height && deadline <= height + 200, `by ${deadline} at ${height}`);
+  };
 
   /** What the service holds of an item: its payload. */
   const stored = async (id: string): Promise<Buffer> => {
@@ -112,6 +131,7 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     assert.equal(receipt.owner, arweaveTestAddress);
     assert.ok(BigInt(receipt.winc) > 0n);
     assert.equal(await wincOf(turbo), before - BigInt(receipt.winc));
+    await assertPromised(receipt);
     assert.ok((await stored(receipt.id)).equals(data));
     assert.ok((await served(receipt.id)).equals(data), 'readable at once');
     await permanent(receipt.id);
