@@ -151,6 +151,32 @@ test('a chain that cannot be read is not a chain without the name', async () => 
   server.close();
 });
 
+test('a node that speaks of itself and not of the call is passed over', async () => {
+  for (const [status, body] of [
+    [200, '{"error":{"code":-32429,"message":"too many requests"}}'],
+    [200, '{"error":{"code":-32601,"message":"method not found"}}'],
+    [200, '{"error":{"code":-32011,"message":"no history"}}'],
+    [403, '{"error":{"code":-32002,"message":"no such key"}}'],
+  ] as const) {
+    const server = createServer((_request, response) => {
+      response.statusCode = status;
+      response.end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const urls = [`http://127.0.0.1:${address.port}`, ledger.local.url];
+    const both = createNameChain(httpTransport({ urls, timeoutMs: 2_000 }));
+    try {
+      assert.equal(await both.balance(owner.address), 0n, body);
+    } finally {
+      await both.close();
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+});
+
 test('the programs are those of the configured cluster', () => {
   const config = {
     ARNS_PROGRAM_CLUSTER: 'custom',

@@ -15,8 +15,12 @@ export interface HttpTransportOptions {
   readonly maxAnswer?: number;
 }
 
-/** Errors by which a node speaks of its own state and not of the call: another node may answer. */
-const nodeTroubles = new Set([-32004, -32005, -32007, -32014, -32016, -32603]);
+/**
+ * Errors that are about the call itself: a transaction that fails its simulation or its signatures, parameters that
+ * are none. All others speak of the node (it is behind, keeps no history, asks for another key, has enough of us), and
+ * providers add their own: another node may answer.
+ */
+const refusals = new Set([-32002, -32003, -32006, -32013, -32015, -32602]);
 
 export function httpTransport(options: HttpTransportOptions): RpcTransport {
   const { urls, timeoutMs, maxAnswer = 64 * 1024 * 1024 } = options;
@@ -34,7 +38,7 @@ export function httpTransport(options: HttpTransportOptions): RpcTransport {
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
     });
-    if (response.statusCode === 429 || response.statusCode >= 500) {
+    if ([401, 403, 429].includes(response.statusCode) || response.statusCode >= 500) {
       await response.body.dump();
       throw new ChainUnavailable(`the node answered ${response.statusCode}`);
     }
@@ -87,7 +91,7 @@ function readAnswer(text: string): unknown {
     const { error } = answer;
     const code = 'code' in error && typeof error.code === 'number' ? error.code : 0;
     const message = 'message' in error ? String(error.message) : 'no message';
-    if (nodeTroubles.has(code)) throw new ChainUnavailable(message);
+    if (!refusals.has(code)) throw new ChainUnavailable(message);
     throw new ChainRefused(code, message, 'data' in error ? error.data : undefined);
   }
   if (!('result' in answer)) throw new ChainUnavailable('the node answered nonsense');
