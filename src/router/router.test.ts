@@ -38,6 +38,7 @@ describe('a router between three honest gateways', () => {
     assert.equal(first.headers['content-type'], 'text/plain');
     assert.equal(first.headers['x-router-verified'], 'true');
     assert.equal(first.headers['x-router-verification-method'], 'quorum');
+    assert.match(String(first.headers['x-router-verification-time-ms']), /^[0-9]+$/);
     assert.equal(String(first.headers['x-router-verified-by']).split(', ').length, 2);
     assert.ok(
       !String(first.headers['x-router-verified-by']).includes(String(first.headers['x-router-routed-via'])),

@@ -157,7 +157,8 @@ export class Fetch {
     if (expectation.unproven) return { ...known, unproven: true, from: gateway.origin, pieces };
     this.#proven(id, known);
     this.#options.shelf.keep(digest, size, pieces);
-    return { ...known, from: gateway.origin, pieces };
+    const verificationMs = answer.latencyMs + performance.now() - start;
+    return { ...known, verificationMs, from: gateway.origin, pieces };
   }
 
   #takeStream(

@@ -70,6 +70,8 @@ export function describe(opened: Opened, approach: Approach, verified: boolean):
   if (verified) {
     headers['x-router-verification-method'] = opened.method;
     if (opened.by.length > 0) headers['x-router-verified-by'] = opened.by.join(', ');
+    const { verificationMs } = opened;
+    if (verificationMs !== undefined) headers['x-router-verification-time-ms'] = verificationMs.toFixed();
   }
   if (opened.from === 'cache') {
     headers['x-router-cached'] = 'true';

@@ -15,6 +15,8 @@ export interface Opened {
   /** Origin of the gateway, or `cache`. */
   readonly from: string;
   readonly verifiedAt: number | undefined;
+  /** How long fetching and proving took, where that was over before the answer began. */
+  readonly verificationMs?: number;
   /** Served on the word of the one gateway there is. */
   readonly unproven?: true;
   /** Where it lies in its bundle, where that is known; not proven. */
