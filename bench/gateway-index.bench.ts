@@ -40,7 +40,7 @@ interface Built {
 type Database = Pick<Parameters<typeof openDatabase>[0], 'databaseUrl' | 'dataDir'>;
 
 async function build(database: Database, items: number): Promise<Built> {
-  const sql = await openDatabase({ ...database, name: `index_${items}`, migrations });
+  const sql = await openDatabase({ ...database, name: `index_${items}`, migrations, byIndexOnly: true });
   const index = new SqlGatewayIndex(sql);
   const started = performance.now();
   for (let from = 0, height = 0; from < items; from += perBundle, height += 1) {

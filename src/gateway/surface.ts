@@ -53,6 +53,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       name: 'gateway',
       migrations: gatewayMigrations,
       log: deps.log,
+      byIndexOnly: true,
     });
     const nodes = new NodePool({
       urls: deps.nodeUrls,

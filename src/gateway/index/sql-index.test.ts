@@ -22,7 +22,7 @@ const everything: Criteria = {
   records: undefined,
 };
 
-forEachEngine((_engine, open) => {
+forEachEngine((engine, open) => {
   async function fresh(now = () => 1_700_000_000) {
     const index = new SqlGatewayIndex(await open(migrations), now);
     const put = async (...entries: Entry[]) => {
@@ -261,4 +261,22 @@ forEachEngine((_engine, open) => {
     assert.deepEqual([(await index.locate(id))?.hash, (await index.locate(id))?.verified], [right, true]);
     assert.equal(await index.noteVerified(digest('unknown').toString('base64url'), right, true), false);
   });
+
+  if (engine === 'postgres') {
+    it('has new terms counted, so that they are looked up by index before the database counts them itself', async () => {
+      const { index } = await fresh();
+      const entries = Array.from({ length: 12 }, (_, n) =>
+        entry(
+          header(`item ${n}`, {
+            tags: rawTags([...Array(100).keys()].map((at) => [`Name ${n}`, String(at)])),
+          }),
+        ),
+      );
+      await index.writer.prepare(entries);
+      const row = await index.sql.get<{ counted: number }>(
+        "SELECT reltuples::bigint AS counted FROM pg_class WHERE oid = 'terms'::regclass",
+      );
+      assert.ok((row?.counted ?? 0) >= 1_000, `${row?.counted} were counted`);
+    });
+  }
 });

@@ -63,6 +63,8 @@ export class Terms {
   readonly #sql: Sql;
   readonly #keys = new LRUCache<string, number>({ max: 200_000 });
   readonly #owners = new LRUCache<number, string>({ max: 50_000 });
+  #made = 0;
+  #countedAt = 0;
 
   constructor(sql: Sql) {
     this.#sql = sql;
@@ -117,8 +119,20 @@ export class Terms {
       );
       // Whoever else was inserting the same terms has committed by now.
       if (fresh.size > 0) learn(await this.#select([...fresh.values()]));
+      this.#made += missing.length;
+      await this.#count();
     }
     return keys;
+  }
+
+  /**
+   * PostgreSQL takes a new table for a small one until it looks at it, after a minute or more, and until then reads
+   * all terms of a kind to find a few: so it is told to look, each time that ten times as many were made.
+   */
+  async #count(): Promise<void> {
+    if (this.#sql.engine !== 'postgres' || this.#made < Math.max(1_000, this.#countedAt * 10)) return;
+    this.#countedAt = this.#made;
+    await this.#sql.run('ANALYZE terms');
   }
 
   /** The key of a term that may not exist: undefined means nothing was ever indexed under it. */

@@ -21,15 +21,21 @@ export interface DatabaseOptions {
   /** All migrations of this database, in order; every opener of the same name gives the same list. */
   readonly migrations: readonly Migration[];
   readonly log?: StorageLog;
+  /**
+   * Every statement has an index to use and shall use it. PostgreSQL keeps the plan that it made for a statement when
+   * its tables were small, and would go on reading them from end to end while they grow.
+   */
+  readonly byIndexOnly?: boolean;
 }
 
 /** Throws a `StartupError` when there is no such database to open: a person has to see to it. */
 export async function openDatabase(options: DatabaseOptions): Promise<Sql> {
-  const { databaseUrl, dataDir, name, migrations, log } = options;
+  const { databaseUrl, dataDir, name, migrations, log, byIndexOnly = false } = options;
   if (!/^[a-z][a-z0-9_-]{0,47}$/.test(name)) throw new Error(`"${name}" cannot name a database`);
   if (databaseUrl === undefined) return openSqliteFile(join(dataDir, `${name}.db`), migrations);
   try {
-    return await openPostgres({ url: databaseUrl, schema: name, migrations, ...(log && { log }) });
+    const schema = { url: databaseUrl, schema: name, migrations };
+    return await openPostgres({ ...schema, byIndexOnly, ...(log && { log }) });
   } catch (error) {
     if (error instanceof DatabaseUnavailable || isRefusal(error)) {
       throw new StartupError(`DATABASE_URL: ${error.message}`, { cause: error });

@@ -68,6 +68,17 @@ describe('PostgreSQL', {
     ]);
   });
 
+  it('reads no table from end to end where it is told to go by index', async () => {
+    const list = Array.from({ length: 128 }, (_, n) => n);
+    const many = `SELECT value FROM rows WHERE n IN (${list.join(', ')})`;
+    for (const byIndexOnly of [false, true]) {
+      const sql = await open({ byIndexOnly });
+      await sql.run('INSERT INTO rows (n) SELECT generate_series(1, 500) ON CONFLICT DO NOTHING');
+      const plan = JSON.stringify(await sql.all(`EXPLAIN ${many}`));
+      assert.match(plan, byIndexOnly ? /Index/ : /Seq Scan/);
+    }
+  });
+
   it('leaves errors of the work itself as they are', async () => {
     const sql = await open();
     class Refused extends Error {}

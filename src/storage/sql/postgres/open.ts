@@ -21,6 +21,7 @@ export interface PostgresOptions {
   readonly migrations: readonly Migration[];
   readonly log?: StorageLog;
   readonly statementTimeoutMs?: number;
+  readonly byIndexOnly?: boolean;
 }
 
 /** Of each schema in each process; PostgreSQL allows 100 connections unless told otherwise. */
@@ -29,7 +30,7 @@ const connectTimeoutMs = 10_000;
 const idleTransactionTimeoutMs = 60_000;
 
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
-  const { schema, migrations, log, statementTimeoutMs = 30_000 } = options;
+  const { schema, migrations, log, statementTimeoutMs = 30_000, byIndexOnly = false } = options;
   const { url, poolSize } = withPoolSize(options.url);
   const connection = {
     connectionString: url,
@@ -37,7 +38,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     types: typeParsers(),
-    options: `-c search_path="${schema}"`,
+    options: `-c search_path="${schema}"${byIndexOnly ? ' -c enable_seqscan=off' : ''}`,
   };
   await migrate(new pg.Client(connection), schema, migrations);
   const pool = new pg.Pool({
