@@ -151,7 +151,7 @@ async function buildRouter(settings: RouterSettings, deps: RouterDeps): Promise<
     log,
     verified(gateway, method, ok) {
       figures.verified(method, ok);
-      telemetry?.verification(gateway, !ok ? 'failed' : method === 'none' ? 'skipped' : 'success');
+      telemetry?.verification(gateway, ok ? 'success' : 'failed');
     },
   });
   const content = new Content({

@@ -2,8 +2,7 @@
  * What the bytes of an id must be, known before they are trusted. From strong to weak: what was proven before,
  * equal hashes from a quorum of gateways other than the serving one, the owner's signature, and, where neither
  * can be had, the one hash that another gateway tells without anybody contradicting. Without any of these,
- * content is not served while verification is on; but for an installation with a single gateway, which takes that
- * gateway's word where a signature is good without binding what it signs, and does not call it proven.
+ * content is not served while verification is on.
  */
 import type { TxId } from '../../formats/base64url.ts';
 import type { Gateway, GatewayAnswer } from '../gateways/gateway.ts';
@@ -24,8 +23,6 @@ export interface Expectation {
   readonly by: readonly string[];
   /** Whether bytes that fail it are certainly wrong, so that their gateway can be held to it. */
   readonly conclusive: boolean;
-  /** True where the bytes are only what the one gateway there is says: they are served as not verified. */
-  readonly unproven?: true;
 }
 
 /** How long a quorum may take before signatures are looked for as well. */
@@ -37,18 +34,11 @@ export function knownExpectation(known: Known): Expectation {
   return { ...known, check: digestCheck(known.digest), conclusive };
 }
 
-export interface SearchRules {
-  readonly quorum: number;
-  /** Whether there is one gateway only, by the operator's choice. */
-  readonly alone: boolean;
-}
-
 export class ExpectationSearch {
   readonly #id: TxId;
   readonly #verifiers: readonly Gateway[];
   readonly #quorum: number;
   readonly #provers: readonly Gateway[];
-  readonly #alone: boolean;
   #poll: DigestPoll | undefined;
   #served: GatewayAnswer | undefined;
   #signatures: SignatureSearch | undefined;
@@ -56,14 +46,8 @@ export class ExpectationSearch {
   readonly #forged = new Set<SignatureProof>();
 
   /** Signatures are looked for once somebody has the content: ids that nobody has cost little. */
-  constructor(
-    id: TxId,
-    verifiers: readonly Gateway[],
-    routing: readonly Gateway[],
-    { quorum, alone }: SearchRules,
-  ) {
+  constructor(id: TxId, verifiers: readonly Gateway[], routing: readonly Gateway[], quorum: number) {
     this.#id = id;
-    this.#alone = alone;
     this.#verifiers = verifiers;
     this.#quorum = quorum;
     this.#provers = [...new Set([...verifiers, ...routing])].filter(
@@ -91,11 +75,7 @@ export class ExpectationSearch {
     ]);
     if (found !== undefined) return found;
     const groups = await this.#askForDigests(serving).complete(serving);
-    if (groups.length === 1 && groups[0] !== undefined) return fromVotes(groups[0], 'single');
-    const claimed = this.#alone ? await this.#searchSignatures().unbound : undefined;
-    return claimed === undefined
-      ? undefined
-      : { ...this.#fromProof(claimed), method: 'none', unproven: true };
+    return groups.length === 1 && groups[0] !== undefined ? fromVotes(groups[0], 'single') : undefined;
   }
 
   /** By signature only, to decide between gateways that contradict each other. */
@@ -159,8 +139,6 @@ class SignatureSearch {
   /** The first that was found; undefined when nobody has any. */
   readonly first: Promise<SignatureProof | undefined>;
   readonly all: Promise<readonly SignatureProof[]>;
-  /** One whose signature is good but binds nothing; undefined where there is none such. */
-  readonly unbound: Promise<SignatureProof | undefined>;
 
   constructor(id: TxId, gateways: readonly Gateway[], served: GatewayAnswer | undefined) {
     const asked = gateways.map((gateway) =>
@@ -169,7 +147,6 @@ class SignatureSearch {
     const binding = asked.map(async (proof) => ((await proof)?.binds === true ? await proof : undefined));
     this.first = firstDefined(binding);
     this.all = Promise.all(binding).then((proofs) => proofs.flatMap((proof) => proof ?? []));
-    this.unbound = Promise.all(asked).then((proofs) => proofs.find((proof) => proof?.binds === false));
   }
 }
 

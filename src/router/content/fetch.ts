@@ -45,8 +45,7 @@ export class Fetch {
   /** What the bytes of an id must be, as far as others can tell. */
   search(id: TxId): ExpectationSearch {
     const { gateways, quorum } = this.#options;
-    const { verification, routing, alone } = gateways;
-    return new ExpectationSearch(id, verification, routing, { quorum, alone });
+    return new ExpectationSearch(id, gateways.verification, gateways.routing, quorum);
   }
 
   /** `known`: what was proven of it before. */
@@ -154,7 +153,6 @@ export class Fetch {
     }
     this.#options.verified(gateway.origin, expectation.method, true);
     const known = knownOf(expectation, digest, size);
-    if (expectation.unproven) return { ...known, unproven: true, from: gateway.origin, pieces };
     this.#proven(id, known);
     this.#options.shelf.keep(digest, size, pieces);
     const verificationMs = answer.latencyMs + performance.now() - start;
@@ -169,12 +167,11 @@ export class Fetch {
     size: number | undefined,
   ): Opened {
     const { shelf, verified } = this.#options;
-    const { unproven } = expectation;
     let { gateway, body } = answer;
     let stopped = false;
     const served = new Set([gateway]);
     const fill = new Fill({
-      cache: unproven ? undefined : shelf.roomFor(size),
+      cache: shelf.roomFor(size),
       size,
       maxSize: maxUnsizedBytes,
       check: expectation.check(),
@@ -206,7 +203,7 @@ export class Fetch {
           for (const one of served) this.#wrong(one, { ...expectation, conclusive }, id, sent);
         } else if (result.kind === 'proven') {
           verified(gateway.origin, expectation.method, true);
-          if (!unproven) this.#proven(id, knownOf(expectation, result.digest, result.size));
+          this.#proven(id, knownOf(expectation, result.digest, result.size));
         }
       },
       abort: () => {
@@ -223,7 +220,6 @@ export class Fetch {
       by: expectation.by,
       from: gateway.origin,
       verifiedAt: undefined,
-      ...(unproven ? { unproven } : {}),
       fill,
     };
   }

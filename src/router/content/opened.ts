@@ -17,8 +17,6 @@ export interface Opened {
   readonly verifiedAt: number | undefined;
   /** How long fetching and proving took, where that was over before the answer began. */
   readonly verificationMs?: number;
-  /** Served on the word of the one gateway there is. */
-  readonly unproven?: true;
   /** Where it lies in its bundle, where that is known; not proven. */
   readonly placement?: Readonly<Record<string, string>>;
   /** The whole in memory, in the pieces in which it came: to join them would be to copy them. */

@@ -102,7 +102,7 @@ async function send(
     await letGo(opened);
     throw error;
   }
-  const verified = described.verified ?? opened.unproven !== true;
+  const verified = described.verified ?? true;
   const sent = await answer(request, reply, opened, approach, { stallTimeoutMs, verified });
   if (opened.from === 'cache') {
     telemetry?.cacheHit(sent, performance.now() - start);

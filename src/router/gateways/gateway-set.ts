@@ -64,12 +64,6 @@ export class GatewaySet {
     return [...this.#known.values()];
   }
 
-  /** Whether the operator named a single gateway for everything, so that nobody else can be asked. */
-  get alone(): boolean {
-    const { routing, verification } = this.#options;
-    return !routing.foreign && !verification.foreign && this.#known.size === 1;
-  }
-
   find(origin: string): Gateway | undefined {
     return this.#known.get(origin);
   }
