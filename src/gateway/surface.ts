@@ -2,6 +2,7 @@
 import { setInterval } from 'node:timers';
 import type { Config } from '../config/config.ts';
 import { StartupError } from '../kernel/errors.ts';
+import { networks } from '../kernel/http/client-network.ts';
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
@@ -15,7 +16,6 @@ import { type Filter, FilterError, parseFilterText } from './filters/filter.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createWriters } from './import/part.ts';
 import { SqlGatewayIndex } from './index/sql-index.ts';
-import { networks } from './metering/client.ts';
 import { freeMeter } from './metering/meter.ts';
 import { gatewayMigrations } from './migrations.ts';
 import { createChainReads } from './routes/chain-reads.ts';
@@ -91,7 +91,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       log: deps.log,
       metrics: context.metrics,
       refusal: refuseAsText,
-      ...(config.TRUSTED_PROXIES.length > 0 && { trustProxy: config.TRUSTED_PROXIES }),
+      trustedProxies: config.TRUSTED_PROXIES,
       cors: { methods: ['GET', 'HEAD', 'POST', 'OPTIONS'], exposeHeaders: ['*'] },
     });
     const parts: GatewayPart[] = [];

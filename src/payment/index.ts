@@ -10,10 +10,8 @@
  * It may call credits, pricing, wallets, formats, storage and kernel. The names surface is mounted on the same
  * server: its routes are handed in.
  */
-import { isIP, isIPv6 } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
-import { StartupError } from '../kernel/errors.ts';
 import type { Routes } from '../kernel/http/app.ts';
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -130,18 +128,6 @@ function configuredFreeBytes(config: Config, address: string): null | 0 {
   return config.FREE_UPLOAD_LIMIT > 0 || config.ALLOW_LISTED_ADDRESSES.includes(address) ? null : 0;
 }
 
-/** Checked here, where it can be said which variable is wrong. */
-function networks(proxies: readonly string[]): readonly string[] {
-  for (const text of proxies) {
-    const [address = '', bits = '0', ...rest] = text.split('/');
-    const most = isIPv6(address) ? 128 : 32;
-    if (isIP(address) === 0 || !/^[0-9]{1,3}$/.test(bits) || Number(bits) > most || rest.length > 0) {
-      throw new StartupError(`TRUSTED_PROXIES: "${text}" is no address or network`);
-    }
-  }
-  return proxies;
-}
-
 function createServer(
   config: Config,
   deps: PaymentDeps,
@@ -159,7 +145,7 @@ function createServer(
     log: deps.log,
     metrics,
     bodyLimit: BODY_LIMIT,
-    trustProxy: networks(config.TRUSTED_PROXIES),
+    trustedProxies: config.TRUSTED_PROXIES,
     cors: paymentCors,
   });
   server.mount((app) => registerPaymentRoutes(app, routes), ['/v1']);

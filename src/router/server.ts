@@ -21,6 +21,7 @@ export function createRouterServer(parts: RouterParts, chain: ChainProxy): HttpS
     portVariable: 'PORT',
     log: parts.log,
     metrics: parts.metrics,
+    trustedProxies: config.TRUSTED_PROXIES,
     bodyLimit: 64 * 1024,
     headersTimeoutMs: 10_000,
     requestTimeoutMs: 30_000,

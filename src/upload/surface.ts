@@ -109,6 +109,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     portVariable: 'UPLOAD_PORT',
     log,
     metrics,
+    trustedProxies: config.TRUSTED_PROXIES,
     // Uploads take as long as they take; a client that stops sending is cut off by the route.
     requestTimeoutMs: 0,
     cors: {

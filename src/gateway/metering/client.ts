@@ -2,9 +2,8 @@
  * Who a request comes from. The socket says it, unless it is a proxy that the operator named: then the last address
  * of `X-Forwarded-For` that is no such proxy (anything to the left of it could have been made up by the client).
  */
-import { BlockList, isIP } from 'node:net';
-import { StartupError } from '../../kernel/errors.ts';
-import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
+import { type BlockList, isIP } from 'node:net';
+import { networkOf, networks, plainAddress } from '../../kernel/http/client-network.ts';
 import type { Request } from '../../kernel/http/server.ts';
 
 interface Client {
@@ -56,23 +55,6 @@ export class Clients {
     }
     return nearest;
   }
-}
-
-/** Throws `StartupError` where one of the texts is neither an address nor a network. */
-export function networks(variable: string, texts: readonly string[]): BlockList | undefined {
-  if (texts.length === 0) return undefined;
-  const list = new BlockList();
-  for (const text of texts) {
-    const [address = '', bits, ...rest] = text.split('/');
-    const family = isIP(address);
-    const most = family === 6 ? 128 : 32;
-    const prefix = bits === undefined ? most : /^[0-9]{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
-    if (family === 0 || rest.length > 0 || !(prefix <= most)) {
-      throw new StartupError(`${variable}: "${text}" is no address or network`);
-    }
-    list.addSubnet(address, prefix, family === 6 ? 'ipv6' : 'ipv4');
-  }
-  return list;
 }
 
 function contains(list: BlockList, address: string): boolean {

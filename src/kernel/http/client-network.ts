@@ -1,5 +1,35 @@
-/** Client addresses as they are counted: by allowances and rate limits. */
-import { isIP } from 'node:net';
+/** Client addresses: who is believed about them, and how they are counted by allowances and rate limits. */
+import { BlockList, isIP } from 'node:net';
+import { StartupError } from '../errors.ts';
+import type { Request } from './app.ts';
+
+/**
+ * Who is asking. `X-Forwarded-For` is anybody's to write, so only as many entries from its right are believed as
+ * there are proxies of ours in front.
+ */
+export function clientAddress(request: Request, proxies: number): string {
+  const forwarded = request.headers['x-forwarded-for'];
+  if (proxies === 0 || forwarded === undefined) return request.ip;
+  const hops = [forwarded].flat().join(',').split(',');
+  return hops.at(-proxies)?.trim() || request.ip;
+}
+
+/** Throws `StartupError` where one of the texts is neither an address nor a network. */
+export function networks(variable: string, texts: readonly string[]): BlockList | undefined {
+  if (texts.length === 0) return undefined;
+  const list = new BlockList();
+  for (const text of texts) {
+    const [address = '', bits, ...rest] = text.split('/');
+    const family = isIP(address);
+    const most = family === 6 ? 128 : 32;
+    const prefix = bits === undefined ? most : /^[0-9]{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
+    if (family === 0 || rest.length > 0 || !(prefix <= most)) {
+      throw new StartupError(`${variable}: "${text}" is no address or network`);
+    }
+    list.addSubnet(address, prefix, family === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
 
 /** IPv4 that came through an IPv6 socket is IPv4. */
 export function plainAddress(address: string | undefined): string {

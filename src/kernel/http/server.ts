@@ -15,6 +15,7 @@ import { activeTracer } from '../tracing/index.ts';
 import { traceRequests } from '../tracing/requests.ts';
 import type { App, Reply, Request, Routes } from './app.ts';
 import { mount } from './app.ts';
+import { networks } from './client-network.ts';
 import { type ConnectionLimits, Connections, InFlight } from './connections.ts';
 import { type CorsOptions, createCors } from './cors.ts';
 import { createErrorMapper, type ErrorBody, sendJson } from './error-mapper.ts';
@@ -48,8 +49,8 @@ export interface HttpServerOptions extends ConnectionLimits {
   readonly notFound?: (request: Request) => unknown;
   /** Answers what the framework refuses before it knows a route, for example a path with a broken escape. */
   readonly refusal?: (error: FastifyError, request: Request, reply: Reply) => void;
-  /** Believe `X-Forwarded-*` of these addresses (a proxy in front of us); nobody unless given. */
-  readonly trustProxy?: string | readonly string[];
+  /** `TRUSTED_PROXIES`: of these addresses and networks `X-Forwarded-*` is believed. */
+  readonly trustedProxies?: readonly string[];
   /** False where a surface must not show `/openapi.json` and `/api-docs`. */
   readonly docs?: boolean;
 }
@@ -77,6 +78,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
   let connections: Connections | undefined;
 
+  const trusted = options.trustedProxies ?? [];
+  networks('TRUSTED_PROXIES', trusted);
   const app: App = fastify({
     serverFactory: (handler) => {
       connections = new Connections(handler, options, errorBody, inFlight);
@@ -87,7 +90,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     genReqId: createRequestIds(),
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
     exposeHeadRoutes: false,
-    trustProxy: options.trustProxy === undefined ? false : [options.trustProxy].flat(),
+    trustProxy: trusted.length > 0 && [...trusted],
     routerOptions: { maxParamLength: 16 * 1024 },
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {

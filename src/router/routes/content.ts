@@ -4,11 +4,11 @@
  * route is looked at.
  */
 
+import { clientAddress } from '../../kernel/http/client-network.ts';
 import { namesOneHost } from '../../kernel/http/one-host.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { badRequest, methodNotAllowed, notFound, overloaded, rateLimited, shuttingDown } from '../errors.ts';
 import type { RouterParts } from '../parts.ts';
-import { clientAddress } from '../request/client-address.ts';
 import { errorPage } from '../request/error-page.ts';
 import { type Host, hostParser } from '../request/host.ts';
 import { RateLimit } from '../request/rate-limit.ts';

@@ -1,5 +1,6 @@
 /** The blocklist over HTTP (interface §4.5). Everything but `check` needs the moderation token (interface §5). */
 import { Type } from 'typebox';
+import { clientAddress } from '../../kernel/http/client-network.ts';
 import type { App, Request } from '../../kernel/http/server.ts';
 import { managementError, notFound } from '../errors.ts';
 import { blockContent } from '../moderation/block-content.ts';
@@ -12,7 +13,6 @@ import {
 } from '../moderation/entries.ts';
 import type { RouterParts } from '../parts.ts';
 import { type BearerGuard, createBearerGuard } from '../request/bearer.ts';
-import { clientAddress } from '../request/client-address.ts';
 
 const bodyLimit = 16 * 1024;
 const Params = Type.Object({ type: Type.String(), value: Type.String() });

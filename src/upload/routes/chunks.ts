@@ -24,7 +24,7 @@ import {
   type SessionState,
 } from '../multipart/sessions.ts';
 import { contentLength, takeRawBodies, uploadBody } from './request-body.ts';
-import { clientAddress, readPaidBy } from './request-payers.ts';
+import { clientNetwork, readPaidBy } from './request-payers.ts';
 
 export interface ChunksDeps extends PutPartDeps {
   readonly sql: Sql;
@@ -87,7 +87,7 @@ function createRoute(app: App, deps: ChunksDeps): void {
       const session = {
         token: request.params.token,
         chunkSize,
-        clientAddress: clientAddress(request, deps.trustedProxies),
+        clientAddress: clientNetwork(request, deps.trustedProxies),
         ...namedRequest(request),
         ...paid,
       };
@@ -157,7 +157,7 @@ function writeRoutes(app: App, deps: ChunksDeps): void {
   const { finalizer } = deps;
   const payers = (request: Request) => ({
     paidBy: readPaidBy(request),
-    clientAddress: clientAddress(request, deps.trustedProxies),
+    clientAddress: clientNetwork(request, deps.trustedProxies),
   });
   app.post(
     '/chunks/:token/:id/-1',

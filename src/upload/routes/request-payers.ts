@@ -1,7 +1,7 @@
 /** Who an upload request wants charged, and where it comes from. */
 import { MAX_PAYERS } from '../../credits/credits.ts';
 import { HttpError } from '../../kernel/errors.ts';
-import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
+import { clientAddress, networkOf, plainAddress } from '../../kernel/http/client-network.ts';
 import type { Request } from '../../kernel/http/server.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 
@@ -19,15 +19,6 @@ export function readPaidBy(request: Request): string[] {
 }
 
 /** The client's network: behind `proxies` proxies of ours, of the address that the outermost of them saw. */
-export function clientAddress(request: Request, proxies: number): string {
-  return networkOf(plainAddress(addressOf(request, proxies)));
-}
-
-function addressOf(request: Request, proxies: number): string {
-  const forwarded = request.headers['x-forwarded-for'];
-  if (proxies === 0 || forwarded === undefined) return request.ip;
-  const hops = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
-    .split(',')
-    .map((hop) => hop.trim());
-  return hops.at(-proxies) || request.ip;
+export function clientNetwork(request: Request, proxies: number): string {
+  return networkOf(plainAddress(clientAddress(request, proxies)));
 }

@@ -4,7 +4,7 @@ import { HttpError } from '../../kernel/errors.ts';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
 import type { Accepted, Intake } from '../intake/intake.ts';
 import { checkContentType, contentLength, takeRawBodies, uploadBody } from './request-body.ts';
-import { clientAddress, readPaidBy } from './request-payers.ts';
+import { clientNetwork, readPaidBy } from './request-payers.ts';
 
 export interface TxRouteDeps {
   readonly intake: Intake;
@@ -61,7 +61,7 @@ async function receive(
       body: uploadBody(request),
       contentLength: stated,
       paidBy: readPaidBy(request),
-      clientAddress: clientAddress(request, trustedProxies),
+      clientAddress: clientNetwork(request, trustedProxies),
       token,
     });
   } catch (error) {

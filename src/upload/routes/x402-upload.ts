@@ -19,7 +19,7 @@ import type { NewSession } from '../multipart/sessions.ts';
 import { makeUnsignedItem, readUserTags, unsignedItemBytes } from '../x402/unsigned-item.ts';
 import type { UploadPayment, UploadPayments } from '../x402/upload-payment.ts';
 import { checkContentType, contentLength, takeRawBodies, uploadBody } from './request-body.ts';
-import { clientAddress } from './request-payers.ts';
+import { clientNetwork } from './request-payers.ts';
 import type { PayableUploads } from './tx.ts';
 
 export interface X402UploadDeps {
@@ -104,7 +104,7 @@ async function receiveSigned(
     body: uploadBody(request),
     contentLength: bytes,
     paidBy: [],
-    clientAddress: clientAddress(request, deps.trustedProxies),
+    clientAddress: clientNetwork(request, deps.trustedProxies),
     token,
     prepaid: payment,
   });

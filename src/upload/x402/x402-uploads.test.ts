@@ -100,6 +100,18 @@ for (const path of ['/v1/x402/upload/signed', '/v1/x402/data-item/signed', '/v1/
   });
 }
 
+test('behind a proxy that is trusted, what is paid for has the address that the client knows', async (t) => {
+  for (const [trusted, scheme] of [
+    ['127.0.0.1', 'https'],
+    ['10.0.0.1', 'http'],
+  ] as const) {
+    const { upload } = await open(t, { TRUSTED_PROXIES: trusted });
+    const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'upload.example' };
+    const asked = await upload.post('/v1/x402/upload/signed', await makeItem(20_000), headers);
+    assert.equal(new URL(String(asked.at('accepts.0.resource'))).protocol, `${scheme}:`);
+  }
+});
+
 test('the same payment again answers the same and takes nothing', async (t) => {
   const { upload, pay, facilitator } = await open(t);
   const item = await makeItem(500);
