@@ -64,6 +64,7 @@ export interface PaymentBench {
   readonly outside: Outside;
   readonly metrics: Metrics;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  head(path: string): Promise<Answer>;
   post(path: string, body?: string, headers?: Record<string, string>): Promise<Answer>;
   give(address: string, amount: bigint): Promise<void>;
   close(): Promise<void>;
@@ -171,7 +172,7 @@ export async function paymentBench(
   await server.app.ready();
 
   async function call(
-    method: 'GET' | 'POST',
+    method: 'GET' | 'HEAD' | 'POST',
     url: string,
     headers: Record<string, string>,
     payload?: string,
@@ -200,6 +201,7 @@ export async function paymentBench(
     outside,
     metrics,
     get: (path, headers = {}) => call('GET', path, headers),
+    head: (path) => call('HEAD', path, {}),
     post: (path, body, headers = {}) => call('POST', path, headers, body),
     async give(address, amount) {
       const id = `given ${address} ${amount}`;

@@ -399,6 +399,13 @@ test('metrics count what came in and what was refused', async () => {
   assert.equal((await upload.get('/health')).bytes.toString(), 'OK');
 });
 
+test('probes may ask with HEAD', async () => {
+  for (const path of ['/health', '/v1/health', '/', '/info', '/v1/info', '/metrics', '/v1/bundler_metrics']) {
+    const answer = await fetch(`${upload.url}${path}`, { method: 'HEAD' });
+    assert.deepEqual([answer.status, await answer.text()], [200, ''], path);
+  }
+});
+
 test('small items are free when the operator says so, up to an allowance per address', async () => {
   const free = await startTestUpload({
     FREE_UPLOAD_LIMIT: '1000',

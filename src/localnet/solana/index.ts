@@ -99,7 +99,7 @@ export function createLocalSolana(
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
     done(null, body),
   );
-  app.get('/health', async () => 'ok');
+  app.route({ method: ['GET', 'HEAD'], url: '/health', handler: async () => 'ok' });
   app.post('/', async (request, reply) => {
     const text = typeof request.body === 'string' ? request.body : '';
     const answer = await answerText(context(), text, log);

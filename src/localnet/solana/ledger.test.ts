@@ -44,6 +44,13 @@ test('a transfer moves lamports and costs 5000 per signature', async () => {
   assert.equal(test1.balance(alice), a - sol - 5_000n);
 });
 
+test('probes may ask for its health with HEAD', async () => {
+  for (const method of ['GET', 'HEAD']) {
+    const answer = await fetch(`${test1.local.url}/health`, { method });
+    assert.deepEqual([answer.status, await answer.text()], [200, method === 'GET' ? 'ok' : '']);
+  }
+});
+
 test('a priority fee is units times price, rounded up', async () => {
   const a = test1.balance(alice);
   await test1.send([...computeBudget(1_001, 1_500n), memo('x')], alice).then(

@@ -162,6 +162,12 @@ describe('a wallet’s account', () => {
       }
       assert.equal((await bench.get('/v1/nothing')).status, 404);
     });
+
+    it('answers probes that ask with HEAD', async () => {
+      for (const path of ['/health', '/v1/health', '/info', '/v1/info', '/', '/metrics', '/v1/metrics']) {
+        assert.equal((await bench.head(path)).status, 200, path);
+      }
+    });
   });
 
   describe('GET /redeem', () => {

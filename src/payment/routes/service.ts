@@ -1,6 +1,6 @@
 /**
  * GET /info: the wallets that chain payments go to; clients read it before they pay.
- * GET /health, /metrics: for whoever watches the service.
+ * GET /health, /metrics: for whoever watches the service. Probes ask all of them with HEAD too.
  */
 import { Type } from 'typebox';
 import type { App } from '../../kernel/http/app.ts';
@@ -18,34 +18,34 @@ export interface ServiceInfo {
 
 export function infoRoutes(app: App, info: () => ServiceInfo): void {
   for (const path of ['/info', '/']) {
-    app.get(
-      path,
-      {
-        schema: {
-          summary: 'Version, gateway, and the wallets that chain payments go to',
-          response: {
-            200: Type.Object(
-              {
-                version: Type.String(),
-                addresses: Type.Record(Type.String(), Type.String()),
-                gateway: Type.String(),
-                gateways: Type.Array(Type.String()),
-              },
-              { additionalProperties: true },
-            ),
-          },
+    app.route({
+      method: ['GET', 'HEAD'],
+      url: path,
+      schema: {
+        summary: 'Version, gateway, and the wallets that chain payments go to',
+        response: {
+          200: Type.Object(
+            {
+              version: Type.String(),
+              addresses: Type.Record(Type.String(), Type.String()),
+              gateway: Type.String(),
+              gateways: Type.Array(Type.String()),
+            },
+            { additionalProperties: true },
+          ),
         },
       },
-      (_request, reply) => sendExact(reply, info(), cacheMinute),
-    );
+      handler: (_request, reply) => sendExact(reply, info(), cacheMinute),
+    });
   }
 }
 
 export function watchRoutes(app: App, metrics: Metrics): void {
-  app.get(
-    '/health',
-    { schema: { summary: 'OK while the service runs', response: { 200: Type.String() } } },
-    ({ headers }, reply) => {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/health',
+    schema: { summary: 'OK while the service runs', response: { 200: Type.String() } },
+    handler: ({ headers }, reply) => {
       // The contract's string: as JSON for those who ask for it, bare for probes that compare the text.
       if (headers.accept?.includes('application/json')) return sendJsonText(reply, '"OK"', neverCache);
       reply
@@ -53,13 +53,14 @@ export function watchRoutes(app: App, metrics: Metrics): void {
         .header('cache-control', neverCache)
         .send('OK');
     },
-  );
-  app.get(
-    '/metrics',
-    { schema: { summary: 'Metrics in the Prometheus text format', response: { 200: Type.String() } } },
-    async (_request, reply) => {
+  });
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/metrics',
+    schema: { summary: 'Metrics in the Prometheus text format', response: { 200: Type.String() } },
+    handler: async (_request, reply) => {
       reply.header('content-type', metrics.contentType).header('cache-control', neverCache);
       return metrics.text();
     },
-  );
+  });
 }

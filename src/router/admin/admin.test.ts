@@ -31,6 +31,7 @@ test('the page loads nothing from elsewhere and cannot be framed or read by othe
     assert.match(String(got.headers['content-security-policy']), /default-src 'none'; script-src 'self'/);
     assert.equal(got.headers['access-control-allow-origin'], undefined);
     assert.doesNotMatch(got.body.toString(), /https?:\/\/(?!www\.w3\.org)/);
+    assert.equal((await admin(path, { method: 'HEAD' })).status, 200, 'and probes may ask for it');
   }
 });
 

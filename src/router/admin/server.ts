@@ -69,7 +69,11 @@ export function createAdminServer(parts: RouterParts, token: string): HttpServer
 
   for (const [url, { file, type }] of Object.entries(assets)) {
     const bytes = readFileSync(join(import.meta.dirname, 'assets', file));
-    app.get(url, (_request, reply) => reply.header('content-type', type).send(bytes));
+    app.route({
+      method: ['GET', 'HEAD'],
+      url,
+      handler: (_request, reply) => reply.header('content-type', type).send(bytes),
+    });
   }
 
   app.get('/api/status', () => statusView(parts));

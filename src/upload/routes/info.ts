@@ -45,10 +45,11 @@ export function infoRoutes(app: App, info: UploadInfo): void {
     x402: info.x402,
   };
   for (const path of ['/', '/info']) {
-    app.get(
-      path,
-      { schema: { summary: 'What this service is, takes and signs with', response: { 200: answer } } },
-      async (_request, reply) => reply.header('cache-control', 'public, max-age=60').send(body),
-    );
+    app.route({
+      method: ['GET', 'HEAD'],
+      url: path,
+      schema: { summary: 'What this service is, takes and signs with', response: { 200: answer } },
+      handler: async (_request, reply) => reply.header('cache-control', 'public, max-age=60').send(body),
+    });
   }
 }
