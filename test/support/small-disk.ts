@@ -19,7 +19,8 @@ export function mountSmallDisk(): SmallDisk | undefined {
   return {
     folder,
     remove() {
-      spawnSync('umount', [folder]);
+      // Lazily: what a test that failed has left open must not hide why it failed.
+      spawnSync('umount', ['--lazy', folder]);
       rmSync(folder, { recursive: true, force: true });
     },
   };
