@@ -1,11 +1,16 @@
 /** GET /arns/quote/…: a quote for a name and a card session to pay it with (interface §4.2). */
 import { Type } from 'typebox';
-import { cardMethods } from '../../credits/card/card.ts';
+import { type CheckoutPage, cardMethods } from '../../credits/card/card.ts';
+import {
+  type CheckoutHome,
+  type CheckoutQuery,
+  CheckoutRefused,
+  readCheckoutPage,
+} from '../../credits/card/checkout-page.ts';
 import { isSolanaAddress } from '../../formats/solana/address.ts';
 import type { App, Request } from '../../kernel/http/app.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import { parseAddress } from '../../wallets/address.ts';
-import { readCheckoutPage } from '../cards/checkout-page.ts';
 import { badRequest, cardSwitchedOff, invalidParameters } from '../errors.ts';
 import { listOf, mergeFields } from '../input.ts';
 import type { NamesContext } from '../names-context.ts';
@@ -61,7 +66,7 @@ export function arnsQuoteRoute(app: App, context: NamesContext): void {
       const currency = parseCurrency(params.currency);
       if (method === undefined || wallet === undefined || currency === undefined) throw invalidParameters();
       const asked = readPurchase(params.intent, params.name, fields);
-      const page = readCheckoutPage(request.query, context.appUrl, homeOf(request));
+      const page = pageOf(request.query, { appUrl: context.appUrl, home: homeOf(request) });
       await useUpNonce(request, context.nonces);
       if (context.cards === undefined) throw cardSwitchedOff();
       reply.header('cache-control', 'no-store');
@@ -85,3 +90,12 @@ function readProcessId(value: string | undefined) {
 }
 
 const homeOf = (request: Request) => `${request.protocol}://${request.host}/`;
+
+function pageOf(query: CheckoutQuery, home: CheckoutHome): CheckoutPage {
+  try {
+    return readCheckoutPage(query, home);
+  } catch (error) {
+    if (!(error instanceof CheckoutRefused)) throw error;
+    throw error.part === 'uiMode' ? badRequest('uiMode must be hosted or embedded') : invalidParameters();
+  }
+}

@@ -1,7 +1,19 @@
 /** GET /top-up/{method}/{address}/{currency}/{amount}: a quote and a session to pay it with (interface §4.1). */
 import { Type } from 'typebox';
-import type { CardMethod, CardPayments, CardQuote, CardSession } from '../../credits/card/card.ts';
+import type {
+  CardMethod,
+  CardPayments,
+  CardQuote,
+  CardSession,
+  CheckoutPage,
+} from '../../credits/card/card.ts';
 import { CardAmountRefused, CardProviderUnavailable, cardMethods } from '../../credits/card/card.ts';
+import {
+  type CheckoutHome,
+  type CheckoutQuery,
+  CheckoutRefused,
+  readCheckoutPage,
+} from '../../credits/card/checkout-page.ts';
 import type { App, Request } from '../../kernel/http/app.ts';
 import { currencyFacts, parseCurrency } from '../../pricing/currencies.ts';
 import type { Currency, FiatQuote, Pricing } from '../../pricing/pricing.ts';
@@ -11,7 +23,6 @@ import type { RequestWallet } from '../doors.ts';
 import { escapeHtml } from '../gifts/gifts.ts';
 import { promoCodes, promoQuery } from '../promo-query.ts';
 import { adjustments, errorText, signatureHeaders, winc } from '../schemas.ts';
-import { type CheckoutQuery, readCheckoutPage, readReferer } from './checkout-query.ts';
 import { isAddressType, parseDestination } from './destination.ts';
 import {
   invalidAddressType,
@@ -19,9 +30,12 @@ import {
   invalidDestination,
   invalidGiftMessage,
   invalidMethod,
+  invalidUiMode,
+  invalidUrl,
   providerUnavailable,
   unsupportedCurrency,
 } from './errors.ts';
+import { readReferer } from './referer.ts';
 import { cardProviderName, topUpPurpose } from './top-up-handler.ts';
 
 export interface TopUpDeps {
@@ -90,7 +104,7 @@ export function topUpRoute(scope: App, deps: TopUpDeps): void {
       const method = readMethod(params.method);
       const type = readAddressType(query.destinationAddressType ?? query.token ?? 'arweave');
       const giftMessage = readGiftMessage(query.giftMessage);
-      const page = readCheckoutPage(present(query), deps.appUrl ?? homeOf(request));
+      const page = pageOf(query, { appUrl: deps.appUrl, home: homeOf(request) });
       const wallet = parseDestination(params.address, type);
       if (wallet === undefined) throw invalidDestination();
       const price = await quote(
@@ -141,15 +155,13 @@ function readGiftMessage(message: string | undefined): string | null {
 
 const homeOf = (request: Request) => `${request.protocol}://${request.host}/`;
 
-/** Only the members that are there. */
-function present(query: { [K in keyof CheckoutQuery]?: string | undefined }): CheckoutQuery {
-  const { uiMode, returnUrl, successUrl, cancelUrl } = query;
-  return {
-    ...(uiMode === undefined ? {} : { uiMode }),
-    ...(returnUrl === undefined ? {} : { returnUrl }),
-    ...(successUrl === undefined ? {} : { successUrl }),
-    ...(cancelUrl === undefined ? {} : { cancelUrl }),
-  };
+function pageOf(query: CheckoutQuery, home: CheckoutHome): CheckoutPage {
+  try {
+    return readCheckoutPage(query, home);
+  } catch (error) {
+    if (!(error instanceof CheckoutRefused)) throw error;
+    throw error.part === 'uiMode' ? invalidUiMode() : invalidUrl(error.value);
+  }
 }
 
 async function quote(

@@ -67,6 +67,8 @@ test('an embedded checkout has a client secret and no address', async (t) => {
   );
   const session = await bench.stripe.checkout.sessions.retrieve(returning.body.paymentSession.id);
   assert.equal(session.return_url, 'https://shop.example/back');
+  const unsaid = await bench.stripe.checkout.sessions.retrieve(plain.body.paymentSession.id);
+  assert.equal(unsaid.return_url, 'https://app.example/done', 'the configured application');
 });
 
 test('wallets of every chain are topped up in their normal form', async (t) => {

@@ -1,0 +1,49 @@
+/** How the payer wants to pay: the page's mode and where it leads afterwards (interface §4.1, §4.2). */
+import type { CheckoutPage } from './card.ts';
+
+export interface CheckoutQuery {
+  readonly uiMode?: string | undefined;
+  readonly returnUrl?: string | undefined;
+  readonly successUrl?: string | undefined;
+  readonly cancelUrl?: string | undefined;
+}
+
+/** Where a payer goes when the request does not say: to the application, or without one to the service itself. */
+export interface CheckoutHome {
+  readonly appUrl: string | undefined;
+  readonly home: string;
+}
+
+/** What of a request makes no page. */
+export class CheckoutRefused extends Error {
+  override readonly name = 'CheckoutRefused';
+  readonly part: 'uiMode' | 'url';
+  readonly value: string;
+
+  constructor(part: 'uiMode' | 'url', value: string) {
+    super(`${value} is no ${part} of a checkout page`);
+    this.part = part;
+    this.value = value;
+  }
+}
+
+const longestUrl = 2_048;
+
+/** Throws `CheckoutRefused`. */
+export function readCheckoutPage(query: CheckoutQuery, { appUrl, home }: CheckoutHome): CheckoutPage {
+  const uiMode = query.uiMode ?? 'hosted';
+  const successUrl = readUrl(query.successUrl) ?? appUrl ?? home;
+  const cancelUrl = readUrl(query.cancelUrl) ?? appUrl ?? home;
+  const returnUrl = readUrl(query.returnUrl) ?? appUrl;
+  if (uiMode === 'hosted') return { uiMode, successUrl, cancelUrl };
+  if (uiMode === 'embedded') return { uiMode, returnUrl };
+  throw new CheckoutRefused('uiMode', uiMode);
+}
+
+function readUrl(url: string | undefined): string | undefined {
+  if (url === undefined || url === '') return undefined;
+  if (url.length > longestUrl || !/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    throw new CheckoutRefused('url', url);
+  }
+  return url;
+}
