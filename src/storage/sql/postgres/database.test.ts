@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { DatabaseUnavailable, type SqlExecutor, UnstorableText } from '../sql.ts';
@@ -61,7 +61,7 @@ describe('PostgreSQL', {
       await tx.run('UPDATE rows SET value = value + 1 WHERE n = ?', second);
     };
     await Promise.all([sql.transaction(addTo(1, 2)), sql.transaction(addTo(2, 1))]);
-    assert.equal(runs, 3);
+    assert.ok(runs >= 3, 'one was the victim at least once');
     assert.deepEqual(await sql.all('SELECT n, value FROM rows ORDER BY n'), [
       { n: 1, value: 2 },
       { n: 2, value: 2 },
@@ -120,6 +120,50 @@ describe('PostgreSQL', {
     const sql = await open({ statementTimeoutMs: 50 });
     await assert.rejects(sql.get('SELECT pg_sleep(10)'), DatabaseUnavailable);
     assert.deepEqual(await sql.get('SELECT 1 AS one'), { one: 1 });
+  });
+
+  it('gives up on a server that does not answer any more, and goes on with one that does', async () => {
+    const server = new URL(url ?? '');
+    let isGone = false;
+    const sockets = new Set<Socket>();
+    const network = createServer((near) => {
+      const far = connect(Number(server.port || 5432), server.hostname);
+      for (const socket of [near, far]) sockets.add(socket.on('error', () => {}));
+      near.on('data', (bytes) => isGone || far.write(bytes)).on('close', () => far.destroy());
+      far.on('data', (bytes) => isGone || near.write(bytes)).on('close', () => near.destroy());
+    });
+    await new Promise<void>((done) => network.listen(0, '127.0.0.1', done));
+    const address = network.address();
+    assert.ok(address !== null && typeof address === 'object');
+    const through = new URL(server);
+    through.host = `127.0.0.1:${address.port}`;
+    const sql = await open({ url: `${through}?pool_size=1`, answerTimeoutMs: 1_000 });
+    const uses: (() => Promise<unknown>)[] = [
+      () => sql.get('SELECT 2 AS two'),
+      () =>
+        sql.transaction(async (tx) => {
+          await tx.run('INSERT INTO rows (n) VALUES (1)');
+          isGone = true;
+          await tx.run('INSERT INTO rows (n) VALUES (2)').catch((cause: unknown) => {
+            throw new Error('in words of its own', { cause });
+          });
+        }),
+      async () => {
+        for await (const row of sql.stream<{ n: number }>('SELECT n FROM generate_series(1, 1000) AS n')) {
+          if (row.n === 1) isGone = true;
+        }
+      },
+    ];
+    for (const [n, use] of uses.entries()) {
+      await sql.get('SELECT 1 AS one');
+      isGone = n === 0;
+      await assert.rejects(use(), DatabaseUnavailable);
+      isGone = false;
+      assert.deepEqual(await sql.all('SELECT n FROM rows'), [], 'over another connection');
+    }
+    await sql.close();
+    for (const socket of sockets) socket.destroy();
+    await new Promise((done) => network.close(done));
   });
 
   it('gives the connection of a stream back, however the stream ends', async () => {

@@ -39,7 +39,7 @@ export class PostgresDatabase implements Sql {
 
   async *stream<T>(text: string, ...values: SqlValue[]): AsyncGenerator<T> {
     const client = await this.#client();
-    let usable = false;
+    let lost = false;
     try {
       await query(client, 'BEGIN READ ONLY', []);
       await query(client, `DECLARE rows NO SCROLL CURSOR FOR ${text}`, values);
@@ -48,13 +48,16 @@ export class PostgresDatabase implements Sql {
         yield* rows;
         if (rows.length < rowsPerFetch) break;
       }
+    } catch (error) {
+      lost = error instanceof DatabaseUnavailable;
+      throw error;
     } finally {
       // Also when the reader leaves early or a statement failed; a lost connection is not used again.
-      usable = await query(client, 'ROLLBACK', []).then(
-        () => true,
+      lost ||= await query(client, 'ROLLBACK', []).then(
         () => false,
+        () => true,
       );
-      client.release(!usable);
+      client.release(lost);
     }
   }
 
@@ -125,6 +128,8 @@ async function inTransaction<T>(client: PoolClient, work: (tx: SqlExecutor) => P
     if (tx.failure !== undefined) throw tx.failure;
   } catch (error) {
     tx.end();
+    // A connection that is lost, or that nobody answers on, is let go instead; that undoes the work as well.
+    if (tx.failure instanceof DatabaseUnavailable) throw tx.failure;
     await query(client, 'ROLLBACK', []);
     // A work that wrapped a failed statement's error must not hide that it may be tried again.
     throw isRetryable(tx.failure) ? tx.failure : error;

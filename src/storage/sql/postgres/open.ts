@@ -21,16 +21,20 @@ export interface PostgresOptions {
   readonly migrations: readonly Migration[];
   readonly log?: StorageLog;
   readonly statementTimeoutMs?: number;
+  readonly answerTimeoutMs?: number;
   readonly byIndexOnly?: boolean;
 }
 
 /** Of each schema in each process; PostgreSQL allows 100 connections unless told otherwise. */
 const defaultPoolSize = 8;
 const connectTimeoutMs = 10_000;
+/** The server ends a statement that takes too long; this is for a server that is not there any more and said nothing. */
+const answerSlackMs = 5_000;
 const idleTransactionTimeoutMs = 60_000;
 
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
   const { schema, migrations, log, statementTimeoutMs = 30_000, byIndexOnly = false } = options;
+  const { answerTimeoutMs = statementTimeoutMs + answerSlackMs } = options;
   const { url, poolSize } = withPoolSize(options.url);
   const connection = {
     connectionString: url,
@@ -45,6 +49,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     ...connection,
     max: poolSize,
     statement_timeout: statementTimeoutMs,
+    query_timeout: answerTimeoutMs,
     idle_in_transaction_session_timeout: idleTransactionTimeoutMs,
   });
   // Without a listener a connection that fails would end the process. An idle one is replaced by the pool;
