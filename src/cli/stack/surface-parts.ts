@@ -47,7 +47,7 @@ const gateway: Part = {
         createContentPart({
           cache,
           shared: await openSharedStore(config),
-          uploadUrl: () => world.urls.get('upload'),
+          uploadUrl: () => world.urls.get('upload') ?? base(config.UPLOAD_URL),
           sources: (context) => [subscribedContent(context, subscribed)],
           names: [namesOfRegistry(openNameRegistry(world).registry)],
         }),
@@ -112,7 +112,6 @@ const upload: Part = {
   async create(world) {
     const { config, log, keys } = world;
     const { sql, credits, pricing, x402 } = await sharedLedger(world);
-    const publicUrl = gatewayUrl(world);
     const serviceKey = await keys.arweave();
     await fundOnLocalNetwork(world, serviceKey.address);
     return createUploadSurface(config, {
@@ -130,7 +129,11 @@ const upload: Part = {
         matic: config.MATIC_ADDRESS ?? '',
       },
       arweaveNodeUrls: world.arweaveNodeUrls,
-      gateway: { publicUrl, admin: { url: publicUrl, key: await keys.adminKey() } },
+      gateway: {
+        publicUrl: gatewayUrl(world),
+        // The one of this process need not be asked by way of the public's door.
+        admin: { url: world.urls.get('gateway') ?? gatewayUrl(world), key: await keys.adminKey() },
+      },
     });
   },
 };
@@ -165,8 +168,11 @@ function sharedLedger(world: World): Promise<Ledger> {
 
 /** Where readers find what is stored here. */
 function gatewayUrl({ config, urls }: World): string {
-  return urls.get('gateway') ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
+  return base(config.GATEWAY_URL) ?? urls.get('gateway') ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
 }
+
+/** Paths are put behind it. */
+const base = (url: string | undefined) => url?.replace(/\/+$/, '');
 
 /** Bundles are paid for in AR; on the local network that costs nothing, so that the wallet is filled at start. */
 async function fundOnLocalNetwork({ urls }: World, address: string): Promise<void> {

@@ -12,6 +12,16 @@ export const general = {
   BLOB_STORE_URL: secretUrl(
     'S3-compatible store, `s3://key:secret@host:port/bucket` (`s3s://` over TLS); without it blobs are files in DATA_DIR',
   ),
+  GATEWAY_URL: url({
+    meaning:
+      'Where readers find the gateway, as receipts and `/info` name it; also where new items are made known when the gateway runs in another process. Without it the gateway of this process, else HOST and GATEWAY_PORT',
+    default: undefined,
+  }),
+  UPLOAD_URL: url({
+    meaning:
+      'Upload service that runs in another process: the gateway serves its items before they are mined. Without it the one of this process',
+    default: undefined,
+  }),
   LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     meaning: 'Least severe log line that is written',
     default: 'info',

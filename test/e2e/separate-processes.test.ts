@@ -1,0 +1,66 @@
+/** Gateway and upload service in processes of their own, which have nothing in common but what they are told. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
+import { itemOwner } from '../../src/wallets/data-items/owner.ts';
+import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import { startStack } from '../support/stack.ts';
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const address = server.address();
+  assert.ok(address !== null && typeof address === 'object');
+  await new Promise((done) => server.close(done));
+  return address.port;
+}
+
+test('a gateway serves and finds what an upload service elsewhere has just taken in', async (t) => {
+  const signer = solanaSigner(ed25519TestKey('separate'));
+  const port = await freePort();
+  const ADMIN_API_KEY = 'the same for both of them';
+  const gateway = await startStack({
+    only: ['gateway'],
+    environment: { ADMIN_API_KEY, UPLOAD_URL: `http://127.0.0.1:${port}/` },
+  });
+  t.after(() => gateway.stop());
+  const upload = await startStack({
+    only: ['upload'],
+    environment: {
+      ADMIN_API_KEY,
+      UPLOAD_PORT: String(port),
+      GATEWAY_URL: `${gateway.urls.gateway}/`,
+      ARWEAVE_NODE_URLS: gateway.urls.arweave ?? '',
+      ALLOW_LISTED_ADDRESSES: itemOwner(4, signer.owner).wallet.address,
+    },
+  });
+  t.after(() => upload.stop());
+
+  const data = Buffer.from('taken in over there, read over here');
+  const body = await signItem({ data }, signer);
+  const answer = await request(`${upload.urls.upload}/v1/tx`, { method: 'POST', body });
+  const receipt = JSON.parse(await answer.body.text());
+  assert.equal(answer.statusCode, 200, JSON.stringify(receipt));
+  const host = new URL(gateway.urls.gateway ?? '').host;
+  assert.deepEqual(receipt.dataCaches, [host]);
+  const info = await request(`${upload.urls.upload}/v1/info`);
+  assert.equal(JSON.parse(await info.body.text()).gateway, gateway.urls.gateway);
+
+  const read = await request(`${gateway.urls.gateway}/raw/${receipt.id}`);
+  assert.equal(read.statusCode, 200);
+  assert.deepEqual(Buffer.from(await read.body.arrayBuffer()), data);
+  const query = `query { transactions(ids: ["${receipt.id}"]) { edges { node { id } } } }`;
+  for (let tries = 0; ; tries += 1) {
+    const found = await request(`${gateway.urls.gateway}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    if ((await found.body.text()).includes(`"id":"${receipt.id}"`)) break;
+    assert.ok(tries < 600, `the gateway was not told\n${upload.log()}`);
+    await sleep(100);
+  }
+});
