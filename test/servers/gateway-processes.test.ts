@@ -65,7 +65,7 @@ for (const store of ['an S3 store', 'a folder'] as const)
       rmSync(folder, { recursive: true, force: true });
     });
 
-    function startGateway(name: string): Promise<RunningStack> {
+    function startGateway(name: 'one' | 'two'): Promise<RunningStack> {
       const url = new URL(server ?? '');
       url.pathname = `/${database}`;
       return startStack({
@@ -80,6 +80,8 @@ for (const store of ['an S3 store', 'a folder'] as const)
           GATEWAY_POLL_INTERVAL_MS: '50',
           MEMPOOL_POLLING_INTERVAL_MS: '200',
           WORKER_THREADS: '1',
+          // A chain of the local network has one process.
+          ...(name === 'two' && { SOLANA_RPC_URL: one.urls.solana ?? '' }),
         },
       });
     }

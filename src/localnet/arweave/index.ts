@@ -12,6 +12,7 @@ import { createHttpServer, type HttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import type { Surface } from '../../kernel/surface.ts';
+import { type Hold, holdAlone } from '../alone.ts';
 import { LocalNode } from './chain/local-node.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
 import { nodeRoutes } from './server.ts';
@@ -32,6 +33,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
   const stopping = new AbortController();
   let node: LocalNode | undefined;
   let server: HttpServer | undefined;
+  let hold: Hold | undefined;
 
   return {
     name: 'arweave',
@@ -39,8 +41,10 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       return server?.url ?? `http://127.0.0.1:${config.LOCAL_ARWEAVE_PORT}`;
     },
     async start() {
+      const path = join(config.DATA_DIR, 'localnet', 'arweave.db');
+      hold = holdAlone(path, 'the local Arweave node');
       const opened = await LocalNode.open({
-        path: join(config.DATA_DIR, 'localnet', 'arweave.db'),
+        path,
         log: deps.log,
         blockIntervalMs: config.LOCAL_ARWEAVE_BLOCK_INTERVAL_MS,
         confirmBlocks: config.LOCAL_ARWEAVE_CONFIRM_BLOCKS,
@@ -71,6 +75,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       stopping.abort();
       await server?.close();
       await node?.close();
+      hold?.release();
     },
   };
 }

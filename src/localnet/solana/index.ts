@@ -18,6 +18,7 @@ import { Metrics } from '../../kernel/metrics.ts';
 import type { Surface } from '../../kernel/surface.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
+import { type Hold, holdAlone } from '../alone.ts';
 import { turnCrank } from './crank.ts';
 import { Faucet } from './faucet.ts';
 import { defaultDemandFactor, defaultRegistryCapacity, faucetOf } from './genesis.ts';
@@ -85,6 +86,7 @@ export function createLocalSolana(
     docs: false,
   });
   let running: Running | undefined;
+  let hold: Hold | undefined;
   let turning: Promise<number> | undefined;
 
   const live = (): Running => {
@@ -134,7 +136,9 @@ export function createLocalSolana(
     crank,
     fund: (address) => live().faucet.fund(address),
     async start() {
-      const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'solana.db'), migrations);
+      const path = join(config.DATA_DIR, 'localnet', 'solana.db');
+      hold = holdAlone(path, 'the local Solana ledger');
+      const sql = await openSqliteFile(path, migrations);
       const settings = {
         programs,
         registryCapacity: defaultRegistryCapacity,
@@ -166,13 +170,14 @@ export function createLocalSolana(
       subscriptions.close();
       sockets.close();
       await server.close();
-      if (running === undefined) return;
+      if (running === undefined) return hold?.release();
       const { timer, ledger, sql } = running;
       clearInterval(timer);
       await turning?.catch(() => {});
       await ledger.idle();
       running = undefined;
       await sql.close();
+      hold?.release();
     },
   };
 }
