@@ -114,7 +114,6 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     requestTimeoutMs: 0,
     cors: {
       methods: ['GET', 'HEAD', 'POST', 'OPTIONS'],
-      allowHeaders: uploadHeaders,
       exposeHeaders: [
         'x-payment-response',
         'x-payment-required',
@@ -183,19 +182,3 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     },
   };
 }
-
-const uploadHeaders = [
-  'content-type',
-  'x-paid-by',
-  'x-payment',
-  'payment-signature',
-  'x-chunking-version',
-  'x-data-item-tags',
-  'x-turbo-source-version',
-  'x-turbo-source-identifier',
-  'x-signature',
-  'x-nonce',
-  'x-public-key',
-  'idempotency-key',
-  'range',
-];

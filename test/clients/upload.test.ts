@@ -14,6 +14,7 @@ import { parseManifest } from '../../src/formats/manifest/reader.ts';
 import { ed25519RawPublicKey } from '../../src/wallets/solana/ed25519.ts';
 import { testEd25519Key, testEthereumKey } from '../../src/wallets/testing/keys.ts';
 import { arweaveTestAddress, arweaveTestKey } from '../support/keys.ts';
+import { fetchAsPage } from '../support/page-fetch.ts';
 import { Random } from '../support/random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -34,7 +35,7 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
       privateKey: arweaveTestKey,
       token: 'arweave',
       tokenTools: new ArweaveToken({
-        gatewayUrl: stack.urls.arweave ?? '',
+        gatewayUrl: stack.urls.gateway ?? '',
         pollingOptions: { maxAttempts: 100, pollingIntervalMs: 100, initialBackoffMs: 0 },
       }),
     });
@@ -177,7 +178,7 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     });
   }
 
-  test('pays for raw data and for an upload in chunks with x402', async () => {
+  test('pays for raw data and for an upload in chunks with x402, in a page too', async (t) => {
     const turbo = TurboFactory.authenticated({
       ...services(),
       privateKey: `0x${testEthereumKey.toString('hex')}`,
@@ -189,6 +190,7 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ address: payer, amount: '1000000000' }),
     });
+    t.mock.method(globalThis, 'fetch', fetchAsPage(fetch));
     const data = random.bytes(3_000);
     const raw = await turbo.uploadRawX402Data({
       data,
