@@ -32,6 +32,17 @@ describe('readConfig', () => {
     assert.deepEqual(problemsOf({ PAYMENT_FEE_MULTIPLIER: '0.01', USD_PRICE_PER_DATA_ITEM: '0' }), []);
   });
 
+  test('what only makes sense together is asked for together', () => {
+    assert.match(
+      problemsOf({ STRIPE_SECRET_KEY: 'sk_test_x' })[0] ?? '',
+      /^STRIPE_WEBHOOK_SECRET must be set/,
+    );
+    const facilitator = { X402_FACILITATOR_URL: 'https://x402.example' };
+    assert.match(problemsOf(facilitator)[0] ?? '', /^X402_PAYMENT_ADDRESS must be set/);
+    assert.deepEqual(problemsOf({ ...facilitator, X402_ENABLED: 'false' }), []);
+    assert.deepEqual(problemsOf({ ...facilitator, X402_PAYMENT_ADDRESS: `0x${'1'.repeat(40)}` }), []);
+  });
+
   test('every wrong value is one line that names its variable', () => {
     const problems = problemsOf({ GATEWAY_PORT: '70000', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://x' });
     assert.deepEqual(problems.map((line) => line.split(' ')[0]).sort(), [

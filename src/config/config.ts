@@ -70,6 +70,12 @@ function contradictions(config: Config): string[] {
   if (config.SHUTDOWN_TIMEOUT_MS < config.SHUTDOWN_DRAIN_TIMEOUT_MS) {
     found.push('SHUTDOWN_TIMEOUT_MS must not be smaller than SHUTDOWN_DRAIN_TIMEOUT_MS');
   }
+  if (config.STRIPE_SECRET_KEY !== undefined && config.STRIPE_WEBHOOK_SECRET === undefined) {
+    found.push('STRIPE_WEBHOOK_SECRET must be set with STRIPE_SECRET_KEY: webhooks could not be trusted');
+  }
+  if (config.X402_ENABLED && config.X402_FACILITATOR_URL !== undefined && !config.X402_PAYMENT_ADDRESS) {
+    found.push('X402_PAYMENT_ADDRESS must be set with X402_FACILITATOR_URL, or X402_ENABLED to false');
+  }
   return found;
 }
 

@@ -19,6 +19,7 @@ import { Metrics } from '../kernel/metrics.ts';
 import type { Surface } from '../kernel/surface.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { Sql } from '../storage/sql/sql.ts';
+import { normalizeAddress } from '../wallets/address.ts';
 import { paymentCors } from './answers.ts';
 import type { Authenticator } from './auth/request-wallet.ts';
 import { acceptedTokens, type ChainWorld } from './chain/accepted-tokens.ts';
@@ -125,7 +126,8 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
 
 /** Small items of everyone, or all items of listed wallets, are free without a limit per wallet. */
 function configuredFreeBytes(config: Config, address: string): null | 0 {
-  return config.FREE_UPLOAD_LIMIT > 0 || config.ALLOW_LISTED_ADDRESSES.includes(address) ? null : 0;
+  const listed = config.ALLOW_LISTED_ADDRESSES.some((one) => normalizeAddress(one) === address);
+  return config.FREE_UPLOAD_LIMIT > 0 || listed ? null : 0;
 }
 
 function createServer(

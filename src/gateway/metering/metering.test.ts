@@ -306,6 +306,7 @@ test('who pays reads on, once for each payment', async (t) => {
       EGRESS_CAPACITY_MULTIPLIER: '1',
       EGRESS_USDC_PER_GB: '100000000',
       X402_FACILITATOR_URL: 'https://name:secret@facilitator.test/v2?key=secret',
+      X402_PAYMENT_ADDRESS: `0x${'1'.repeat(40)}`,
     },
     {
       payments: async () => ({

@@ -212,6 +212,10 @@ describe('listening', () => {
 
   test('an address that this machine has not is a clear error', async () => {
     await assert.rejects(
+      serve(none, { host: '203.0.113.1', hostVariable: 'ADMIN_HOST' }).listen(),
+      /set ADMIN_HOST to another/,
+    );
+    await assert.rejects(
       serve(none, { host: '203.0.113.1' }).listen(),
       /no address 203\.0\.113\.1: set HOST/,
     );

@@ -38,6 +38,8 @@ export interface HttpServerOptions extends ConnectionLimits {
   readonly port: number;
   /** The variable that moves the port, for the message when it is taken. */
   readonly portVariable: string;
+  /** The variable that the host comes from; HOST unless given. */
+  readonly hostVariable?: string;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** Bytes of a parsed body; streaming routes take the raw request and count for themselves. */
@@ -168,7 +170,7 @@ export async function insistOnFreePort(
 }
 
 /** An address that a client can call: wildcards are reached on loopback, IPv6 stands in brackets. */
-function urlHost(host: string): string {
+export function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
@@ -176,9 +178,9 @@ function urlHost(host: string): string {
 
 function listenError(
   error: NodeJS.ErrnoException,
-  options: Pick<HttpServerOptions, 'host' | 'port' | 'portVariable'>,
+  options: Pick<HttpServerOptions, 'host' | 'port' | 'portVariable' | 'hostVariable'>,
 ): Error {
-  const { port, portVariable, host } = options;
+  const { port, portVariable, host, hostVariable = 'HOST' } = options;
   if (error.code === 'EADDRINUSE') {
     return new StartupError(`port ${port} is taken: set ${portVariable} to another`);
   }
@@ -186,7 +188,7 @@ function listenError(
     return new StartupError(`port ${port} may not be opened by this user: set ${portVariable} to another`);
   }
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') {
-    return new StartupError(`this machine has no address ${host}: set HOST to another`);
+    return new StartupError(`this machine has no address ${host}: set ${hostVariable} to another`);
   }
   return error;
 }

@@ -44,6 +44,7 @@ export function createAdminServer(parts: RouterParts, token: string): HttpServer
     name: 'router-admin',
     title: 'Router administration',
     host: config.ADMIN_HOST,
+    hostVariable: 'ADMIN_HOST',
     port: config.ADMIN_PORT,
     portVariable: 'ADMIN_PORT',
     log: parts.log,
