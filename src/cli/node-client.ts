@@ -7,7 +7,7 @@ export class NodeClient {
   readonly url: string;
 
   constructor(config: Config) {
-    this.url = config.ARWEAVE_NODE_URLS[0] ?? `http://${config.HOST}:${config.LOCAL_ARWEAVE_PORT}`;
+    this.url = config.ARWEAVE_NODE_URLS[0] ?? `http://127.0.0.1:${config.LOCAL_ARWEAVE_PORT}`;
   }
 
   get(path: string): Promise<string> {

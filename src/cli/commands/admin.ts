@@ -7,6 +7,7 @@ import { type Config, readProcessConfig } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
+import { serviceUrl } from '../service-url.ts';
 
 const options = {
   url: { type: 'string' },
@@ -54,7 +55,7 @@ The key is ADMIN_API_KEY, ADMIN_API_KEY_FILE, or the one made in DATA_DIR/keys.`
     const [action, subject, ...rest] = positionals;
     if (rest.length > 0) throw new UsageError('too many arguments');
     const config = readProcessConfig();
-    const url = values.url ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
+    const url = serviceUrl(values.url, config.HOST, config.GATEWAY_PORT);
     return perform(new AdminClient(url, adminKey(config)), action, subject, values);
   },
 };

@@ -12,6 +12,7 @@ import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import { type Command, UsageError } from '../command.ts';
 import { NamesClient } from '../names/names-client.ts';
 import { createOwnerKey, type OwnerKey, ownerAddress, readOwnerKey } from '../names/owner-key.ts';
+import { serviceUrl } from '../service-url.ts';
 import { readWallet } from '../wallet-file.ts';
 
 const wincPerCredit = 1_000_000_000_000n;
@@ -47,7 +48,7 @@ written before the name with an underscore: docs_my-name. Without an address \`l
     const run = actions[action];
     if (run === undefined) throw new UsageError(`there is no "name ${action}"`);
     const config = readProcessConfig();
-    const client = new NamesClient(values.url ?? `http://${config.HOST}:${config.PAYMENT_PORT}`);
+    const client = new NamesClient(serviceUrl(values.url, config.HOST, config.PAYMENT_PORT));
     await run({ config, client, subject, object, ...values });
     return 0;
   },
@@ -218,7 +219,7 @@ async function withRegistry<T>(
   config: Config,
   work: (registry: ReturnType<typeof createNameRegistry>) => Promise<T>,
 ): Promise<T> {
-  const local = `http://${config.HOST}:${config.LOCAL_SOLANA_PORT}`;
+  const local = serviceUrl(undefined, config.HOST, config.LOCAL_SOLANA_PORT);
   const urls = config.SOLANA_RPC_URL.length > 0 ? config.SOLANA_RPC_URL : [local];
   const chain = createNameChain(httpTransport({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS }));
   try {

@@ -9,6 +9,7 @@ import { normalizeAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
+import { serviceUrl } from '../service-url.ts';
 import { contentTypeOfFile } from '../upload/content-types.ts';
 import { bytesItem, fileItem } from '../upload/file-item.ts';
 import { UploadClient } from '../upload/upload-client.ts';
@@ -48,7 +49,7 @@ broken off goes on where it was when the same command is given again.
 
     const config = readProcessConfig();
     const order: Order = {
-      client: new UploadClient(values.url ?? `http://${config.HOST}:${config.UPLOAD_PORT}`),
+      client: new UploadClient(serviceUrl(values.url, config.HOST, config.UPLOAD_PORT)),
       key: readWallet(values.wallet),
       tags: (values.tag ?? []).map(parseTag),
       paidBy: (values['paid-by'] ?? []).map(parsePayer),

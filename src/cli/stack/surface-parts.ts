@@ -16,6 +16,7 @@ import {
   subscribedContent,
 } from '../../gateway/indexes/index.ts';
 import { createMeter } from '../../gateway/metering/index.ts';
+import { urlHost } from '../../kernel/http/server.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
 import { createX402TopUps } from '../../payment/x402/index.ts';
@@ -168,7 +169,9 @@ function sharedLedger(world: World): Promise<Ledger> {
 
 /** Where readers find what is stored here. */
 function gatewayUrl({ config, urls }: World): string {
-  return base(config.GATEWAY_URL) ?? urls.get('gateway') ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
+  return (
+    base(config.GATEWAY_URL) ?? urls.get('gateway') ?? `http://${urlHost(config.HOST)}:${config.GATEWAY_PORT}`
+  );
 }
 
 /** Paths are put behind it. */

@@ -30,6 +30,8 @@ export class UploadRefused extends StartupError {}
 
 export class UploadClient {
   readonly url: string;
+  /** A service that has answered comes back; one that never did is not there. */
+  #answered = false;
 
   constructor(url: string) {
     this.url = url;
@@ -102,6 +104,7 @@ export class UploadClient {
       let failure: string;
       try {
         const answer = await this.#once(method, path, send);
+        this.#answered = true;
         if (answer.status < 400 || answer.status === 404) return answer;
         failure = typeof answer.body === 'string' ? answer.body : `status ${answer.status}`;
         if (answer.status === 402) throw new UploadRefused('there are not enough credits for this upload');
@@ -110,6 +113,8 @@ export class UploadClient {
       } catch (error) {
         if (error instanceof StartupError) throw error;
         failure = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+        if (!this.#answered && failure === 'ECONNREFUSED')
+          throw new StartupError(`no upload service answers at ${this.url} (${failure}): is it started?`);
       }
       if (attempt === tries)
         throw new StartupError(`${this.url} does not take the upload (${failure}): run this again later`);
