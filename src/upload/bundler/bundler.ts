@@ -20,7 +20,7 @@ import { LostItem } from './bundle-bytes.ts';
 import type { BundleRow } from './bundle-rows.ts';
 import { judgeBundle } from './confirm.ts';
 import { dropBundle, dropLostItem, makePermanent } from './endings.ts';
-import { Lease } from './lease.ts';
+import { Lease, LostLease } from './lease.ts';
 import { deleteUnusedBlobs, letItemsGo } from './let-go.ts';
 import { type PlanLimits, planBundle } from './plan.ts';
 import { dataTreeOfBundle, prepareBundle, WalletShort } from './prepare.ts';
@@ -66,7 +66,7 @@ export class Bundler {
   constructor(deps: BundlerDeps) {
     this.#deps = deps;
     this.#leaseMs = Math.min(maxLeaseMs, 20 * deps.pollMs);
-    this.#lease = new Lease(deps.sql, 'bundler', this.#leaseMs, deps.now);
+    this.#lease = new Lease(deps.sql, 'bundler', this.#leaseMs);
   }
 
   start(): void {
@@ -84,6 +84,7 @@ export class Bundler {
     try {
       while (!this.#stopping.signal.aborted) {
         await this.turn().catch((error: unknown) => {
+          if (error instanceof LostLease) return;
           this.#deps.log.error({ err: error }, 'the bundler failed a turn');
         });
         await this.#pause();
@@ -107,9 +108,10 @@ export class Bundler {
 
   /** Does everything that is due now; answers whether this process holds the lease. */
   async turn(): Promise<boolean> {
-    const { sql, limits, now } = this.#deps;
+    const { limits, now } = this.#deps;
+    const { fenced } = this.#lease;
     if (!(await this.#lease.take())) return false;
-    while (!this.#stopping.signal.aborted && (await planBundle(sql, limits, now())) !== undefined);
+    while (!this.#stopping.signal.aborted && (await planBundle(fenced, limits, now())) !== undefined);
     await this.#advanceDue();
     if (now() >= this.#tidyAt) {
       this.#tidyAt = now() + tidyMs;
@@ -151,16 +153,17 @@ export class Bundler {
 
   /** Takes a bundle through all the steps that can be done at once. */
   async #advance(bundle: BundleRow): Promise<void> {
-    const { sql, log, now, credits } = this.#deps;
+    const { log, now, credits } = this.#deps;
     try {
       for (let current: BundleRow | undefined = bundle; current !== undefined; ) {
         current = (await this.#step(current)) ? await this.#reread(bundle.plan) : undefined;
       }
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
+      if (error instanceof LostLease) throw error;
       if (error instanceof LostItem && bundle.attempts >= lostAttempts) {
         log.error({ err: error, plan: bundle.plan }, 'an item was lost; its credits return');
-        await dropLostItem(sql, credits, bundle.plan, error.id, now());
+        await dropLostItem(this.#lease.fenced, credits, bundle.plan, error.id, now());
         return;
       }
       const level = error instanceof WalletShort || error instanceof LostItem ? 'error' : 'warn';
@@ -225,11 +228,12 @@ export class Bundler {
   }
 
   async #confirm(bundle: BundleRow): Promise<boolean> {
-    const { nodes, confirmations, sql, credits, log, now, metrics } = this.#deps;
+    const { nodes, confirmations, credits, log, now, metrics } = this.#deps;
+    const { fenced } = this.#lease;
     const verdict = await judgeBundle(nodes, bundle, confirmations);
     switch (verdict.kind) {
       case 'permanent':
-        await makePermanent(sql, bundle.plan, verdict.blockHeight, now());
+        await makePermanent(fenced, bundle.plan, verdict.blockHeight, now());
         metrics.bundleEnded('permanent', now() - bundle.created_at);
         this.#trees.delete(bundle.plan);
         log.info({ plan: bundle.plan, tx: bundle.tx_id, items: bundle.item_count }, 'a bundle is permanent');
@@ -237,7 +241,7 @@ export class Bundler {
       case 'dropped':
         log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'a bundle was dropped by the chain');
         this.#trees.delete(bundle.plan);
-        await dropBundle(sql, credits, bundle.plan, now());
+        await dropBundle(fenced, credits, bundle.plan, now());
         metrics.bundleEnded('dropped', now() - bundle.created_at);
         return false;
       case 'forgotten':
@@ -249,7 +253,7 @@ export class Bundler {
         if (bundle.seedings > maxSeedings) {
           log.error({ plan: bundle.plan, tx: bundle.tx_id }, 'a mined bundle cannot be read: making another');
           this.#trees.delete(bundle.plan);
-          await dropBundle(sql, credits, bundle.plan, now());
+          await dropBundle(fenced, credits, bundle.plan, now());
           metrics.bundleEnded('dropped', now() - bundle.created_at);
           return false;
         }
@@ -270,7 +274,7 @@ export class Bundler {
   }
 
   #mark(bundle: BundleRow, state: BundleRow['state'], assignment: string, value: number): Promise<number> {
-    return this.#deps.sql.transaction((tx) =>
+    return this.#lease.fenced.transaction((tx) =>
       tx.run(
         `UPDATE upload_bundles SET state = ?, ${assignment} WHERE plan = ? AND state = ?`,
         state,

@@ -1,11 +1,17 @@
 /** How a bundle ends: its items are permanent, or go back to wait, or fail for good and are paid back. */
 import type { Credits } from '../../credits/credits.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Transactions } from './lease.ts';
 
 /** Bundles an item may be dropped with before it is given up. */
 const maxFailures = 10;
 
-export function makePermanent(sql: Sql, plan: string, blockHeight: number, now: number): Promise<void> {
+export function makePermanent(
+  sql: Transactions,
+  plan: string,
+  blockHeight: number,
+  now: number,
+): Promise<void> {
   return sql.transaction(async (tx) => {
     await tx.run(
       `UPDATE upload_bundles SET state = 'permanent', block_height = ?, changed_at = ? WHERE plan = ?`,
@@ -22,7 +28,7 @@ export function makePermanent(sql: Sql, plan: string, blockHeight: number, now: 
 }
 
 /** The bundle is gone: its items wait for another. Those dropped too often fail, and their credits return. */
-export function dropBundle(sql: Sql, credits: Credits, plan: string, now: number): Promise<void> {
+export function dropBundle(sql: Transactions, credits: Credits, plan: string, now: number): Promise<void> {
   return sql.transaction(async (tx) => {
     await tx.run(`UPDATE upload_bundles SET state = 'dropped', changed_at = ? WHERE plan = ?`, now, plan);
     const hopeless = await tx.all<{ id: string }>(
@@ -41,7 +47,7 @@ export function dropBundle(sql: Sql, credits: Credits, plan: string, now: number
 
 /** An item without its bytes cannot be bundled: it fails, and the others wait for another bundle. */
 export function dropLostItem(
-  sql: Sql,
+  sql: Transactions,
   credits: Credits,
   plan: string,
   id: string,

@@ -4,7 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { bundleCountBytes, bundleEntryBytes } from '../../formats/ans104/bundle-header.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Transactions } from './lease.ts';
 
 export interface PlanLimits {
   readonly maxItems: number;
@@ -21,7 +22,7 @@ const waiting = `
         ORDER BY received_at, id LIMIT ?) AS oldest`;
 
 /** Closes a bundle if there is one to close; answers its plan. */
-export function planBundle(sql: Sql, limits: PlanLimits, now: number): Promise<string | undefined> {
+export function planBundle(sql: Transactions, limits: PlanLimits, now: number): Promise<string | undefined> {
   return sql.transaction(async (tx) => {
     if (!(await isDue(tx, limits, now))) return undefined;
     const plan = randomUUID();
