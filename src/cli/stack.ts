@@ -57,8 +57,18 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         given?.has(part.name) ? runsElsewhere(part, world) : madeAtStart(part, world),
       ),
     ],
-    addresses: () => wanted.map((part) => addressOf(part.name, world.urls.get(part.name) ?? '')),
+    addresses: () => [
+      ...wanted.map((part) => addressOf(part.name, world.urls.get(part.name) ?? '')),
+      ...adminPage(world),
+    ],
   };
+}
+
+/** Of the router, on a port of its own. */
+function adminPage({ router }: World): Address[] {
+  const url = router?.adminUrl;
+  if (url === undefined) return [];
+  return [{ name: 'admin', url, what: "the router's admin page" }];
 }
 
 /** A line of the table of addresses. */

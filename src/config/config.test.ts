@@ -32,6 +32,16 @@ describe('readConfig', () => {
     assert.deepEqual(problemsOf({ PAYMENT_FEE_MULTIPLIER: '0.01', USD_PRICE_PER_DATA_ITEM: '0' }), []);
   });
 
+  test('a fee that would credit more than was paid is refused', () => {
+    for (const name of ['PAYMENT_FEE_MULTIPLIER', 'KYVE_FEE_MULTIPLIER']) {
+      for (const value of ['1.01', '76.6']) {
+        assert.match(problemsOf({ [name]: value })[0] ?? '', /must be above 0 and not above 1/, value);
+      }
+      assert.deepEqual(problemsOf({ [name]: '1' }), []);
+      assert.deepEqual(problemsOf({ [name]: '1.000' }), []);
+    }
+  });
+
   test('what only makes sense together is asked for together', () => {
     assert.match(
       problemsOf({ STRIPE_SECRET_KEY: 'sk_test_x' })[0] ?? '',

@@ -218,7 +218,7 @@ async function introduce({ chain, registry, key, log }: NamesDeps): Promise<void
     chain.balance(key.address),
     sponsorTokens({ chain, registry, key }),
   ]);
-  const funds = { address: key.address, lamports: lamports.toString(), mtokens: tokens.toString() };
+  const funds = { address: key.address, lamports: lamports.toString(), mARIO: tokens.toString() };
   if (lamports === 0n || tokens === 0n)
     log.warn(funds, 'the key that pays for names needs SOL and name tokens');
   else log.info(funds, 'the key that pays for names');

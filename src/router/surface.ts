@@ -1,6 +1,7 @@
 /** Puts the parts of the router together and gives them a life. */
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { StartupError } from '../kernel/errors.ts';
 import type { HttpServer } from '../kernel/http/server.ts';
 import { makeToken, readOrCreateKey } from '../kernel/keys.ts';
 import { Metrics } from '../kernel/metrics.ts';
@@ -253,12 +254,15 @@ function proxyLimits(config: Config) {
 async function openCache(settings: RouterSettings, onDamaged: () => void): Promise<BlobCache | undefined> {
   const { config, cachePath } = settings;
   if (!config.CONTENT_CACHE_ENABLED || !config.VERIFICATION_ENABLED) return undefined;
-  return await openBlobCache({
+  return openBlobCache({
     folder: join(cachePath, 'blobs'),
     maxBytes: config.CONTENT_CACHE_MAX_SIZE_BYTES,
     maxBlobBytes: config.CONTENT_CACHE_MAX_ITEM_SIZE_BYTES,
     maxEntries: config.CONTENT_CACHE_MAX_ENTRIES,
     onDamaged,
+  }).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartupError(`the content cache cannot be opened (CONTENT_CACHE_PATH): ${reason}`);
   });
 }
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { startStack } from '../support/stack.ts';
+import { freePorts, startStack } from '../support/stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-start-'));
@@ -33,6 +33,8 @@ describe('turnpike start', () => {
       const height = await heightOf(first.urls.arweave);
       assert.ok(height >= 3);
       assert.ok((await heightOf(other.urls.arweave)) < height, 'the other stack has a chain of its own');
+      const page = await (await fetch(`${first.urls.admin}/`)).text();
+      assert.match(page, /ADMIN_TOKEN/, 'the table tells where the admin page is');
       assert.equal(await first.end('SIGINT'), 0, 'Ctrl-C is a clean exit');
 
       const again = await startStack({ dataDir });
@@ -44,6 +46,20 @@ describe('turnpike start', () => {
     } finally {
       await first.stop();
       await other.stop();
+    }
+  });
+
+  test('what cannot be started with is one line that names its variable', () => {
+    const free = freePorts();
+    for (const [name, value] of [
+      ['STATIC_RATES', '{"arweave":{"usd":6}}'],
+      ['BLOCK_LISTED_ADDRESSES', 'somebody'],
+      ['CONTENT_CACHE_PATH', join(root, 'package.json')],
+    ] as const) {
+      const { status, stderr } = turnpike(['start'], { ...free, LOG_LEVEL: 'error', [name]: value });
+      assert.equal(status, 1, name);
+      assert.equal(stderr.trim().split('\n').length, 1, stderr);
+      assert.match(stderr, new RegExp(name));
     }
   });
 

@@ -5,6 +5,7 @@ import type { Surface } from '../../kernel/surface.ts';
 import type { LocalCardProvider } from '../../localnet/card/index.ts';
 import type { LocalSolana } from '../../localnet/solana/index.ts';
 import type { LocalFacilitator } from '../../localnet/x402/index.ts';
+import type { RouterSurface } from '../../router/index.ts';
 import type { Ledger } from './ledger.ts';
 import type { ServiceKeys } from './service-keys.ts';
 
@@ -21,6 +22,8 @@ export interface World {
   localSolana?: LocalSolana;
   localCard?: LocalCardProvider;
   localFacilitator?: LocalFacilitator;
+  /** Has a second address, the operator's page. */
+  router?: RouterSurface;
   /** This process is one of several of its surface. */
   readonly sharesPort: boolean;
   /** Opened by the first surface that deals in credits. */

@@ -144,12 +144,14 @@ const router: Part = {
   what: 'content from proven gateways, by id or name',
   local: false,
   wanted: () => true,
-  create: (world) =>
-    createRouterSurface(world.config, {
+  create(world) {
+    world.router = createRouterSurface(world.config, {
       log: world.log,
       version,
       localGatewayUrl: () => world.urls.get('gateway'),
-    }),
+    });
+    return world.router;
+  },
 };
 
 export const surfaceParts: readonly Part[] = [gateway, payment, upload, router];

@@ -66,24 +66,25 @@ export const pricing = {
   PAYMENT_FEE_MULTIPLIER: decimalText({
     meaning: 'Share of a payment that is credited, above 0; 1 = no fee',
     default: '0.766',
-    aboveZero: true,
+    share: true,
   }),
   KYVE_FEE_MULTIPLIER: decimalText({
     meaning: 'Share of a payment in KYVE that is credited, in place of the above',
     default: '0.5',
-    aboveZero: true,
+    share: true,
   }),
   TOKENS_WITHOUT_FEES: list({ meaning: 'Tokens whose payments are credited in full', default: ['ario'] }),
 };
 
-function decimalText(options: { meaning: string; default: string; aboveZero?: boolean }) {
+function decimalText(options: { meaning: string; default: string; share?: boolean }) {
   return {
     ...text(options),
     kind: 'decimal',
     parse(value: string): string {
       if (!/^[0-9]{1,20}(\.[0-9]{1,20})?$/.test(value)) throw new Error('must be a decimal number');
-      // Prices are divided by what of a payment is credited.
-      if (options.aboveZero === true && !/[1-9]/.test(value)) throw new Error('must be above 0');
+      // Prices are divided by what of a payment is credited; nobody is credited more than he paid.
+      if (options.share === true && (!/[1-9]/.test(value) || Number(value) > 1))
+        throw new Error('must be above 0 and not above 1');
       return value;
     },
   };
