@@ -19,6 +19,10 @@ export const bundleQueueFull = () => new HttpError(429, 'Bundle importer queue i
 export const bundleNotQueued = (cause: unknown) =>
   new HttpError(503, 'Error queueing bundle', { cause, retryAfter: 5 });
 
+/** Also for the upload service, whose announcements come again: it is not our fault, and passes. */
+export const databaseUnavailable = (cause: unknown) =>
+  new HttpError(503, 'Database unavailable', { cause, retryAfter: 5 });
+
 export const tooManyItems = (most: number) =>
   new HttpError(400, `A batch holds at most ${most} data item headers`);
 

@@ -2,13 +2,14 @@
 import { join } from 'node:path';
 import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
 import { type App, mount } from '../../kernel/http/server.ts';
+import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { CreatePart, GatewayContext } from '../context.ts';
 import { Exporter } from '../export/index.ts';
 import type { Writers } from '../import/part.ts';
 import { gatewayPrefixes } from '../routes/gateway-routes.ts';
 import { AskedTransactions } from './asked.ts';
 import { fingerprint, guardWithKey } from './auth.ts';
-import { noSuchRoute } from './errors.ts';
+import { databaseUnavailable, noSuchRoute } from './errors.ts';
 import { Figures } from './figures.ts';
 import { BlockStore } from './moderation/block-store.ts';
 import type { LocateElsewhere } from './moderation/blocked-regions.ts';
@@ -20,6 +21,8 @@ import { queueRoutes } from './routes/queue.ts';
 import { stateRoutes } from './routes/state.ts';
 import { SharedJob } from './shared-job.ts';
 import { Vitals } from './vitals.ts';
+
+const mapError = createErrorMapper((_status, message) => message);
 
 export interface AdminPartDeps {
   readonly adminKey: string;
@@ -55,7 +58,9 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
     const key = fingerprint(deps.adminKey);
 
     function routes(scope: App): void {
-      scope.setErrorHandler(createErrorMapper((_status, message) => message));
+      scope.setErrorHandler((error, request, reply) =>
+        mapError(error instanceof DatabaseUnavailable ? databaseUnavailable(error) : error, request, reply),
+      );
       guardWithKey(scope, deps.adminKey);
       takeEmptyBodies(scope);
       // Who did what, and when. Announcements are the upload surface's daily traffic.

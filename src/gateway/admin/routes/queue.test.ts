@@ -237,3 +237,25 @@ describe('a full queue', () => {
     }
   });
 });
+
+describe('a database that is away', () => {
+  it('is told as such, so that whoever asked comes again', async () => {
+    const other = await startAdminGateway(never);
+    try {
+      await other.context.index.sql.close();
+      const calls = [
+        ['POST', 'queue-bundle', { id: unknown }],
+        ['GET', `bundle-status/${unknown}`, undefined],
+        ['PUT', 'block-data', { id: unknown }],
+        ['GET', 'prune-stable-data-items/status', undefined],
+      ] as const;
+      for (const [method, path, body] of calls) {
+        const answer = await other.call(method, path, body);
+        assert.equal(answer.status, 503, path);
+        assert.equal(answer.headers.get('retry-after'), '5', path);
+      }
+    } finally {
+      await other.stop();
+    }
+  });
+});
