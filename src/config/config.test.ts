@@ -13,6 +13,14 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
   return [];
 }
 
+test('a password inside an address is not shown', () => {
+  const rows = describeConfig({
+    ARWEAVE_NODE_URLS: 'http://me:secret@one.example,https://two.example:1984/x',
+  });
+  const shown = rows.find(({ name }) => name === 'ARWEAVE_NODE_URLS')?.current;
+  assert.equal(shown, 'http://me:(hidden)@one.example,https://two.example:1984/x');
+});
+
 describe('readConfig', () => {
   test('an empty environment gives the defaults, and an empty value counts as absent', () => {
     const config = readConfig({ GATEWAY_PORT: '' });

@@ -94,6 +94,10 @@ export function describeProcessConfig(): ConfigRow[] {
   return describeConfig(process.env);
 }
 
+function withoutPasswords(text: string): string {
+  return text.replace(/(:\/\/[^\s/:@,]*):[^\s/@,]+@/g, '$1:(hidden)@');
+}
+
 /** The table behind `turnpike config` and docs/configuration.md. */
 export function describeConfig(environment: Readonly<Record<string, string | undefined>> = {}): ConfigRow[] {
   return Object.entries(groups).flatMap(([group, members]) =>
@@ -105,7 +109,8 @@ export function describeConfig(environment: Readonly<Record<string, string | und
         kind: variable.kind,
         meaning: variable.meaning,
         defaultText: variable.defaultText ?? '',
-        current: set === undefined || set === '' ? undefined : variable.secret ? '(hidden)' : set,
+        current:
+          set === undefined || set === '' ? undefined : variable.secret ? '(hidden)' : withoutPasswords(set),
       };
     }),
   );

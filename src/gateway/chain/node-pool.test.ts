@@ -51,6 +51,12 @@ const statusOf = (error: unknown) => (error instanceof UpstreamError ? error.sta
 const refusal = (promise: Promise<unknown>) => promise.then(() => 'answered', statusOf);
 
 describe('the node pool', () => {
+  it('shows where its nodes are, not what it signs in with', () => {
+    const urls = ['http://user:secret@node.example:1984', 'https://node.example/ar?key=secret'];
+    const shown = new NodePool({ urls, log }).status.map(({ url }) => url);
+    assert.deepEqual(shown, ['http://node.example:1984', 'https://node.example/ar']);
+  });
+
   it('believes the height that two nodes have reached, and not the one that runs ahead', async () => {
     assert.deepEqual([[], [7], [9, 7], [9, 8, 1_000_000], [5, 5, 5]].map(agreedHeight), [-1, 7, 7, 9, 5]);
     const urls = [

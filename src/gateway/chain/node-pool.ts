@@ -55,9 +55,10 @@ export class NodePool implements Nodes {
     return node && { height: node.height, id: node.current };
   }
 
+  /** For everybody to see: what an address says beside where the node is, is the operator's. */
   get status(): readonly NodeStatus[] {
     return this.#nodes.map(({ url, healthy, height, blocks, lastSeen }) => ({
-      url,
+      url: withoutSecrets(url),
       healthy,
       height,
       blocks,
@@ -197,6 +198,11 @@ export class NodePool implements Nodes {
     const healthy = this.#nodes.filter((node) => node.healthy);
     return [...healthy, ...this.#nodes.filter((node) => !node.healthy)].slice(0, maxTries);
   }
+}
+
+function withoutSecrets(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname === '/' ? '' : pathname}`;
 }
 
 function failureOf(answer: NodeAnswer): UpstreamError {
