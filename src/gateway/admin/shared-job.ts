@@ -1,11 +1,12 @@
 /**
  * A job of which there is one at a time, whichever of the processes on a database was asked to do it. Its status is
  * written down every second while it runs, so that every process can tell it, and so that one whose process is gone
- * is known to have ended.
+ * is known to have ended. The database's clock counts, so that clocks of machines may differ.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../kernel/log.ts';
 import type { Migration, Sql } from '../../storage/sql/sql.ts';
+import { clocks } from '../import/lease.ts';
 
 export const jobMigrations: readonly Migration[] = [
   {
@@ -41,27 +42,26 @@ export class SharedJob {
   readonly #sql: Sql;
   readonly #name: string;
   readonly #log: Logger;
-  readonly #now: () => number;
   readonly #holder = randomUUID();
   #current: (() => JobStatus) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(sql: Sql, name: string, log: Logger, now: () => number = Date.now) {
+  constructor(sql: Sql, name: string, log: Logger) {
     this.#sql = sql;
     this.#name = name;
     this.#log = log;
-    this.#now = now;
   }
 
   /** False where one is running, here or elsewhere. */
   async claim(): Promise<boolean> {
+    const now = await this.#now();
     return await this.#sql.transaction(async (tx) => {
       const row = await tx.get<JobRow>(
         `SELECT holder, running, status, told_at FROM operator_jobs WHERE name = ? ${tx.forUpdate}`,
         this.#name,
       );
-      if (row !== undefined && this.#isAlive(row)) return false;
-      const values = [this.#holder, JSON.stringify({ status: 'running' }), this.#now()];
+      if (row !== undefined && isAlive(row, now)) return false;
+      const values = [this.#holder, JSON.stringify({ status: 'running' }), now];
       // Of two who find no row, the second waits for the first and finds its claim.
       const changed = await tx.run(
         `INSERT INTO operator_jobs (name, holder, running, status, told_at) VALUES (?, ?, 1, ?, ?)
@@ -70,7 +70,7 @@ export class SharedJob {
          WHERE operator_jobs.running = 0 OR operator_jobs.told_at < ?`,
         this.#name,
         ...values,
-        this.#now() - silentMs,
+        now - silentMs,
       );
       return changed === 1;
     });
@@ -99,8 +99,9 @@ export class SharedJob {
       this.#name,
     );
     if (row === undefined) return { status: 'not_started' };
+    const now = await this.#now();
     const told: JobStatus = JSON.parse(row.status);
-    if (row.running === 0 || this.#isAlive(row)) return told;
+    if (row.running === 0 || isAlive(row, now)) return told;
     return {
       ...told,
       status: 'errored',
@@ -109,20 +110,26 @@ export class SharedJob {
     };
   }
 
-  #isAlive(row: JobRow): boolean {
-    return row.running === 1 && row.told_at >= this.#now() - silentMs;
+  async #now(): Promise<number> {
+    const row = await this.#sql.get<{ now: number }>(`SELECT ${clocks[this.#sql.engine]} AS now`);
+    return row?.now ?? 0;
   }
 
   async #tell(): Promise<void> {
     const status = this.#current?.();
     if (status === undefined) return;
+    const now = await this.#now();
     await this.#sql.run(
       'UPDATE operator_jobs SET running = ?, status = ?, told_at = ? WHERE name = ? AND holder = ?',
       status.status === 'running' ? 1 : 0,
       JSON.stringify(status),
-      this.#now(),
+      now,
       this.#name,
       this.#holder,
     );
   }
+}
+
+function isAlive(row: JobRow, now: number): boolean {
+  return row.running === 1 && row.told_at >= now - silentMs;
 }

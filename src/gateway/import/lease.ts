@@ -9,7 +9,8 @@ import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 /** After a holder died, another takes over within this. */
 const leaseMs = 10_000;
 
-const clocks = {
+/** Unix milliseconds by the database's clock. */
+export const clocks = {
   postgres: 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)',
   sqlite: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 } as const;
