@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { freePorts, startStack } from '../support/stack.ts';
@@ -60,6 +60,20 @@ describe('turnpike start', () => {
       assert.equal(status, 1, name);
       assert.equal(stderr.trim().split('\n').length, 1, stderr);
       assert.match(stderr, new RegExp(name));
+    }
+  });
+
+  const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
+    all?.some(({ address }) => address === '::1'),
+  );
+  test('a stack on IPv6 finds its own parts', { skip: !hasIpv6 && 'no IPv6 here' }, async () => {
+    const stack = await startStack({ environment: { HOST: '::1' }, only: ['payment'] });
+    try {
+      const wallet = 'LudA6glCd-BgVeKGscDJ5ZyBotQiDYWj_2UtKpOQnxM';
+      const quote = `${stack.urls.payment}/v1/top-up/checkout-session/${wallet}/usd/1000`;
+      assert.equal((await fetch(quote)).status, 200, 'the card provider was asked');
+    } finally {
+      await stack.stop();
     }
   });
 

@@ -248,7 +248,8 @@ function addressOf(url: string | undefined) {
   const { hostname, port, protocol } = new URL(url);
   const scheme = protocol === 'http:' ? 'http' : 'https';
   return {
-    host: hostname,
+    // A socket takes an IPv6 address without the brackets that it has in an address.
+    host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (scheme === 'http' ? 80 : 443) : port,
     protocol: scheme,
   } as const;
