@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { antRecord, antRecordMetadata } from '../../src/formats/solana/accounts-ant.ts';
+import { rentExemptMinimum } from '../../src/formats/solana/programs.ts';
 import { wallet } from '../../src/localnet/solana/testing.ts';
 import { at, chainDown, NamesBench, ownerSigned, text } from '../support/names-bench.ts';
 import { Random } from '../support/random.ts';
@@ -9,9 +11,10 @@ import { Random } from '../support/random.ts';
 const credit = 10n ** 12n;
 const id = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
 
-test('five hundred actions with faults leave the books in order', { timeout: 300_000 }, async () => {
+test('five hundred actions with faults leave the books in order', { timeout: 300_000 }, async (t) => {
   const random = new Random(500);
   const bench = await NamesBench.start({ patienceMs: 30, environment: { ARNS_MAX_OPEN_ACTIONS: '1000' } });
+  t.after(() => bench.stop());
   const payers = ['p1', 'p2', 'p3'].map(wallet);
   const owners = ['o1', 'o2', 'o3'].map(wallet);
   const given = 10_000n * credit;
@@ -110,7 +113,10 @@ test('five hundred actions with faults leave the books in order', { timeout: 300
     const outcome = text(body, 'status');
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     assert.ok(['completed', 'failed', 'expired'].includes(outcome), `${nonce} is ${outcome}`);
-    if (outcome !== 'completed') continue;
+    if (outcome !== 'completed') {
+      spent += BigInt(String(at(body, 'keptWincQty') ?? '0'));
+      continue;
+    }
     spent += BigInt(text(body, 'wincQty'));
     if (at(body, 'action') === 'buy-name') {
       const ours = (await bench.registry.names()).some(({ ant }) => ant === text(body, 'antId'));
@@ -122,7 +128,7 @@ test('five hundred actions with faults leave the books in order', { timeout: 300
   assert.equal(
     held + spent,
     given * BigInt(payers.length),
-    'every winc is held or was spent on a completed action',
+    'every winc is held, was spent on a completed action, or on the chain for one that failed',
   );
   for (const record of await bench.registry.names()) {
     const paid = await bench.sql.get(
@@ -132,11 +138,28 @@ test('five hundred actions with faults leave the books in order', { timeout: 300
     );
     assert.ok(paid, `${record.name} is on the chain and was paid for`);
   }
-  for (const owner of owners) assert.equal(bench.ledger.balance(owner), 0n, 'no owner holds a lamport');
+  for (const owner of owners) {
+    const held = bench.ledger.balance(owner);
+    if (held > 0n) t.diagnostic(`an owner holds ${held} lamports`);
+    assert.ok(isUnusedRent(held, nonces.length), `an owner holds ${held} lamports`);
+  }
   assert.ok((outcomes.get('completed') ?? 0) > 80, JSON.stringify([...outcomes]));
   assert.ok(
     (outcomes.get('failed') ?? 0) + (outcomes.get('expired') ?? 0) > 20,
     JSON.stringify([...outcomes]),
   );
-  await bench.stop();
 });
+
+/**
+ * The rent of a record is lent with the action that makes it, and paid for in its price. Where another action made the
+ * record between planning and landing, the owner keeps what he paid for; he holds nothing else.
+ */
+function isUnusedRent(lamports: bigint, actions: number): boolean {
+  const [record, metadata] = [antRecord.space, antRecordMetadata.space].map(rentExemptMinimum);
+  assert.ok(record !== undefined && metadata !== undefined);
+  for (let count = 0n; count <= BigInt(actions) && count * metadata <= lamports; count += 1n) {
+    const rest = lamports - count * metadata;
+    if (rest % record === 0n && count + rest / record <= BigInt(actions) / 10n) return true;
+  }
+  return false;
+}
