@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
-import { winc } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type {
   CardObservation,
@@ -17,7 +16,7 @@ import { storeEvent } from './inbox.ts';
 import { CardProvider, type ProviderConfig, sessionEnd } from './provider.ts';
 import { quoteIdKey, watchedEvents } from './provider-events.ts';
 import type { QuoteRow } from './quotes.ts';
-import { insertQuote, lockQuote, readQuote, updateQuote } from './quotes.ts';
+import { insertQuote, lockQuote, readQuote, untouched, updateQuote } from './quotes.ts';
 import type { SyncContext } from './sync.ts';
 import { failQuote } from './sync.ts';
 import { CardWorker } from './worker.ts';
@@ -152,17 +151,7 @@ function newQuote(order: CardOrder, config: CardConfig, now: number): QuoteRow {
     details: order.details ?? {},
     expiresAt,
     payableUntil: sessionEnd(expiresAt) + config.TOP_UP_QUOTE_GRACE_MS,
-    receiptId: undefined,
-    paidAmount: undefined,
-    takenBack: winc(0n),
-    reversals: 0,
-    failure: undefined,
-    undelivered: false,
-    refundDue: false,
-    refundTries: 0,
-    refundAfter: 0,
-    attempts: 0,
-    appliedTicket: 0,
+    ...untouched,
     createdAt: now,
   };
 }

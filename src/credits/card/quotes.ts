@@ -28,6 +28,21 @@ export interface QuoteRow extends CardQuote {
   readonly appliedTicket: number;
 }
 
+/** What of a row nobody has paid, asked about or given back yet. */
+export const untouched = {
+  receiptId: undefined,
+  paidAmount: undefined,
+  takenBack: winc(0n),
+  reversals: 0,
+  failure: undefined,
+  undelivered: false,
+  refundDue: false,
+  refundTries: 0,
+  refundAfter: 0,
+  attempts: 0,
+  appliedTicket: 0,
+} as const;
+
 /** About three days; some cards never take anything back. */
 export const mostRefundTries = 8;
 

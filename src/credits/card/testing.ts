@@ -4,7 +4,7 @@ import { PromoCodeRefused, winc } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { PurchaseRefused } from './card.ts';
 import type { PaymentFacts } from './provider.ts';
-import { insertQuote, type QuoteRow, readQuote, takeTicket } from './quotes.ts';
+import { insertQuote, type QuoteRow, readQuote, takeTicket, untouched } from './quotes.ts';
 import { type SyncContext, syncQuote } from './sync.ts';
 
 export const now = 1_700_000_000_000;
@@ -24,17 +24,7 @@ const quote: QuoteRow = {
   details: {},
   expiresAt: now + 1_800_000,
   payableUntil: now + 2_400_000,
-  receiptId: undefined,
-  paidAmount: undefined,
-  takenBack: winc(0n),
-  reversals: 0,
-  failure: undefined,
-  undelivered: false,
-  refundDue: false,
-  refundTries: 0,
-  refundAfter: 0,
-  attempts: 0,
-  appliedTicket: 0,
+  ...untouched,
   createdAt: now,
 };
 /** What the provider says of a payment that went well. */
