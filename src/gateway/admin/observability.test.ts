@@ -86,16 +86,18 @@ describe('health', () => {
     await until('the failure is told', async () =>
       /^Import failed: /.test((await health(gateway)).reasons.join()),
     );
-    const lag = await until('the lag is told', async () => {
-      const { warnings } = await debug(gateway);
-      return warnings.find((warning) => warning.startsWith('The import is'));
-    });
-    assert.match(lag, /^The import is (19|20) blocks behind the chain\.$/);
+    const { height } = JSON.parse(await text(`${gateway.stack.node.url}/info`));
+    const behind = height - gateway.context.index.height;
+    assert.ok(behind >= 19, `${behind} blocks behind`);
+    // The head that the gateway knows may be one from the midst of the mining, until it asks again.
+    await until('the lag is told', async () =>
+      (await debug(gateway)).warnings.includes(`The import is ${behind} blocks behind the chain.`),
+    );
     assert.ok(
       (await debug(gateway)).warnings.includes('1 bundles could not be read and wait for an operator.'),
     );
     const { body } = await gateway.get('/gw/__gateway_metrics');
-    assert.match(body, /^chain_import_lag_blocks (19|20)$/m);
+    assert.match(body, new RegExp(`^chain_import_lag_blocks ${behind}$`, 'm'));
     assert.match(body, /^block_import_errors_total [1-9]/m);
     await sql.run('ALTER TABLE elsewhere RENAME TO block_bodies');
     await until('it caught up', async () => (await health(gateway)).status === 'ok');
