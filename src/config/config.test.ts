@@ -115,6 +115,19 @@ describe('describeConfig', () => {
     assert.equal(rows.find((row) => row.name === 'DATABASE_URL')?.current, '(hidden)');
   });
 
+  test('hides keys wherever they stand in a URL', () => {
+    const shown = (value: string) =>
+      describeConfig({ SOLANA_RPC_URL: value }).find((row) => row.name === 'SOLANA_RPC_URL')?.current;
+    assert.equal(shown('https://a-long-name-of-a-host.example'), 'https://a-long-name-of-a-host.example');
+    assert.equal(shown('http://127.0.0.1:8899/rpc'), 'http://127.0.0.1:8899/rpc');
+    assert.equal(
+      shown('https://rpc.example/v2/0123456789abcdefABCDEF01, https://u:p@two.example/?api-key=k1&net=main'),
+      'https://rpc.example/v2/(hidden), https://u:(hidden)@two.example/?api-key=(hidden)&net=(hidden)',
+    );
+    const [problem = ''] = problemsOf({ SOLANA_RPC_URL: 'wss://rpc.example/?api-key=k1' });
+    assert.ok(problem.includes('api-key=(hidden)') && !problem.includes('k1'), problem);
+  });
+
   test('every variable has a meaning', () => {
     for (const row of describeConfig()) assert.ok(row.meaning.length > 5, row.name);
   });

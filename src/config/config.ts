@@ -33,7 +33,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     try {
       values[name] = variable.parse(text);
     } catch (error) {
-      const shown = variable.secret ? 'a secret value' : JSON.stringify(text.slice(0, 100));
+      const shown = variable.secret ? 'a secret value' : JSON.stringify(withoutKeys(text).slice(0, 100));
       problems.push(`${name} ${(error as Error).message}, not ${shown}`);
     }
   }
@@ -94,8 +94,14 @@ export function describeProcessConfig(): ConfigRow[] {
   return describeConfig(process.env);
 }
 
-function withoutPasswords(text: string): string {
-  return text.replace(/(:\/\/[^\s/:@,]*):[^\s/@,]+@/g, '$1:(hidden)@');
+/** Providers of nodes put their keys anywhere in a URL: as password, as long part of the path, as query. */
+function withoutKeys(text: string): string {
+  return text.replace(/:\/\/[^\s,"]+/g, (address) =>
+    address
+      .replace(/^(:\/\/[^/?#:@]*):[^/?#]+@/, '$1:(hidden)@')
+      .replace(/\/[\w.~-]{20,}(?=[/?#]|$)/g, (part, at: number) => (at < 3 ? part : '/(hidden)'))
+      .replace(/([?&][^=&#]*=)[^&#]+/g, '$1(hidden)'),
+  );
 }
 
 /** The table behind `turnpike config` and docs/configuration.md. */
@@ -110,7 +116,7 @@ export function describeConfig(environment: Readonly<Record<string, string | und
         meaning: variable.meaning,
         defaultText: variable.defaultText ?? '',
         current:
-          set === undefined || set === '' ? undefined : variable.secret ? '(hidden)' : withoutPasswords(set),
+          set === undefined || set === '' ? undefined : variable.secret ? '(hidden)' : withoutKeys(set),
       };
     }),
   );

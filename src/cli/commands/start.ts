@@ -5,8 +5,8 @@ import { type Config, readProcessConfig } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
-import { checkAddressLists } from '../address-lists.ts';
 import { type Command, UsageError } from '../command.ts';
+import { checkLists } from '../config-lists.ts';
 import { traces } from '../stack/tracing.ts';
 import { type Address, addressOf, createStack, type Stack, surfaceNames } from '../stack.ts';
 import { createWorkers } from '../workers/primary.ts';
@@ -35,7 +35,7 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     }
     const count = workerCount(values.workers, positionals);
     const config = readProcessConfig();
-    checkAddressLists(config);
+    checkLists(config);
     const dataDir = prepareDataDir(config.DATA_DIR);
     const log = logOf(config);
     const stack =
