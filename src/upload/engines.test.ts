@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../formats/testing/seeded-random.ts';
+import { Lease, LostLease } from '../storage/sql/lease.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';
 import { itemOwner } from '../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../wallets/testing/keys.ts';
 import { dropBundle, makePermanent } from './bundler/endings.ts';
-import { Lease, LostLease } from './bundler/lease.ts';
 import { letItemsGo } from './bundler/let-go.ts';
 import { planBundle } from './bundler/plan.ts';
 import { deleteUnused, noteBlobs, useBlobs } from './items/blob-uses.ts';
@@ -184,22 +184,22 @@ describe('the tables of the upload surface', () => {
 
     it('lease work to one process at a time', async () => {
       const { sql, upload, post } = await start();
-      const one = new Lease(sql, 'work', 60_000);
-      const other = new Lease(sql, 'work', 60_000);
-      assert.equal(await one.take(), true);
-      assert.equal(await other.take(), false);
-      assert.equal(await one.take(), true);
+      const lease = () => new Lease(sql, { table: 'upload_leases', name: 'work', leaseMs: 60_000 });
+      const [one, other] = [lease(), lease()];
+      assert.equal(await one.renew(), true);
+      assert.equal(await other.renew(), false);
+      assert.equal(await one.renew(), true);
       // As if its time were over by the database's clock, while it believes that it goes on.
       await sql.run('UPDATE upload_leases SET until = 0');
-      assert.equal(await other.take(), true);
-      assert.equal(await one.take(), false);
+      assert.equal(await other.renew(), true);
+      assert.equal(await one.renew(), false);
       await post(100);
       const due = { ...limits, maxWaitMs: 0 };
       await assert.rejects(planBundle(one.fenced, due, upload.clock), LostLease);
       assert.deepEqual(await sql.all('SELECT plan FROM upload_bundles'), []);
       assert.ok((await planBundle(other.fenced, due, upload.clock)) !== undefined);
       await other.release();
-      assert.equal(await one.take(), true);
+      assert.equal(await one.renew(), true);
       await upload.close();
     });
   });

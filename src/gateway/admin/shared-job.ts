@@ -5,8 +5,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../kernel/log.ts';
+import { clocks } from '../../storage/sql/lease.ts';
 import type { Migration, Sql } from '../../storage/sql/sql.ts';
-import { clocks } from '../import/lease.ts';
 
 export const jobMigrations: readonly Migration[] = [
   {

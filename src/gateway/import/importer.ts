@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../kernel/log.ts';
+import { Lease, LostLease } from '../../storage/sql/lease.ts';
 import type { NodePool } from '../chain/node-pool.ts';
 import { UpstreamError } from '../errors.ts';
 import { deleteBlocksAbove } from '../index/blocks.ts';
@@ -13,7 +14,6 @@ import type { SqlGatewayIndex } from '../index/sql-index.ts';
 import { FetchAhead } from './fetch-ahead.ts';
 import { type FetchedBlock, fetchBlock, fetchTransaction } from './fetch-block.ts';
 import { highestHole } from './holes.ts';
-import { Lease, LostLease } from './lease.ts';
 import type { ImportMetrics } from './metrics.ts';
 import { type BlockTransactions, type BlockWriterOptions, writeBlock } from './write-block.ts';
 
@@ -33,6 +33,8 @@ export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
 /** Blocks fetched ahead of the one that is written. */
 const window = 32;
 const errorDelayMs = 1_000;
+/** After a process died, another imports within this. */
+const leaseMs = 10_000;
 const failuresToGoOn = 5;
 /** How often a complete index is looked through for holes. */
 const holesEveryMs = 600_000;
@@ -59,7 +61,7 @@ export class Importer {
 
   constructor(options: ImporterOptions) {
     this.#options = options;
-    this.#lease = new Lease(options.index.sql, 'importer');
+    this.#lease = new Lease(options.index.sql, { table: 'leases', name: 'importer', leaseMs });
     this.#fence = (tx) => this.#lease.fence(tx);
   }
 

@@ -7,11 +7,13 @@
  * A bundle that the chain forgets is posted again while its anchor lives; one that can no longer be mined is
  * dropped and its items are planned again. One process at a time does this.
  */
+import { LRUCache } from 'lru-cache';
 import type { Credits } from '../../credits/credits.ts';
 import type { DataTree } from '../../formats/arweave/data-root.ts';
 import { parseTransactionJson, transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import { Lease, LostLease } from '../../storage/sql/lease.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import { type ArweaveNodes, NodeRefused } from '../chain/node-client.ts';
@@ -20,7 +22,6 @@ import { LostItem } from './bundle-bytes.ts';
 import type { BundleRow } from './bundle-rows.ts';
 import { judgeBundle } from './confirm.ts';
 import { dropBundle, dropLostItem, makePermanent } from './endings.ts';
-import { Lease, LostLease } from './lease.ts';
 import { deleteUnusedBlobs, letItemsGo } from './let-go.ts';
 import { type PlanLimits, planBundle } from './plan.ts';
 import { dataTreeOfBundle, prepareBundle, WalletShort } from './prepare.ts';
@@ -58,7 +59,7 @@ export class Bundler {
   readonly #leaseMs: number;
   readonly #lease: Lease;
   readonly #stopping = new AbortController();
-  readonly #trees = new Map<string, DataTree>();
+  readonly #trees = new LRUCache<string, DataTree>({ max: keptTrees });
   #running: Promise<void> | undefined;
   #wake: (() => void) | undefined;
   #tidyAt = 0;
@@ -66,7 +67,7 @@ export class Bundler {
   constructor(deps: BundlerDeps) {
     this.#deps = deps;
     this.#leaseMs = Math.min(maxLeaseMs, 20 * deps.pollMs);
-    this.#lease = new Lease(deps.sql, 'bundler', this.#leaseMs);
+    this.#lease = new Lease(deps.sql, { table: 'upload_leases', name: 'bundler', leaseMs: this.#leaseMs });
   }
 
   start(): void {
@@ -80,7 +81,7 @@ export class Bundler {
   }
 
   async #run(): Promise<void> {
-    const renewal = setInterval(() => void this.#lease.take().catch(() => {}), this.#leaseMs / 3).unref();
+    const renewal = setInterval(() => void this.#lease.renew().catch(() => {}), this.#leaseMs / 3).unref();
     try {
       while (!this.#stopping.signal.aborted) {
         await this.turn().catch((error: unknown) => {
@@ -110,7 +111,7 @@ export class Bundler {
   async turn(): Promise<boolean> {
     const { limits, now } = this.#deps;
     const { fenced } = this.#lease;
-    if (!(await this.#lease.take())) return false;
+    if (!(await this.#lease.renew())) return false;
     while (!this.#stopping.signal.aborted && (await planBundle(fenced, limits, now())) !== undefined);
     await this.#advanceDue();
     if (now() >= this.#tidyAt) {
@@ -184,7 +185,7 @@ export class Bundler {
   async #step(bundle: BundleRow): Promise<boolean> {
     switch (bundle.state) {
       case 'planned':
-        this.#keep(bundle.plan, await prepareBundle(this.#deps, bundle));
+        this.#trees.set(bundle.plan, await prepareBundle(this.#deps, this.#lease.fenced, bundle));
         return true;
       case 'prepared':
         return this.#post(bundle);
@@ -221,29 +222,25 @@ export class Bundler {
   async #seed(bundle: BundleRow): Promise<boolean> {
     const { plan } = bundle;
     const tree = this.#trees.get(plan) ?? (await dataTreeOfBundle(this.#deps, plan));
-    this.#keep(plan, tree);
+    this.#trees.set(plan, tree);
     await seedBundle(this.#deps, plan, tree, this.#stopping.signal);
     await this.#mark(bundle, 'seeded', 'seedings = seedings + 1, seeded_at = ?', this.#deps.now());
     return true;
   }
 
   async #confirm(bundle: BundleRow): Promise<boolean> {
-    const { nodes, confirmations, credits, log, now, metrics } = this.#deps;
-    const { fenced } = this.#lease;
+    const { nodes, confirmations, log, now, metrics } = this.#deps;
     const verdict = await judgeBundle(nodes, bundle, confirmations);
     switch (verdict.kind) {
       case 'permanent':
-        await makePermanent(fenced, bundle.plan, verdict.blockHeight, now());
+        await makePermanent(this.#lease.fenced, bundle.plan, verdict.blockHeight, now());
         metrics.bundleEnded('permanent', now() - bundle.created_at);
         this.#trees.delete(bundle.plan);
         log.info({ plan: bundle.plan, tx: bundle.tx_id, items: bundle.item_count }, 'a bundle is permanent');
         return false;
       case 'dropped':
         log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'a bundle was dropped by the chain');
-        this.#trees.delete(bundle.plan);
-        await dropBundle(fenced, credits, bundle.plan, now());
-        metrics.bundleEnded('dropped', now() - bundle.created_at);
-        return false;
+        return this.#drop(bundle);
       case 'forgotten':
         log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'no node knows a bundle: posting it again');
         await this.#mark(bundle, 'prepared', 'changed_at = ?', now());
@@ -252,10 +249,7 @@ export class Bundler {
       case 'unreadable':
         if (bundle.seedings > maxSeedings) {
           log.error({ plan: bundle.plan, tx: bundle.tx_id }, 'a mined bundle cannot be read: making another');
-          this.#trees.delete(bundle.plan);
-          await dropBundle(fenced, credits, bundle.plan, now());
-          metrics.bundleEnded('dropped', now() - bundle.created_at);
-          return false;
+          return this.#drop(bundle);
         }
         log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'chunks of a bundle cannot be read: seeding again');
         await this.#mark(bundle, 'posted', 'changed_at = ?', now());
@@ -265,6 +259,15 @@ export class Bundler {
         await this.#due(bundle.plan, this.#waitFor(bundle), 0);
         return false;
     }
+  }
+
+  /** Ends a bundle; its items are planned again. */
+  async #drop({ plan, created_at }: BundleRow): Promise<false> {
+    const { credits, metrics, now } = this.#deps;
+    this.#trees.delete(plan);
+    await dropBundle(this.#lease.fenced, credits, plan, now());
+    metrics.bundleEnded('dropped', now() - created_at);
+    return false;
   }
 
   /** The longer a bundle has waited, the less often the chain is asked. */
@@ -286,21 +289,9 @@ export class Bundler {
   }
 
   async #due(plan: string, delayMs: number, attempts: number): Promise<void> {
-    const { sql, now } = this.#deps;
-    await sql.run(
-      'UPDATE upload_bundles SET due_at = ?, attempts = ? WHERE plan = ?',
-      Math.ceil(now() + delayMs),
-      attempts,
-      plan,
+    const dueAt = Math.ceil(this.#deps.now() + delayMs);
+    await this.#lease.fenced.transaction((tx) =>
+      tx.run('UPDATE upload_bundles SET due_at = ?, attempts = ? WHERE plan = ?', dueAt, attempts, plan),
     );
-  }
-
-  #keep(plan: string, tree: DataTree): void {
-    this.#trees.delete(plan);
-    this.#trees.set(plan, tree);
-    for (const oldest of this.#trees.keys()) {
-      if (this.#trees.size <= keptTrees) break;
-      this.#trees.delete(oldest);
-    }
   }
 }

@@ -1,7 +1,7 @@
 /** How a bundle ends: its items are permanent, or go back to wait, or fail for good and are paid back. */
 import type { Credits } from '../../credits/credits.ts';
+import type { Transactions } from '../../storage/sql/lease.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import type { Transactions } from './lease.ts';
 
 /** Bundles an item may be dropped with before it is given up. */
 const maxFailures = 10;

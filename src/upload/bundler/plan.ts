@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { bundleCountBytes, bundleEntryBytes } from '../../formats/ans104/bundle-header.ts';
+import type { Transactions } from '../../storage/sql/lease.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import type { Transactions } from './lease.ts';
 
 export interface PlanLimits {
   readonly maxItems: number;

@@ -7,6 +7,7 @@ import { DataRootBuilder, type DataTree } from '../../formats/arweave/data-root.
 import { newTransaction } from '../../formats/arweave/transaction.ts';
 import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
+import type { Transactions } from '../../storage/sql/lease.ts';
 import { bundleBytes } from './bundle-bytes.ts';
 import type { BundleRow } from './bundle-rows.ts';
 import type { BundlerDeps } from './bundler.ts';
@@ -28,8 +29,12 @@ export async function dataTreeOfBundle(deps: BundlerDeps, plan: string): Promise
 }
 
 /** Answers the tree, so that the chunks need not be hashed again. */
-export async function prepareBundle(deps: BundlerDeps, bundle: BundleRow): Promise<DataTree> {
-  const { nodes, serviceKey, sql, now } = deps;
+export async function prepareBundle(
+  deps: BundlerDeps,
+  transactions: Transactions,
+  bundle: BundleRow,
+): Promise<DataTree> {
+  const { nodes, serviceKey, now } = deps;
   const tree = await dataTreeOfBundle(deps, bundle.plan);
   if (tree.size !== bundle.size)
     throw new Error(`bundle ${bundle.plan} has ${tree.size} bytes, not ${bundle.size}`);
@@ -53,7 +58,7 @@ export async function prepareBundle(deps: BundlerDeps, bundle: BundleRow): Promi
     tags: [...bundleTags, ...appTags],
   });
   const json = transactionToJson(await signTransactionAsync(unsigned, serviceKey.privateKey), 'header');
-  await sql.transaction((tx) =>
+  await transactions.transaction((tx) =>
     tx.run(
       `UPDATE upload_bundles SET state = 'prepared', tx_id = ?, tx = ?, anchor_height = ?, changed_at = ?
        WHERE plan = ? AND state = 'planned'`,

@@ -4,10 +4,7 @@
  * writes (`fence`), so that it never writes beside its successor.
  */
 import { randomUUID } from 'node:crypto';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-
-/** After a holder died, another takes over within this. */
-const leaseMs = 10_000;
+import type { Sql, SqlExecutor } from './sql.ts';
 
 /** Unix milliseconds by the database's clock. */
 export const clocks = {
@@ -20,28 +17,55 @@ export class LostLease extends Error {
   override readonly name = 'LostLease';
 }
 
+/** What changes rows in one transaction. */
+export type Transactions = Pick<Sql, 'transaction'>;
+
+export interface LeaseOptions {
+  /** Of `name` (the key), `holder` and `until`; each surface has one. */
+  readonly table: 'leases' | 'upload_leases';
+  /** The work. */
+  readonly name: string;
+  /** After a holder died, another takes over within this. */
+  readonly leaseMs: number;
+}
+
 export class Lease {
   readonly #sql: Sql;
-  readonly #name: string;
+  readonly #options: LeaseOptions;
   readonly #holder = randomUUID();
   /** On our own clock, from before the database was asked. */
   #heldUntil = 0;
 
-  constructor(sql: Sql, name: string) {
+  constructor(sql: Sql, options: LeaseOptions) {
     this.#sql = sql;
-    this.#name = name;
+    this.#options = options;
   }
+
+  /** Transactions of the work, each behind the fence. */
+  readonly fenced: Transactions = {
+    transaction: (work) =>
+      this.#sql.transaction(async (tx) => {
+        await this.fence(tx);
+        return work(tx);
+      }),
+  };
 
   /** Takes or keeps the lease; false while another holds it. Asks the database only when half the time is over. */
   async hold(): Promise<boolean> {
+    if (performance.now() < this.#heldUntil - this.#options.leaseMs / 2) return true;
+    return this.renew();
+  }
+
+  /** Like `hold`, and always asks. */
+  async renew(): Promise<boolean> {
+    const { table, name, leaseMs } = this.#options;
     const asked = performance.now();
-    if (asked < this.#heldUntil - leaseMs / 2) return true;
     const now = clocks[this.#sql.engine];
     const taken = await this.#sql.run(
-      `INSERT INTO leases (name, holder, until) VALUES (?, ?, ${now} + ?)
+      `INSERT INTO ${table} (name, holder, until) VALUES (?, ?, ${now} + ?)
        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-       WHERE leases.holder = excluded.holder OR leases.until < ${now}`,
-      this.#name,
+       WHERE ${table}.holder = excluded.holder OR ${table}.until < ${now}`,
+      name,
       this.#holder,
       leaseMs,
     );
@@ -51,19 +75,21 @@ export class Lease {
 
   /** Within a transaction of the work: throws, and so undoes it, when another holds the lease by now. */
   async fence(tx: SqlExecutor): Promise<void> {
+    const { table, name } = this.#options;
     const held = await tx.get(
-      `SELECT 1 AS one FROM leases WHERE name = ? AND holder = ? ${tx.forUpdate}`,
-      this.#name,
+      `SELECT 1 AS one FROM ${table} WHERE name = ? AND holder = ? ${tx.forUpdate}`,
+      name,
       this.#holder,
     );
     if (held !== undefined) return;
     this.#heldUntil = 0;
-    throw new LostLease(`the ${this.#name} runs in another process`);
+    throw new LostLease(`the ${name} runs in another process`);
   }
 
   async release(): Promise<void> {
     if (this.#heldUntil === 0) return;
     this.#heldUntil = 0;
-    await this.#sql.run('DELETE FROM leases WHERE name = ? AND holder = ?', this.#name, this.#holder);
+    const { table, name } = this.#options;
+    await this.#sql.run(`DELETE FROM ${table} WHERE name = ? AND holder = ?`, name, this.#holder);
   }
 }
