@@ -60,6 +60,8 @@ for (const name of names) {
     cwd: root,
     env: environment,
     stdio: 'inherit',
+    // A test that leaves a server running would be waited for without end; interrupted, the runner says which.
+    timeout: 20 * 60_000,
   });
   await postgres?.stop();
   if (run.status !== 0) failed = true;
