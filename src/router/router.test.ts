@@ -32,6 +32,8 @@ describe('a router between three honest gateways', () => {
   after(() => bench.stop());
 
   test('serves an id, proven by the other gateways, and keeps it', async () => {
+    // A quorum that is late would find the signature before it.
+    for (const gateway of bench.gateways) gateway.behaviour = { proofless: true };
     const first = await bench.get(`/${hello.id}`);
     assert.equal(first.status, 200);
     assert.equal(first.body.toString(), 'hello router');
@@ -50,6 +52,7 @@ describe('a router between three honest gateways', () => {
     assert.deepEqual(second.body, first.body);
     assert.equal(second.headers['x-ar-io-digest'], hello.digest);
     assert.equal(second.headers.etag, `"${hello.digest}"`);
+    for (const gateway of bench.gateways) gateway.behaviour = {};
   });
 
   test('streams large content while it is checked, then serves ranges of it', async () => {
@@ -117,18 +120,6 @@ describe('a router between three honest gateways', () => {
     assert.match(String(named.headers.location), new RegExp(`/${site.id}/x$`));
   });
 
-  test('fetches once for many who ask together', async () => {
-    const item = await testItem('asked by twenty');
-    for (const gateway of bench.gateways) gateway.items.set(item.id, item);
-    const all = await Promise.all(Array.from({ length: 20 }, () => bench.get(`/${item.id}`)));
-    assert.ok(all.every(({ status, body }) => status === 200 && body.equals(item.data)));
-    const fetches = bench.gateways.reduce(
-      (sum, one) => sum + one.count(new RegExp(`GET /raw/${item.id}`)),
-      0,
-    );
-    assert.equal(fetches, 1);
-  });
-
   test('says that content is absent only when nobody has it, and holds it against no gateway', async () => {
     for (let round = 0; round < 5; round += 1) {
       const absent = await bench.get(`/${'A'.repeat(43)}`);
@@ -190,6 +181,16 @@ describe('a router between three honest gateways', () => {
     assert.equal(again.headers['x-cache'], 'HIT');
     assert.equal(again.body.toString(), 'hello router');
   });
+});
+
+test('fetches once for many who ask together', async (t) => {
+  const item = await testItem('asked by twenty');
+  // Where there is a second gateway it is asked too, as soon as the first takes longer than usual.
+  const bench = await startRouterBench({ items: [item], count: 1 });
+  t.after(() => bench.stop());
+  const all = await Promise.all(Array.from({ length: 20 }, () => bench.get(`/${item.id}`)));
+  assert.ok(all.every(({ status, body }) => status === 200 && body.equals(item.data)));
+  assert.equal(bench.gateways[0]?.count(new RegExp(`GET /raw/${item.id}`)), 1);
 });
 
 test('a chain read that one gateway cannot answer yet is answered by another', async (t) => {

@@ -20,9 +20,9 @@ const limits = {
   failureThreshold: 100,
   resetMs: 1_000,
   connections: 4,
-  connectTimeoutMs: 1_000,
-  requestTimeoutMs: 1_000,
-  streamTimeoutMs: 1_000,
+  connectTimeoutMs: 60_000,
+  requestTimeoutMs: 60_000,
+  streamTimeoutMs: 60_000,
 };
 
 /** What a gateway that hands over this transaction can prove with it. */

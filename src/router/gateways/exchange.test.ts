@@ -8,9 +8,9 @@ const limits = {
   failureThreshold: 3,
   resetMs: 1_000,
   connections: 4,
-  connectTimeoutMs: 5_000,
-  requestTimeoutMs: 5_000,
-  streamTimeoutMs: 5_000,
+  connectTimeoutMs: 60_000,
+  requestTimeoutMs: 60_000,
+  streamTimeoutMs: 60_000,
 };
 const running: { server: Server; gateway: Gateway; sockets: Set<Socket> }[] = [];
 afterEach(async () => {

@@ -8,9 +8,9 @@ const limits = {
   failureThreshold: 3,
   resetMs: 1_000,
   connections: 4,
-  connectTimeoutMs: 1_000,
-  requestTimeoutMs: 1_000,
-  streamTimeoutMs: 10_000,
+  connectTimeoutMs: 60_000,
+  requestTimeoutMs: 60_000,
+  streamTimeoutMs: 60_000,
 };
 let server: Server;
 const closing: (() => unknown)[] = [];

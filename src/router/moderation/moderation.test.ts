@@ -162,11 +162,13 @@ test('6: what is blocked while its content is on its way is not begun to be sent
     gateway.names.set('page', { id: page.id, ttlSeconds: 60 });
   }
   assert.equal(await statusOf(`/raw/${page.id}`), 200);
-  for (const gateway of bench.gateways) gateway.behaviour = { delayMs: 300 };
+  const blocked = Promise.withResolvers<void>();
+  for (const gateway of bench.gateways) gateway.behaviour = { until: blocked.promise };
   const asked = () => bench.gateways.some((gateway) => gateway.count(new RegExp(fetched.id)) > 0);
   const reading = statusOf(`/${page.id}/a`);
   await until(async () => asked());
   await call('/block', { json: { type: 'txid', value: page.id, reason: 'test' } });
+  blocked.resolve();
   assert.equal(await reading, 403, 'the manifest it was reached by is blocked');
   for (const gateway of bench.gateways) gateway.behaviour = {};
   await call(`/block/txid/${page.id}`, { method: 'DELETE' });
@@ -174,13 +176,16 @@ test('6: what is blocked while its content is on its way is not begun to be sent
 });
 
 test('6: a name that is blocked while it is looked up sends nobody to a gateway', async () => {
+  const blocked = Promise.withResolvers<void>();
   for (const gateway of bench.gateways) {
     gateway.names.set('slow', { id: site.id, ttlSeconds: 60 });
-    gateway.behaviour = { delayMs: 300 };
+    gateway.behaviour = { until: blocked.promise };
   }
   const reading = statusOf('/?mode=route', 'slow.localhost');
   await until(async () => bench.gateways.some((gateway) => gateway.count(/resolver\/slow/) > 0));
   const blocking = call('/block', { json: { type: 'arns', value: 'slow', reason: 'test' } });
+  await until(async () => (await call('/check/arns/slow')).json().blocked === true);
+  blocked.resolve();
   assert.equal(await reading, 403);
   await blocking;
   for (const gateway of bench.gateways) gateway.behaviour = {};

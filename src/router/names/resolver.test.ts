@@ -11,9 +11,9 @@ const limits = {
   failureThreshold: 100,
   resetMs: 1_000,
   connections: 4,
-  connectTimeoutMs: 1_000,
-  requestTimeoutMs: 1_000,
-  streamTimeoutMs: 1_000,
+  connectTimeoutMs: 60_000,
+  requestTimeoutMs: 60_000,
+  streamTimeoutMs: 60_000,
 };
 const [one, two, three] = ['A', 'B', 'C'].map((letter) => letter.repeat(42).concat('A')) as [
   string,
@@ -98,6 +98,7 @@ test('a name that moved is shown as it was while it is asked for again, then as 
   assert.deepEqual([first.id, second.id], [one, one]);
   await until(async () => !(await names.resolve('moving')).stale);
   assert.equal((await names.resolve('moving')).id, two);
+  await until(() => asked() >= 6);
   assert.equal(asked(), 6, 'both who came at once were one question');
 });
 
@@ -128,7 +129,9 @@ test('one that is behind, lying or silent decides nothing, and is named', async 
   const { names, disagreed } = resolver();
   point('site', one);
   point('site', two, 60, stubs.slice(0, 1));
-  for (const stub of stubs.slice(1)) stub.behaviour = { delayMs: 20 };
+  // Those who agree are enough: one of them answers after the one that does not.
+  const odd = stubs[0]?.served(/resolver/) ?? Promise.resolve();
+  for (const stub of stubs.slice(1)) stub.behaviour = { until: odd };
   assert.equal((await names.resolve('site')).id, one);
   assert.deepEqual(disagreed, [stubs[0]?.url]);
   point('other', three);
@@ -187,12 +190,12 @@ test('everybody who asks for the same name at once is one question', async () =>
 });
 
 test('while nobody can be asked, only the first reader of an old name waits to hear it', async () => {
-  const { names, clock } = resolver({ timeoutMs: 300 });
+  const { names, clock } = resolver({ timeoutMs: 60_000 });
   point('site', one);
   await names.resolve('site');
   for (const stub of stubs) stub.behaviour = { stalled: true };
   clock.now += 3_600_000;
-  assert.deepEqual(await shown(names.resolve('site')), [one, true]);
+  assert.deepEqual(await shown(unheard(names.resolve('site'))), [one, true]);
   const before = asked();
   let answered = 0;
   const first = names.resolve('site').then((name) => {
@@ -208,8 +211,7 @@ test('while nobody can be asked, only the first reader of an old name waits to h
   await until(async () => (await names.resolve('site')).id === two);
   for (const stub of stubs) stub.behaviour = { stalled: true };
   clock.now += 25 * 3_600_000;
-  await assert.rejects(names.resolve('site'), refused(503), 'a day is the end of it');
-  for (const stub of stubs) stub.dropConnections();
+  await assert.rejects(unheard(names.resolve('site')), refused(503), 'a day is the end of it');
 });
 
 test('a clock that is set back makes no name younger', async () => {
@@ -220,6 +222,20 @@ test('a clock that is set back makes no name younger', async () => {
   clock.now -= 3_600_000;
   assert.equal((await names.resolve('site')).id, two);
 });
+
+/** What comes of it when everybody who is asked hangs up. */
+async function unheard<T>(answer: Promise<T>): Promise<T> {
+  let waits = true;
+  const over = (): void => {
+    waits = false;
+  };
+  answer.then(over, over);
+  await until(() => {
+    for (const stub of stubs) stub.dropConnections();
+    return !waits;
+  });
+  return await answer;
+}
 
 async function shown(name: Promise<{ id: string; stale: boolean }>): Promise<[string, boolean]> {
   const { id, stale } = await name;

@@ -49,6 +49,8 @@ export interface Behaviour {
   contentType?: string;
   /** Before the head of an answer. */
   delayMs?: number;
+  /** Does not begin to answer before that. */
+  until?: Promise<unknown>;
   /** Never begins to answer. */
   stalled?: boolean;
   /** Answers every question with this. */
@@ -120,6 +122,15 @@ export class StubGateway {
     });
   }
 
+  /** Resolves when the answer to such a question has gone out: whatever is sent from then on comes after it. */
+  served(pattern: RegExp): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.on('request', ({ method, url }: IncomingMessage, response: ServerResponse) => {
+        if (pattern.test(`${method} ${url}`)) response.on('finish', () => setImmediate(resolve));
+      });
+    });
+  }
+
   count(pattern: RegExp): number {
     return this.requests.filter((request) => pattern.test(request)).length;
   }
@@ -130,6 +141,7 @@ export class StubGateway {
     this.requests.push(`${request.method} ${url}`);
     this.heads.push(request.headers);
     if (behaviour.stalled === true) return;
+    if (behaviour.until !== undefined) await behaviour.until;
     if (behaviour.delayMs !== undefined) await new Promise((done) => setTimeout(done, behaviour.delayMs));
     if (behaviour.status !== undefined) {
       response.writeHead(behaviour.status, behaviour.headers).end('no');
