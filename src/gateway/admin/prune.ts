@@ -93,6 +93,7 @@ export class Pruning {
         if (this.#stopped) throw new Error('the gateway is stopping');
         const batch = await dropStableItems(sql, range, after);
         after = batch.next;
+        if (batch.dropped > 0) this.#index.prunes += 1;
         status = {
           ...status,
           examined: status.examined + batch.looked,

@@ -82,8 +82,9 @@ export class Nodes {
   readonly #index: SqlGatewayIndex;
   readonly #edges = new ClockCache<number, Built>(keptBytes);
   readonly #blocks = new LRUCache<number, BlockSummary>({ max: 10_000 });
-  /** Records of stable ids; for a minute, since an operator may prune them. */
+  /** Records of stable ids; until this process prunes, and for a minute, since another one may. */
   readonly #records = new LRUCache<string, number>({ max: 20_000, ttl: 60_000 });
+  #prunes = 0;
   readonly #ids = new LRUCache<number, { id: string }>({ max: 10_000 });
 
   constructor(index: SqlGatewayIndex) {
@@ -116,6 +117,11 @@ export class Nodes {
 
   /** The node of an id. */
   async node(id: string, wants: Wants): Promise<TransactionNode | undefined> {
+    const { prunes } = this.#index;
+    if (prunes !== this.#prunes) {
+      this.#prunes = prunes;
+      this.#records.clear();
+    }
     const known = this.#records.get(id);
     let built = known === undefined ? undefined : this.#edges.get(known);
     if (built === undefined) {
@@ -128,7 +134,7 @@ export class Nodes {
       if (made === undefined) return undefined;
       built = this.#edges.get(made.record);
       if (built === undefined) return this.#nodeOf(made, wants);
-      this.#records.set(id, made.record);
+      if (prunes === this.#index.prunes) this.#records.set(id, made.record);
     }
     return this.#nodeOf(built, wants);
   }

@@ -82,6 +82,8 @@ export class SqlGatewayIndex implements GatewayIndex {
   readonly terms: Terms;
   readonly writer: IndexWriter;
   readonly search: Search;
+  /** Grows with every batch of stable records that this process removes: what is remembered of them is void. */
+  prunes = 0;
   #height = -1;
   #stableHeight = -1;
 
