@@ -71,13 +71,14 @@ export const createGraphqlPart: CreatePart = (context) => {
         const byUrl = async (request: Request, reply: Reply): Promise<Reply> => {
           const query = queryParameters(request.query);
           if (query === undefined) {
-            if (!/\btext\/html\b/.test(request.headers.accept ?? '')) {
+            if (!/\btext\/(?:html|\*)|\*\/\*/.test(request.headers.accept ?? '*/*')) {
               return send(reply, badRequest('Must provide query string.'), 'no-store');
             }
             return reply
               .header('content-type', 'text/html; charset=utf-8')
               .header('content-security-policy', graphqlPagePolicy)
               .header('cache-control', 'public, max-age=3600')
+              .header('vary', 'Accept')
               .send(graphqlPage);
           }
           return send(reply, await answerAll(query, request), 'public, max-age=30');

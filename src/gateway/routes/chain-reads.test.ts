@@ -238,8 +238,13 @@ for (const engine of engines)
         assert.equal(JSON.parse(answer.body).errors[0].extensions.code, 'BAD_REQUEST');
       }
       assert.equal((await read('/graphql', { method: 'DELETE' })).status, 405);
-      const page = await read('/graphql', { headers: { accept: 'text/html' } });
-      assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/);
-      assert.doesNotMatch(page.body, /https?:\/\//);
+      // The playground is at /graphql for whoever does not ask for something else.
+      for (const accept of ['text/html', '*/*', 'text/*;q=0.5']) {
+        const page = await read('/graphql', { headers: { accept } });
+        assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
+        assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+        assert.doesNotMatch(page.body, /https?:\/\//);
+      }
+      assert.equal((await read('/graphql', { headers: { accept: 'application/json' } })).status, 400);
     });
   });
