@@ -384,6 +384,14 @@ describe('the contract of the router', () => {
     assert.equal(reload.status, 200);
     assert.deepEqual(keys(reload.body), ['success', 'message', 'stats']);
     assert.equal(reload.body.message, 'Blocklist reloaded');
+    // Clients name a type also where there is no body.
+    for (const type of ['application/json', 'application/x-www-form-urlencoded']) {
+      const headers = { ...bearer, 'content-type': type, 'content-length': '0' };
+      const typed = await json('/router/moderation/reload', { method: 'POST', headers });
+      assert.deepEqual([type, typed.status], [type, 200]);
+      const absent = await json('/router/moderation/block/arns/flip', { method: 'DELETE', headers });
+      assert.deepEqual([type, absent.status], [type, 404]);
+    }
   });
 
   test('what is not there says so, below every prefix', async () => {
