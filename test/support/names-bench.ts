@@ -130,7 +130,7 @@ export class NamesBench {
       now,
     });
     const faults: Faults = {};
-    const real = createNameChain(httpTransport({ urls: [ledger.local.url], timeoutMs: 5_000 }));
+    const real = createNameChain(httpTransport({ urls: [ledger.local.url], timeoutMs: 60_000 }));
     const chain = breakable(real, faults);
     const registry = createNameRegistry(chain, ledger.programs, () => Math.floor(now() / 1000));
     const cards = options.cards?.({ sql, pricing, now });

@@ -102,7 +102,7 @@ export interface Reversal {
   readonly reason: 'chargeback' | 'card_refund';
 }
 
-/** What a purpose does with its quotes, each in the transaction that changes the quote. */
+/** What a purpose does with its quotes; `…In`: in the transaction that changes the quote. */
 export interface PurposeHandler {
   /** Delivers. Throws `PurchaseRefused` when that is no longer possible: the payment then goes back. */
   paidIn(tx: SqlExecutor, quote: PaidQuote): Promise<void>;
@@ -110,6 +110,8 @@ export interface PurposeHandler {
   givenBackIn(tx: SqlExecutor, quote: PaidQuote, reversal: Reversal): Promise<void>;
   /** The quote ended and nothing was delivered. */
   failedIn?(tx: SqlExecutor, quote: CardQuote): Promise<void>;
+  /** After `paidIn`, once that is durable. A crash may come between: what follows must be found by other means too. */
+  paid?(quote: CardQuote): void;
 }
 
 export interface CardPayments {

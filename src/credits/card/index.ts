@@ -52,6 +52,7 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
   const observe = (observation: CardObservation) => {
     tellLog(log, observation);
     deps.observe?.(observation);
+    if (observation.kind === 'paid') handlers.get(observation.quote.purpose)?.paid?.(observation.quote);
   };
   const sync: SyncContext = {
     sql,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { at, chainDown, NamesBench, text } from '../../../test/support/names-bench.ts';
 import { readConfig } from '../../config/config.ts';
 import { createCardPayments } from '../../credits/card/index.ts';
@@ -43,27 +44,20 @@ async function openBench(t: TestContext, environment: Record<string, string> = {
     stripe.paymentIntents.confirm(text(quoted, 'paymentSession', 'id'), { payment_method: 'pm_card_visa' });
   const status = async (quoted: unknown) =>
     (await bench.get(`/arns/purchase/${text(quoted, 'purchaseQuote', 'nonce')}`)).body;
-  const until = async (quoted: unknown, expected: string) => {
-    for (let turn = 0; turn < 500; turn += 1) {
+  const until = (quoted: unknown, expected: string) =>
+    eventually(`it is ${expected}`, async () => {
       const now = await status(quoted);
-      if (text(now, 'status') === expected) return now;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    assert.fail(`never ${expected}: ${JSON.stringify(await status(quoted))}`);
-  };
-  /** What the card got back, in minor units. */
-  const refunded = async (quoted: unknown) => {
-    for (let turn = 0; turn < 500; turn += 1) {
-      const intent = await stripe.paymentIntents.retrieve(text(quoted, 'paymentSession', 'id'), {
-        expand: ['latest_charge'],
-      });
-      const charge = intent.latest_charge;
-      if (typeof charge === 'object' && charge !== null && charge.amount_refunded > 0)
-        return charge.amount_refunded;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    return 0;
-  };
+      return text(now, 'status') === expected && now;
+    });
+  /** Until the card got so many minor units back. */
+  const refunded = (quoted: unknown, amount: number) =>
+    eventually(`the card has ${amount} back`, async () => {
+      const { latest_charge: charge } = await stripe.paymentIntents.retrieve(
+        text(quoted, 'paymentSession', 'id'),
+        { expand: ['latest_charge'] },
+      );
+      return typeof charge === 'object' && charge?.amount_refunded === amount;
+    });
   return { bench, stripe, quote, pay, status, until, refunded };
 }
 
@@ -156,14 +150,14 @@ test('a name that is gone when the card is charged is refunded to the card', asy
   const failed = await until(quoted, 'FAILED');
   assert.equal(text(failed, 'failedReason'), 'Name too-late already exists');
   assert.match(text(failed, 'failedDate'), /^2026-/);
-  assert.equal(await refunded(quoted), at(quoted, 'purchaseQuote', 'paymentAmount'));
+  await refunded(quoted, Number(at(quoted, 'purchaseQuote', 'paymentAmount')));
   assert.equal(await bench.credits.balance(arweaveBuyer), undefined);
   assert.deepEqual((await bench.credits.selfCheck()).problems, []);
 });
 
 for (const part of ['whole', 'half'] as const) {
   test(`a buyer who took back the ${part} payment owes nothing for a name he never got`, async (t) => {
-    const { bench, quote, pay, until, stripe } = await openBench(t);
+    const { bench, quote, pay, until, refunded, stripe } = await openBench(t);
     await bench.give(payer, 10n ** 14n);
     const quoted = await quote(`${arweaveBuyer}/usd/Buy-Name/regretted?type=lease&years=1`);
     await bench.buy('regretted', wallet('faster'), payer);
@@ -175,22 +169,13 @@ for (const part of ['whole', 'half'] as const) {
       payment_intent: intent,
       ...(part === 'half' && { amount: Math.floor(amount / 2) }),
     });
-    for (let turn = 0; turn < 500; turn += 1) {
-      if (((await bench.credits.balance(arweaveBuyer))?.winc ?? 0n) < 0n) break;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    assert.ok(((await bench.credits.balance(arweaveBuyer))?.winc ?? 0n) < 0n, 'charged while it may come');
+    await eventually('he is charged while it may come', async () => {
+      return ((await bench.credits.balance(arweaveBuyer))?.winc ?? 0n) < 0n;
+    });
     bench.faults.before = () => {};
     await bench.names.reconcile();
     await until(quoted, 'FAILED');
-    for (let turn = 0; turn < 500; turn += 1) {
-      const { latest_charge: charge } = await stripe.paymentIntents.retrieve(intent, {
-        expand: ['latest_charge'],
-      });
-      if (typeof charge === 'object' && charge?.amount_refunded === amount) break;
-      assert.ok(turn < 499, 'the card has everything back');
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await refunded(quoted, amount);
     await bench.cards?.settled();
     assert.equal((await bench.credits.balance(arweaveBuyer))?.winc, 0n);
     assert.deepEqual((await bench.credits.selfCheck()).problems, []);
@@ -202,6 +187,9 @@ test('a chain that is away delays a paid name; a crash between its steps does no
   const quoted = await quote(`${arweaveBuyer}/usd/Buy-Name/patient?type=lease&years=1`);
   bench.faults.before = (method) => (method === 'latestBlockhash' ? chainDown() : undefined);
   await pay(quoted);
+  await eventually('the payment is seen', async () => {
+    return (await bench.cards?.quote(text(quoted, 'purchaseQuote', 'nonce')))?.state === 'paid';
+  });
   await bench.cards?.settled();
   await bench.names.settled();
   assert.equal(text(await status(quoted), 'status'), 'PENDING');

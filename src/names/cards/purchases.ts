@@ -145,7 +145,7 @@ export class CardPurchases {
   }
 
   #handler(credits: Credits): PurposeHandler {
-    const { sql, now, settings, later } = this.#context;
+    const { now, settings, later } = this.#context;
     return {
       paidIn: async (tx, quote) => {
         const at = now();
@@ -157,14 +157,9 @@ export class CardPurchases {
           at,
           expiresAt: at + settings.lifeMs,
         });
-        // Once this transaction is through the purchase can go on; should it not be seen, the reconciler goes on.
-        later(async () => {
-          for (let turn = 0; turn < 50; turn += 1) {
-            if ((await readPurchase(sql, quote.id)) !== undefined) return fulfil(this.#context, quote.id);
-            await new Promise((resolve) => setTimeout(resolve, 20));
-          }
-        });
       },
+      // A process that dies before this leaves it to the reconciler.
+      paid: (quote) => later(() => fulfil(this.#context, quote.id)),
       // A name cannot be taken back: its buyer owes what he took back. What was never delivered is not owed.
       takenBackIn: async (tx, quote, { id, amount, reason }) => {
         const bought = await readPurchase(tx, quote.id);
