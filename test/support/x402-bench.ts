@@ -66,10 +66,17 @@ export async function openX402Bench(t: TestContext, world: X402World): Promise<X
       X402_MINIMUM_PAYMENT_USDC: 1_000,
       X402_PRICE_TOLERANCE: 0.05,
       X402_SETTLEMENT_BUFFER_SECONDS: 6,
-      X402_VERIFY_TIMEOUT_MS: 10_000,
-      X402_SETTLE_TIMEOUT_MS: 20_000,
+      X402_VERIFY_TIMEOUT_MS: 60_000,
+      X402_SETTLE_TIMEOUT_MS: 60_000,
     },
-    { sql, credits, pricing, log, ...(world.now === undefined ? {} : { now: world.now }) },
+    {
+      sql,
+      credits,
+      pricing,
+      log,
+      chainTimeoutMs: 60_000,
+      ...(world.now === undefined ? {} : { now: world.now }),
+    },
   );
   const door = createX402TopUps({ x402, credits, pricing, auth: createAuthenticator({ jwtSecret: 'test' }) });
   const server = await serveDoors([door], log);

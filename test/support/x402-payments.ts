@@ -65,11 +65,11 @@ export async function setUp(
         X402_MINIMUM_PAYMENT_USDC: 1_000,
         X402_PRICE_TOLERANCE: 0.05,
         X402_SETTLEMENT_BUFFER_SECONDS: 6,
-        X402_VERIFY_TIMEOUT_MS: 5_000,
-        X402_SETTLE_TIMEOUT_MS: 5_000,
+        X402_VERIFY_TIMEOUT_MS: 60_000,
+        X402_SETTLE_TIMEOUT_MS: 60_000,
         ...config,
       },
-      { sql, credits, pricing, log, now: () => Date.now() + clock.offsetMs },
+      { sql, credits, pricing, log, chainTimeoutMs: 60_000, now: () => Date.now() + clock.offsetMs },
     );
     opened.push(made);
     return made;
@@ -109,15 +109,6 @@ export async function setUp(
       await facilitator.call('POST', '/test/faults', faults);
     },
   };
-}
-
-/** Waits for background work by asking, not by the clock of the machine. */
-export async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 500; tries += 1) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail('it never came true');
 }
 
 export const stateOf = async (sql: Sql) =>

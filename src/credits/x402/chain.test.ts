@@ -72,7 +72,7 @@ async function startNode(t: TestContext, usedIn: number | undefined): Promise<No
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
-  const chain = new AuthorizationChain({ 'base-sepolia': `http://127.0.0.1:${address.port}` });
+  const chain = new AuthorizationChain({ 'base-sepolia': `http://127.0.0.1:${address.port}` }, 60_000);
   t.after(async () => {
     await chain.close();
     server.close();

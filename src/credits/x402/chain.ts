@@ -6,7 +6,7 @@ import { Agent, request } from 'undici';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import type { TransferAuthorization } from '../../formats/x402/payment.ts';
 
-const callTimeoutMs = 3_000;
+const defaultTimeoutMs = 3_000;
 const maxAnswerBytes = 1024 * 1024;
 /** Public nodes search so many blocks at once. */
 const blocksAtOnce = 5_000n;
@@ -43,11 +43,14 @@ export class ChainUnavailable extends Error {
 
 export class AuthorizationChain {
   readonly #urls: Readonly<Record<string, string>>;
-  readonly #agent = new Agent({ connections: 8, connect: { timeout: callTimeoutMs } });
+  readonly #timeoutMs: number;
+  readonly #agent: Agent;
 
   /** RPC addresses by version 1's or version 2's name of the network. */
-  constructor(urls: Readonly<Record<string, string>>) {
+  constructor(urls: Readonly<Record<string, string>>, timeoutMs = defaultTimeoutMs) {
     this.#urls = urls;
+    this.#timeoutMs = timeoutMs;
+    this.#agent = new Agent({ connections: 8, connect: { timeout: timeoutMs } });
   }
 
   knows(network: X402Network): boolean {
@@ -145,7 +148,7 @@ export class AuthorizationChain {
       const answer = await request(url, {
         method: 'POST',
         dispatcher: this.#agent,
-        signal: AbortSignal.timeout(callTimeoutMs),
+        signal: AbortSignal.timeout(this.#timeoutMs),
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       });

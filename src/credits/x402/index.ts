@@ -47,6 +47,8 @@ export interface X402Deps {
   readonly log: Logger;
   /** Told how each settlement ended, for metrics. */
   onSettlement?(network: string, result: 'credited' | 'failed' | 'unclear' | 'unknown'): void;
+  /** How long a question to a chain may take. */
+  readonly chainTimeoutMs?: number;
   /** Unix milliseconds. */
   readonly now?: () => number;
 }
@@ -58,7 +60,7 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
     throw new StartupError(`X402_PAYMENT_ADDRESS is not an Ethereum address: ${config.X402_PAYMENT_ADDRESS}`);
   }
   const networks = readNetworks(config.X402_NETWORKS);
-  const chain = new AuthorizationChain(config.X402_RPC_URLS);
+  const chain = new AuthorizationChain(config.X402_RPC_URLS, deps.chainTimeoutMs);
   for (const network of networks.filter((known) => !chain.knows(known))) {
     deps.log.warn(
       { network: network.name ?? network.caip2 },

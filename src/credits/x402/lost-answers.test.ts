@@ -1,7 +1,8 @@
 /** What becomes of payments whose settlement was not heard of, refused, or cut off. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { migrations, payer, setUp, stateOf, until } from '../../../test/support/x402-payments.ts';
+import { eventually } from '../../../test/support/eventually.ts';
+import { migrations, payer, setUp, stateOf } from '../../../test/support/x402-payments.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { endByHand, unclearPayments } from './by-hand.ts';
 import { X402SettlementFailed } from './x402.ts';
@@ -17,7 +18,7 @@ forEachEngine((_engine, open) => {
     await s.settleElsewhere({ nonce });
     s.clock.offsetMs = 60_000;
     await s.reopen().start();
-    await until(async () => (await s.balance()) === 1_000_000_000n);
+    await eventually('it is credited', async () => (await s.balance()) === 1_000_000_000n);
     assert.equal(await s.tokens(), '4000000');
   });
 
@@ -49,7 +50,7 @@ forEachEngine((_engine, open) => {
       s.clock.offsetMs = 60_000;
       const after = s.reopen();
       await after.start();
-      await until(async () => (await s.balance()) === 1_000_000_000n);
+      await eventually('it is credited', async () => (await s.balance()) === 1_000_000_000n);
       assert.equal(await s.tokens(), '4000000');
       const receipt = await after.settle(payment, { purpose: 'top-up' });
       assert.equal(receipt.applied, false);
@@ -72,7 +73,7 @@ forEachEngine((_engine, open) => {
     s.clock.offsetMs = 1_000_000;
     const after = s.reopen();
     await after.start();
-    await until(async () => (await stateOf(s.sql))[0] === 'unclear');
+    await eventually('it is unclear', async () => (await stateOf(s.sql))[0] === 'unclear');
     const [unclear] = await unclearPayments(s.sql, 10, Date.now());
     assert.deepEqual([unclear?.payer, unclear?.value, unclear?.winc], [payer, '1000000', 1_000_000_000n]);
 
@@ -94,7 +95,7 @@ forEachEngine((_engine, open) => {
     await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
     s.clock.offsetMs = 1_000_000;
     await s.reopen().start();
-    await until(async () => (await stateOf(s.sql))[0] === 'unclear');
+    await eventually('it is unclear', async () => (await stateOf(s.sql))[0] === 'unclear');
     const id = (await unclearPayments(s.sql, 10, Date.now()))[0]?.id ?? '';
     assert.equal(await endByHand(s.sql, s.credits, id, undefined, Date.now()), true);
     assert.deepEqual(await stateOf(s.sql), ['failed']);
@@ -133,7 +134,7 @@ forEachEngine((_engine, open) => {
     assert.deepEqual(await stateOf(s.sql), ['open']);
     s.clock.offsetMs = 60_000;
     await s.reopen().start();
-    await until(async () => (await s.balance()) === 1_000_000_000n);
+    await eventually('it is credited', async () => (await s.balance()) === 1_000_000_000n);
     assert.equal(await s.tokens(), '4000000');
   });
 
@@ -154,7 +155,7 @@ forEachEngine((_engine, open) => {
     s.clock.offsetMs = 1_000_000;
     const after = s.reopen();
     await after.start();
-    await until(async () => (await stateOf(s.sql))[0] === 'failed');
+    await eventually('it is failed', async () => (await stateOf(s.sql))[0] === 'failed');
     assert.equal(await s.tokens(), '5000000');
     assert.equal(await s.balance(), 0n);
   });

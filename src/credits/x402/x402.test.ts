@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { it } from 'node:test';
-import { market, migrations, payer, setUp, stateOf, until } from '../../../test/support/x402-payments.ts';
+import { eventually } from '../../../test/support/eventually.ts';
+import { market, migrations, payer, setUp, stateOf } from '../../../test/support/x402-payments.ts';
 import { MalformedPayment } from '../../formats/x402/payment.ts';
 import type { PaymentOptions } from '../../localnet/x402/testing.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
@@ -145,7 +146,7 @@ forEachEngine((_engine, open) => {
     await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), failed);
     s.clock.offsetMs = 1_000_000;
     await s.reopen().start();
-    await until(async () => (await stateOf(s.sql))[0] === 'failed');
+    await eventually('it is failed', async () => (await stateOf(s.sql))[0] === 'failed');
     assert.equal(await s.balance(), 0n);
     assert.equal(await s.tokens(), '5000000');
   });
@@ -177,7 +178,7 @@ forEachEngine((_engine, open) => {
     assert.deepEqual(await stateOf(s.sql), ['open']);
     s.clock.offsetMs = 1_000_000;
     await s.reopen().start();
-    await until(async () => (await stateOf(s.sql))[0] === 'failed');
+    await eventually('it is failed', async () => (await stateOf(s.sql))[0] === 'failed');
     assert.equal(await s.balance(), 0n);
   });
 
@@ -228,7 +229,7 @@ forEachEngine((_engine, open) => {
       await s.settleElsewhere({ nonce, ...instead });
       s.clock.offsetMs = 60_000;
       await s.reopen().start();
-      await until(async () => (await stateOf(s.sql))[0] === 'unclear');
+      await eventually('it is unclear', async () => (await stateOf(s.sql))[0] === 'unclear');
       assert.equal(await s.balance(), 0n);
     });
   }

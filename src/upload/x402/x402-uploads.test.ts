@@ -51,13 +51,14 @@ async function open(
         X402_MINIMUM_PAYMENT_USDC: 10,
         X402_PRICE_TOLERANCE: 0.05,
         X402_SETTLEMENT_BUFFER_SECONDS: 6,
-        X402_VERIFY_TIMEOUT_MS: 10_000,
-        X402_SETTLE_TIMEOUT_MS: 20_000,
+        X402_VERIFY_TIMEOUT_MS: 60_000,
+        X402_SETTLE_TIMEOUT_MS: 60_000,
       },
       {
         sql,
         credits,
         log,
+        chainTimeoutMs: 60_000,
         pricing: { usdcFor: async (amount) => amount, wincForUsdc: async (amount) => winc(amount) },
       },
     );
