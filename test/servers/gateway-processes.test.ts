@@ -23,6 +23,8 @@ import { type RunningStack, startStack } from '../support/stack.ts';
 const server = process.env.TEST_DATABASE_URL;
 const adminKey = 'operator-key-of-both-gateways';
 const random = new Random(77);
+/** What a process that died was at is free for others after up to half a minute. */
+const takeoverMs = 120_000;
 const hashOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('base64url');
 
 for (const store of ['an S3 store', 'a folder'] as const)
@@ -150,36 +152,32 @@ for (const store of ['an S3 store', 'a folder'] as const)
       const data = random.bytes(300_000);
       const made = await makeItem({ data });
       const bundle = await postBundle({ node }, [made]);
-      const [first = '', second = ''] = both();
+      const { leader, follower } = await roles();
+      const [first, second] = [gatewayOf(leader), gatewayOf(follower)];
       await until('it is indexed and both know', async () => {
         const heads = await Promise.all(
           [first, second].map((url) => fetch(`${url}/raw/${made.id}`, { method: 'HEAD' })),
         );
         return heads.every((head) => head.headers.get('x-ar-io-digest') === hashOf(data));
       });
-      assert.equal(
-        hashOf(Buffer.from(await (await fetch(`${first}/raw/${made.id}`)).arrayBuffer())),
-        hashOf(data),
-      );
+      const read = async (url: string) => {
+        const answer = await fetch(url);
+        const whole = hashOf(Buffer.from(await answer.arrayBuffer()));
+        return { status: answer.status, whole, digest: answer.headers.get('x-ar-io-digest') ?? '' };
+      };
+      assert.equal((await read(`${first}/raw/${made.id}`)).whole, hashOf(data));
+      const { digest } = await read(`${first}/raw/${bundle}`);
       if (s3 !== undefined) {
-        const digest = Buffer.from(
-          (await fetch(`${first}/raw/${bundle}`)).headers.get('x-ar-io-digest') ?? '',
-          'base64url',
-        ).toString('hex');
+        const name = Buffer.from(digest, 'base64url').toString('hex');
         await until('the bundle is shared', async () =>
-          s3?.requests.some((line) => /^(PUT|POST) .*gateway-content/.test(line) && line.includes(digest)),
+          s3?.answered.some((line) => /^(PUT|POST) .*gateway-content/.test(line) && line.includes(name)),
         );
       }
       front.down = true;
       try {
         for (const path of [`/raw/${made.id}`, `/raw/${bundle}`]) {
-          const answers = await Promise.all(
-            [first, second].map(async (url) => {
-              const answer = await fetch(`${url}${path}`);
-              return [answer.status, hashOf(Buffer.from(await answer.arrayBuffer()))];
-            }),
-          );
-          assert.equal(answers[1]?.[0], 200);
+          const answers = await Promise.all([first, second].map((url) => read(`${url}${path}`)));
+          assert.equal(answers[1]?.status, 200);
           assert.deepEqual(answers[0], answers[1]);
         }
         if (s3 !== undefined) {
@@ -221,14 +219,15 @@ for (const store of ['an S3 store', 'a folder'] as const)
       }
       const height = Number(await text(`${node.url}/height`));
       const url = gatewayOf(follower);
-      await until('it imports', () => isLeader(follower));
+      await until('it imports', () => isLeader(follower), takeoverMs);
       await until('it has every block', async () => Number(await text(`${url}/height`)) >= height);
       for (const bundle of bundles) {
-        await until('every bundle is read to its end', async () => {
+        const isRead = async () => {
           const answer = await admin(url, 'GET', `bundle-status/${bundle}`);
           const status: unknown = answer.status === 200 ? await answer.json() : undefined;
           return JSON.stringify(status)?.includes('"matchedDataItemCount":60');
-        });
+        };
+        await until('every bundle is read to its end', isRead, takeoverMs);
       }
       assert.deepEqual((await idsTagged(url, 'Survivor')).sort(), expected.toSorted());
       const blocks = await onDatabase('SELECT count(*) AS n, max(height) AS top FROM gateway.blocks');

@@ -180,9 +180,13 @@ export async function send(url: string, body: unknown): Promise<string> {
   });
 }
 
-/** Asks again and again until the answer is there; fails loudly after half a minute. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined | null | false>): Promise<T> {
-  const deadline = performance.now() + 30_000;
+/** Asks again and again until the answer is there; fails loudly after half a minute, or as long as is said. */
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | undefined | null | false>,
+  patienceMs = 30_000,
+): Promise<T> {
+  const deadline = performance.now() + patienceMs;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined && answer !== null && answer !== false) return answer;

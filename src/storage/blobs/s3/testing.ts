@@ -14,6 +14,8 @@ export interface TestS3 {
   readonly url: string;
   /** `METHOD path?query`, as they came. */
   readonly requests: string[];
+  /** The same once they were answered. */
+  readonly answered: string[];
   /** Looks at each request first: answers a status to fail it with, or `cut` to drop the connection half way. */
   fault: (request: string) => number | 'cut' | undefined;
   close(): Promise<void>;
@@ -44,6 +46,7 @@ export async function startTestS3(): Promise<TestS3> {
   const started: TestS3 = {
     url: `s3://${accessKey}:${secret}@127.0.0.1:${address.port}/${bucket}`,
     requests: [],
+    answered: [],
     fault: () => undefined,
     async close() {
       front.closeAllConnections();
@@ -60,6 +63,7 @@ export async function startTestS3(): Promise<TestS3> {
     const body = Buffer.concat(pieces);
     const asked = `${incoming.method} ${incoming.url}`;
     started.requests.push(asked);
+    response.on('finish', () => started.answered.push(asked));
     const fault = started.fault(asked);
     if (typeof fault === 'number') {
       response.writeHead(fault).end('<Error><Code>Injected</Code></Error>');
