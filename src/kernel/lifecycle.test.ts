@@ -26,7 +26,7 @@ function recorded(name: string, journal: string[], change: Partial<Surface> = {}
 }
 
 function options(host: FakeHost, times: { drainTimeoutMs?: number; timeoutMs?: number } = {}) {
-  return { log: silentLog, host, drainTimeoutMs: 1_000, timeoutMs: 2_000, ...times };
+  return { log: silentLog, host, drainTimeoutMs: 60_000, timeoutMs: 120_000, ...times };
 }
 
 describe('the life of the program', () => {

@@ -67,14 +67,14 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(2);
 }
 
-describe('drain', { timeout: 30_000 }, () => {
+describe('drain', { timeout: 180_000 }, () => {
   test('lets requests in flight finish, tells them to close, and takes no new connection', async () => {
     const { server, release, entered } = await holding();
     const agent = keepAlive();
     const held = [ask(`${server.url}/held`, agent), ask(`${server.url}/stream`, agent)];
     await until(() => entered() === 2);
     let drained = false;
-    const draining = server.drain(5_000).finally(() => {
+    const draining = server.drain(60_000).finally(() => {
       drained = true;
     });
     await assert.rejects(once(connect(server.port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
@@ -93,7 +93,7 @@ describe('drain', { timeout: 30_000 }, () => {
     const agent = keepAlive();
     await ask(`${server.url}/quick`, agent);
     const closed = closing(socket.resume());
-    await server.drain(5_000);
+    await server.drain(60_000);
     await closed;
   });
 
@@ -107,7 +107,7 @@ describe('drain', { timeout: 30_000 }, () => {
     socket.write('GET /stream HTTP/1.1\r\nhost: x\r\n\r\n');
     await until(() => entered() === 1);
     const closed = closing(socket);
-    const draining = server.drain(5_000);
+    const draining = server.drain(60_000);
     release();
     await Promise.all([draining, closed]);
     assert.ok(heard.endsWith('1234567890'));
@@ -127,7 +127,7 @@ describe('drain', { timeout: 30_000 }, () => {
     const socket = connect(server.port, '127.0.0.1').pause();
     socket.write('GET /large HTTP/1.1\r\nhost: x\r\n\r\n');
     await until(() => ended === 1);
-    const draining = server.drain(20_000);
+    const draining = server.drain(60_000);
     let heard = 0;
     socket.on('data', (chunk) => {
       heard += chunk.length;
@@ -180,7 +180,7 @@ describe('drain', { timeout: 30_000 }, () => {
       }
     });
     await until(() => taken > 200);
-    await server.drain(5_000);
+    await server.drain(60_000);
     stopped = true;
     await Promise.all(clients);
     assert.equal(whole, taken);

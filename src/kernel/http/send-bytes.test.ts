@@ -25,7 +25,7 @@ function pattern(length: number): Buffer {
   return bytes;
 }
 
-describe('bytes on their way out', { timeout: 60_000 }, () => {
+describe('bytes on their way out', { timeout: 300_000 }, () => {
   const content = pattern(size);
   const outcomes: (number | Error)[] = [];
   const metrics = new Metrics();

@@ -40,7 +40,7 @@ function held(target: Pool<Tasks>): { result: Promise<number>; letGo: () => void
   };
 }
 
-describe('the pool', { timeout: 60_000 }, () => {
+describe('the pool', { timeout: 300_000 }, () => {
   test('runs tasks on threads, started only when there is work', async () => {
     const threads = pool();
     assert.equal(threads.threads, 0);
@@ -83,7 +83,7 @@ describe('the pool', { timeout: 60_000 }, () => {
   });
 });
 
-describe('back-pressure', { timeout: 60_000 }, () => {
+describe('back-pressure', { timeout: 300_000 }, () => {
   test('when as many wait as may wait, another is refused and nothing is lost', async () => {
     const threads = pool({ size: 1, maxQueued: 2 });
     const first = held(threads);
@@ -102,7 +102,7 @@ describe('back-pressure', { timeout: 60_000 }, () => {
   });
 });
 
-describe('crashes', { timeout: 60_000 }, () => {
+describe('crashes', { timeout: 300_000 }, () => {
   test('a thread that dies fails its running task; the task behind it runs on a new thread', async () => {
     const { log, lines } = rememberingLog();
     const threads = pool({ size: 1, log });
@@ -159,7 +159,7 @@ describe('crashes', { timeout: 60_000 }, () => {
   });
 });
 
-describe('the end', { timeout: 60_000 }, () => {
+describe('the end', { timeout: 300_000 }, () => {
   test('closing fails what runs and what waits, and refuses what comes after', async () => {
     const threads = pool({ size: 1 });
     const tasks = [held(threads).result, threads.run('double', 1), threads.run('double', 2)];

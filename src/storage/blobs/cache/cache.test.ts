@@ -109,7 +109,8 @@ describe('the blob cache', () => {
       [undefined, undefined, undefined, sound],
     );
     for (const reader of readers) await reader?.close();
-    assert.deepEqual(damaged.sort(), [cut, changed].sort());
+    // Two that have it open may both find out.
+    assert.deepEqual([...new Set(damaged)].sort(), [cut, changed].sort());
     assert.equal(await after.size(cut), undefined);
     assert.equal(after.statistics().entries, 1);
     await after.put(seededBytes(10_000, 1));
