@@ -60,7 +60,7 @@ export async function downloadBand(options: BandDownload): Promise<void> {
     const board = await PieceBoard.open({ info, folder: options.folder, wanted: options.wanted });
     await new Run(options, board, finder, signal).finish(first);
   } catch (error) {
-    throw options.signal.aborted ? options.signal.reason : error;
+    throw signal.aborted ? signal.reason : error;
   } finally {
     ended.abort();
     await trackerAgent.close().catch(() => {});

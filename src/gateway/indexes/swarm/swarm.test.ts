@@ -46,7 +46,7 @@ let band: Band;
 let http: Server;
 let url: string;
 /** What the publisher's HTTP gives; everything else is 503. */
-let serves: { torrent?: boolean; webSeed?: boolean; tracker?: Tracker };
+let serves: { torrent?: boolean; webSeed?: boolean; tracker?: Tracker; silence?: boolean };
 let asked: string[];
 const open = new Set<{ close(): Promise<void> }>();
 const dispatcher = new Agent();
@@ -69,6 +69,7 @@ before(async () => {
     const path = request.url ?? '';
     asked.push(path);
     const file = contents.get(path.split('/').at(-1) ?? '');
+    if (serves.silence === true) return;
     if (path.startsWith('/gw/indexes/torrents/') && serves.torrent === true) response.end(torrent.bytes);
     else if (path.startsWith('/gw/indexes/webseed/') && serves.webSeed === true && file !== undefined) {
       const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
@@ -183,6 +184,9 @@ async function download(
 test('a band comes from a peer alone, its torrent too, with no HTTP that works', async () => {
   const { port, up } = await seed();
   assert.deepEqual(await download({ peers: [port] }), { peers: total, webseed: 0 });
+  // What is sent is counted when it is out, which may be after it is there.
+  for (const deadline = performance.now() + 30_000; up() < total && performance.now() < deadline; )
+    await new Promise(setImmediate);
   assert.equal(up(), total);
 });
 
@@ -252,6 +256,9 @@ test('with nobody to ask a download fails at once, and by its time limit where s
   await assert.rejects(download(), /nobody gives/);
   const stingy = await seed('right', 16_384);
   await assert.rejects(download({ peers: [stingy.port], timeoutMs: 300 }), { name: 'TimeoutError' });
+  serves = { silence: true };
+  await assert.rejects(download({ timeoutMs: 300 }), { name: 'TimeoutError' });
+  serves = { torrent: true };
   const stop = new AbortController();
   const running = download({ peers: [stingy.port], signal: stop.signal });
   setImmediate(() => stop.abort(new Error('shutting down')));
