@@ -23,5 +23,30 @@ describe('a job of several processes', () => {
       assert.equal(await elsewhere.claim(), true);
       assert.equal(await here.claim(), false);
     });
+
+    it('is over for everybody once it is said to be', async () => {
+      const sql = await open(jobMigrations);
+      const slow = new Proxy(sql, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (typeof value !== 'function') return value;
+          return async (...given: unknown[]) => {
+            for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+            return value.apply(target, given);
+          };
+        },
+      });
+      const here = new SharedJob(slow, 'export', log);
+      assert.equal(await here.claim(), true);
+      const work = Promise.withResolvers<void>();
+      const job: { status: 'running' | 'completed' } = { status: 'running' };
+      const told = here.follow(() => job, work.promise);
+      assert.deepEqual(await here.status(), { status: 'running' });
+      job.status = 'completed';
+      work.resolve();
+      assert.deepEqual(await here.status(), { status: 'completed' });
+      assert.equal(await new SharedJob(sql, 'export', log).claim(), true);
+      await told;
+    });
   });
 });

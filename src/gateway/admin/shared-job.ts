@@ -44,7 +44,7 @@ export class SharedJob {
   readonly #log: Logger;
   readonly #holder = randomUUID();
   #current: (() => JobStatus) | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #following: Promise<void> = Promise.resolve();
 
   constructor(sql: Sql, name: string, log: Logger) {
     this.#sql = sql;
@@ -77,23 +77,36 @@ export class SharedJob {
   }
 
   /** After a claim: tells the status until it is one of an end, which everybody knows when the promise resolves. */
-  async follow(current: () => JobStatus, ended: Promise<unknown>): Promise<void> {
+  follow(current: () => JobStatus, ended: Promise<unknown>): Promise<void> {
     this.#current = current;
-    const tell = () =>
-      this.#tell().catch((error: unknown) =>
-        this.#log.warn({ err: error, job: this.#name }, 'the state of a job could not be told'),
-      );
-    this.#timer = setInterval(tell, everyMs);
-    this.#timer.unref();
+    this.#following = this.#follow(ended);
+    return this.#following;
+  }
+
+  async #follow(ended: Promise<unknown>): Promise<void> {
+    // One after the other: what is told last is the end.
+    let telling: Promise<void> = Promise.resolve();
+    const tell = () => {
+      telling = telling
+        .then(() => this.#tell())
+        .catch((error: unknown) =>
+          this.#log.warn({ err: error, job: this.#name }, 'the state of a job could not be told'),
+        );
+    };
+    const timer = setInterval(tell, everyMs).unref();
     await ended.catch(() => undefined);
-    clearInterval(this.#timer);
-    await tell();
+    clearInterval(timer);
+    tell();
+    await telling;
     this.#current = undefined;
   }
 
   /** Of the job that runs, or ran last, in any process. */
   async status(): Promise<JobStatus> {
-    if (this.#current !== undefined) return this.#current();
+    const current = this.#current?.();
+    if (current?.status === 'running') return current;
+    // Who hears that a job is over may start the next: that is said once everybody knows.
+    await this.#following;
     const row = await this.#sql.get<JobRow>(
       'SELECT holder, running, status, told_at FROM operator_jobs WHERE name = ?',
       this.#name,
