@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import { bundleTags, encodeBundleHeader } from '../../src/formats/ans104/bundle-header.ts';
 import { parseItem } from '../../src/formats/ans104/item.ts';
 import { type AdminPartDeps, createAdminPart } from '../../src/gateway/admin/index.ts';
+import { type JobStatus, SharedJob } from '../../src/gateway/admin/shared-job.ts';
 import type { CreatePart, GatewayContext } from '../../src/gateway/context.ts';
 import { createContentPart, openContentCache } from '../../src/gateway/data/index.ts';
 import type { NameSource } from '../../src/gateway/data/names/resolver.ts';
@@ -23,6 +25,7 @@ export const adminKey = 'an-admin-key-for-tests';
 
 export interface AdminGateway {
   readonly stack: LocalStack;
+  /** Of the gateway that is asked, not of those that were added beside it. */
   readonly context: GatewayContext;
   /** Where cached content lies on disk. */
   readonly cacheFolder: string;
@@ -54,7 +57,7 @@ export async function startAdminGateway(options: AdminGatewayOptions = {}): Prom
     openContentCache({ DATA_DIR: cacheFolder, CONTIGUOUS_DATA_CACHE_MAX_BYTES: 64 * 1024 * 1024 });
   let cache = await openCache();
   const content: CreatePart = (made) => {
-    context = made;
+    context ??= made;
     return createContentPart({ cache, uploadUrl: () => undefined, names: options.names ?? [] })(made);
   };
   const stack = await startLocalStack({
@@ -70,6 +73,7 @@ export async function startAdminGateway(options: AdminGatewayOptions = {}): Prom
     },
     async restart(overrides) {
       cache = await openCache();
+      context = undefined;
       await stack.restartGateway(overrides);
     },
     get url() {
@@ -155,5 +159,21 @@ export function namesOf(targets: ReadonlyMap<string, string>): NameSource {
       const id = targets.get(undername === '@' ? name : `${undername}_${name}`);
       return id === undefined ? undefined : { id, ttlSeconds: 60, antId: 'ant', resolvedAt: 0 };
     },
+  };
+}
+
+/** Jobs that begin from now on are not over before what is answered is called: a small one is done in no time. */
+export function holdJobs(t: TestContext): () => void {
+  const { follow } = SharedJob.prototype;
+  const released = Promise.withResolvers<void>();
+  let isHeld = true;
+  const held = function (this: SharedJob, current: () => JobStatus, ended: Promise<unknown>) {
+    const shown = (): JobStatus => (isHeld ? { ...current(), status: 'running' } : current());
+    return follow.call(this, shown, Promise.all([ended, released.promise]));
+  };
+  t.mock.method(SharedJob.prototype, 'follow', held);
+  return () => {
+    isHeld = false;
+    released.resolve();
   };
 }
