@@ -42,8 +42,8 @@ async function node(script: Script): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function poolOf(urls: string[], timeoutMs = 500): NodePool {
-  const pool = new NodePool({ urls, log, timeoutMs, healthIntervalMs: 60_000 });
+function poolOf(urls: string[]): NodePool {
+  const pool = new NodePool({ urls, log, timeoutMs: 60_000, healthIntervalMs: 60_000 });
   pools.push(pool);
   return pool;
 }
@@ -93,18 +93,19 @@ describe('the node pool', () => {
   });
 
   it('tells outages apart: 502, 503, 504', async () => {
+    const hanging = poolOf([await node({ answers: { '/x': 'hang' } })]);
     assert.equal(await refusal(poolOf(['http://127.0.0.1:1']).get('/x')), 502);
     assert.equal(await refusal(poolOf([]).get('/x')), 503);
     assert.equal(await refusal(poolOf([await node({ answers: { '/x': { status: 503 } } })]).get('/x')), 503);
-    assert.equal(await refusal(poolOf([await node({ answers: { '/x': 'hang' } })], 80).get('/x')), 504);
+    assert.equal(await refusal(hanging.get('/x', { timeoutMs: 80 })), 504);
     const large = await node({ answers: { '/x': { status: 200, body: 'x'.repeat(2_000) } } });
     assert.equal(await refusal(poolOf([large]).get('/x', { maxBytes: 1_000 })), 502);
   });
 
   it('marks a node sick after failures in a row and well again when it answers its health check', async () => {
     const script: Script = { answers: { '/x': 'hang' } };
-    const pool = poolOf([await node(script)], 50);
-    for (let failure = 0; failure < 3; failure += 1) await refusal(pool.get('/x'));
+    const pool = poolOf([await node(script)]);
+    for (let failure = 0; failure < 3; failure += 1) await refusal(pool.get('/x', { timeoutMs: 50 }));
     assert.equal(pool.status[0]?.healthy, false);
     await pool.check();
     assert.equal(pool.status[0]?.healthy, true);
@@ -121,9 +122,9 @@ describe('the node pool', () => {
   it('goes on importing and checking while readers ask for more than the node answers', async () => {
     const block = { status: 200, body: 'a block' };
     const script: Script = { answers: { '/tx/unknown': 'hang', '/block/height/1': block } };
-    const pool = poolOf([await node(script)], 300);
+    const pool = poolOf([await node(script)]);
     await pool.check();
-    const readers = Array.from({ length: 200 }, () => refusal(pool.get('/tx/unknown')));
+    const readers = Array.from({ length: 200 }, () => refusal(pool.get('/tx/unknown', { timeoutMs: 300 })));
     const imported = await pool.get('/block/height/1', { lane: 'import' });
     assert.equal(imported.body.toString(), 'a block');
     await pool.check();
@@ -133,7 +134,7 @@ describe('the node pool', () => {
   });
 
   it('lets a caller leave without waiting for the node', async () => {
-    const pool = poolOf([await node({ answers: { '/x': 'hang' } })], 60_000);
+    const pool = poolOf([await node({ answers: { '/x': 'hang' } })]);
     const leaving = new AbortController();
     const asked = pool.get('/x', { signal: leaving.signal });
     leaving.abort(new Error('left'));

@@ -111,14 +111,19 @@ function locatedAs(id: string, bytes: Buffer, hash: string | undefined): Located
 
 interface Setting {
   readonly gateways: readonly string[];
+  /** Those of them that will never say all: given up after a moment, where the others are waited for. */
+  readonly hanging?: readonly string[];
   readonly upload?: string;
   readonly located?: Located;
   /** What the chain has: proven bytes, asked before any gateway. */
   readonly proven?: Buffer;
   readonly maxCachedBytes?: number;
   readonly lingerMs?: number;
-  readonly stallTimeoutMs?: number;
 }
+
+/** No process is held up for so long. */
+const patientMs = 60_000;
+const impatientMs = 300;
 
 export function contentOver(setting: Setting) {
   const noted: string[] = [];
@@ -142,22 +147,24 @@ export function contentOver(setting: Setting) {
     noteEndOffset: nothing,
     unverified: async () => [],
   };
-  const gateways = otherGateways({
-    urls: setting.gateways,
-    identity: 'me',
-    headTimeoutMs: 300,
-    stallTimeoutMs: setting.stallTimeoutMs ?? 300,
+  const gateways = setting.gateways.map((url) => {
+    const timeoutMs = setting.hanging?.includes(url) === true ? impatientMs : patientMs;
+    const timeouts = { headTimeoutMs: timeoutMs, stallTimeoutMs: timeoutMs };
+    // One that failed rests for as long as the test lasts.
+    return otherGateways({ urls: [url], identity: 'me', ...timeouts, now: () => 0 });
   });
-  const upload = uploadedItems(() => setting.upload, { headTimeoutMs: 300, stallTimeoutMs: 300 });
-  closing.push(() => gateways.close());
-  closing.push(() => upload.close());
+  const upload = uploadedItems(() => setting.upload, {
+    headTimeoutMs: patientMs,
+    stallTimeoutMs: patientMs,
+  });
+  for (const source of [...gateways, upload]) closing.push(() => source.close());
   const content = new Content({
     index,
     cache,
     sources: [
       upload,
       ...(setting.proven === undefined ? [] : [chainWith(setting.proven)]),
-      ...gateways.sources,
+      ...gateways.flatMap(({ sources }) => sources),
     ],
     metrics: createContentMetrics(new Metrics()),
     log,
