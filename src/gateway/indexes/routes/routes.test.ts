@@ -44,10 +44,18 @@ async function build(): Promise<void> {
 }
 
 async function publish(): Promise<VerifiedPublication> {
-  await publisher.publish();
-  // A new document is looked for a few times a second.
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  return listing();
+  const { sequence } = await publisher.publish();
+  return listed(sequence);
+}
+
+/** A new document is looked for a few times a second. */
+function listed(sequence: number): Promise<VerifiedPublication> {
+  return until(`publication ${sequence} is listed`, async () => {
+    const answer = await fetch(`${gateway.url}${prefix}`);
+    if (answer.status !== 200) return undefined;
+    const publication = verifyPublication(Buffer.from(await answer.arrayBuffer()));
+    return publication.sequence === sequence && publication;
+  });
 }
 
 async function listing(): Promise<VerifiedPublication> {
@@ -335,8 +343,7 @@ test('torrents are hashed once: a later publish reads no file again, whatever el
     await readObserver(gateway.context.config.DATA_DIR),
   ).publish();
   assert.equal(renewed.published, true);
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  assert.deepEqual((await listing()).indexes, before.indexes);
+  assert.deepEqual((await listed(renewed.sequence)).indexes, before.indexes);
   assert.deepEqual(
     readdirSync(torrents).map((name) => [name, statSync(join(torrents, name)).mtimeMs]),
     files,
@@ -364,6 +371,5 @@ test('a torrent that was tampered with is made again, and one with old trackers 
 test('a document that was tampered with publishes nothing', async () => {
   const { document } = folders();
   truncateSync(document, statSync(document).size - 1);
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  assert.equal((await ask(prefix)).status, 404);
+  await until('it is noticed', async () => (await ask(prefix)).status === 404);
 });
