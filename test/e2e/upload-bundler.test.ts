@@ -24,7 +24,7 @@ const settings = {
   BUNDLE_MAX_ITEMS: '40',
 };
 
-async function until(what: string, check: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+async function until(what: string, check: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(25)) {
     if (await check()) return;
   }
@@ -149,47 +149,62 @@ describe('local copies', () => {
 });
 
 describe('a bundle that the chain drops', () => {
-  it('is made anew, and its items are charged once', async () => {
-    const first = await startLocalArweave();
-    const second = await startLocalArweave({ blockIntervalMs: 20, confirmBlocks: 4 });
-    for (const node of [first, second]) {
-      await node.client.text(`/mint/${testArweaveKey.address}/1000000000000000`);
-    }
-    let target = first.client.url;
-    const proxy = await startProxy(() => target);
-    const upload = await startTestUpload(settings, { arweaveNodeUrls: [proxy.url], now: Date.now });
-    try {
-      await upload.give(address, 'solana', 10n ** 12n);
-      const item = await signItem({ data: random.bytes(50_000) }, signer);
-      const id = String((await upload.post('/v1/tx', item)).body.id);
-      const balance = await upload.balance(address);
-      const status = async () => (await upload.get(`/v1/tx/${id}/status`)).body;
-      await until('the bundle to be posted', async () => (await status()).bundleId !== undefined);
-      const dropped = (await status()).bundleId;
-      await second.client.text('/mine/100');
-      target = second.client.url;
-      await until('another bundle to be permanent', async () => (await status()).info === 'permanent');
-      assert.notEqual((await status()).bundleId, dropped);
-      assert.equal(await upload.balance(address), balance);
-      const row = await upload.sql.get<{ failures: number }>('SELECT failures FROM upload_items');
-      assert.equal(row?.failures, 1);
-    } finally {
-      await upload.close();
-      await proxy.close();
-      await first.stop();
-      await second.stop();
-    }
-  });
+  for (const [when, chunks] of [
+    ['after its chunks were given', 'seeded'],
+    ['before its chunks were given', 'posted'],
+  ] as const) {
+    it(`${when} is made anew, and its items are charged once`, async () => {
+      const first = await startLocalArweave();
+      const second = await startLocalArweave({ blockIntervalMs: 20, confirmBlocks: 4 });
+      for (const node of [first, second]) {
+        await node.client.text(`/mint/${testArweaveKey.address}/1000000000000000`);
+      }
+      let target = first.client.url;
+      const proxy = await startProxy((path) =>
+        path === '/chunk' && chunks === 'posted' ? second.client.url : target,
+      );
+      const upload = await startTestUpload(settings, { arweaveNodeUrls: [proxy.url], now: Date.now });
+      try {
+        await upload.give(address, 'solana', 10n ** 12n);
+        const item = await signItem({ data: random.bytes(50_000) }, signer);
+        const id = String((await upload.post('/v1/tx', item)).body.id);
+        const balance = await upload.balance(address);
+        const status = async () => (await upload.get(`/v1/tx/${id}/status`)).body;
+        // From there on nothing moves: the first node mines nothing, and the second takes no chunks of what it does
+        // not know.
+        await until(`the bundle to be ${chunks}`, async () => {
+          const row = await upload.sql.get<{ state: string }>('SELECT state FROM upload_bundles');
+          return row?.state === chunks;
+        });
+        const dropped = (await status()).bundleId;
+        assert.ok(dropped !== undefined);
+        await second.client.text('/mine/100');
+        target = second.client.url;
+        await until('another bundle to be permanent', async () => (await status()).info === 'permanent');
+        assert.notEqual((await status()).bundleId, dropped);
+        assert.equal(await upload.balance(address), balance);
+        const row = await upload.sql.get<{ failures: number }>('SELECT failures FROM upload_items');
+        assert.equal(row?.failures, 1);
+      } finally {
+        await upload.close();
+        await proxy.close();
+        await first.stop();
+        await second.stop();
+      }
+    });
+  }
 });
 
 /** An address that leads to another node when a test says so. */
-async function startProxy(target: () => string): Promise<{ url: string; close(): Promise<void> }> {
+async function startProxy(
+  target: (path: string | undefined) => string,
+): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', async () => {
       const body = request.method === 'POST' ? Buffer.concat(parts) : null;
-      const answer = await undici(`${target()}${request.url}`, {
+      const answer = await undici(`${target(request.url)}${request.url}`, {
         method: body === null ? 'GET' : 'POST',
         body,
       });

@@ -20,7 +20,7 @@ import { type ArweaveNodes, NodeRefused } from '../chain/node-client.ts';
 import type { UploadMetrics } from '../upload-metrics.ts';
 import { LostItem } from './bundle-bytes.ts';
 import type { BundleRow } from './bundle-rows.ts';
-import { judgeBundle } from './confirm.ts';
+import { judgeBundle, type Verdict } from './confirm.ts';
 import { dropBundle, dropLostItem, makePermanent } from './endings.ts';
 import { deleteUnusedBlobs, letItemsGo } from './let-go.ts';
 import { type PlanLimits, planBundle } from './plan.ts';
@@ -192,7 +192,7 @@ export class Bundler {
       case 'posted':
         return this.#seed(bundle);
       case 'seeded':
-        return this.#confirm(bundle);
+        return this.#follow(bundle, await this.#judge(bundle));
       default:
         return false;
     }
@@ -223,14 +223,24 @@ export class Bundler {
     const { plan } = bundle;
     const tree = this.#trees.get(plan) ?? (await dataTreeOfBundle(this.#deps, plan));
     this.#trees.set(plan, tree);
-    await seedBundle(this.#deps, plan, tree, this.#stopping.signal);
+    try {
+      await seedBundle(this.#deps, plan, tree, this.#stopping.signal);
+    } catch (error) {
+      // Chunks of a transaction that the chain no longer knows are refused for ever.
+      const verdict = error instanceof NodeRefused ? await this.#judge(bundle) : undefined;
+      if (verdict?.kind !== 'forgotten' && verdict?.kind !== 'dropped') throw error;
+      return this.#follow(bundle, verdict);
+    }
     await this.#mark(bundle, 'seeded', 'seedings = seedings + 1, seeded_at = ?', this.#deps.now());
     return true;
   }
 
-  async #confirm(bundle: BundleRow): Promise<boolean> {
-    const { nodes, confirmations, log, now, metrics } = this.#deps;
-    const verdict = await judgeBundle(nodes, bundle, confirmations);
+  #judge(bundle: BundleRow): Promise<Verdict> {
+    return judgeBundle(this.#deps.nodes, bundle, this.#deps.confirmations);
+  }
+
+  async #follow(bundle: BundleRow, verdict: Verdict): Promise<boolean> {
+    const { log, now, metrics } = this.#deps;
     switch (verdict.kind) {
       case 'permanent':
         await makePermanent(this.#lease.fenced, bundle.plan, verdict.blockHeight, now());
