@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { buildManifest, manifestContentType } from '../../src/formats/manifest/manifest.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import { text, until } from '../support/local-gateway.ts';
 import { Random } from '../support/random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -52,14 +52,15 @@ describe('content', () => {
   const read = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(`${stack.urls.gateway}/${path}`, { headers, method, redirect: 'manual' });
 
+  /** Until the gateway knows the place of each of them: they may have come in bundles of their own. */
   async function mine(): Promise<void> {
-    for (let round = 0; round < 200; round += 1) {
-      await fetch(`${stack.urls.arweave}/mine`);
-      const answer = await read(`raw/${ids.site}`, {}, 'HEAD');
-      if (answer.headers.get('x-ar-io-root-transaction-id') !== null) return;
-      await sleep(50);
+    for (const id of Object.values(ids)) {
+      await until(`${id} is placed`, async () => {
+        await text(`${stack.urls.arweave}/mine`);
+        const answer = await read(`raw/${id}`, {}, 'HEAD');
+        return answer.headers.get('x-ar-io-root-transaction-id');
+      });
     }
-    assert.fail(`never mined\n${stack.log()}`);
   }
 
   async function checkAll(): Promise<void> {

@@ -76,24 +76,40 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
       const started = await Promise.all(
         Array.from({ length: 4 }, () => admin('POST', 'export-parquet', request)),
       );
-      assert.deepEqual(started.map(({ status }) => status).sort(), [200, 409, 409, 409]);
-      const jobId = JSON.parse(started.find(({ status }) => status === 200)?.body ?? '{}').jobId;
+      const refused = started.filter(({ status }) => status === 409).length;
+      const jobs = new Set(
+        started.flatMap(({ status, body }) => (status === 200 ? [String(JSON.parse(body).jobId)] : [])),
+      );
+      assert.ok(jobs.size > 0 && jobs.size + refused === started.length, JSON.stringify(started));
       await until('every process says that it is done', async () => {
         const told = await Promise.all(
           Array.from({ length: 6 }, () => admin('GET', 'export-parquet/status')),
         );
         const all = told.map(({ body }) => JSON.parse(body));
         assert.ok(all.every(({ status }) => status === 'running' || status === 'completed'));
-        return all.every((status) => status.status === 'completed' && status.jobId === jobId);
+        return (
+          jobs.has(all[0].jobId) &&
+          all.every(({ status, jobId }) => status === 'completed' && jobId === all[0].jobId)
+        );
       });
+
+      const named = (what: string) => collector.spans.filter(({ name }) => name === what);
+      const processes = () =>
+        new Set(named('GET /raw/:id').map(({ resource }) => resource['process.pid'])).size;
+      await until(
+        'both processes were asked, and told of it',
+        async () => processes() === 2 && named('export parquet').length >= jobs.size,
+      );
+      // On a machine that takes its time one may have ended before the next was asked for; never are there two at once.
+      const exports = named('export parquet').sort((a, b) => (a.start < b.start ? -1 : 1));
+      assert.deepEqual(new Set(exports.map(({ attributes }) => attributes['turnpike.export.id'])), jobs);
+      for (const [at, { start }] of exports.entries())
+        assert.ok(at === 0 || start > (exports[at - 1]?.end ?? start), 'one at a time');
 
       assert.equal(await stack.end(), 0);
       assert.deepEqual(collector.faults, []);
-      const read = collector.spans.filter(({ name }) => name === 'GET /raw/:id');
-      const processes = new Set(read.map(({ resource }) => resource['process.pid']));
-      assert.equal(processes.size, 2, 'both processes were asked, and told of it');
-      assert.ok(read.every(({ resource }) => resource['service.name'] === 'two processes'));
-      assert.ok(collector.spans.some(({ name }) => name === 'export parquet'));
+      assert.equal(processes(), 2);
+      assert.ok(named('GET /raw/:id').every(({ resource }) => resource['service.name'] === 'two processes'));
     });
   });
 }

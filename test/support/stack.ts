@@ -47,19 +47,16 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log = (log + text).slice(-1_000_000);
   });
+  // Not when it exits: only then is everything there that it wrote.
+  const closed = once(child, 'close').then(() => undefined);
   const end = async (signal: NodeJS.Signals = 'SIGTERM') => {
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill(signal);
-      await once(child, 'exit');
-    }
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    await closed;
     return child.exitCode;
   };
 
   const lines = createInterface({ input: child.stdout });
-  const first = await Promise.race([
-    once(lines, 'line').then(([line]) => String(line)),
-    once(child, 'exit').then(() => undefined),
-  ]);
+  const first = await Promise.race([once(lines, 'line').then(([line]) => String(line)), closed]);
   if (first === undefined) throw new Error(`the stack did not start:\n${log}`);
   const parsed: unknown = JSON.parse(first);
   return {
