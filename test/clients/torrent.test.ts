@@ -1,9 +1,7 @@
 /** A published band is taken by a BitTorrent client that others wrote: from the web seed, and from the seeder. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -14,25 +12,17 @@ import { verifyPublication } from '../../src/gateway/indexes/publication/documen
 import { publisherOf, readObserver } from '../../src/gateway/indexes/publication/open.ts';
 import type { Band } from '../../src/gateway/indexes/publication/read-indexes.ts';
 import { type AdminGateway, makeItem, postBundle, startAdminGateway } from '../support/admin-gateway.ts';
+import { freePort } from '../support/free-port.ts';
 import { text, until } from '../support/local-gateway.ts';
 
 let gateway: AdminGateway;
 let band: Band;
 let folder: string;
 
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = Object(server.address());
-  server.close();
-  await once(server, 'close');
-  return String(port);
-}
-
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'turnpike-torrent-client-'));
   gateway = await startAdminGateway({
-    overrides: { GATEWAY_PORT: await freePort(), INDEX_SEED_PORT: await freePort() },
+    overrides: { GATEWAY_PORT: String(await freePort()), INDEX_SEED_PORT: String(await freePort()) },
     parts: [createIndexesPart()],
   });
   const items = await Promise.all(

@@ -37,7 +37,7 @@ const balance = async (address: string): Promise<unknown> =>
   (await json(`${url('payment')}/v1/account/balance?address=${address}`)).winc;
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 400; tries += 1) {
+  for (const giveUpAt = performance.now() + 60_000; performance.now() < giveUpAt; ) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

@@ -110,7 +110,7 @@ test('card payments are credited exactly once through crashes of the service at 
   const sql = await openLedger(dataDir);
   const credits = createCredits({ sql });
   try {
-    for (let tries = 0; tries < 600; tries += 1) {
+    for (let tries = 0; tries < 2_400; tries += 1) {
       if (((await credits.balance(wallet))?.winc ?? 0n) >= expected) break;
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
@@ -172,7 +172,7 @@ test('an x402 payment is credited once when the service dies between settlement 
   // The lease of the dead process runs out before anybody else may touch the payment.
   await sql.run('UPDATE x402_payments SET leased_until = 0');
   service = await startService(t, options);
-  for (let tries = 0; tries < 400 && (await credits.balance(payer)) === undefined; tries += 1) {
+  for (let tries = 0; tries < 2_400 && (await credits.balance(payer)) === undefined; tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
   const balance = (await credits.balance(payer))?.winc ?? 0n;

@@ -49,7 +49,7 @@ async function serviceWallet(stack: RunningStack, token: string): Promise<string
 }
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const giveUpAt = Date.now() + 15_000;
+  const giveUpAt = Date.now() + 60_000;
   while (!(await holds())) {
     assert.ok(Date.now() < giveUpAt, `${what}: not in time`);
     await new Promise((done) => setTimeout(done, 50));

@@ -122,6 +122,7 @@ describe('three gateways: one lies, one is slow, one is dead', () => {
     const router = await field.startRouter(environment);
     try {
       await work(router.urls.router ?? '');
+      await router.end();
       return router.log();
     } finally {
       await router.stop();
@@ -177,8 +178,18 @@ describe('three gateways: one lies, one is slow, one is dead', () => {
 
   test('a gateway that lies about names changes nobody’s site and is named in metrics and log', async () => {
     const { liar } = turn(0);
-    liar.tampering = nameLiar(other.id);
-    for (const proxy of field.proxies.slice(1)) proxy.delayMs = 20;
+    // It is heard first: who answers after the others agree is not asked any more.
+    const lied = Promise.withResolvers<void>();
+    const lie = nameLiar(other.id);
+    liar.tampering = (answer) => {
+      lie(answer);
+      if (answer.path.includes('/resolver/')) lied.resolve();
+    };
+    for (const proxy of field.proxies) {
+      if (proxy === liar) continue;
+      proxy.gate = lied.promise;
+      proxy.delayMs = 100;
+    }
     const log = await withRouter({}, async (url) => {
       const got = await readStrictly(`${url}/`, { host: 'strict-reader.localhost' });
       assert.equal(got.status, 200);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { StubGateway, type TestItem, testItem } from '../../src/router/testing/stub-gateway.ts';
 import { inspectable, liveMemoryOf } from '../support/live-memory.ts';
+import { until } from '../support/local-gateway.ts';
 import { readStrictly } from '../support/read-strictly.ts';
 import { startStack } from '../support/stack.ts';
 
@@ -160,7 +161,7 @@ describe('ten thousand ids', () => {
   after(() => Promise.all(gateways.map((gateway) => gateway.stop())));
 
   test('leave memory and disk within their bounds, and each is served right', {
-    timeout: 240_000,
+    timeout: 600_000,
   }, async (t) => {
     const router = await startRouter(
       gateways.map(({ url }) => url),
@@ -187,9 +188,15 @@ describe('ten thousand ids', () => {
         );
       };
       await readRange(0, 2_000);
+      await until('all are on the disk: there is no hidden limit of entries', async () => {
+        return (await figure(url, 'router_cache_entries')) === 2_000;
+      });
       const early = await liveMemoryOf(router);
-      assert.ok((await figure(url, 'router_cache_entries')) > 1_900, 'there is no hidden limit of entries');
       await readRange(2_000, count);
+      await until('all were on the disk', async () => {
+        const kept = await figure(url, 'router_cache_entries');
+        return kept + (await figure(url, 'router_cache_evictions_total')) === count;
+      });
       const grown = (await liveMemoryOf(router)) - early;
       t.diagnostic(`grew by ${Math.round(grown / mebibyte)} MiB`);
       assert.ok(grown < 24 * mebibyte, `it grew by ${Math.round(grown / mebibyte)} MiB`);
@@ -199,8 +206,9 @@ describe('ten thousand ids', () => {
         'as many are kept as there is room for, not a number of them',
       );
       assert.ok((await figure(url, 'router_cache_evictions_total')) > 1_000);
-      const onDisk = bytesBelow(join(router.dataDir, 'content-cache', 'blobs'));
-      assert.ok(onDisk <= cacheBytes * 1.1, `${onDisk} bytes are on disk`);
+      // What is evicted last is still being deleted.
+      const onDisk = () => bytesBelow(join(router.dataDir, 'content-cache', 'blobs'));
+      await until('the disk holds what the cache may', async () => onDisk() <= cacheBytes);
     } finally {
       await router.stop();
     }
@@ -209,6 +217,10 @@ describe('ten thousand ids', () => {
   function bytesBelow(folder: string): number {
     return readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
-      .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
+      .reduce(
+        (sum, entry) =>
+          sum + (statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0),
+        0,
+      );
   }
 });

@@ -41,10 +41,10 @@ test('a head that drips in is refused after ten seconds, and readers are served 
   let served = 0;
   while (dripping) {
     assert.equal((await readStrictly(`${url}/${item.id}`)).status, 200);
-    served += 1;
+    if (dripping) served += 1;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  assert.ok(served > 3);
+  assert.ok(served > 0, 'while they dripped');
   for (const answer of await all) assert.match(answer, /^(HTTP\/1\.1 4(00|08) |$)/);
   await router.stop();
   await gateway.stop();

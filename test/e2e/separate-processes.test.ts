@@ -1,22 +1,13 @@
 /** Gateway and upload service in processes of their own, which have nothing in common but what they are told. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import { freePort } from '../support/free-port.ts';
 import { startStack } from '../support/stack.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const address = server.address();
-  assert.ok(address !== null && typeof address === 'object');
-  await new Promise((done) => server.close(done));
-  return address.port;
-}
 
 test('a gateway serves and finds what an upload service elsewhere has just taken in', async (t) => {
   const signer = solanaSigner(ed25519TestKey('separate'));

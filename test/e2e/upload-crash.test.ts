@@ -92,7 +92,8 @@ async function killAgainAndAgain(blobStoreUrl: string | undefined): Promise<void
       }
     };
     const clients = [client(), client()];
-    await sleep(50 + random.below(250));
+    for (const before = acknowledged.size; acknowledged.size < before + 2; ) await sleep(5);
+    await sleep(random.below(250));
     child.kill('SIGKILL');
     await new Promise((done) => child.once('exit', done));
     alive = false;

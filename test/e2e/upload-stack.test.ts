@@ -19,8 +19,9 @@ describe('uploads on a whole stack', () => {
     stack = await startStack({
       environment: {
         ALLOW_LISTED_ADDRESSES: address,
-        LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '50',
-        BUNDLE_MAX_WAIT_MS: '4000',
+        // Nothing gets to the chain before the test has it mined.
+        LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '0',
+        BUNDLE_MAX_WAIT_MS: '0',
         BUNDLE_POLL_MS: '50',
       },
     });
@@ -71,7 +72,10 @@ describe('uploads on a whole stack', () => {
     await until('the index to have it', () => found(id));
     const status = async () => (await json(`${stack.urls.upload}/v1/tx/${id}/status`)).info;
     assert.notEqual(await status(), 'permanent', 'all of this was before the chain had it');
-    await until('it to be permanent', async () => (await status()) === 'permanent');
+    await until('it to be permanent', async () => {
+      await text(`${stack.urls.arweave}/mine`);
+      return (await status()) === 'permanent';
+    });
     await check();
     assert.ok(await found(id));
   });

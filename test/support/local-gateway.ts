@@ -180,11 +180,11 @@ export async function send(url: string, body: unknown): Promise<string> {
   });
 }
 
-/** Asks again and again until the answer is there; fails loudly after half a minute, or as long as is said. */
+/** Asks again and again until the answer is there; fails loudly after a minute and a half, or as long as is said. */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined | null | false>,
-  patienceMs = 30_000,
+  patienceMs = 90_000,
 ): Promise<T> {
   const deadline = performance.now() + patienceMs;
   for (;;) {

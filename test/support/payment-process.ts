@@ -80,7 +80,6 @@ if (process.argv[1] === import.meta.filename) {
       X402_FACILITATOR_URL: options.x402.url,
       X402_PAYMENT_ADDRESS: options.x402.payTo,
       X402_RPC_URLS: options.x402.rpcUrls,
-      X402_SETTLE_TIMEOUT_MS: 1_000,
     },
     { sql, credits, pricing, log },
   );

@@ -1,9 +1,9 @@
 /** A PostgreSQL of the tests' own, on a free port in a temporary folder, gone when they end. */
 import { spawnSync } from 'node:child_process';
 import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 
 export interface PostgresServer {
   readonly url: string;
@@ -66,12 +66,4 @@ function output(command: string, args: string[]): string {
   if (result.status !== 0)
     throw new Error(`${command} ${args.join(' ')}: ${result.stderr}${result.error ?? ''}`);
   return result.stdout.trim();
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as { port: number };
-  await new Promise((done) => server.close(done));
-  return port;
 }

@@ -24,6 +24,8 @@ export class TamperingProxy {
   tampering: Tampering | undefined;
   /** Before an answer begins. */
   delayMs = 0;
+  /** Where there is one, no answer begins before it resolves. */
+  gate: Promise<unknown> | undefined;
   /** Every connection is closed as soon as it is there. */
   dead = false;
   /** Answers that were changed. */
@@ -55,6 +57,7 @@ export class TamperingProxy {
   reset(): void {
     this.tampering = undefined;
     this.delayMs = 0;
+    this.gate = undefined;
     this.dead = false;
     this.lies = 0;
     this.#server.closeAllConnections();
@@ -95,6 +98,7 @@ export class TamperingProxy {
       body: Buffer.from(await got.body.arrayBuffer()),
       chunked: false,
     };
+    await this.gate;
     if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs));
     if (this.tampering !== undefined) {
       const before = fingerprint(answer);
