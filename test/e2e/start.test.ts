@@ -19,7 +19,7 @@ function turnpike(args: string[], environment: Record<string, string> = {}) {
     cwd: root,
     env: { ...process.env, DATA_DIR: join(folder, 'cli'), LOG_LEVEL: 'warn', ...environment },
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 120_000,
   });
 }
 
@@ -81,7 +81,7 @@ describe('turnpike start', () => {
     const stack = await startStack();
     try {
       const { port } = new URL(stack.urls.arweave ?? '');
-      const second = turnpike(['start'], { LOCAL_ARWEAVE_PORT: port });
+      const second = turnpike(['start'], { ...freePorts(), LOCAL_ARWEAVE_PORT: port });
       assert.equal(second.status, 1);
       assert.equal(second.stderr, `port ${port} is taken: set LOCAL_ARWEAVE_PORT to another\n`);
     } finally {
