@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { request } from 'undici';
 import { type Config, readProcessConfig } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { serviceUrl } from '../service-url.ts';
@@ -51,7 +51,7 @@ turnpike admin prune-status
 
 The key is ADMIN_API_KEY, ADMIN_API_KEY_FILE, or the one made in DATA_DIR/keys.`,
   async run(args) {
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    const { values, positionals } = readArguments({ args, options, allowPositionals: true });
     const [action, subject, ...rest] = positionals;
     if (rest.length > 0) throw new UsageError('too many arguments');
     const config = readProcessConfig();

@@ -1,6 +1,5 @@
 /** `turnpike index`: builds, publishes, lists and verifies index files. */
 
-import { parseArgs } from 'node:util';
 import { type Config, readProcessConfig } from '../../config/config.ts';
 import { buildBands } from '../../gateway/indexes/bands/build.ts';
 import { indexFolders } from '../../gateway/indexes/folders.ts';
@@ -15,6 +14,7 @@ import { gatewayMigrations } from '../../gateway/migrations.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
+import { readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { readSigned, storedDocument, verifyIndexes } from './index-verify.ts';
@@ -31,7 +31,7 @@ turnpike index verify [<url>]   check a gateway's publication; without an addres
   --files                        with verify and an address: download and check every file too
   --json                         for machines`,
   async run(args) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = readArguments({
       args,
       options: {
         json: { type: 'boolean' },

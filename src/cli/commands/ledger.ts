@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { readProcessConfig } from '../../config/config.ts';
 import { endRefundByHand, owedRefunds } from '../../credits/card/refunds.ts';
 import { type Credits, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
@@ -9,6 +8,7 @@ import { waitingGifts } from '../../payment/gifts/gifts.ts';
 import { parseDecimal, scaled } from '../../pricing/decimal.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
+import { readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 
@@ -28,7 +28,7 @@ turnpike ledger refunded <quote>              a refund that failed for good was 
   --id <id>         with credit: giving again with the same id gives nothing
   --json            for machines`,
   async run(args) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = readArguments({
       args,
       options: { json: { type: 'boolean' }, message: { type: 'string' }, id: { type: 'string' } },
       allowPositionals: true,

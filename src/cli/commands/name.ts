@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { type Config, readProcessConfig } from '../../config/config.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { isArnsName, isUndername, rootUndername } from '../../formats/solana/name-rules.ts';
@@ -9,6 +8,7 @@ import { configuredPrograms } from '../../registry/programs.ts';
 import { httpTransport } from '../../registry/transport.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
+import { readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { NamesClient } from '../names/names-client.ts';
 import { createOwnerKey, type OwnerKey, ownerAddress, readOwnerKey } from '../names/owner-key.ts';
@@ -30,7 +30,7 @@ written before the name with an underscore: docs_my-name. Without an address \`l
 
   --url   the name service (default: the local one)`,
   async run(args) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = readArguments({
       args,
       options: {
         wallet: { type: 'string' },

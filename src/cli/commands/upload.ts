@@ -1,12 +1,12 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { parseArgs } from 'node:util';
 import { readProcessConfig } from '../../config/config.ts';
 import { buildManifest, manifestContentType } from '../../formats/manifest/manifest.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
+import { readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { serviceUrl } from '../service-url.ts';
@@ -28,7 +28,7 @@ broken off goes on where it was when the same command is given again.
   --index     the folder's page for its own address (default index.html, when there is one)
   --fallback  the page for paths that are not there`,
   async run(args) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = readArguments({
       args,
       options: {
         wallet: { type: 'string' },

@@ -1,0 +1,28 @@
+/** Arguments and options as `parseArgs` reads them, among which ids and addresses may begin with a dash. */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+
+/** 32 bytes in base64url, of which one in 64 looks like an option. */
+const dashedId = /^-[A-Za-z0-9_-]{42}$/;
+/** What no argument of a process contains. */
+const mark = '\0';
+
+const unmarked = (value: unknown): unknown =>
+  typeof value === 'string' && value.startsWith(mark) ? value.slice(mark.length) : value;
+
+export function readArguments<T extends ParseArgsConfig>(
+  config: T & { readonly args: readonly string[] },
+): ReturnType<typeof parseArgs<T>> {
+  const parsed = parseArgs<T>({
+    ...config,
+    args: config.args.map((argument) => (dashedId.test(argument) ? mark + argument : argument)),
+  });
+  for (const found of [parsed.values, parsed.positionals]) unmarkAll(found);
+  return parsed;
+}
+
+function unmarkAll(found: object): void {
+  for (const [name, value] of Object.entries(found)) {
+    if (Array.isArray(value)) unmarkAll(value);
+    else Reflect.set(found, name, unmarked(value));
+  }
+}
