@@ -23,7 +23,7 @@ before(async () => {
   ledger = await TestLedger.start({ fund: [service.address] });
   // The first node is not there: every call must find the second.
   chain = createNameChain(
-    httpTransport({ urls: ['http://127.0.0.1:1', ledger.local.url], timeoutMs: 5_000 }),
+    httpTransport({ urls: ['http://127.0.0.1:1', ledger.local.url], timeoutMs: 60_000 }),
   );
   registry = createNameRegistry(chain, programs, () => Math.floor(ledger.time / 1000));
 });
@@ -122,7 +122,7 @@ test('transactions are sent, simulated and found again', async () => {
 });
 
 test('a chain that cannot be read is not a chain without the name', async () => {
-  const dead = createNameChain(httpTransport({ urls: ['http://127.0.0.1:1'], timeoutMs: 500 }));
+  const dead = createNameChain(httpTransport({ urls: ['http://127.0.0.1:1'], timeoutMs: 60_000 }));
   await assert.rejects(createNameRegistry(dead, programs).resolve('resolve-me'), ChainUnavailable);
   await dead.close();
   const answers = [
@@ -138,7 +138,7 @@ test('a chain that cannot be read is not a chain without the name', async () => 
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
   const broken = createNameChain(
-    httpTransport({ urls: [`http://127.0.0.1:${address.port}`], timeoutMs: 500, maxAnswer: 1_000 }),
+    httpTransport({ urls: [`http://127.0.0.1:${address.port}`], timeoutMs: 60_000, maxAnswer: 1_000 }),
   );
   for (answer of [...answers, 'x'.repeat(2_000)]) {
     await assert.rejects(
@@ -166,7 +166,7 @@ test('a node that speaks of itself and not of the call is passed over', async ()
     const address = server.address();
     assert.ok(typeof address === 'object' && address !== null);
     const urls = [`http://127.0.0.1:${address.port}`, ledger.local.url];
-    const both = createNameChain(httpTransport({ urls, timeoutMs: 2_000 }));
+    const both = createNameChain(httpTransport({ urls, timeoutMs: 60_000 }));
     try {
       assert.equal(await both.balance(owner.address), 0n, body);
     } finally {

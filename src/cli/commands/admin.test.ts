@@ -35,6 +35,7 @@ test('blocks and lifts, exports and prunes, and says what the gateway refuses', 
   const bundle = await postBundle(gateway.stack, [item]);
   await text(`${gateway.stack.node.url}/mine/60`);
   await until('it is stable', async () => (await gateway.context.index.locate(item.id))?.stable);
+  await until('what is exported is stable', async () => gateway.context.index.stableHeight >= 40);
 
   assert.equal((await run(['block', item.id, '--source', 'court'])).out, 'Content blocked\n');
   assert.equal((await gateway.get(`/raw/${item.id}`)).status, 451);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import {
   type NodeClient,
@@ -71,8 +72,13 @@ describe('fault switches', () => {
     await client.text('/info');
     assert.ok(performance.now() - started >= 50);
     await client.post('/faults', { hang: true, count: 1 });
-    const hanging = request(`${client.url}/info`, { signal: AbortSignal.timeout(50) });
-    await assert.rejects(hanging);
+    const patience = new AbortController();
+    const hanging = request(`${client.url}/info`, { signal: patience.signal });
+    const refused = assert.rejects(hanging);
+    while ((await client.text('/faults')) !== '{}') await sleep(5);
+    await sleep(50);
+    patience.abort();
+    await refused;
     assert.equal((await client.get('/info')).status, 200);
   });
 

@@ -55,7 +55,7 @@ test('what does not meet the requirement is refused with its reason, and nothing
       'invalid_exact_evm_payload_authorization_valid_before',
     ],
     [
-      signPayment({ payTo, validAfter: BigInt(now + 60) }),
+      signPayment({ payTo, validAfter: BigInt(now + 3_600) }),
       'invalid_exact_evm_payload_authorization_valid_after',
     ],
     [signPayment({ payTo, tamper: { value: '999999' } }), 'invalid_exact_evm_payload_signature'],
