@@ -37,10 +37,11 @@ export interface GatewayContext {
   apex: ((request: Request, reply: Reply) => Promise<unknown>) | undefined;
   /** Added to `/gw/info` by parts that are switched on. */
   readonly info: Record<string, unknown>;
-  /** Added to `/gw/peers`: gateways by `host:port`. */
-  peers: () => Readonly<Record<string, PeerGateway>>;
+  /** Gateways that this one asks, shown by `/gw/peers`. */
+  peers: () => readonly PeerGateway[];
 }
 
+/** Weights are 1 to 100, the better the higher, and begin in the middle. */
 export interface PeerGateway {
   readonly url: string;
   readonly dataWeight: number;

@@ -78,7 +78,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface
       meter: freeMeter,
       apex: undefined,
       info: {},
-      peers: () => ({}),
+      peers: () => [],
     };
     const server = createHttpServer({
       name: 'gateway',

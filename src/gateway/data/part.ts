@@ -140,6 +140,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
       for (const hash of hashes) await content.here.drop(hash);
     };
     context.contentHash = (id) => content.hashOf(id, ownJourney);
+    context.peers = gateways.peers;
     context.apex = apexHandler(parts, { apexId, apexName });
     return {
       name: 'content',

@@ -171,6 +171,12 @@ describe('two gateways that trust each other', () => {
     );
     assert.equal(answers[0]?.headers.get('x-ar-io-hops'), '2');
     assert.equal(answers[0]?.headers.get('content-type'), 'image/png');
+    const peers = (await (await fetch(`${second.url}/gw/peers`)).json()) as {
+      gateways: Record<string, Record<string, unknown>>;
+    };
+    const shown = peers.gateways[new URL(first.url).host];
+    assert.deepEqual([shown?.url, shown?.chunkWeight], [first.url, 50]);
+    assert.ok(Number(shown?.dataWeight) > 50, 'it gave what it was asked for');
   });
 });
 

@@ -56,7 +56,8 @@ export function createGatewayRoutes(context: GatewayContext, options: GatewayRou
     for (const { url, blocks, height, lastSeen } of nodes.status) {
       arweaveNodes[hostAndPort(url)] = { url, blocks, height, lastSeen };
     }
-    return { gateways: context.peers(), arweaveNodes };
+    const gateways = Object.fromEntries(context.peers().map((peer) => [hostAndPort(peer.url), peer]));
+    return { gateways, arweaveNodes };
   }
 
   return {

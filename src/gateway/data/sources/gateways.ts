@@ -4,11 +4,15 @@
  * not the same as saying that it has nothing.
  */
 import { Agent, type Dispatcher } from 'undici';
+import type { PeerGateway } from '../../context.ts';
 import { UpstreamRefusal, upstreamFailed, upstreamUnavailable } from '../../errors.ts';
 import { exactly, fetchBytes, placeOf, sizeOf } from './http-bytes.ts';
 import { type ContentSource, type Journey, mayAsk } from './source.ts';
 
 const restMs = 10_000;
+/** Of a gateway that nothing was asked of yet; chunks never are. */
+const unknownWeight = 50;
+const weightStep = 2;
 /** A gateway that ignores `Range` is read up to here and cut; beyond that the next one is asked. */
 const ignoredRangeLimit = 10 * 1024 * 1024;
 
@@ -24,33 +28,55 @@ export interface GatewaySourcesOptions {
 export interface GatewaySources {
   /** One for each gateway, so that a read goes on at the next when one stops. */
   readonly sources: readonly ContentSource[];
+  /** How each of them did so far. */
+  peers(): readonly PeerGateway[];
   close(): Promise<void>;
 }
 
 export function otherGateways(options: GatewaySourcesOptions): GatewaySources {
   const dispatcher = new Agent({ connections: 64, keepAliveTimeout: 10_000, connect: { timeout: 5_000 } });
+  const gateways = options.urls.map((url) => otherGateway(url, dispatcher, options));
   return {
-    sources: options.urls.map((url) => otherGateway(url, dispatcher, options)),
+    sources: gateways,
+    peers: () => gateways.map(({ peer }) => peer),
     // Reads that nobody waits for any more end with the gateway.
     close: () => dispatcher.destroy(),
   };
 }
 
-function otherGateway(url: string, dispatcher: Dispatcher, options: GatewaySourcesOptions): ContentSource {
+interface OtherGateway extends ContentSource {
+  readonly peer: PeerGateway;
+}
+
+function otherGateway(url: string, dispatcher: Dispatcher, options: GatewaySourcesOptions): OtherGateway {
   const { identity, headTimeoutMs = 10_000, stallTimeoutMs = 30_000, now = Date.now } = options;
-  const { host } = new URL(url);
+  const { host, origin, pathname } = new URL(url);
   let restUntil = 0;
+  let dataWeight = unknownWeight;
+
+  function weigh(step: number): void {
+    dataWeight = Math.min(100, Math.max(1, dataWeight + step));
+  }
+
+  function failed(): void {
+    restUntil = now() + restMs;
+    weigh(-weightStep);
+  }
 
   async function* noting(stream: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
     try {
       yield* stream;
     } catch (error) {
-      if (!signal.aborted) restUntil = now() + restMs;
+      if (!signal.aborted) failed();
       throw error;
     }
   }
 
   return {
+    // Its address without what in it may be a secret.
+    get peer() {
+      return { url: origin + pathname.replace(/\/$/, ''), dataWeight, chunkWeight: unknownWeight };
+    },
     name: 'gateways',
     trusted: true,
     asks: (journey) => mayAsk(journey, identity) && !journey.via.includes(host),
@@ -63,9 +89,10 @@ function otherGateway(url: string, dispatcher: Dispatcher, options: GatewaySourc
           answer.discard();
           throw upstreamFailed(new Error(`${url} has other bytes for ${id}`));
         }
+        weigh(weightStep);
         return { ...answer, stream: noting(answer.stream, signal) };
       } catch (error) {
-        if (!signal.aborted && !(error instanceof UpstreamRefusal)) restUntil = now() + restMs;
+        if (!signal.aborted && !(error instanceof UpstreamRefusal)) failed();
         throw error;
       }
     },
