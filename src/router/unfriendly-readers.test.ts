@@ -36,6 +36,23 @@ test('a gateway that sends for ever is cut off', async (t) => {
   assert.ok(got.body.equals(small.data));
 });
 
+test('probes and scrapers may call the router by any name but that of content', async (t) => {
+  const bench = await benchOf(t, { environment: { BASE_DOMAIN: 'router.example' } });
+  for (const path of [
+    '/router/health',
+    '/router/ready',
+    '/router/metrics',
+    '/router/info',
+    '/gw/healthcheck',
+  ]) {
+    assert.equal((await bench.get(path, { host: 'router-1:3000' })).status, 200, path);
+    assert.equal((await bench.get(path, { host: 'nobody.router.example' })).status, 404, path);
+  }
+  for (const path of ['/router/nothing', '/', '/info', `/${small.id}`]) {
+    assert.equal((await bench.get(path, { host: 'router-1:3000' })).status, 404, path);
+  }
+});
+
 test('hostile hosts, paths and heads are refused without harm', async (t) => {
   const bench = await benchOf(t, { environment: { BASE_DOMAIN: 'router.example' } });
   for (const host of [

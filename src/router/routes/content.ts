@@ -43,7 +43,8 @@ export function contentRoutes(
       return;
     }
     const host = parseHost(request.headers.host);
-    if (host.kind === 'root') {
+    // Probes and scrapers inside a network call the router by a name of their own; content has hosts, these have not.
+    if (host.kind === 'root' || (host.kind === 'unknown' && ownPaths.test(request.url))) {
       done();
       return;
     }
