@@ -185,6 +185,7 @@ for (const engine of engines)
       try {
         assert.equal((await read(`/tx/${unknown}`)).status, 502);
         assert.equal((await read('/price/10')).status, 502);
+        assert.equal((await read('/tx/pending')).status, 502);
         await send(`${stack.node.url}/faults`, { status: 503 });
         const down = await read(`/tx/${unknown}`);
         assert.deepEqual([down.status, down.headers.get('retry-after')], [503, '5']);

@@ -31,8 +31,10 @@ export function transactionRoutes(app: App, context: GatewayContext): void {
     try {
       return relay(reply, await nodes.get('/tx/pending', { retryOn: [] }), 5);
     } catch (error) {
-      if (!(error instanceof UpstreamError)) throw error;
-      return sendJsonText(cacheFor(reply, 5), JSON.stringify(await index.pendingTransactions(maxPending)));
+      const known = error instanceof UpstreamError ? await index.pendingTransactions(maxPending) : [];
+      // Nothing known here is not to say that nothing is pending.
+      if (known.length === 0) throw error;
+      return sendJsonText(cacheFor(reply, 5), JSON.stringify(known));
     }
   });
 
