@@ -174,8 +174,8 @@ describe('two gateways that trust each other', () => {
     const peers = (await (await fetch(`${second.url}/gw/peers`)).json()) as {
       gateways: Record<string, Record<string, unknown>>;
     };
-    const shown = peers.gateways[new URL(first.url).host];
-    assert.deepEqual([shown?.url, shown?.chunkWeight], [first.url, 50]);
+    const shown = peers.gateways[new URL(door.url).host];
+    assert.deepEqual([shown?.url, shown?.chunkWeight], [door.url, 50]);
     assert.ok(Number(shown?.dataWeight) > 50, 'it gave what it was asked for');
   });
 });
