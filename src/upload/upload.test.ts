@@ -18,7 +18,8 @@ import { ed25519TestKey, ethereumTestKey, testArweaveKey } from '../wallets/test
 import { receiptMessage } from './intake/receipts.ts';
 import { pricePerByte, startTestUpload } from './testing.ts';
 
-const upload = await startTestUpload();
+// Tests move the clock, and items stay new all the same.
+const upload = await startTestUpload({ BUNDLE_MAX_WAIT_MS: '99999999' });
 after(() => upload.close());
 
 const random = seededRandom(51);

@@ -25,6 +25,7 @@ async function source(answer: (request: IncomingMessage, response: ServerRespons
 }
 
 const rates = variables.STATIC_RATES.fallback;
+const timeoutMs = 60_000;
 
 describe('the HTTP rate source', () => {
   it('asks for every token and currency at once, with its key, and reads prices exactly', async () => {
@@ -35,7 +36,7 @@ describe('the HTTP rate source', () => {
       key = request.headers['x-cg-demo-api-key'];
       response.end(JSON.stringify({ ...rates, 'ar-io-network': { usd: 1.5e-7 } }));
     });
-    const table = await httpRates({ url: `${url}/api/v3`, apiKey: 'k' }).fetch();
+    const table = await httpRates({ url: `${url}/api/v3`, apiKey: 'k', timeoutMs }).fetch();
     assert.equal(asked?.pathname, '/api/v3/simple/price');
     assert.equal(asked?.searchParams.get('vs_currencies'), 'aud,brl,cad,eur,gbp,hkd,inr,jpy,sgd,usd');
     assert.ok(asked?.searchParams.get('ids')?.split(',').includes('ar-io-network'));
@@ -57,7 +58,7 @@ describe('the HTTP rate source', () => {
       '<html>',
     ]) {
       const url = await source((_request, response) => response.end(body));
-      await assert.rejects(httpRates({ url }).fetch(), body);
+      await assert.rejects(httpRates({ url, timeoutMs }).fetch(), body);
     }
   });
 
@@ -66,7 +67,7 @@ describe('the HTTP rate source', () => {
       response.writeHead(429, { 'retry-after': '17' }).end();
     });
     await assert.rejects(
-      httpRates({ url }).fetch(),
+      httpRates({ url, timeoutMs }).fetch(),
       (error) => error instanceof SourceBusy && error.retryAfterMs === 17_000,
     );
   });
@@ -81,7 +82,7 @@ describe('the HTTP rate source', () => {
       };
       write();
     });
-    await assert.rejects(httpRates({ url: endless }).fetch(), /more than 262144 bytes/);
+    await assert.rejects(httpRates({ url: endless, timeoutMs }).fetch(), /more than 262144 bytes/);
   });
 });
 
@@ -94,9 +95,9 @@ describe('the price of storage', () => {
       asked.push(request.url ?? '');
       response.end('12345678901234');
     });
-    assert.equal(await nodePrices([broken, odd, good]).fetch(), 12_345_678_901_234n);
+    assert.equal(await nodePrices([broken, odd, good], timeoutMs).fetch(), 12_345_678_901_234n);
     assert.deepEqual(asked, ['/price/10737418240']);
-    await assert.rejects(nodePrices([broken, odd]).fetch(), /no Arweave node/);
+    await assert.rejects(nodePrices([broken, odd], timeoutMs).fetch(), /no Arweave node/);
     await assert.rejects(nodePrices([]).fetch(), /no Arweave node/);
   });
 });
