@@ -40,18 +40,11 @@ export async function preparePostgres(): Promise<PostgresServer> {
       : output(join(bin, command), args);
 
   const data = join(folder, 'data');
-  const port = await freePort();
   run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C']);
-  run('pg_ctl', [
-    '-D',
-    data,
-    '-w',
-    '-l',
-    join(folder, 'log'),
-    '-o',
-    `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`,
-    'start',
-  ]);
+  const port = await start((port) => {
+    const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`;
+    run('pg_ctl', ['-D', data, '-w', '-l', join(folder, 'log'), '-o', options, 'start']);
+  });
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async stop() {
@@ -59,6 +52,19 @@ export async function preparePostgres(): Promise<PostgresServer> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** On a port that was free a moment ago; on another where somebody was quicker. */
+async function start(on: (port: number) => void): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort();
+    try {
+      on(port);
+      return port;
+    } catch (error) {
+      if (attempt === 5) throw error;
+    }
+  }
 }
 
 function output(command: string, args: string[]): string {
