@@ -156,8 +156,7 @@ describe('metrics', () => {
     await gateway.get(`/raw/${'A'.repeat(43)}`);
     await send(`${gateway.url}/graphql`, { query: '{ transactions(first: 1) { edges { node { id } } } }' });
     await gateway.call('PUT', 'block-data', { id: 'B'.repeat(42).concat('A') });
-    const last = await scrape();
-    const moved = (name: string, labels = '') => {
+    const moved = (last: Map<string, number>, name: string, labels: string) => {
       const sum = (samples: Map<string, number>) =>
         [...samples].reduce(
           (total, [key, value]) =>
@@ -193,13 +192,14 @@ describe('metrics', () => {
       ['httpsig_signed_total', ''],
       ['process_cpu_user_seconds_total', ''],
     ] as const) {
-      assert.ok(moved(name, labels) > 0, `${name}{${labels}} moves`);
+      // Some move after the work is done.
+      await until(`${name}{${labels}} moves`, async () => moved(await scrape(), name, labels) > 0);
     }
-    // Counted now and then: what was counted last may be from before.
-    await until(
-      'the queue is counted',
-      async () => (await scrape()).get('operator_queue_length{queue_name="bundles"}') === 0,
-    );
+    // Queues are counted now and then: what was counted last may be from before.
+    const last = await until('the queue is counted', async () => {
+      const samples = await scrape();
+      return samples.get('operator_queue_length{queue_name="bundles"}') === 0 && samples;
+    });
     assert.equal(last.get('arweave_nodes_healthy'), 1);
     assert.ok(
       [...last.keys()].every((key) => !key.includes(id)),
