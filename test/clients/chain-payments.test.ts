@@ -51,7 +51,7 @@ describe('payments on an EVM chain', () => {
     return { status: answer.status, body: JSON.parse(await answer.text()) };
   }
   async function credited(id: string, name = 'ethereum') {
-    const giveUpAt = Date.now() + 10_000;
+    const giveUpAt = Date.now() + 90_000;
     for (;;) {
       const { status, body } = await report(id, name);
       if (status !== 202) return { status, body };

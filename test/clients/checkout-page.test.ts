@@ -36,7 +36,7 @@ after(async () => {
 
 async function newPage(options: Parameters<Browser['newPage']>[0] = {}): Promise<Page> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(60_000);
   return page;
 }
 

@@ -1,5 +1,6 @@
 /** The published SDK, unmodified, buys a name and manages it for a life; its owner never holds a lamport. */
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { get } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -18,8 +19,8 @@ const name = 'a-name-of-the-sdk';
 
 describe('@ardrive/turbo-sdk on names', () => {
   let stack: RunningStack;
-  const ownerKey = Keypair.generate();
-  const friendKey = Keypair.generate();
+  const ownerKey = Keypair.fromSeed(hash('sha256', 'owner of names', 'buffer'));
+  const friendKey = Keypair.fromSeed(hash('sha256', 'friend of names', 'buffer'));
   const owner = solanaOwnerSigner(ownerKey.secretKey);
   const friend = solanaOwnerSigner(friendKey.secretKey);
   let turbo: ReturnType<typeof TurboFactory.authenticated>;
@@ -42,7 +43,7 @@ describe('@ardrive/turbo-sdk on names', () => {
       }),
     });
     const paid = await turbo.topUpWithTokens({ tokenAmount: WinstonToTokenAmount(100 * oneAr) });
-    const giveUpAt = Date.now() + 30_000;
+    const giveUpAt = Date.now() + 90_000;
     while (BigInt((await turbo.getBalance()).winc) === 0n) {
       assert.ok(Date.now() < giveUpAt, 'the payment was not credited in time');
       await turbo.submitFundTransaction({ txId: paid.id }).catch(() => undefined);

@@ -68,8 +68,10 @@ before(async () => {
     const answer = await fetch(`${gateway}/gw/admin/debug`, {
       headers: { authorization: `Bearer ${environment.KEY}` },
     });
-    const { db } = (await answer.json()) as { db: { heights: { maxStableDataItem: number } } };
-    return db.heights.maxStableDataItem > 0;
+    const { db } = (await answer.json()) as {
+      db: { heights: { maxStable: number; maxStableDataItem: number } };
+    };
+    return db.heights.maxStable >= Number(environment.TO) && db.heights.maxStableDataItem > 0;
   });
 });
 after(async () => {

@@ -80,7 +80,7 @@ describe('@ardrive/turbo-sdk on the payment service', () => {
       const { status } = await turbo.submitFundTransaction({ txId: paid.id });
       return status === 'confirmed';
     };
-    const giveUpAt = Date.now() + 20_000;
+    const giveUpAt = Date.now() + 90_000;
     while (!(await credited())) {
       assert.ok(Date.now() < giveUpAt, 'the payment was not credited in time');
       await new Promise((done) => setTimeout(done, 200));

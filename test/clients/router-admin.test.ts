@@ -82,7 +82,7 @@ const look = async (page: Page, name: string) => {
 
 test('signs in, sees gateways and charts, blocks content, and leaves nothing behind', { skip }, async () => {
   const page = await browser.newPage({ viewport: { width: 1180, height: 760 } });
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(60_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
     // A refused sign-in is reported by the browser as a failed load.

@@ -127,7 +127,7 @@ async function walk(stack: RunningStack, folder: string, print: (line: string) =
 
 /** Tries until there is an answer; the last step of several services is never instantaneous. */
 async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
-  for (let waited = 0; waited < 30_000; waited += 100) {
+  for (let waited = 0; waited < 90_000; waited += 100) {
     const answer = await ask();
     if (answer !== undefined) return answer;
     await sleep(100);

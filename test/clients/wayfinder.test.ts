@@ -41,7 +41,7 @@ describe('@ar.io/wayfinder-core', () => {
     ids.item = await content.upload(payload, 'text/html');
     const paths = new Map([['index.html', ids.item]]);
     ids.site = await content.upload(buildManifest({ paths, indexPath: 'index.html' }), manifestContentType);
-    await content.placed(ids.large, ids.site);
+    await content.placed();
   });
   after(() => content.stack.stop());
 

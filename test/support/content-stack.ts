@@ -12,8 +12,8 @@ export interface ContentStack {
   post(data: Buffer, type: string): Promise<string>;
   /** A data item by the upload service; answers its id. */
   upload(data: Buffer, type: string): Promise<string>;
-  /** Until the gateway has the transaction and knows the item's place in its bundle. */
-  placed(transaction: string, item: string): Promise<void>;
+  /** Until the gateway has all of it: each transaction, and each item with its place in its bundle. */
+  placed(): Promise<void>;
 }
 
 export async function startContentStack(
@@ -32,6 +32,8 @@ export async function startContentStack(
   const { arweave: node = '', gateway, upload: uploads } = stack.urls;
   const signer = solanaSigner(ed25519TestKey(owner));
   const typed = (value: string) => [{ name: 'Content-Type', value }];
+  const transactions: string[] = [];
+  const items: string[] = [];
   const head = (id: string) => fetch(`${gateway}/raw/${id}`, { method: 'HEAD' });
   return {
     stack,
@@ -39,7 +41,9 @@ export async function startContentStack(
       const made = await makeTransaction(node, data, typed(type));
       await made.post();
       await text(`${node}/mine`);
-      return made.transaction.id.toString('base64url');
+      const id = made.transaction.id.toString('base64url');
+      transactions.push(id);
+      return id;
     },
     async upload(data, type) {
       const item = await signItem({ data, tags: typed(type) }, signer);
@@ -50,13 +54,20 @@ export async function startContentStack(
       });
       const parsed = parseItem(item);
       assert.ok(typeof parsed !== 'string');
+      items.push(parsed.header.id);
       return parsed.header.id;
     },
-    async placed(transaction, item) {
+    async placed() {
       await until('all is mined and placed', async () => {
         await text(`${node}/mine`);
-        const [mined, bundled] = await Promise.all([head(transaction), head(item)]);
-        return mined.ok && bundled.headers.get('x-ar-io-root-transaction-id');
+        const [mined, bundled] = await Promise.all([
+          Promise.all(transactions.map(head)),
+          Promise.all(items.map(head)),
+        ]);
+        return (
+          mined.every(({ ok }) => ok) &&
+          bundled.every(({ headers }) => headers.has('x-ar-io-root-transaction-id'))
+        );
       });
     },
   };
