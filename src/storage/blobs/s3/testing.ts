@@ -1,6 +1,7 @@
 /**
  * An S3-compatible store for tests: s3rver behind a front that is stricter than it. The front computes every
- * signature anew and compares the body's digest, copies parts (which s3rver cannot), and fails on demand.
+ * signature anew and compares the body's digest, copies parts (which s3rver cannot), lets requests for one object
+ * take turns (s3rver fails when two write it at once), and fails on demand.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -43,6 +44,8 @@ export async function startTestS3(): Promise<TestS3> {
   const address = front.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
 
+  /** When the last request for each object is done. */
+  const turns = new Map<string, Promise<void>>();
   const started: TestS3 = {
     url: `s3://${accessKey}:${secret}@127.0.0.1:${address.port}/${bucket}`,
     requests: [],
@@ -69,11 +72,22 @@ export async function startTestS3(): Promise<TestS3> {
       response.writeHead(fault).end('<Error><Code>Injected</Code></Error>');
     } else if (!isSigned(incoming, body)) {
       response.writeHead(403).end('<Error><Code>SignatureDoesNotMatch</Code></Error>');
-    } else if (incoming.headers['x-amz-copy-source-range'] !== undefined) {
-      await copyPart(incoming, response);
     } else {
-      await forward(incoming, body, response, fault === 'cut');
+      const isPart = incoming.headers['x-amz-copy-source-range'] !== undefined;
+      const [path = ''] = incoming.url?.split('?') ?? [];
+      await inTurn(path, () =>
+        isPart ? copyPart(incoming, response) : forward(incoming, body, response, fault === 'cut'),
+      );
     }
+  }
+
+  async function inTurn(path: string, work: () => Promise<void>): Promise<void> {
+    const done = (turns.get(path) ?? Promise.resolve()).then(work);
+    turns.set(
+      path,
+      done.catch(() => {}),
+    );
+    await done;
   }
 
   async function forward(
