@@ -90,6 +90,8 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
   async function serveId(request: Request, reply: Reply, id: string): Promise<unknown> {
     if (!isTxId(id)) {
       if (id.length === 43) throw invalidId(id);
+      // The gateway's own namespace is never a site's.
+      if (id === 'gw' || options.aliasPrefixes.includes(id)) throw notFound();
       return await serveApexPath(request, reply);
     }
     const { rootHost } = rootOf(request);

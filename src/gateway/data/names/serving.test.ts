@@ -45,6 +45,8 @@ describe('names over HTTP', () => {
     const paths = new Map([
       ['index.html', page.id],
       ['js/run it.js', script.id],
+      ['gw/shadow.js', script.id],
+      ['ar-io/shadow.js', script.id],
     ]);
     const manifest = buildManifest({ paths, indexPath: 'index.html' }).toString();
     const site = await item(manifest, manifestContentType);
@@ -214,7 +216,9 @@ describe('names over HTTP', () => {
       assert.equal(front.headers['cache-control'], lasting);
       assert.equal((await get(root, '/js/run%20it.js')).text, 'run()');
       assert.equal((await get(root, '/index.html')).text, '<h1>page</h1>');
-      assert.equal((await get(root, '/nowhere/at/all')).status, 404);
+      for (const path of ['/nowhere/at/all', '/gw/shadow.js', '/ar-io/shadow.js', '/gw', '/gw/']) {
+        assert.equal((await get(root, path)).status, 404, path);
+      }
       assert.ok(JSON.parse((await get(root, '/info')).text).network);
       assert.equal((await get(root, `/raw/${ids.script}`)).text, 'run()');
     });
