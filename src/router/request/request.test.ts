@@ -57,7 +57,10 @@ test('paths mean content, chain reads or the router itself', () => {
     byId: true,
   });
   assert.equal(parseTarget(root, `/raw/${id}`, open).kind, 'raw');
-  assert.equal(parseTarget(root, `/tx/${id}/status`, open).kind, 'chain');
+  assert.deepEqual(parseTarget(root, `/tx/${id}/status`, open), { kind: 'chain', id });
+  for (const path of ['/tx/pending', '/current_block', '/block/current', '/price/10/target']) {
+    assert.deepEqual(parseTarget(root, path, open), { kind: 'chain', id: undefined }, path);
+  }
   assert.equal(parseTarget(root, '/', open).kind, 'self');
   const site = { ...open, rootContent: 'home' };
   assert.deepEqual(parseTarget(root, '/info', site), { kind: 'name', label: 'home', path: 'info' });

@@ -106,16 +106,16 @@ function decodePath(path: string): string {
 }
 
 const chainReads = [
-  /^\/(?:info|peers|height|tx_anchor)$/,
+  /^\/(?:info|peers|height|tx_anchor|current_block|tx\/pending)$/,
   /^\/tx\/[A-Za-z0-9_-]{43}(?:\/(?:status|offset|data|id|last_tx|owner|tags|target|quantity|data_size|data_root|signature|reward))?$/,
   /^\/wallet\/[A-Za-z0-9_-]{43}\/(?:balance|last_tx)$/,
-  /^\/price\/[0-9]{1,16}(?:\/[A-Za-z0-9_-]{43})?$/,
+  /^\/price\/[0-9]{1,16}(?:\/(?:[A-Za-z0-9_-]{43}|target))?$/,
   /^\/block\/(?:current|hash\/[A-Za-z0-9_-]{64}|height\/[0-9]{1,16})$/,
   /^\/chunk\/[0-9]{1,20}(?:\/data)?$/,
 ];
 
 function chainRead(pathname: string): Target {
-  const id = /^\/tx\/([^/]+)/.exec(pathname)?.[1];
+  const id = /^\/tx\/([^/]{43})(?:\/|$)/.exec(pathname)?.[1];
   return { kind: 'chain', id: id === undefined ? undefined : checkId(id) };
 }
 
