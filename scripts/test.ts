@@ -61,7 +61,7 @@ for (const name of names) {
     env: environment,
     stdio: 'inherit',
     // A test that leaves a server running would be waited for without end; interrupted, the runner says which.
-    timeout: 20 * 60_000,
+    timeout: 40 * 60_000,
   });
   await postgres?.stop();
   if (run.status !== 0) failed = true;
