@@ -51,7 +51,7 @@ async function poll(dataDir: string, url: string, transport: Transport): Promise
     folders: indexFolders(dataDir),
     log,
     transports: [transport],
-    swarm: { rules: { allowPrivate: true }, maxPeers: 2, webSeedAfterMs: 60_000, timeoutMs: 20_000 },
+    swarm: { rules: { allowPrivate: true }, maxPeers: 2, webSeedAfterMs: 60_000, timeoutMs: 120_000 },
     concurrency: 2,
     maxDiskBytes: undefined,
     changed: async () => {},

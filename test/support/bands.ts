@@ -94,7 +94,7 @@ export async function pollOnce(dataDir: string, url: string): Promise<string> {
     folders: indexFolders(dataDir),
     log: createLogger({ name: 'test', level: 'silent', format: 'json' }),
     transports: ['http'],
-    swarm: { rules: { allowPrivate: true }, maxPeers: 2, webSeedAfterMs: 0, timeoutMs: 10_000 },
+    swarm: { rules: { allowPrivate: true }, maxPeers: 2, webSeedAfterMs: 0, timeoutMs: 120_000 },
     concurrency: 2,
     maxDiskBytes: undefined,
     changed: async () => {},
