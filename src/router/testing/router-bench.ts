@@ -1,5 +1,6 @@
 /** A router between stub gateways, on free ports in a temporary folder, for tests. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
@@ -88,7 +89,8 @@ export async function startRouterBench(options: BenchOptions = {}): Promise<Rout
     async stop() {
       await router.stop();
       await Promise.all(gateways.map((gateway) => gateway.stop()));
-      rmSync(dataDir, { recursive: true, force: true });
+      // A download that was cut off may still be clearing up after itself.
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }
