@@ -27,7 +27,7 @@ export interface Stack {
 }
 
 export interface StackOptions {
-  /** Only these surfaces; all unless given. The local network is there in any case. */
+  /** Only these surfaces; all unless given. The local network is there too, unless it is the router alone. */
   readonly only?: readonly string[];
   /** Where parts of the local network listen that another process runs. */
   readonly given?: ReadonlyMap<string, string>;
@@ -46,9 +46,10 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
     arweaveNodeUrls: config.ARWEAVE_NODE_URLS,
     sharesPort,
   };
-  const wanted = [...localParts, ...surfaceParts].filter(
-    (part) => part.wanted(config) && (part.local || only === undefined || only.includes(part.name)),
-  );
+  // The router reads from gateways and from nothing else.
+  const standsAlone = only !== undefined && only.length > 0 && only.every((name) => name === 'router');
+  const chosen = (part: Part) => (part.local ? !standsAlone : only === undefined || only.includes(part.name));
+  const wanted = [...localParts, ...surfaceParts].filter((part) => part.wanted(config) && chosen(part));
   return {
     // The database opens when first used and closes when everything that uses it has stopped.
     surfaces: [

@@ -77,6 +77,18 @@ describe('turnpike start', () => {
     }
   });
 
+  test('a router alone brings no local network along, and finds the gateway of another process', async () => {
+    const environment = { GATEWAY_URL: 'http://127.0.0.1:9' };
+    const stack = await startStack({ environment, only: ['router'] });
+    try {
+      assert.deepEqual(Object.keys(stack.urls), ['router', 'admin']);
+      const list = await (await fetch(`${stack.urls.router}/router/stats/gateways/list`)).json();
+      assert.deepEqual(list, { gateways: ['http://127.0.0.1:9'], count: 1 });
+    } finally {
+      await stack.stop();
+    }
+  });
+
   test('a taken port is one line that names the variable that moves it', async () => {
     const stack = await startStack();
     try {

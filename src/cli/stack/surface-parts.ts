@@ -148,7 +148,7 @@ const router: Part = {
     world.router = createRouterSurface(world.config, {
       log: world.log,
       version,
-      localGatewayUrl: () => world.urls.get('gateway'),
+      localGatewayUrl: () => world.urls.get('gateway') ?? gatewayUrl(world),
     });
     return world.router;
   },

@@ -14,7 +14,7 @@ export const general = {
   ),
   GATEWAY_URL: url({
     meaning:
-      'Where readers find the gateway, as receipts and `/info` name it; also where new items are made known when the gateway runs in another process. Without it the gateway of this process, else HOST and GATEWAY_PORT',
+      'Where readers find the gateway, as receipts and `/info` name it; also where new items are made known, and where the router reads, when the gateway runs in another process. Without it the gateway of this process, else HOST and GATEWAY_PORT',
     default: undefined,
   }),
   UPLOAD_URL: url({

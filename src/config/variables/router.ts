@@ -38,7 +38,8 @@ export const router = {
     default: 'static',
   }),
   ROUTING_STATIC_GATEWAYS: urls({
-    meaning: 'Gateways to fetch from with the source `static`; without any, the gateway of this stack',
+    meaning:
+      'Gateways to fetch from with the source `static`; without any, the gateway of this process, else GATEWAY_URL',
     default: [],
   }),
   ROUTING_STRATEGY: oneOf(['temperature', 'fastest', 'random', 'round-robin'], {
