@@ -102,12 +102,16 @@ test('a gateway that is killed again and again has in the end what the chain has
     }
     const stack = await start();
     await text(`${nodeUrl}/mine/25`);
-    const shown = await until('everything is indexed', async () => {
-      const { current } = JSON.parse(await text(`${nodeUrl}/info`));
-      const { indep_hash } = JSON.parse(await text(`${stack.urls.gateway}/block/current`));
-      const all = await shownBy(stack, 'HEIGHT_ASC');
-      return indep_hash === current && all.length >= expected.size && all.every((one) => one.block) && all;
-    });
+    const shown = await until(
+      'everything is indexed',
+      async () => {
+        const { current } = JSON.parse(await text(`${nodeUrl}/info`));
+        const { indep_hash } = JSON.parse(await text(`${stack.urls.gateway}/block/current`));
+        const all = await shownBy(stack, 'HEIGHT_ASC');
+        return indep_hash === current && all.length >= expected.size && all.every((one) => one.block) && all;
+      },
+      300_000,
+    );
     assert.deepEqual(new Set(shown.map(({ id }) => id)), new Set(expected.keys()));
     assert.equal(shown.length, expected.size, 'nothing twice');
     const places = new Map<string, { block_height: number; block_indep_hash: string }>();

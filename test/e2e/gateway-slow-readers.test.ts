@@ -33,7 +33,7 @@ describe('slow readers', () => {
   });
 
   async function read(): Promise<Buffer> {
-    const answer = await fetch(`${gateway.url}/raw/${id}`, { signal: AbortSignal.timeout(60_000) });
+    const answer = await fetch(`${gateway.url}/raw/${id}`, { signal: AbortSignal.timeout(300_000) });
     assert.equal(answer.status, 200);
     return Buffer.from(await answer.arrayBuffer());
   }

@@ -57,7 +57,7 @@ describe('turnpike name', () => {
     });
   }
 
-  test('a name is priced, bought, pointed, listed and handed over', { timeout: 120_000 }, async () => {
+  test('a name is priced, bought, pointed, listed and handed over', { timeout: 600_000 }, async () => {
     await turnpike('wallet', 'create', wallet);
     const address = (await turnpike('wallet', 'address', wallet)).out.trim();
     const made = await turnpike('name', 'key', owner);

@@ -15,6 +15,8 @@ import { type RunningStack, startStack } from '../support/stack.ts';
 
 const random = new Random(15);
 const signer = solanaSigner(ed25519TestKey('shutdown'));
+/** However busy the machine is, what is in flight can be finished. */
+const patient = { SHUTDOWN_DRAIN_TIMEOUT_MS: '120000', SHUTDOWN_TIMEOUT_MS: '180000' };
 
 describe('SIGTERM under load', () => {
   let small: TestItem[];
@@ -64,7 +66,7 @@ describe('SIGTERM under load', () => {
     });
 
   test('loses no response, takes nothing new, and exits with 0', async () => {
-    const router = await startRouter();
+    const router = await startRouter(patient);
     const url = router.urls.router ?? '';
     assert.ok((await readStrictly(`${url}/${slowlyRead.id}`)).complete, 'it is in the cache now');
     const kept = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -122,7 +124,7 @@ describe('SIGTERM under load', () => {
   });
 
   test('a whole stack goes on answering the router until the router is done', async () => {
-    const stack = await startStack({ environment: { FREE_UPLOAD_LIMIT: '10000000' } });
+    const stack = await startStack({ environment: { ...patient, FREE_UPLOAD_LIMIT: '10000000' } });
     const uploaded: { id: string; data: Buffer }[] = [];
     for (let index = 0; index < 40; index += 1) {
       const data = random.bytes(index % 10 === 0 ? 1_500_000 : 5_000);
