@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -82,10 +83,13 @@ describe('turnpike upload', () => {
     writeFileSync(file, data);
     const parts = async () =>
       (await upload.sql.get<{ n: number }>('SELECT COUNT(*) AS n FROM upload_parts'))?.n ?? 0;
-    const broken = run(file);
+    // More than the four parts that are under way at once, and less than all of them.
+    const narrow = await narrowWay(upload.url, 45 * 1024 * 1024);
+    const broken = run(file, '--url', narrow.url);
     while ((await parts()) === 0) await sleep(5);
     broken.kill('SIGKILL');
     await finish(broken);
+    await narrow.close();
     const there = await parts();
     assert.ok(there > 0 && there < 7, `${there} of 7 parts were there`);
     const { code, out, err } = await command(file);
@@ -128,3 +132,25 @@ describe('turnpike upload', () => {
     assert.equal((await command(wallet, '--paid-by', 'nobody')).code, 2);
   });
 });
+
+/** A way to the service on which only so many bytes arrive, and nothing of what follows them. */
+async function narrowWay(to: string, bytes: number): Promise<{ url: string; close(): Promise<void> }> {
+  let left = bytes;
+  const server = createServer((near) => {
+    const far = connect(Number(new URL(to).port), '127.0.0.1');
+    near.on('data', (piece: Buffer) => {
+      left -= piece.length;
+      if (left >= 0) far.write(piece);
+    });
+    far.on('data', (piece: Buffer) => near.write(piece));
+    near.on('error', () => {}).on('close', () => far.destroy());
+    far.on('error', () => {}).on('close', () => near.destroy());
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    close: () => new Promise((done) => server.close(() => done())),
+  };
+}
