@@ -124,8 +124,11 @@ function checkOf({ format, data, dataRoot, dataSize }: Transaction) {
   return { check: digestCheck(createHash('sha256').update(bytes).digest('hex')), size: bytes.length };
 }
 
-const query = `query ($id: ID!) { transaction(id: $id) {
-  id anchor signature recipient owner { key } tags { name value } } }`;
+const fields = 'id anchor signature recipient owner { key } tags { name value }';
+/** Several types have signatures and keys of one length; not every gateway's schema tells which one it is. */
+const queries = [`${fields} signatureType`, fields].map(
+  (selected) => `query ($id: ID!) { transaction(id: $id) { ${selected} } }`,
+);
 
 /** An item's header put together again from what an index knows; it proves itself or is of no use. */
 async function indexedProof(
@@ -133,30 +136,42 @@ async function indexedProof(
   id: TxId,
   head: GatewayAnswer,
 ): Promise<SignatureProof | undefined> {
-  const answer = await gateway.ask({
-    role: 'proof',
-    method: 'POST',
-    path: '/graphql',
-    headers: { 'content-type': 'application/json' },
-    body: Buffer.from(JSON.stringify({ query, variables: { id } })),
-    timeoutMs,
-  });
-  if (answer.status !== 200) {
-    discard(answer);
-    return undefined;
-  }
-  const document: unknown = JSON.parse((await readBody(answer, maxItemHeader)).toString('utf8'));
-  const node = member(member(document, 'data'), 'transaction');
+  const node = await indexedItem(gateway, id);
   const signature = bytesOf(node, 'signature');
   const owner = bytesOf(member(node, 'owner'), 'key');
   const tags = member(node, 'tags');
   if (signature === undefined || owner === undefined || !Array.isArray(tags)) return undefined;
-  const told = integer(headerOf(head.headers, 'x-arweave-signature-type'));
+  const typeOf = member(node, 'signatureType');
+  const told =
+    integer(headerOf(head.headers, 'x-arweave-signature-type')) ??
+    (typeof typeOf === 'number' ? typeOf : undefined);
   for (const type of told === undefined ? [1, 2, 3, 4, 5, 6, 7] : [told]) {
     const layout = signatureLayout(type);
     if (layout?.signatureBytes !== signature.length || layout.ownerBytes !== owner.length) continue;
     const header = rebuild(layout.type, signature, owner, node, tags);
     if (header?.id === id) return proofOfItem(header, gateway.origin);
+  }
+  return undefined;
+}
+
+async function indexedItem(gateway: Gateway, id: TxId): Promise<unknown> {
+  for (const query of queries) {
+    const answer = await gateway.ask({
+      role: 'proof',
+      method: 'POST',
+      path: '/graphql',
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from(JSON.stringify({ query, variables: { id } })),
+      timeoutMs,
+    });
+    if (answer.status === 200) {
+      const document: unknown = JSON.parse((await readBody(answer, maxItemHeader)).toString('utf8'));
+      const data = member(document, 'data');
+      if (typeof data === 'object' && data !== null) return member(data, 'transaction');
+    } else {
+      discard(answer);
+      if (answer.status !== 400) return undefined;
+    }
   }
   return undefined;
 }
