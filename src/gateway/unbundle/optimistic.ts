@@ -4,7 +4,7 @@
  * what was signed.
  */
 import { hash } from 'node:crypto';
-import { isArweaveAddress, isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
+import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { WRITE_BATCH } from '../index/moves.ts';
 import { DATA_ITEM } from '../index/order.ts';
 import type { Entry, Header } from '../index/records.ts';
@@ -33,16 +33,16 @@ const lengthsOfTypes = new Map([
   ['65/42', 7],
 ]);
 
-/** Reads one announcement; undefined when it is not one. The id must be that of the signature. */
+/**
+ * Reads one announcement; undefined when it is not one. Nothing in it is proven, so of it only what fits together is
+ * kept: a signature where its hash is the id, and the address that the key has, whatever is stated.
+ */
 export function parseAnnounced(item: AnnouncedItem): Header | undefined {
   const signature = tryDecodeBase64url(item.signature);
   const ownerKey = tryDecodeBase64url(item.owner);
   if (signature === undefined || ownerKey === undefined || signature.length === 0 || ownerKey.length === 0)
     return undefined;
-  if (!isTxId(item.id) || hash('sha256', signature, 'base64url') !== item.id) return undefined;
-  if (!isArweaveAddress(item.owner_address) || hash('sha256', ownerKey, 'base64url') !== item.owner_address) {
-    return undefined;
-  }
+  if (!isTxId(item.id)) return undefined;
   if (!Number.isSafeInteger(item.data_size) || item.data_size < 0) return undefined;
   const target = optionalBytes(item.target);
   const anchor = optionalBytes(item.anchor);
@@ -52,8 +52,8 @@ export function parseAnnounced(item: AnnouncedItem): Header | undefined {
     id: Buffer.from(item.id, 'base64url'),
     kind: DATA_ITEM,
     ownerKey,
-    ownerAddress: Buffer.from(item.owner_address, 'base64url'),
-    signature,
+    ownerAddress: hash('sha256', ownerKey, 'buffer'),
+    signature: hash('sha256', signature, 'base64url') === item.id ? signature : null,
     signatureType: item.signature_type ?? lengthsOfTypes.get(`${signature.length}/${ownerKey.length}`) ?? 0,
     format: 0,
     target,

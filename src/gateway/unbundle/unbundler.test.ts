@@ -264,7 +264,7 @@ for (const engine of engines)
       await until('it is mined again', async () => (await find(running, idOf(item))).block?.height === 6);
     });
 
-    it('refuses announcements that do not fit their signature', () => {
+    it('believes of announcements what fits together, and refuses those that are none', () => {
       const signature = Buffer.alloc(64, 1);
       const owner = Buffer.alloc(32, 2);
       const right = {
@@ -274,11 +274,14 @@ for (const engine of engines)
         signature: signature.toString('base64url'),
         data_size: 1,
       };
-      assert.ok(parseAnnounced(right));
+      const address = hash('sha256', owner, 'buffer');
+      assert.deepEqual(parseAnnounced(right)?.signature, signature);
+      assert.deepEqual(parseAnnounced(right)?.ownerAddress, address);
       const wrong = hash('sha256', 'x', 'base64url');
+      assert.equal(parseAnnounced({ ...right, id: wrong })?.signature, null);
+      assert.deepEqual(parseAnnounced({ ...right, owner_address: wrong })?.ownerAddress, address);
       for (const change of [
-        { id: wrong },
-        { owner_address: wrong },
+        { id: 'x'.repeat(43) },
         { signature: '' },
         { owner: '' },
         { data_size: -1 },

@@ -19,10 +19,10 @@ before(async () => {
 });
 after(() => gateway.stop());
 
-const find = async (id: string) =>
+const find = async (id: string, fields = 'id tags { name value } data { size } bundledIn { id }') =>
   JSON.parse(
     await send(`${gateway.url}/graphql`, {
-      query: `{ transaction(id: "${id}") { id tags { name value } data { size } bundledIn { id } } }`,
+      query: `{ transaction(id: "${id}") { ${fields} } }`,
     }),
   ).data.transaction;
 
@@ -105,9 +105,10 @@ describe('queue-data-item', () => {
       [item.header, { ...item.header, data_size: '4' }],
       [item.header, { ...item.header, data_size: -1 }],
       [item.header, { ...item.header, data_size: 1.5 }],
-      [item.header, { ...item.header, id: unknown }],
+      [item.header, { ...item.header, id: 'x'.repeat(43) }],
       [item.header, { ...item.header, id: `${item.id}/..` }],
-      [item.header, { ...item.header, owner_address: unknown }],
+      [item.header, { ...item.header, owner_address: 1 }],
+      [item.header, { ...item.header, owner: '' }],
       [item.header, { ...item.header, tags: [{ name: '*', value: '' }] }],
     ];
     for (const body of bad) {
@@ -115,6 +116,21 @@ describe('queue-data-item', () => {
       assert.deepEqual([answer.status, answer.body], [400, 'Must provide array of data item headers']);
     }
     assert.equal(await find(item.id), null);
+  });
+
+  it('shows the address of the key, and no signature that is not of the id', async () => {
+    const item = await makeItem({ data: Buffer.from('elsewhere') });
+    const { owner, owner_address } = item.header;
+    const id = `${'A'.repeat(42)}E`;
+    const answer = await gateway.call('POST', 'queue-data-item', [
+      { ...item.header, id, owner_address: unknown },
+    ]);
+    assert.equal(answer.status, 200);
+    assert.deepEqual(await find(id, 'id signature owner { key address }'), {
+      id,
+      signature: '<not-found>',
+      owner: { key: owner, address: owner_address },
+    });
   });
 
   it('never overwrites what was read from the bundle', async () => {
