@@ -23,7 +23,7 @@ import type { BundleRow } from './bundle-rows.ts';
 import { judgeBundle, type Verdict } from './confirm.ts';
 import { dropBundle, dropLostItem, makePermanent } from './endings.ts';
 import { deleteUnusedBlobs, letItemsGo } from './let-go.ts';
-import { type PlanLimits, planBundle } from './plan.ts';
+import { countWaiting, type PlanLimits, planBundle } from './plan.ts';
 import { dataTreeOfBundle, prepareBundle, WalletShort } from './prepare.ts';
 import { seedBundle } from './seed.ts';
 
@@ -130,13 +130,8 @@ export class Bundler {
 
   async #count(): Promise<void> {
     const { sql, metrics, nodes } = this.#deps;
-    const height = await nodes.height().catch(() => 0);
-    const counts = await sql.get<{ items: number; overdue: number | null }>(
-      `SELECT COUNT(*) AS items, SUM(CASE WHEN deadline_height < ? THEN 1 ELSE 0 END) AS overdue
-       FROM upload_items WHERE state IN ('new', 'planned')`,
-      height,
-    );
-    metrics.waiting(counts?.items ?? 0, Number(counts?.overdue ?? 0));
+    const { items, overdue } = await countWaiting(sql, await nodes.height().catch(() => 0));
+    metrics.waiting(items, overdue);
   }
 
   async #advanceDue(): Promise<void> {

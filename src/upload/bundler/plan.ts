@@ -66,3 +66,16 @@ async function isDue(tx: SqlExecutor, limits: PlanLimits, now: number): Promise<
   const isFull = found.items >= limits.maxItems || (found.bytes ?? 0) >= limits.targetBytes;
   return isFull || now - found.oldest >= limits.maxWaitMs;
 }
+
+/** Items that are not yet in a transaction, and those of them that should be by this height. */
+export async function countWaiting(
+  sql: SqlExecutor,
+  height: number,
+): Promise<{ items: number; overdue: number }> {
+  const counts = await sql.get<{ items: number; overdue: number | null }>(
+    `SELECT COUNT(*) AS items, SUM(CASE WHEN deadline_height < ? THEN 1 ELSE 0 END) AS overdue
+     FROM upload_items WHERE state IN ('new', 'planned')`,
+    height,
+  );
+  return { items: counts?.items ?? 0, overdue: Number(counts?.overdue ?? 0) };
+}
