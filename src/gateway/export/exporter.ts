@@ -37,6 +37,8 @@ const maxHeapMegabytes = 512;
 const youngMegabytes = 12;
 /** Partitions are shared out between the threads. */
 const maxThreads = 4;
+/** A thread that waits for a database that does not answer is ended by force after this. */
+const patienceMs = 10_000;
 
 export class Exporter {
   readonly #options: ExporterOptions;
@@ -106,6 +108,8 @@ class Job {
   /** The reason of a failure. Never rejects. */
   readonly ended: Promise<string | undefined>;
   readonly #threads: readonly Worker[];
+  readonly #gone: Promise<unknown>;
+  readonly #stop = new Int32Array(new SharedArrayBuffer(4));
   #fail: (reason: string) => void = () => {};
 
   constructor(
@@ -120,7 +124,10 @@ class Job {
     const of = Math.max(1, Math.min(maxThreads, availableParallelism(), partitions));
     const progress: (ExportProgress | undefined)[] = [];
     this.#threads = Array.from({ length: of }, (_, first) =>
-      makeThread(options, { ...plan, share: { first, of } }),
+      makeThread(options, { ...plan, share: { first, of } }, this.#stop),
+    );
+    this.#gone = Promise.all(
+      this.#threads.map((thread) => new Promise((resolve) => thread.on('exit', resolve))),
     );
     const work = this.#threads.map(
       (thread, index) =>
@@ -157,13 +164,22 @@ class Job {
     await this.ended;
   }
 
+  /**
+   * Threads end by themselves: to terminate one while it sets up its compression ends the whole process (an assertion
+   * of Node's zlib). One that waits for something does no such thing.
+   */
   async #end(): Promise<undefined> {
-    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+    Atomics.store(this.#stop, 0, 1);
+    const terminate = setTimeout(() => {
+      for (const thread of this.#threads) void thread.terminate();
+    }, patienceMs);
+    await this.#gone;
+    clearTimeout(terminate);
   }
 }
 
-function makeThread({ databaseUrl, dataDir }: ExporterOptions, plan: ExportPlan): Worker {
-  const workerData: ExportWorkerData = { databaseUrl, dataDir, plan };
+function makeThread({ databaseUrl, dataDir }: ExporterOptions, plan: ExportPlan, stop: Int32Array): Worker {
+  const workerData: ExportWorkerData = { databaseUrl, dataDir, plan, stop };
   return new Worker(workerFile, {
     workerData,
     name: 'export',

@@ -8,19 +8,22 @@ export interface ExportWorkerData {
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
   readonly plan: ExportPlan;
+  /** Shared with the exporter, who sets its first element when the work shall end. */
+  readonly stop: Int32Array;
 }
 
 export type ExportMessage =
   | { readonly kind: 'progress' | 'done'; readonly progress: ExportProgress }
   | { readonly kind: 'failed'; readonly error: string };
 
-async function run({ databaseUrl, dataDir, plan }: ExportWorkerData): Promise<void> {
+async function run({ databaseUrl, dataDir, plan, stop }: ExportWorkerData): Promise<void> {
   const send = (message: ExportMessage): void => parentPort?.postMessage(message);
   try {
     const sql = await openDatabase({ databaseUrl, dataDir, name: 'gateway', migrations: gatewayMigrations });
     try {
       const report = (progress: ExportProgress) => send({ kind: 'progress', progress });
-      send({ kind: 'done', progress: await writeExport(sql, plan, report) });
+      const stopped = () => Atomics.load(stop, 0) !== 0;
+      send({ kind: 'done', progress: await writeExport(sql, plan, report, stopped) });
     } finally {
       await sql.close();
     }

@@ -36,6 +36,9 @@ export interface ExportProgress {
   readonly files: number;
 }
 
+/** Whether what is under way shall end; asked again and again. */
+export type Stopped = () => boolean;
+
 /** Rows between two reports of progress. */
 const reportEvery = 20_000;
 
@@ -43,8 +46,9 @@ export async function writeExport(
   sql: Sql,
   plan: ExportPlan,
   report: (progress: ExportProgress) => void,
+  stopped: Stopped,
 ): Promise<ExportProgress> {
-  const run = new ExportRun(sql, plan, report);
+  const run = new ExportRun(sql, plan, report, stopped);
   for (const partition of run.partitions) await run.write(partition);
   return run.progress();
 }
@@ -55,6 +59,7 @@ class ExportRun {
   readonly #plan: ExportPlan;
   readonly #reader: RecordReader;
   readonly #report: (progress: ExportProgress) => void;
+  readonly #stopped: Stopped;
   readonly #blocks;
   readonly #transactions;
   readonly #tags;
@@ -63,10 +68,11 @@ class ExportRun {
   #files = 0;
   #reported = 0;
 
-  constructor(sql: Sql, plan: ExportPlan, report: (progress: ExportProgress) => void) {
+  constructor(sql: Sql, plan: ExportPlan, report: (progress: ExportProgress) => void, stopped: Stopped) {
     this.#sql = sql;
     this.#plan = plan;
     this.#report = report;
+    this.#stopped = stopped;
     this.#reader = new RecordReader(sql);
     this.partitions = [...partitionsOf(plan)];
     const { outputDir: folder, runId, maxFileRows } = plan;
@@ -91,6 +97,7 @@ class ExportRun {
   }
 
   async write(partition: Partition): Promise<void> {
+    this.#goOn();
     const mark = join(this.#marks, `${partition.from}-${partition.to}`);
     if (!(this.#plan.resume && existsSync(mark))) {
       // Without its mark a partition is written again, and what is there of it then goes: never twice, never half.
@@ -116,10 +123,12 @@ class ExportRun {
     const { skipL1Transactions, skipL1Tags } = this.#plan;
     const endOfTag = () => this.#tags.endRow();
     for await (const block of readBlocks(this.#sql, from, to)) {
+      this.#goOn();
       addBlock(this.#blocks.columns, block);
       this.#blocks.endRow();
     }
     for await (const batch of this.#reader.read(from, to)) {
+      this.#goOn();
       for (const { row, relations } of batch) {
         const isItem = row.kind === 1;
         if (isItem || !skipL1Transactions) {
@@ -130,6 +139,10 @@ class ExportRun {
       }
       this.#reportSometimes();
     }
+  }
+
+  #goOn(): void {
+    if (this.#stopped()) throw new Error('the export was stopped');
   }
 
   #reportSometimes(): void {
