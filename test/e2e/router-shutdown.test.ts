@@ -8,7 +8,8 @@ import { parseItem } from '../../src/formats/ans104/item.ts';
 import { StubGateway, type TestItem, testItem } from '../../src/router/testing/stub-gateway.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
-import { text } from '../support/local-gateway.ts';
+import { eventually } from '../support/eventually.ts';
+import { send, text } from '../support/local-gateway.ts';
 import { Random } from '../support/random.ts';
 import { readStrictly } from '../support/read-strictly.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
@@ -138,6 +139,13 @@ describe('SIGTERM under load', () => {
       assert.ok(typeof parsed !== 'string');
       uploaded.push({ id: parsed.header.id, data });
     }
+    // Their signatures, which prove them, are told to the gateway in the background.
+    await eventually('the gateway knows all of them', async () => {
+      const ids = JSON.stringify(uploaded.map(({ id }) => id));
+      const query = `{ transactions(ids: ${ids}, first: 100) { edges { node { id } } } }`;
+      const { data } = JSON.parse(await send(`${stack.urls.gateway}/graphql`, { query }));
+      return data.transactions.edges.length === uploaded.length;
+    });
     const reads = uploaded.map(async ({ id, data }) => {
       const got = await readStrictly(`${stack.urls.router}/${id}`).catch(() => undefined);
       // What the router had not taken yet is refused, and says so.
