@@ -138,7 +138,6 @@ class Round {
   }
 
   #leave(attempt: Attempt): void {
-    attempt.waits = false;
     this.#running.splice(this.#running.indexOf(attempt), 1);
   }
 
@@ -174,23 +173,33 @@ class Round {
 class Attempt implements AskListener, Waiter {
   readonly gateway: Gateway;
   readonly start = performance.now();
-  waits = true;
-  readonly #round: Round;
+  /** Let go when it is over: the queue of those who wait holds an attempt for longer, and must hold no more than it. */
+  #round: Round | undefined;
 
   constructor(round: Round, gateway: Gateway) {
     this.#round = round;
     this.gateway = gateway;
   }
 
+  get waits(): boolean {
+    return this.#round !== undefined;
+  }
+
   answered(answer: GatewayAnswer): void {
-    this.#round.answered(this, answer);
+    this.#leave()?.answered(this, answer);
   }
 
   failed(error: GatewayFailure): void {
-    this.#round.failed(this, error);
+    this.#leave()?.failed(this, error);
   }
 
   outOfPatience(): void {
-    this.#round.hedge();
+    this.#round?.hedge();
+  }
+
+  #leave(): Round | undefined {
+    const round = this.#round;
+    this.#round = undefined;
+    return round;
   }
 }
