@@ -16,6 +16,8 @@ import type { Surface } from '../../src/kernel/surface.ts';
 import { createLocalArweave } from '../../src/localnet/arweave/index.ts';
 import { testArweaveKey } from '../../src/wallets/testing/keys.ts';
 
+export { eventually as until } from './eventually.ts';
+
 export const silent: Logger = createLogger({
   name: 'test',
   level: process.env.TEST_LOG_LEVEL === 'debug' ? 'debug' : 'silent',
@@ -178,19 +180,4 @@ export async function send(url: string, body: unknown): Promise<string> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-}
-
-/** Asks again and again until the answer is there; fails loudly after a minute and a half, or as long as is said. */
-export async function until<T>(
-  what: string,
-  ask: () => Promise<T | undefined | null | false>,
-  patienceMs = 90_000,
-): Promise<T> {
-  const deadline = performance.now() + patienceMs;
-  for (;;) {
-    const answer = await ask();
-    if (answer !== undefined && answer !== null && answer !== false) return answer;
-    if (performance.now() > deadline) throw new Error(`waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

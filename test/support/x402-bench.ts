@@ -16,6 +16,7 @@ import { OracleUnavailable } from '../../src/pricing/pricing.ts';
 import { openSqliteFile } from '../../src/storage/sql/open.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
 import { serveDoors } from './payment-doors.ts';
+import { x402TestConfig } from './x402-config.ts';
 
 export interface X402Bench {
   readonly url: string;
@@ -57,17 +58,10 @@ export async function openX402Bench(t: TestContext, world: X402World): Promise<X
   };
   const x402 = createX402Payments(
     {
+      ...x402TestConfig,
       X402_FACILITATOR_URL: world.facilitatorUrl,
-      X402_FACILITATOR_TOKEN: undefined,
       X402_PAYMENT_ADDRESS: world.payTo,
-      X402_NETWORKS: ['base-sepolia'],
       X402_RPC_URLS: world.rpcUrls,
-      X402_PAYMENT_TIMEOUT_MS: 300_000,
-      X402_MINIMUM_PAYMENT_USDC: 1_000,
-      X402_PRICE_TOLERANCE: 0.05,
-      X402_SETTLEMENT_BUFFER_SECONDS: 6,
-      X402_VERIFY_TIMEOUT_MS: 60_000,
-      X402_SETTLE_TIMEOUT_MS: 60_000,
     },
     {
       sql,

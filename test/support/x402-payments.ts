@@ -11,6 +11,7 @@ import { encodeHeader, examplePayment } from '../../src/formats/x402/testing.ts'
 import { createLogger } from '../../src/kernel/log.ts';
 import { type PaymentOptions, signPayment, startFacilitator } from '../../src/localnet/x402/testing.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
+import { x402TestConfig } from './x402-config.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 export const migrations = [...creditsMigrations, ...x402Migrations];
@@ -56,17 +57,10 @@ export async function setUp(
   const reopen = (config: Partial<X402Config> = {}) => {
     const made = createX402Payments(
       {
+        ...x402TestConfig,
         X402_FACILITATOR_URL: facilitator.facilitator.url,
-        X402_FACILITATOR_TOKEN: undefined,
         X402_PAYMENT_ADDRESS: facilitator.payTo,
-        X402_NETWORKS: ['base-sepolia'],
         X402_RPC_URLS: options.withChain === false ? {} : facilitator.facilitator.rpcUrls,
-        X402_PAYMENT_TIMEOUT_MS: 300_000,
-        X402_MINIMUM_PAYMENT_USDC: 1_000,
-        X402_PRICE_TOLERANCE: 0.05,
-        X402_SETTLEMENT_BUFFER_SECONDS: 6,
-        X402_VERIFY_TIMEOUT_MS: 60_000,
-        X402_SETTLE_TIMEOUT_MS: 60_000,
         ...config,
       },
       { sql, credits, pricing, log, chainTimeoutMs: 60_000, now: () => Date.now() + clock.offsetMs },
