@@ -6,7 +6,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
 const surfaces = ['payment', 'names', 'upload', 'gateway', 'router'];
-const below = ['credits', 'pricing', 'registry', 'wallets', 'formats', 'kernel', 'storage', 'config'];
+const below = [
+  'credits',
+  'pricing',
+  'registry',
+  'outside',
+  'wallets',
+  'formats',
+  'kernel',
+  'storage',
+  'config',
+];
 
 /** Room -> the other rooms it may import. `config` is types and values only, so every room may name it. */
 export const allowed: Record<string, string[]> = {
@@ -15,9 +25,10 @@ export const allowed: Record<string, string[]> = {
   kernel: ['config'],
   storage: ['config', 'kernel'],
   wallets: ['formats'],
-  pricing: ['wallets', 'formats', 'kernel', 'storage', 'config'],
-  credits: ['pricing', 'wallets', 'formats', 'kernel', 'storage', 'config'],
-  registry: ['wallets', 'formats', 'kernel', 'config'],
+  outside: ['formats', 'kernel', 'config'],
+  pricing: ['outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
+  credits: ['pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
+  registry: ['outside', 'wallets', 'formats', 'kernel', 'config'],
   localnet: ['formats', 'wallets', 'kernel', 'storage', 'config'],
   ...Object.fromEntries(surfaces.map((surface) => [surface, below])),
   cli: [...surfaces, ...below, 'localnet'],

@@ -6,11 +6,16 @@
  *   servers  test/servers/**, and on PostgreSQL the unit suites that run on every engine
  *   clients  test/clients/**: published third-party clients, with a package of their own
  *
- * Further arguments after `--` narrow to files whose path contains one of them.
+ * Further arguments after `--` narrow to files whose path contains one of them; a filter that fits no file is an error.
+ *
+ * With `CI` set, a file that failed is run once more by itself. One that then passes is told at the end as flaky, with
+ * its first output: it holds nothing up and is not forgotten.
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { installClients } from '../test/support/install-clients.ts';
 import { preparePostgres } from '../test/support/postgres-server.ts';
 
@@ -36,6 +41,11 @@ const suites: Record<string, Suite> = {
 const split = process.argv.indexOf('--');
 const names = process.argv.slice(2, split === -1 ? undefined : split);
 const filters = split === -1 ? [] : process.argv.slice(split + 1);
+const isContinuousIntegration = process.env.CI !== undefined && process.env.CI !== '';
+/** More than this is no flake: the change is broken. */
+const mostRunAgain = 5;
+const flaky: string[] = [];
+const fitted = new Set<string>();
 let failed = false;
 
 for (const name of names) {
@@ -50,20 +60,62 @@ for (const name of names) {
     )
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
     .sort();
+  for (const filter of filters) if (files.some((file) => file.includes(filter))) fitted.add(filter);
   if (files.length === 0) continue;
   console.log(`\n== ${name}: ${files.length} files`);
   const environment = { ...process.env };
   const postgres = name === 'servers' ? await preparePostgres() : undefined;
   if (postgres !== undefined) environment.TEST_DATABASE_URL = postgres.url;
   if (name === 'clients') installClients();
-  const run = spawnSync(process.execPath, ['--test', ...suite.flags, ...files], {
-    cwd: root,
-    env: environment,
-    stdio: 'inherit',
-    // A test that leaves a server running would be waited for without end; interrupted, the runner says which.
-    timeout: 40 * 60_000,
-  });
+  const failures = runFiles(files, suite.flags, environment);
+  for (const file of failures) {
+    if (isContinuousIntegration && failures.length <= mostRunAgain && passesAlone(file, environment))
+      flaky.push(file);
+    else failed = true;
+  }
   await postgres?.stop();
-  if (run.status !== 0) failed = true;
+}
+
+for (const filter of filters.filter((one) => !fitted.has(one))) {
+  console.error(`no test file of ${names.join(', ')} has "${filter}" in its path`);
+  failed = true;
+}
+if (flaky.length > 0) {
+  console.log(
+    `\n== flaky: ${flaky.length} files failed at first and passed by themselves (their first output is above)`,
+  );
+  for (const file of flaky) console.log(`flaky ${file}`);
 }
 process.exit(failed ? 1 : 0);
+
+/** Runs files together; answers those that failed. A run that ended otherwise failed as a whole. */
+function runFiles(files: readonly string[], flags: readonly string[], env: NodeJS.ProcessEnv): string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  const list = join(folder, 'failed');
+  const reporters = [
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    `--test-reporter=${pathToFileURL(join(root, 'scripts', 'failed-files.ts')).href}`,
+    `--test-reporter-destination=${list}`,
+  ];
+  try {
+    const run = spawnSync(process.execPath, ['--test', ...flags, ...reporters, ...files], {
+      cwd: root,
+      env,
+      stdio: 'inherit',
+      // A test that leaves a server running would be waited for without end; interrupted, the runner says which.
+      timeout: 40 * 60_000,
+    });
+    if (run.status === 0) return [];
+    const told = existsSync(list) ? readFileSync(list, 'utf8').split('\n').filter(Boolean) : [];
+    if (run.status === null || told.length === 0) return [...files];
+    return told.map((file) => relative(root, file));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function passesAlone(file: string, env: NodeJS.ProcessEnv): boolean {
+  console.log(`\n== ${file} failed: once more, by itself`);
+  return runFiles([file], [], env).length === 0;
+}

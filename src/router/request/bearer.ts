@@ -1,8 +1,8 @@
 /** Bearer tokens (RFC 6750): compared in constant time, and guessed only slowly. */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { RateLimit } from '../../kernel/http/rate-limit.ts';
 import type { Request } from '../../kernel/http/server.ts';
 import { managementError } from '../errors.ts';
-import { RateLimit } from './rate-limit.ts';
 
 export interface BearerGuard {
   /** Throws 401, 403 or 429 unless the request carries the token. */

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { isTxId } from '../../formats/base64url.ts';
 import { isSandboxLabel, sandboxLabel } from '../../formats/sandbox-label.ts';
 import { HttpError } from '../../kernel/errors.ts';
+import { RateLimit } from '../../kernel/http/rate-limit.ts';
 import { labelAndName, parseHost } from './host.ts';
-import { RateLimit } from './rate-limit.ts';
 import { parseTarget, type TargetRules } from './target.ts';
 
 const rules = { baseDomain: 'router.example', allowUnknownHosts: false };

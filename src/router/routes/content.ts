@@ -6,12 +6,12 @@
 
 import { clientAddress } from '../../kernel/http/client-network.ts';
 import { namesOneHost } from '../../kernel/http/one-host.ts';
+import { RateLimit } from '../../kernel/http/rate-limit.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { badRequest, methodNotAllowed, notFound, overloaded, rateLimited, shuttingDown } from '../errors.ts';
 import type { RouterParts } from '../parts.ts';
 import { errorPage } from '../request/error-page.ts';
 import { type Host, hostParser } from '../request/host.ts';
-import { RateLimit } from '../request/rate-limit.ts';
 import type { ChainProxy } from './chain.ts';
 import { routerInfo } from './info.ts';
 

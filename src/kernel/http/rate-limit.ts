@@ -4,7 +4,7 @@
  * seen for longest are forgotten, which only ever favours them.
  */
 import { LRUCache } from 'lru-cache';
-import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
+import { networkOf, plainAddress } from './client-network.ts';
 
 export interface RateAnswer {
   readonly allowed: boolean;
