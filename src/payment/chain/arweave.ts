@@ -1,75 +1,55 @@
 /** Arweave through the node API: `/tx/{id}`, `/unconfirmed_tx/{id}`, `/tx/{id}/status`. */
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
+import { ArweaveNodes } from '../../outside/arweave/nodes.ts';
+import { isRecord, memberOf, textOf } from '../../outside/json.ts';
 import { parseAmount } from '../../pricing/pricing.ts';
 import { arweaveAddress } from '../../wallets/arweave/rsa.ts';
-import type { ChainReader, ChainTransaction, Transfer } from './chain.ts';
-import { callText, isRecord, textMember } from './http.ts';
+import type { ChainReader, Transfer } from './chain.ts';
 
 export interface ArweaveReaderOptions {
-  /** In order of preference; one that fails or does not know the transaction lets the next be asked. */
+  /** In order of preference. */
   readonly nodes: readonly string[];
   readonly minConfirmations: number;
 }
 
 const DESTINATION_TAG = 'Turbo-Credit-Destination-Address';
+const timeoutMs = 8_000;
 
-export function arweaveReader({ nodes, minConfirmations }: ArweaveReaderOptions): ChainReader {
+export function arweaveReader({ nodes: urls, minConfirmations }: ArweaveReaderOptions): ChainReader {
+  const nodes = new ArweaveNodes(urls, { timeoutMs });
   return {
     parseId: (text) => (isTxId(text) ? text : undefined),
     async read(id) {
-      const failures: unknown[] = [];
-      let absent: ChainTransaction | undefined;
-      for (const node of nodes) {
-        try {
-          const found = await readFrom(node, id, minConfirmations);
-          if (found.state !== 'not-found') return found;
-          absent = found;
-        } catch (error) {
-          failures.push(error);
-        }
-      }
-      if (absent !== undefined) return absent;
-      throw new AggregateError(failures, 'no Arweave node could be asked');
+      const transaction = await nodes.transaction(id);
+      if (transaction.state === 'absent') return { state: 'not-found' };
+      if (transaction.state === 'not-known') throw transaction.cause;
+      const { pending, header } = transaction.value;
+      if (pending && header === undefined) return { state: 'unreadable' };
+      const transfer = readTransfer(id, header);
+      const status = pending ? undefined : await nodes.txStatus(id);
+      // Between the two calls a block may have been replaced: then it waits again.
+      if (status?.state !== 'found' || status.value.state === 'pending')
+        return { state: 'pending', transfer };
+      const { blockHeight, confirmations } = status.value;
+      const state = confirmations >= minConfirmations ? 'confirmed' : 'pending';
+      return { state, transfer: { ...transfer, blockHeight } };
     },
   };
 }
 
-async function readFrom(node: string, id: string, minConfirmations: number): Promise<ChainTransaction> {
-  const mined = await callText(`${node}/tx/${id}`);
-  if (mined.status === 404 || mined.status === 410) return { state: 'not-found' };
-  if (mined.status === 202) {
-    const waiting = await callText(`${node}/unconfirmed_tx/${id}`);
-    if (waiting.status !== 200) return { state: 'unreadable' };
-    return { state: 'pending', transfer: readTransfer(id, waiting.text) };
-  }
-  if (mined.status !== 200) throw new Error(`the node answered ${mined.status}`);
-  const transfer = readTransfer(id, mined.text);
-  const status = await callText(`${node}/tx/${id}/status`);
-  // Between the two calls a block may have been replaced: then it waits again.
-  if (status.status !== 200) return { state: 'pending', transfer };
-  const place: unknown = JSON.parse(status.text);
-  if (!isRecord(place)) throw new Error('the node answered no status');
-  const { block_height: blockHeight, number_of_confirmations: confirmations } = place;
-  if (typeof blockHeight !== 'number' || typeof confirmations !== 'number') {
-    throw new Error('the node answered no status');
-  }
-  const state = confirmations >= minConfirmations ? 'confirmed' : 'pending';
-  return { state, transfer: { ...transfer, blockHeight } };
-}
-
-function readTransfer(id: string, text: string): Transfer {
-  const header: unknown = JSON.parse(text);
-  if (!isRecord(header) || header.id !== id) throw new Error('the node answered another transaction');
-  const owner = tryDecodeBase64url(textMember(header, 'owner'));
-  const quantity = parseAmount(textMember(header, 'quantity'));
-  if (owner === undefined || owner.length === 0 || quantity === undefined) {
+function readTransfer(id: string, header: unknown): Transfer {
+  if (textOf(header, 'id') !== id) throw new Error('the node answered another transaction');
+  const owner = tryDecodeBase64url(textOf(header, 'owner') ?? '');
+  const quantity = parseAmount(textOf(header, 'quantity') ?? '');
+  const recipient = textOf(header, 'target');
+  if (owner === undefined || owner.length === 0 || quantity === undefined || recipient === undefined) {
     throw new Error('the node answered no transfer');
   }
   return {
     sender: arweaveAddress(owner),
-    recipient: textMember(header, 'target'),
+    recipient,
     quantity,
-    destination: destinationTag(header.tags),
+    destination: destinationTag(memberOf(header, 'tags')),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Rates from a CoinGecko-shaped API: `GET {url}/simple/price?ids=…&vs_currencies=…`. */
-import { request } from 'undici';
+import { HttpClient } from '../../outside/http.ts';
 import { SourceBusy } from '../oracle.ts';
 import { currencies, type RateSource, tokens } from '../pricing.ts';
 import { tokenFacts } from '../tokens.ts';
@@ -20,10 +20,11 @@ export function httpRates({ url, apiKey, timeoutMs = 5_000 }: HttpRatesOptions):
   const keyHeader = new URL(url).hostname.startsWith('pro-') ? 'x-cg-pro-api-key' : 'x-cg-demo-api-key';
   const headers: Record<string, string> = { accept: 'application/json' };
   if (apiKey !== undefined) headers[keyHeader] = apiKey;
+  const client = new HttpClient({ timeoutMs, maxBytes: MAX_ANSWER_BYTES });
   return {
     async fetch() {
       const at = Date.now();
-      const text = await getText(address, headers, timeoutMs, MAX_ANSWER_BYTES);
+      const text = await getText(client, address, headers);
       const raw: unknown = JSON.parse(text);
       if (!isRates(raw)) throw new Error('the rate source answered something else than rates');
       return rateTable(raw, at);
@@ -31,34 +32,15 @@ export function httpRates({ url, apiKey, timeoutMs = 5_000 }: HttpRatesOptions):
   };
 }
 
-/** GET with a deadline and a limit on the body; 429 and 503 carry how long to wait. */
-export async function getText(
-  url: string,
-  headers: Record<string, string>,
-  timeoutMs: number,
-  maxBytes: number,
-): Promise<string> {
-  const response = await request(url, {
-    headers,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of response.body as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > maxBytes) throw new Error(`more than ${maxBytes} bytes from ${new URL(url).origin}`);
-    parts.push(part);
+/** 429 and 503 carry how long to wait. */
+async function getText(client: HttpClient, url: string, headers: Record<string, string>): Promise<string> {
+  const answer = await client.call(url, { headers });
+  const said = `${new URL(url).origin} answered ${answer.status}`;
+  if (answer.status === 429 || answer.status === 503) {
+    throw new SourceBusy(said, retryAfterMs(answer.headers['retry-after']));
   }
-  if (response.statusCode === 429 || response.statusCode === 503) {
-    throw new SourceBusy(
-      `${new URL(url).origin} answered ${response.statusCode}`,
-      retryAfterMs(response.headers['retry-after']),
-    );
-  }
-  if (response.statusCode !== 200) throw new Error(`${new URL(url).origin} answered ${response.statusCode}`);
-  return Buffer.concat(parts).toString('utf8');
+  if (answer.status !== 200) throw new Error(said);
+  return answer.body.toString('utf8');
 }
 
 /** RFC 9110 §10.2.3: seconds or a date. */

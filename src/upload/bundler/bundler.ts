@@ -12,15 +12,15 @@ import type { Credits } from '../../credits/credits.ts';
 import type { DataTree } from '../../formats/arweave/data-root.ts';
 import { parseTransactionJson, transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import type { Logger } from '../../kernel/log.ts';
+import { type ArweaveNodes, NodeRefused } from '../../outside/arweave/nodes.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import { Lease, LostLease } from '../../storage/sql/lease.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
-import { type ArweaveNodes, NodeRefused } from '../chain/node-client.ts';
 import type { UploadMetrics } from '../upload-metrics.ts';
 import { LostItem } from './bundle-bytes.ts';
 import type { BundleRow } from './bundle-rows.ts';
-import { judgeBundle, type Verdict } from './confirm.ts';
+import { isAnchorDead, judgeBundle, type Verdict } from './confirm.ts';
 import { dropBundle, dropLostItem, makePermanent } from './endings.ts';
 import { deleteUnusedBlobs, letItemsGo } from './let-go.ts';
 import { countWaiting, type PlanLimits, planBundle } from './plan.ts';
@@ -196,14 +196,20 @@ export class Bundler {
   async #post(bundle: BundleRow): Promise<boolean> {
     const { nodes, log, now } = this.#deps;
     const transaction = transactionToJson(parseTransactionJson(JSON.parse(bundle.tx ?? '')), 'header');
+    // Noted before anybody is told: after a crash, or an answer that is lost, some node may have it.
+    await this.#mark(bundle, 'prepared', 'posted_at = COALESCE(posted_at, ?)', now());
     try {
       await nodes.postTransaction(transaction);
     } catch (error) {
-      const known = (await nodes.txStatus(transaction.id)).state !== 'unknown';
-      if (!known) {
-        if (!(error instanceof NodeRefused)) throw error;
-        // What a node refuses it will refuse again: a new anchor, price and signature may pass. Its items are not
-        // to blame, for the node sees none of them.
+      const known = await nodes.txStatus(transaction.id);
+      if (known.state !== 'found') {
+        // A second transaction is a second payment. It is made only where all nodes refused this one and none knows
+        // it; and, where one may have taken it before, only once no block can hold it any more.
+        const isRefused = error instanceof NodeRefused && known.state === 'absent';
+        const wasTold = bundle.posted_at !== null;
+        if (!isRefused || (wasTold && !isAnchorDead(bundle, known.at))) throw error;
+        // What nodes refuse they will refuse again: a new anchor, price and signature may pass. The items are not to
+        // blame, for a node sees none of them.
         log.warn({ err: error, plan: bundle.plan, tx: transaction.id }, 'the bundle was refused');
         await this.#mark(bundle, 'planned', 'changed_at = ?', now());
         await this.#due(bundle.plan, this.#backoff(bundle), bundle.attempts + 1);

@@ -7,10 +7,11 @@ import { chunkEnds } from '../../formats/arweave/chunks.ts';
 import { sha256 } from '../../formats/arweave/merkle.ts';
 import { verifyPath } from '../../formats/arweave/proof.ts';
 import { decodeBase64url } from '../../formats/base64url.ts';
-import type { ArweaveNodes } from '../chain/node-client.ts';
+import { type ArweaveNodes, type NodeChunk, NodeUnavailable } from '../../outside/arweave/nodes.ts';
+import type { LookUp } from '../../outside/look-up.ts';
 import type { BundleRow } from './bundle-rows.ts';
 
-/** Blocks after which an anchor is dead, and a few more because nodes disagree about the newest. */
+/** Blocks after which an anchor is dead, and a few more because the newest ones may be replaced. */
 const anchorLife = 50 + 5;
 /** Chunks that are fetched back; all of them when there are no more. */
 const samples = 16;
@@ -26,6 +27,11 @@ export type Verdict =
   /** It can no longer be mined. */
   | { readonly kind: 'dropped' };
 
+/** Whether no block at this height or above can hold the bundle's transaction any more. */
+export function isAnchorDead({ anchor_height }: BundleRow, height: number): boolean {
+  return height > (anchor_height ?? 0) + anchorLife;
+}
+
 export async function judgeBundle(
   nodes: ArweaveNodes,
   bundle: BundleRow,
@@ -33,29 +39,37 @@ export async function judgeBundle(
 ): Promise<Verdict> {
   if (bundle.tx_id === null || bundle.tx === null)
     throw new Error(`bundle ${bundle.plan} has no transaction`);
-  const status = await nodes.txStatus(bundle.tx_id);
-  if (status.state === 'pending') return { kind: 'waiting' };
-  if (status.state === 'unknown') {
-    const height = await nodes.height();
-    return { kind: height > (bundle.anchor_height ?? 0) + anchorLife ? 'dropped' : 'forgotten' };
-  }
-  if (status.confirmations < confirmations) return { kind: 'waiting' };
+  const status = decided(await nodes.txStatus(bundle.tx_id));
+  // Dropped is paid for again, so every node must have missed it at a height at which it can no longer be mined.
+  if (status.state === 'absent') return { kind: isAnchorDead(bundle, status.at) ? 'dropped' : 'forgotten' };
+  if (status.value.state === 'pending' || status.value.confirmations < confirmations)
+    return { kind: 'waiting' };
   const readable = await canBeRead(nodes, bundle.tx_id, bundle.size, dataRootOf(bundle.tx));
-  return readable ? { kind: 'permanent', blockHeight: status.blockHeight } : { kind: 'unreadable' };
+  return readable ? { kind: 'permanent', blockHeight: status.value.blockHeight } : { kind: 'unreadable' };
 }
 
+/** False when every node says that it lacks some of it; throws while that is not known. */
 async function canBeRead(nodes: ArweaveNodes, id: string, size: number, root: Buffer): Promise<boolean> {
-  const place = await nodes.txOffset(id);
-  if (place === undefined || place.size !== size) return false;
-  const first = place.end - BigInt(size);
+  const place = decided(await nodes.txOffset(id));
+  if (place.state === 'absent' || place.value.size !== size) return false;
+  const first = place.value.end - BigInt(size);
   for (const { start, end } of sampleChunks(size)) {
+    const isRight = ({ chunk, dataPath }: NodeChunk): boolean => {
+      const leaf = verifyPath(root, start, size, dataPath);
+      return chunk.length === end - start && leaf?.data.equals(sha256(chunk)) === true;
+    };
     // Offsets in the weave count from one.
-    const found = await nodes.chunk(first + BigInt(start) + 1n);
-    if (found === undefined || found.chunk.length !== end - start) return false;
-    const leaf = verifyPath(root, start, size, found.dataPath);
-    if (leaf === undefined || !leaf.data.equals(sha256(found.chunk))) return false;
+    const chunk = decided(await nodes.chunk(first + BigInt(start) + 1n, isRight));
+    if (chunk.state === 'absent') return false;
   }
   return true;
+}
+
+function decided<T>(answer: LookUp<T>): Exclude<LookUp<T>, { state: 'not-known' }> {
+  if (answer.state === 'not-known') {
+    throw new NodeUnavailable('not all Arweave nodes could be asked', { cause: answer.cause });
+  }
+  return answer;
 }
 
 function sampleChunks(size: number): { readonly start: number; readonly end: number }[] {

@@ -38,8 +38,7 @@ export async function prepareBundle(
   const tree = await dataTreeOfBundle(deps, bundle.plan);
   if (tree.size !== bundle.size)
     throw new Error(`bundle ${bundle.plan} has ${tree.size} bytes, not ${bundle.size}`);
-  const height = await nodes.height();
-  const [reward, anchor, balance] = await Promise.all([
+  const [reward, { anchor, height }, balance] = await Promise.all([
     nodes.price(tree.size),
     nodes.anchor(),
     nodes.balance(serviceKey.address),
@@ -60,7 +59,8 @@ export async function prepareBundle(
   const json = transactionToJson(await signTransactionAsync(unsigned, serviceKey.privateKey), 'header');
   await transactions.transaction((tx) =>
     tx.run(
-      `UPDATE upload_bundles SET state = 'prepared', tx_id = ?, tx = ?, anchor_height = ?, changed_at = ?
+      `UPDATE upload_bundles SET state = 'prepared', tx_id = ?, tx = ?, anchor_height = ?, posted_at = NULL,
+         changed_at = ?
        WHERE plan = ? AND state = 'planned'`,
       json.id,
       JSON.stringify(json),

@@ -3,7 +3,7 @@ import { ChunkStream } from '../../formats/arweave/chunk-stream.ts';
 import { clientSplit } from '../../formats/arweave/chunks.ts';
 import type { DataTree } from '../../formats/arweave/data-root.ts';
 import { encodeBase64url } from '../../formats/base64url.ts';
-import { NodeRefused, NodeUnavailable } from '../chain/node-client.ts';
+import { NodeRefused, NodeUnavailable } from '../../outside/arweave/nodes.ts';
 import { bundleBytes } from './bundle-bytes.ts';
 import type { BundlerDeps } from './bundler.ts';
 

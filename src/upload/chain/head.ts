@@ -3,7 +3,7 @@
  * counts from the last known height, and only a height that is hours old is no longer good enough.
  */
 import type { Logger } from '../../kernel/log.ts';
-import type { ArweaveNodes } from './node-client.ts';
+import type { ArweaveNodes } from '../../outside/arweave/nodes.ts';
 
 const refreshMs = 15_000;
 const usableMs = 3 * 60 * 60 * 1_000;

@@ -1,0 +1,254 @@
+/**
+ * Arweave nodes as one chain. Nodes are asked in their order of preference; an answer that is not in the node's
+ * protocol counts as no answer. No node stores everything, and any may be behind: what one does not know is absent
+ * only when all of them say so, each at the height that the answer names.
+ */
+import type { TransactionJson } from '../../formats/arweave/transaction-json.ts';
+import { tryDecodeBase64url } from '../../formats/base64url.ts';
+import { type HttpAnswer, HttpClient } from '../http.ts';
+import { isCount, memberOf, textOf, tryParseJson } from '../json.ts';
+import { absent, combineLookUps, found, type LookUp, notKnown } from '../look-up.ts';
+
+/** No node could be asked. */
+export class NodeUnavailable extends Error {
+  override readonly name = 'NodeUnavailable';
+}
+
+/** Every node that was asked understood and refused; `code` is the node's own word where it has one. */
+export class NodeRefused extends Error {
+  override readonly name = 'NodeRefused';
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string) {
+    super(`the node refused with ${status}: ${code}`);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export type TxStatus =
+  /** In a node's memory, not in a block. */
+  | { readonly state: 'pending' }
+  | { readonly state: 'mined'; readonly blockHeight: number; readonly confirmations: number };
+
+export interface ChunkUpload {
+  readonly dataRoot: string;
+  readonly dataSize: number;
+  readonly dataPath: Buffer;
+  readonly offset: number;
+  readonly chunk: Buffer;
+}
+
+export interface NodeChunk {
+  readonly chunk: Buffer;
+  readonly dataPath: Buffer;
+}
+
+export interface Anchor {
+  readonly anchor: Buffer;
+  /** At least that of the anchor's block: asked of the same node, after the anchor. */
+  readonly height: number;
+}
+
+const timeoutMs = 20_000;
+const chunkTimeoutMs = 60_000;
+const maxAnswerBytes = 4 * 1024 * 1024;
+
+export class ArweaveNodes {
+  readonly #urls: readonly string[];
+  readonly #http: HttpClient;
+
+  constructor(urls: readonly string[], options: { readonly timeoutMs?: number } = {}) {
+    this.#urls = urls;
+    this.#http = new HttpClient({
+      timeoutMs: options.timeoutMs ?? timeoutMs,
+      maxBytes: maxAnswerBytes,
+      connections: 64,
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  height(): Promise<number> {
+    return this.#first('/height', readHeight);
+  }
+
+  /** Winston for storing this many bytes. */
+  price(bytes: number): Promise<bigint> {
+    return this.#first(`/price/${bytes}`, readWinston);
+  }
+
+  balance(address: string): Promise<bigint> {
+    return this.#first(`/wallet/${address}/balance`, readWinston);
+  }
+
+  async anchor(): Promise<Anchor> {
+    const failures: unknown[] = [];
+    for (const url of this.#urls) {
+      try {
+        const anchor = understood(await this.#get(url, '/tx_anchor'), readAnchor);
+        return { anchor, height: understood(await this.#get(url, '/height'), readHeight) };
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    throw unavailable('/tx_anchor', failures);
+  }
+
+  txStatus(id: string): Promise<LookUp<TxStatus>> {
+    return this.#lookUp(`/tx/${id}/status`, ({ status, body }) => {
+      if (status === 202) return { state: 'pending' };
+      const record = tryParseJson(body.toString());
+      const blockHeight = memberOf(record, 'block_height');
+      const confirmations = memberOf(record, 'number_of_confirmations');
+      if (!isCount(blockHeight) || !isCount(confirmations)) return undefined;
+      return { state: 'mined', blockHeight, confirmations };
+    });
+  }
+
+  /** The header of a transaction as a node tells it; `pending` while it is in a node's memory only. */
+  transaction(id: string): Promise<LookUp<{ readonly pending: boolean; readonly header: unknown }>> {
+    return this.#lookUp(`/tx/${id}`, async ({ status, body, url }) => {
+      if (status === 200) return { pending: false, header: tryParseJson(body.toString()) };
+      const waiting = await this.#get(url, `/unconfirmed_tx/${id}`);
+      const header = waiting.status === 200 ? tryParseJson(waiting.body.toString()) : undefined;
+      return { pending: true, header };
+    });
+  }
+
+  /** End of the transaction's data in the weave, and its size. */
+  txOffset(id: string): Promise<LookUp<{ readonly end: bigint; readonly size: number }>> {
+    return this.#lookUp(`/tx/${id}/offset`, ({ body }) => {
+      const record = tryParseJson(body.toString());
+      const end = textOf(record, 'offset') ?? '';
+      const size = textOf(record, 'size') ?? '';
+      return /^[0-9]{1,20}$/.test(end) && /^[0-9]{1,16}$/.test(size)
+        ? { end: BigInt(end), size: Number(size) }
+        : undefined;
+    });
+  }
+
+  /** The chunk that covers an absolute offset. A node whose chunk `isRight` refuses has not answered. */
+  chunk(offset: bigint, isRight: (chunk: NodeChunk) => boolean): Promise<LookUp<NodeChunk>> {
+    return this.#lookUp(`/chunk/${offset}`, ({ body }) => {
+      const record = tryParseJson(body.toString());
+      const chunk = tryDecodeBase64url(textOf(record, 'chunk', maxAnswerBytes) ?? '');
+      const dataPath = tryDecodeBase64url(textOf(record, 'data_path', maxAnswerBytes) ?? '');
+      if (chunk === undefined || dataPath === undefined) return undefined;
+      return isRight({ chunk, dataPath }) ? { chunk, dataPath } : undefined;
+    });
+  }
+
+  /**
+   * Posts to every node, so that each one that gets chunks knows their root; one that takes it is enough.
+   * Throws `NodeRefused` only where all of them refused: one that did not answer may have taken it.
+   */
+  async postTransaction(tx: TransactionJson): Promise<void> {
+    await this.#toAll('/tx', tx, timeoutMs);
+  }
+
+  async postChunk(upload: ChunkUpload): Promise<void> {
+    const body = {
+      data_root: upload.dataRoot,
+      data_size: String(upload.dataSize),
+      data_path: upload.dataPath.toString('base64url'),
+      offset: String(upload.offset),
+      chunk: upload.chunk.toString('base64url'),
+    };
+    await this.#toAll('/chunk', body, chunkTimeoutMs);
+  }
+
+  async #toAll(path: string, body: object, timeout: number): Promise<void> {
+    const outcomes = await Promise.allSettled(
+      this.#urls.map(async (url) => {
+        const answer = await this.#http.postJson(`${url}${path}`, body, { timeoutMs: timeout });
+        const { status } = answer;
+        // 208: known already. 303: taken into the node's pool. Both are success.
+        if (status === 200 || status === 208 || status === 303) return;
+        if (status >= 500 || status === 429) throw new NodeUnavailable(`${path} answered ${status}`);
+        throw new NodeRefused(status, refusalOf(answer.body.toString()));
+      }),
+    );
+    if (outcomes.some((outcome) => outcome.status === 'fulfilled')) return;
+    const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+    const refusal = reasons.find((reason) => reason instanceof NodeRefused);
+    if (refusal !== undefined && reasons.every((reason) => reason instanceof NodeRefused)) throw refusal;
+    throw unavailable(path, reasons);
+  }
+
+  /** The first node's answer that `read` understands. */
+  async #first<T>(path: string, read: (answer: HttpAnswer) => T | undefined): Promise<T> {
+    const failures: unknown[] = [];
+    for (const url of this.#urls) {
+      try {
+        return understood(await this.#get(url, path), read);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    throw unavailable(path, failures);
+  }
+
+  /** What one node may have and another not. `read` sees 200 and 202; undefined is an answer that is none. */
+  async #lookUp<T>(path: string, read: Reader<T>): Promise<LookUp<T>> {
+    const answers: LookUp<T>[] = [];
+    for (const url of this.#urls) {
+      const answer = await this.#lookUpAt(url, path, read).catch(notKnown);
+      if (answer.state === 'found') return answer;
+      answers.push(answer);
+    }
+    return combineLookUps(answers);
+  }
+
+  async #lookUpAt<T>(url: string, path: string, read: Reader<T>): Promise<LookUp<T>> {
+    const first = await this.#get(url, path);
+    const [height, answer] = saysAbsent(first)
+      ? // The height first, then the question again: only so does the absence hold at that height.
+        [understood(await this.#get(url, '/height'), readHeight), await this.#get(url, path)]
+      : [0, first];
+    if (saysAbsent(answer)) return absent(height);
+    if (answer.status !== 200 && answer.status !== 202) throw new Error(`${path} answered ${answer.status}`);
+    const value = await read({ ...answer, url });
+    if (value === undefined) throw new Error(`${path} answered nonsense`);
+    return found(value, height);
+  }
+
+  #get(url: string, path: string): Promise<HttpAnswer> {
+    return this.#http.call(`${url}${path}`);
+  }
+}
+
+type Reader<T> = (answer: HttpAnswer & { readonly url: string }) => T | undefined | Promise<T | undefined>;
+
+const saysAbsent = ({ status }: HttpAnswer): boolean => status === 404 || status === 410;
+
+function understood<T>(answer: HttpAnswer, read: (answer: HttpAnswer) => T | undefined): T {
+  const value = answer.status === 200 ? read(answer) : undefined;
+  if (value === undefined) throw new Error(`a node answered ${answer.status} with nonsense`);
+  return value;
+}
+
+function readHeight({ body }: HttpAnswer): number | undefined {
+  const text = body.toString();
+  return /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+function readWinston({ body }: HttpAnswer): bigint | undefined {
+  const text = body.toString().trim();
+  return /^[0-9]{1,30}$/.test(text) ? BigInt(text) : undefined;
+}
+
+function readAnchor({ body }: HttpAnswer): Buffer | undefined {
+  const anchor = tryDecodeBase64url(body.toString());
+  return anchor !== undefined && anchor.length > 0 && anchor.length <= 48 ? anchor : undefined;
+}
+
+const unavailable = (path: string, failures: readonly unknown[]): NodeUnavailable =>
+  new NodeUnavailable(`no Arweave node answered ${path}`, { cause: new AggregateError(failures) });
+
+function refusalOf(text: string): string {
+  return (textOf(tryParseJson(text), 'error') ?? text).slice(0, 200);
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { DataRootBuilder } from '../../formats/arweave/data-root.ts';
+import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { ArweaveNodes, NodeUnavailable } from '../../outside/arweave/nodes.ts';
+import type { BundleRow } from './bundle-rows.ts';
+import { judgeBundle } from './confirm.ts';
+
+const data = seededRandom(5).bytes(1_000);
+const builder = new DataRootBuilder();
+builder.update(data);
+const tree = builder.finish();
+const id = 'b'.repeat(43);
+
+const bundle: BundleRow = {
+  plan: 'plan',
+  state: 'seeded',
+  item_count: 1,
+  size: data.length,
+  tx_id: id,
+  tx: JSON.stringify({ data_root: tree.root.toString('base64url') }),
+  anchor_height: 1_000,
+  posted_at: 1,
+  seeded_at: 1,
+  seedings: 1,
+  block_height: null,
+  attempts: 0,
+  due_at: 0,
+  created_at: 0,
+};
+
+type Answers = Record<string, readonly [status: number, body: unknown]>;
+
+async function chain(t: TestContext, ...nodes: Answers[]): Promise<ArweaveNodes> {
+  const urls = await Promise.all(
+    nodes.map(async (answers) => {
+      const server = createServer((request, response) => {
+        const [status, body] = answers[String(request.url)] ?? answers['*'] ?? [404, 'Not Found'];
+        response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
+      });
+      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+      t.after(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+      const place = server.address();
+      assert.ok(place !== null && typeof place === 'object');
+      return `http://127.0.0.1:${place.port}`;
+    }),
+  );
+  const pool = new ArweaveNodes(urls);
+  t.after(() => pool.close());
+  return pool;
+}
+
+const at = (height: number): Answers => ({ '/height': [200, String(height)] });
+const away: Answers = { '*': [503, 'busy'] };
+const chunk = { chunk: data.toString('base64url'), data_path: tree.proof(0).dataPath.toString('base64url') };
+const mined: Answers = {
+  [`/tx/${id}/status`]: [200, { block_height: 1_001, number_of_confirmations: 20 }],
+  [`/tx/${id}/offset`]: [200, { offset: '5000', size: String(data.length) }],
+  '/chunk/4001': [200, chunk],
+};
+
+test('a bundle is dropped only when every node misses it at a height at which it can no longer be mined', async (t) => {
+  assert.deepEqual(await judgeBundle(await chain(t, at(1_056), at(1_060)), bundle, 10), { kind: 'dropped' });
+  // One of them is behind: there the transaction may still be on its way.
+  assert.deepEqual(await judgeBundle(await chain(t, at(1_060), at(1_055)), bundle, 10), {
+    kind: 'forgotten',
+  });
+});
+
+test('a node that is away may have it: nothing is decided', async (t) => {
+  for (const nodes of [await chain(t, at(2_000), away), await chain(t, away, at(2_000))]) {
+    await assert.rejects(judgeBundle(nodes, bundle, 10), NodeUnavailable);
+  }
+});
+
+test('one node that has it is enough, whatever the others say', async (t) => {
+  const verdict = await judgeBundle(await chain(t, at(2_000), away, mined), bundle, 10);
+  assert.deepEqual(verdict, { kind: 'permanent', blockHeight: 1_001 });
+});
+
+test('a bundle is permanent only by chunks that fit its data root', async (t) => {
+  const wrong = { ...chunk, chunk: Buffer.alloc(data.length).toString('base64url') };
+  const lying: Answers = { ...mined, '/chunk/4001': [200, wrong] };
+  await assert.rejects(judgeBundle(await chain(t, lying), bundle, 10), NodeUnavailable);
+  const missing: Answers = { ...mined, '/chunk/4001': [404, 'Not Found'], ...at(2_000) };
+  assert.deepEqual(await judgeBundle(await chain(t, missing), bundle, 10), { kind: 'unreadable' });
+  assert.equal((await judgeBundle(await chain(t, missing, lying, mined), bundle, 10)).kind, 'permanent');
+});
