@@ -13,7 +13,7 @@ import type { CreatePart, GatewayContext } from '../src/gateway/context.ts';
 import { GraphqlService } from '../src/gateway/graphql/execute.ts';
 import { digest, entry, header, rawTags } from '../src/gateway/index/testing.ts';
 import { createGatewaySurface } from '../src/gateway/surface.ts';
-import { makeServiceRsaKey } from '../src/kernel/keys/service-rsa-key.ts';
+import { makeFastRsaKey } from '../src/kernel/keys/fast-rsa-key.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import { createPool } from '../src/kernel/pool/pool.ts';
 import { createLocalArweave } from '../src/localnet/arweave/index.ts';
@@ -29,7 +29,7 @@ const manyItems = Number(process.env.BENCH_ITEMS ?? 20_000);
 const log = createLogger({ name: 'bench', level: 'silent', format: 'json' });
 
 async function rsaSigner(): Promise<ItemSigner> {
-  const privateKey = createPrivateKey(await makeServiceRsaKey());
+  const privateKey = createPrivateKey(await makeFastRsaKey());
   const { n } = createPublicKey(privateKey).export({ format: 'jwk' });
   const modulus = Buffer.from(n ?? '', 'base64url');
   return arweaveSigner({ privateKey, modulus, address: arweaveAddress(modulus) });

@@ -94,7 +94,7 @@ async function bundlingBench(): Promise<Measurement[]> {
       blobs,
       nodes,
       credits: createCredits({ sql }),
-      serviceKey: testArweaveKey,
+      wallet: testArweaveKey,
       metrics: new UploadMetrics(new Metrics(), () => true),
       log: createLogger({ level: 'warn', format: 'json', name: 'bench' }),
       now: Date.now,

@@ -14,7 +14,7 @@ import { winc } from '../src/credits/credits.ts';
 import { createCredits } from '../src/credits/ledger/index.ts';
 import { DeepHashBlob } from '../src/formats/deep-hash.ts';
 import { seededRandom } from '../src/formats/testing/seeded-random.ts';
-import { makeServiceRsaKey } from '../src/kernel/keys.ts';
+import { makeFastRsaKey } from '../src/kernel/keys.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
 import { testMigrations } from '../src/upload/testing.ts';
 import { signPss } from '../src/wallets/arweave/rsa.ts';
@@ -87,7 +87,7 @@ function cpuOf(server: ChildProcess): Promise<number> {
  * cores to itself does twice this.
  */
 async function intakeBench(kind: 'two-prime' | 'four-prime'): Promise<Measurement> {
-  const key = kind === 'two-prime' ? testArweaveKey.privateKey : createPrivateKey(await makeServiceRsaKey());
+  const key = kind === 'two-prime' ? testArweaveKey.privateKey : createPrivateKey(await makeFastRsaKey());
   const random = seededRandom(1);
   const items: Buffer[] = [];
   for (let i = 0; i < 3_000; i++) {

@@ -1,16 +1,16 @@
 /** The upload surface in a process of its own: `node upload.server.ts <folder> <two-prime|four-prime> [node url]`. */
 import { createPrivateKey } from 'node:crypto';
-import { makeServiceRsaKey } from '../src/kernel/keys.ts';
+import { makeFastRsaKey } from '../src/kernel/keys.ts';
 import { startTestUpload } from '../src/upload/testing.ts';
 import { arweaveKey } from '../src/wallets/arweave/rsa.ts';
 import { testArweaveKey } from '../src/wallets/testing/keys.ts';
 
 const [folder = '', kind = 'two-prime', nodeUrl] = process.argv.slice(2);
-const serviceKey =
-  kind === 'four-prime' ? arweaveKey(createPrivateKey(await makeServiceRsaKey())) : testArweaveKey;
+const receiptKey =
+  kind === 'four-prime' ? arweaveKey(createPrivateKey(await makeFastRsaKey())) : testArweaveKey;
 const upload = await startTestUpload(
   { FREE_UPLOAD_LIMIT: '0', BUNDLE_MAX_WAIT_MS: '3600000' },
-  { serviceKey, now: Date.now, ...(nodeUrl === undefined ? {} : { arweaveNodeUrls: [nodeUrl] }) },
+  { receiptKey, now: Date.now, ...(nodeUrl === undefined ? {} : { arweaveNodeUrls: [nodeUrl] }) },
   { folder },
 );
 console.log(upload.url);

@@ -1,14 +1,16 @@
 /** A person's Arweave wallet: a JWK in a file, as every Arweave tool keeps it. */
-import { generateKeyPair } from 'node:crypto';
+import { createPrivateKey, generateKeyPair } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type ArweaveAddress, isArweaveAddress } from '../formats/base64url.ts';
 import { StartupError } from '../kernel/errors.ts';
 import { type ArweaveKey, arweaveKey, exportJwk, importJwk } from '../wallets/arweave/rsa.ts';
 
+/** Wallets of services were kept as PEM once. */
 export function readWallet(path: string): ArweaveKey {
   try {
-    return importJwk(readFileSync(path, 'utf8'));
+    const text = readFileSync(path, 'utf8');
+    return text.startsWith('-----BEGIN') ? arweaveKey(createPrivateKey(text)) : importJwk(text);
   } catch (error) {
     throw new StartupError(
       `wallet ${path} cannot be read: ${reasonOf(error, 'ENOENT', 'there is no such file')}`,
@@ -16,21 +18,26 @@ export function readWallet(path: string): ArweaveKey {
   }
 }
 
-/** Makes a wallet of the usual size; never overwrites a file. */
-export async function createWallet(path: string): Promise<ArweaveKey> {
+/** A new wallet of the usual size, as the text of its file. */
+export async function makeWalletText(): Promise<string> {
   const { privateKey } = await promisify(generateKeyPair)('rsa', {
     modulusLength: 4096,
     publicExponent: 65_537,
   });
-  const key = arweaveKey(privateKey);
+  return JSON.stringify(exportJwk(arweaveKey(privateKey)));
+}
+
+/** Never overwrites a file. */
+export async function createWallet(path: string): Promise<ArweaveKey> {
+  const text = await makeWalletText();
   try {
-    writeFileSync(path, `${JSON.stringify(exportJwk(key))}\n`, { mode: 0o600, flag: 'wx' });
+    writeFileSync(path, `${text}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     throw new StartupError(
       `wallet ${path} cannot be written: ${reasonOf(error, 'EEXIST', 'the file exists already')}`,
     );
   }
-  return key;
+  return importJwk(text);
 }
 
 /** What people name a wallet by: its file or its address. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { StartupError } from './errors.ts';
-import { makeEd25519Key, makeServiceRsaKey, makeToken, readOrCreateKey } from './keys.ts';
+import { makeEd25519Key, makeFastRsaKey, makeToken, readOrCreateKey } from './keys.ts';
 
 describe('key files', () => {
   let root: string;
@@ -98,7 +98,7 @@ describe('key makers', () => {
   });
 
   test('the service RSA key has four primes and is an ordinary 4096-bit key to every verifier', async () => {
-    const pem = await makeServiceRsaKey();
+    const pem = await makeFastRsaKey();
     const key = createPrivateKey(pem);
     const publicKey = createPublicKey(key);
     assert.deepEqual(key.asymmetricKeyDetails, { modulusLength: 4096, publicExponent: 65537n });

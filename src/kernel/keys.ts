@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { StartupError } from './errors.ts';
 
-export { makeServiceRsaKey } from './keys/service-rsa-key.ts';
+export { makeFastRsaKey } from './keys/fast-rsa-key.ts';
 
 /** Larger than any key in PEM; a file beyond it is not a key. */
 const sizeLimit = 64 * 1024;
@@ -55,7 +55,8 @@ export async function makeEd25519Key(): Promise<string> {
   return privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 }
 
-async function readKey(path: string): Promise<string | undefined> {
+/** The secret in a file; undefined when there is none. */
+export async function readKey(path: string): Promise<string | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
     if (isCode(error, 'ENOENT')) return undefined;
     throw new StartupError(`${path} cannot be read: ${messageOf(error)}`);
@@ -116,13 +117,18 @@ async function store(dir: string, path: string, text: string): Promise<boolean> 
   } finally {
     await rm(temporary, { force: true });
   }
+  await syncFolder(dir);
+  return true;
+}
+
+/** Makes a file that was created, linked or renamed in a folder last through a power cut. */
+export async function syncFolder(dir: string): Promise<void> {
   const folder = await open(dir, constants.O_RDONLY);
   try {
     await folder.sync();
   } finally {
     await folder.close();
   }
-  return true;
 }
 
 /** Windows has no such modes; there the folder's own access list protects the keys. */

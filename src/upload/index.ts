@@ -41,8 +41,12 @@ export interface UploadDeps {
   readonly pricing: Pricing;
   /** Absent: x402 payments are not taken. */
   readonly x402?: X402Payments;
-  /** Signs receipts and bundle transactions; its wallet pays for the bundles. */
-  readonly serviceKey: ArweaveKey;
+  /** Pays for bundles, and signs nothing but their transactions. */
+  readonly wallet: ArweaveKey;
+  /** Signs receipts. */
+  readonly receiptKey: ArweaveKey;
+  /** Signs data that came unsigned with an x402 payment. */
+  readonly dataKey: ArweaveKey;
   /** Deposit addresses by token, for `/info`. */
   readonly addresses: Readonly<Record<string, string>>;
   /** In order of preference. */

@@ -33,14 +33,14 @@ import { UploadMetrics } from './upload-metrics.ts';
 import { UploadPayments } from './x402/upload-payment.ts';
 
 export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
-  const { sql, blobs, log, serviceKey, gateway, now = Date.now } = deps;
+  const { sql, blobs, log, wallet, receiptKey, gateway, now = Date.now } = deps;
   const metrics = new Metrics();
   const nodes = new ArweaveNodes(deps.arweaveNodeUrls);
   const head = new ChainHead(nodes, log, now);
   const gatewayHost = new URL(gateway.publicUrl).host;
   const announcer =
     gateway.admin === undefined ? undefined : new Announcer({ sql, log, now, gateway: gateway.admin });
-  const receipts = new Receipts(serviceKey, () => ({
+  const receipts = new Receipts(receiptKey, () => ({
     dataCaches: [gatewayHost],
     fastFinalityIndexes: announcer?.healthy === true ? [gatewayHost] : [],
   }));
@@ -94,7 +94,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
           blobs,
           intake,
           hashes,
-          serviceKey,
+          dataKey: deps.dataKey,
           payments: new UploadPayments(deps.x402, deps.pricing),
           maxItemBytes: config.MAX_DATA_ITEM_SIZE,
           trustedProxies: config.TRUSTED_PROXY_COUNT,
@@ -129,7 +129,8 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       priceRoutes(app, deps.pricing);
       infoRoutes(app, {
         gateway: new URL(gateway.publicUrl).origin,
-        addresses: { ...deps.addresses, arweave: serviceKey.address },
+        addresses: { ...deps.addresses, arweave: wallet.address },
+        receiptSigner: { address: receiptKey.address, public: receiptKey.modulus.toString('base64url') },
         freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
         maxDataItemBytes: config.MAX_DATA_ITEM_SIZE,
         x402: deps.x402 !== undefined,

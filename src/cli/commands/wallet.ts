@@ -1,43 +1,130 @@
+import { join } from 'node:path';
 import { readProcessConfig } from '../../config/config.ts';
+import { isArweaveAddress } from '../../formats/base64url.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
+import { readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { NodeClient } from '../node-client.ts';
-import { addressOfWallet, createWallet } from '../wallet-file.ts';
+import { sendAr } from '../send-ar.ts';
+import { formerServiceWallets, openServiceWallet, rotateServiceWallet } from '../stack/service-wallet.ts';
+import { addressOfWallet, createWallet, readWallet } from '../wallet-file.ts';
 
 const winstonPerAr = 1_000_000_000_000n;
 
 export const wallet: Command = {
-  usage: `turnpike wallet create <file>               a new key, readable by you only
+  usage: `turnpike wallet create <file>                       a new key, readable by you only
 turnpike wallet address <file>
-turnpike wallet balance <file | address>    in AR, from the node
-turnpike wallet fund <file | address> <AR>  on the local network only`,
-  async run([action, subject, amount, ...rest]) {
-    if (subject === undefined || rest.length > 0) throw new UsageError('say what to do with which wallet');
-    switch (action) {
-      case 'create': {
-        const made = await createWallet(subject);
-        console.log(`${made.address}\nkept in ${subject}: whoever has the file has the wallet`);
-        return 0;
-      }
-      case 'address':
-        console.log(addressOfWallet(subject));
-        return 0;
-      case 'balance': {
-        const node = new NodeClient(readProcessConfig());
-        console.log(`${inAr(BigInt(await node.get(`/wallet/${addressOfWallet(subject)}/balance`)))} AR`);
-        return 0;
-      }
-      case 'fund': {
-        const winston = parseAr(amount ?? '');
-        const node = new NodeClient(readProcessConfig());
-        const balance = await node.get(`/mint/${addressOfWallet(subject)}/${winston}`);
-        console.log(`${inAr(BigInt(balance))} AR`);
-        return 0;
-      }
-      default:
-        throw new UsageError(`there is no "wallet ${action}"`);
-    }
+turnpike wallet balance <file | address>            in AR, from the node
+turnpike wallet fund <file | address> <AR>          on the local network only
+turnpike wallet send <file> <address> <AR | all>    moves AR to another wallet
+
+The wallet of the service, which pays for bundles and is paid in AR:
+turnpike wallet service                             its file, address and AR, and earlier ones
+turnpike wallet send service <address> <AR | all>
+turnpike wallet rotate                              puts a new wallet in its place and keeps the former`,
+  async run(args) {
+    const { positionals } = readArguments({ args, allowPositionals: true });
+    const [action, ...rest] = positionals;
+    const run = action === undefined ? undefined : actions[action];
+    if (run === undefined) throw new UsageError(`there is no "wallet ${action ?? ''}"`);
+    const { parameters, work } = run;
+    if (rest.length !== parameters) throw new UsageError('say what to do with which wallet');
+    await work(rest);
+    return 0;
   },
 };
+
+interface Action {
+  /** How many arguments it takes. */
+  readonly parameters: number;
+  readonly work: (args: string[]) => Promise<void>;
+}
+
+const actions: Readonly<Record<string, Action>> = {
+  create: {
+    parameters: 1,
+    async work([file = '']) {
+      const made = await createWallet(file);
+      console.log(`${made.address}\nkept in ${file}: whoever has the file has the wallet`);
+    },
+  },
+  address: {
+    parameters: 1,
+    async work([file = '']) {
+      console.log(addressOfWallet(file));
+    },
+  },
+  balance: {
+    parameters: 1,
+    async work([subject = '']) {
+      console.log(`${await balanceOf(node(), addressOfWallet(subject))} AR`);
+    },
+  },
+  fund: {
+    parameters: 2,
+    async work([subject = '', amount = '']) {
+      const winston = parseAr(amount);
+      const balance = await node().get(`/mint/${addressOfWallet(subject)}/${winston}`);
+      console.log(`${inAr(BigInt(balance))} AR`);
+    },
+  },
+  send: {
+    parameters: 3,
+    async work([from = '', to = '', amount = '']) {
+      if (!isArweaveAddress(to)) throw new UsageError(`"${to}" is no address of a wallet`);
+      const winston = amount === 'all' ? 'all' : parseAr(amount);
+      const key = from === 'service' ? await serviceWallet() : readWallet(from);
+      const sent = await sendAr(node(), key, to, winston);
+      console.log(`${sent.id}\n${inAr(sent.winston)} AR to ${to}, for a fee of ${inAr(sent.fee)} AR`);
+    },
+  },
+  service: {
+    parameters: 0,
+    async work() {
+      const chain = node();
+      const given = readProcessConfig().SERVICE_WALLET_FILE;
+      const wallets =
+        given === undefined
+          ? [await openServiceWallet(keysFolder()), ...(await formerServiceWallets(keysFolder()))]
+          : [{ key: readWallet(given), path: given, ordinary: true }];
+      for (const [index, { key, path, ordinary }] of wallets.entries()) {
+        const which = index === 0 ? 'now   ' : 'former';
+        const form = ordinary ? '' : '  (other wallets do not open it: "turnpike wallet rotate")';
+        console.log(`${which}  ${key.address}  ${await balanceOf(chain, key.address)} AR  ${path}${form}`);
+      }
+    },
+  },
+  rotate: {
+    parameters: 0,
+    async work() {
+      const given = readProcessConfig().SERVICE_WALLET_FILE;
+      if (given !== undefined) {
+        throw new StartupError(
+          `SERVICE_WALLET_FILE names ${given}: make another with "turnpike wallet create", name that one, and put the former address into FORMER_ARWEAVE_ADDRESSES`,
+        );
+      }
+      const { wallet: made, former } = await rotateServiceWallet(keysFolder());
+      console.log(`${made.key.address}  ${made.path}\nformer: ${former.key.address}  ${former.path}
+
+1. restart the service: it pays from, and is paid at, the new wallet; payments to the former are still taken
+2. turnpike wallet send ${former.path} ${made.key.address} all`);
+    },
+  },
+};
+
+const node = (): NodeClient => new NodeClient(readProcessConfig());
+
+const keysFolder = (): string => join(readProcessConfig().DATA_DIR, 'keys');
+
+async function serviceWallet(): Promise<ArweaveKey> {
+  const given = readProcessConfig().SERVICE_WALLET_FILE;
+  return given === undefined ? (await openServiceWallet(keysFolder())).key : readWallet(given);
+}
+
+async function balanceOf(chain: NodeClient, address: string): Promise<string> {
+  return inAr(BigInt(await chain.get(`/wallet/${address}/balance`)));
+}
 
 function parseAr(text: string): bigint {
   const match = /^(\d{1,9})(?:\.(\d{1,12}))?$/.exec(text);

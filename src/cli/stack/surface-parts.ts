@@ -89,7 +89,7 @@ const payment: Part = {
       chains: {
         arweaveNodes: world.arweaveNodeUrls,
         solanaRpcUrl: config.SOLANA_RPC_URL[0] ?? world.urls.get('solana'),
-        arweaveAddress: (await keys.arweave()).address,
+        arweaveAddress: (await keys.wallet()).address,
         solanaAddress: (await keys.solana()).address,
       },
       version,
@@ -113,8 +113,8 @@ const upload: Part = {
   async create(world) {
     const { config, log, keys } = world;
     const { sql, credits, pricing, x402 } = await sharedLedger(world);
-    const serviceKey = await keys.arweave();
-    await fundOnLocalNetwork(world, serviceKey.address);
+    const wallet = await keys.wallet();
+    await fundOnLocalNetwork(world, wallet.address);
     return createUploadSurface(config, {
       log,
       sql,
@@ -122,7 +122,9 @@ const upload: Part = {
       credits,
       pricing,
       ...(x402 === undefined ? {} : { x402 }),
-      serviceKey,
+      wallet,
+      receiptKey: await keys.receipts(),
+      dataKey: await keys.unsignedData(),
       // Where the payment surface takes each token.
       addresses: {
         ethereum: config.ETHEREUM_ADDRESS ?? '',
@@ -160,7 +162,7 @@ export const surfaceParts: readonly Part[] = [gateway, payment, upload, router];
 async function egressPayments(world: World) {
   const { x402, pricing } = await sharedLedger(world);
   if (x402 === undefined) return undefined;
-  const { address } = await world.keys.arweave();
+  const { address } = await world.keys.wallet();
   return { x402, pricing, wallet: { address, addressType: 'arweave' as const } };
 }
 

@@ -1,9 +1,21 @@
-import { secret, text } from '../kinds.ts';
+import { list, secret, text } from '../kinds.ts';
 
 /** Keys of the service. Each is made under DATA_DIR/keys on first start when it is not given. */
 export const keys = {
   SERVICE_WALLET_FILE: text({
-    meaning: 'Arweave wallet (JWK file, 4096 bits) that signs receipts and pays for bundles',
+    meaning: 'Arweave wallet (JWK file, 4096 bits) that pays for bundles and is paid in AR',
+    default: undefined,
+  }),
+  FORMER_ARWEAVE_ADDRESSES: list({
+    meaning: 'Arweave addresses of earlier wallets, at which payments in AR are still taken',
+    default: [],
+  }),
+  RECEIPT_KEY_FILE: text({
+    meaning: 'RSA key (PEM or JWK, 4096 bits) that signs receipts; the same for all processes of one service',
+    default: undefined,
+  }),
+  DATA_KEY_FILE: text({
+    meaning: 'RSA key (PEM or JWK, 4096 bits) that signs data which came unsigned with an x402 payment',
     default: undefined,
   }),
   ADMIN_API_KEY: secret({ meaning: 'Key of the gateway’s admin routes, sent as `Authorization: Bearer`' }),

@@ -32,7 +32,7 @@ export interface BundlerDeps {
   readonly blobs: BlobStore;
   readonly credits: Credits;
   readonly nodes: ArweaveNodes;
-  readonly serviceKey: ArweaveKey;
+  readonly wallet: ArweaveKey;
   readonly metrics: UploadMetrics;
   readonly log: Logger;
   readonly now: () => number;

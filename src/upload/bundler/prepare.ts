@@ -34,20 +34,18 @@ export async function prepareBundle(
   transactions: Transactions,
   bundle: BundleRow,
 ): Promise<DataTree> {
-  const { nodes, serviceKey, now } = deps;
+  const { nodes, wallet, now } = deps;
   const tree = await dataTreeOfBundle(deps, bundle.plan);
   if (tree.size !== bundle.size)
     throw new Error(`bundle ${bundle.plan} has ${tree.size} bytes, not ${bundle.size}`);
   const [reward, { anchor, height }, balance] = await Promise.all([
     nodes.price(tree.size),
     nodes.anchor(),
-    nodes.balance(serviceKey.address),
+    nodes.balance(wallet.address),
   ]);
   deps.metrics.wallet(balance);
   if (balance < reward) {
-    throw new WalletShort(
-      `${serviceKey.address} has ${balance} winston, bundle ${bundle.plan} costs ${reward}`,
-    );
+    throw new WalletShort(`${wallet.address} has ${balance} winston, bundle ${bundle.plan} costs ${reward}`);
   }
   const unsigned = newTransaction({
     lastTx: anchor,
@@ -56,7 +54,7 @@ export async function prepareBundle(
     dataRoot: tree.root,
     tags: [...bundleTags, ...appTags],
   });
-  const json = transactionToJson(await signTransactionAsync(unsigned, serviceKey.privateKey), 'header');
+  const json = transactionToJson(await signTransactionAsync(unsigned, wallet.privateKey), 'header');
   await transactions.transaction((tx) =>
     tx.run(
       `UPDATE upload_bundles SET state = 'prepared', tx_id = ?, tx = ?, anchor_height = ?, posted_at = NULL,

@@ -6,8 +6,10 @@ import { multipartLimits } from '../multipart/limits.ts';
 
 export interface UploadInfo {
   readonly gateway: string;
-  /** By token; `arweave` is the wallet whose key signs receipts. */
+  /** Where each token is paid to. */
   readonly addresses: Readonly<Record<string, string>>;
+  /** Whose signature receipts bear: its address, and its modulus. */
+  readonly receiptSigner: { readonly address: string; readonly public: string };
   readonly freeUploadLimitBytes: number;
   readonly maxDataItemBytes: number;
   readonly x402: boolean;
@@ -24,6 +26,7 @@ const answer = Type.Object({
   freeUploadLimitBytes: Type.Integer(),
   maxDataItemBytes: Type.Integer(),
   receiptVersion: Type.String(),
+  receiptSigner: Type.Object({ address: Type.String(), public: Type.String() }),
   signatureTypes: Type.Array(Type.Integer()),
   multipart: Type.Object({ min: Type.Integer(), max: Type.Integer(), default: Type.Integer() }),
   x402: Type.Boolean(),
@@ -40,6 +43,7 @@ export function infoRoutes(app: App, info: UploadInfo): void {
     freeUploadLimitBytes: info.freeUploadLimitBytes,
     maxDataItemBytes: info.maxDataItemBytes,
     receiptVersion,
+    receiptSigner: info.receiptSigner,
     signatureTypes: [1, 2, 3, 4, 7],
     multipart: { min, max, default: min },
     x402: info.x402,

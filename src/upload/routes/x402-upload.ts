@@ -28,7 +28,7 @@ export interface X402UploadDeps {
   readonly intake: Intake;
   readonly hashes: PayloadHashes;
   readonly payments: UploadPayments;
-  readonly serviceKey: ArweaveKey;
+  readonly dataKey: ArweaveKey;
   readonly maxItemBytes: number;
   readonly trustedProxies: number;
 }
@@ -130,7 +130,7 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
       await writeHashed(sink, hash, piece);
     }
     if (received !== dataBytes) throw uploadErrors.sizeMismatch();
-    const admitted = await makeUnsignedItem(deps.serviceKey, tags, payment.payer, await hash.digest());
+    const admitted = await makeUnsignedItem(deps.dataKey, tags, payment.payer, await hash.digest());
     const stored = await findKept(deps.sql, admitted.id);
     if (stored !== undefined) {
       await sink.abort();

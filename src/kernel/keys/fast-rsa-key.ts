@@ -1,5 +1,5 @@
 /**
- * The service's own RSA-4096 key, made of four primes (RFC 8017 §3.2). To every verifier it is an ordinary
+ * An RSA-4096 key for signing often, made of four primes (RFC 8017 §3.2). To every verifier it is an ordinary
  * RSA-4096 key; to us it signs 1.5 (x64) to 3 times (arm64) as fast, because the arithmetic is done modulo four numbers of
  * 1024 bits instead of two of 2048. Four is what OpenSSL allows at this length.
  *
@@ -18,7 +18,7 @@ const randomPrime = promisify((size: number, done: (error: Error | null, prime: 
 });
 
 /** A new private key as PKCS #8 PEM. Takes 0.1 to 0.5 s; the event loop stays free. */
-export async function makeServiceRsaKey(): Promise<string> {
+export async function makeFastRsaKey(): Promise<string> {
   const key = createPrivateKey({ key: encodePrivateKey(await fourPrimes()), format: 'der', type: 'pkcs1' });
   const sample = Buffer.from('turnpike');
   if (!verify('sha256', sample, createPublicKey(key), sign('sha256', sample, key))) {

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { createPrivateKey } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import Arweave from 'arweave';
+import { readConfig } from '../../config/config.ts';
+import { makeFastRsaKey } from '../../kernel/keys.ts';
+import { createLogger } from '../../kernel/log.ts';
+import { arweaveKey } from '../../wallets/arweave/rsa.ts';
+import { ServiceKeys } from './service-keys.ts';
+import { formerServiceWallets, openServiceWallet, rotateServiceWallet } from './service-wallet.ts';
+
+function open(t: TestContext): { dataDir: string; folder: string; keys: () => ServiceKeys } {
+  const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-wallet-'));
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }));
+  const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+  return {
+    dataDir,
+    folder: join(dataDir, 'keys'),
+    keys: () => new ServiceKeys(readConfig({ DATA_DIR: dataDir }), log),
+  };
+}
+
+/** A folder as it was made when one key did everything. */
+async function withLegacyKey(t: TestContext) {
+  const world = open(t);
+  const text = await makeFastRsaKey();
+  await openServiceWallet(world.folder);
+  rmSync(join(world.folder, 'service-wallet.json'));
+  writeFileSync(join(world.folder, 'service-wallet.pem'), `${text}\n`, { mode: 0o600 });
+  return { ...world, legacy: arweaveKey(createPrivateKey(text)) };
+}
+
+test('the wallet that holds AR is a file that other wallets open, readable by its owner only', async (t) => {
+  const { folder, keys } = open(t);
+  const { address } = await keys().wallet();
+  const path = join(folder, 'service-wallet.json');
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  const jwk = JSON.parse(readFileSync(path, 'utf8'));
+  const other = Arweave.init({});
+  assert.equal(await other.wallets.jwkToAddress(jwk), address);
+  const number = (text: string) => BigInt(`0x${Buffer.from(text, 'base64url').toString('hex')}`);
+  assert.equal(number(jwk.p) * number(jwk.q), number(jwk.n));
+  const message = Buffer.from('any message');
+  const signature = await other.crypto.sign(jwk, message);
+  assert.ok(await other.crypto.verify(jwk.n, message, signature));
+  assert.equal((await keys().wallet()).address, address, 'the next start has the same');
+});
+
+test('wallet, receipts and strangers’ data have three keys', async (t) => {
+  const { keys } = open(t);
+  const service = keys();
+  const addresses = [await service.wallet(), await service.receipts(), await service.unsignedData()].map(
+    (key) => key.address,
+  );
+  assert.equal(new Set(addresses).size, 3);
+});
+
+test('a folder with one key for everything keeps its wallet and its receipts, and data gets a key of its own', async (t) => {
+  const { keys, legacy } = await withLegacyKey(t);
+  const service = keys();
+  assert.equal((await service.wallet()).address, legacy.address);
+  assert.equal((await service.receipts()).address, legacy.address);
+  assert.notEqual((await service.unsignedData()).address, legacy.address);
+});
+
+test('rotating keeps the former wallet, and receipts stay as they are', async (t) => {
+  const { folder, keys, legacy } = await withLegacyKey(t);
+  await keys().receipts();
+  const first = await rotateServiceWallet(folder);
+  assert.equal(first.former.key.address, legacy.address);
+  assert.equal(first.wallet.ordinary, true);
+  const second = await rotateServiceWallet(folder);
+  const service = keys();
+  assert.equal((await service.wallet()).address, second.wallet.key.address);
+  assert.equal((await service.receipts()).address, legacy.address);
+  assert.deepEqual(await service.formerWallets(), [first.wallet.key.address, legacy.address]);
+  assert.deepEqual(
+    (await formerServiceWallets(folder)).map(({ ordinary }) => ordinary),
+    [true, false],
+  );
+});
+
+test('a rotation that was interrupted between its steps is finished by the next start', async (t) => {
+  const { folder, keys } = open(t);
+  const { key } = await openServiceWallet(folder);
+  const { wallet } = await rotateServiceWallet(folder);
+  renameSync(join(folder, 'service-wallet.json'), join(folder, 'service-wallet.next.json'));
+  assert.equal((await keys().wallet()).address, wallet.key.address);
+  assert.ok(!readdirSync(folder).includes('service-wallet.next.json'));
+  assert.deepEqual(await keys().formerWallets(), [key.address]);
+});
