@@ -43,7 +43,8 @@ export class ReadyAnswers {
   readonly #content: Content;
   readonly #answers = new LRUCache<string, Ready>({
     maxSize: budget,
-    sizeCalculation: ({ text }) => headBytes + (text?.length ?? 0),
+    // Strangers choose the paths: a long one counts for what it takes.
+    sizeCalculation: ({ text }, key) => headBytes + 2 * key.length + (text?.length ?? 0),
   });
 
   constructor(content: Content) {
