@@ -138,7 +138,8 @@ export interface PromoContext {
 }
 
 /**
- * Promo codes tied to a card quote: held while it is open, used when it is paid, free again when it fails.
+ * Promo codes tied to a card quote: noted while it is open, used (and only then counted) when it is paid, forgotten when
+ * it fails.
  * Each runs in the caller's transaction, so that the quote and its codes move together.
  */
 export interface PromoUses {
@@ -151,7 +152,7 @@ export interface PromoUses {
 export interface PromoHold {
   readonly quoteId: string;
   readonly address: string;
-  /** Unix milliseconds after which an unpaid quote no longer counts as a use. */
+  /** Unix milliseconds after which the quote can no longer be paid. */
   readonly expiresAt: number;
   readonly adjustments: readonly AppliedAdjustment[];
 }

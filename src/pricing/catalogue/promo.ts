@@ -33,7 +33,7 @@ export async function judgePromoCodes(
         `The promo code '${code}' expired on '${new Date(row.endsAt).toISOString()}'`,
       );
     }
-    if (row.maxUses > 0 && (await usesOf(sql, row.id, judge.now())) >= row.maxUses) throw usedUp(row);
+    await checkUses(sql, row);
     if (!(await isEligible(sql, judge, row, address))) throw ineligible(row, address);
     if (row.minimumPayment > 0 && toCents(amount, prices) < BigInt(row.minimumPayment)) {
       throw new PromoCodeRefused(
@@ -71,8 +71,7 @@ export function promoUses(judge: PromoJudge): PromoUses {
       for (const use of held) {
         const row = await lockPromo(tx, use.catalogue_id);
         if (row === undefined) throw new PromoCodeRefused(`No promo code found with code '${use.code}'`);
-        const paidUses = await usesOf(tx, row.id, Number.MAX_SAFE_INTEGER);
-        if (row.maxUses > 0 && paidUses >= row.maxUses) throw usedUp(row);
+        await checkUses(tx, row);
         if (!(await isEligible(tx, judge, row, use.address))) throw ineligible(row, use.address);
       }
       await tx.run("UPDATE pricing_promo_uses SET state = 'used' WHERE quote_id = ?", quoteId);
@@ -84,15 +83,21 @@ export function promoUses(judge: PromoJudge): PromoUses {
   };
 }
 
-/** Paid quotes and those that may still be paid. */
-async function usesOf(sql: SqlExecutor, catalogueId: string, now: number): Promise<number> {
-  const row = await sql.get<{ uses: number }>(
-    `SELECT COUNT(*) AS uses FROM pricing_promo_uses
-     WHERE catalogue_id = ? AND (state = 'used' OR expires_at > ?)`,
-    catalogueId,
-    now,
+/**
+ * Only what was paid counts. A quote costs nothing: if open ones counted, anybody could use up a code for everybody,
+ * and a buyer who opens the checkout twice would be refused. Of two who pay the last use, the later one is refunded.
+ */
+async function checkUses(sql: SqlExecutor, row: PromoCode): Promise<void> {
+  if (row.maxUses === 0) return;
+  const counted = await sql.get<{ uses: number }>(
+    "SELECT COUNT(*) AS uses FROM pricing_promo_uses WHERE catalogue_id = ? AND state = 'used'",
+    row.id,
   );
-  return Number(row?.uses ?? 0);
+  if (Number(counted?.uses ?? 0) >= row.maxUses) {
+    throw new PromoCodeRefused(
+      `The promo code '${row.promoCode}' has already been used the maximum number of times (${row.maxUses})`,
+    );
+  }
 }
 
 async function isEligible(
@@ -112,11 +117,6 @@ async function isEligible(
   );
   return used === undefined;
 }
-
-const usedUp = (row: PromoCode): PromoCodeRefused =>
-  new PromoCodeRefused(
-    `The promo code '${row.promoCode}' has already been used the maximum number of times (${row.maxUses})`,
-  );
 
 const ineligible = (row: PromoCode, address: string): PromoCodeRefused =>
   new PromoCodeRefused(`The user '${address}' is ineligible for the promo code '${row.promoCode}'`);
