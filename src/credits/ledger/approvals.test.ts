@@ -242,6 +242,22 @@ forEachEngine((_engine, open) => {
       await assertSound(credits);
     });
 
+    it('previews nothing on an approval that has expired and was not yet ended', async () => {
+      const { sql, credits, clock } = await openTestLedger(open);
+      await give(credits, 'alice', 100n);
+      await lend(credits, 'alice', 'bob', 40n, 'short', 60);
+      const request = upload('bob', 30n, 'item', { paidBy: ['alice'] });
+      clock.now += 59_999;
+      assert.deepEqual(await credits.preview(request), [{ payer: 'alice', amount: 30n, approvalId: 'short' }]);
+      clock.now += 1;
+      assert.equal(await credits.preview(request), undefined);
+      const row = await sql.get("SELECT status, used FROM credits_approvals WHERE id = 'short'");
+      assert.deepEqual({ ...row }, { status: 'active', used: '0' }, 'a preview changes nothing');
+      await lend(credits, 'alice', 'bob', 10n, 'long');
+      const both = upload('bob', 10n, 'item', { paidBy: ['alice'] });
+      assert.deepEqual(await credits.preview(both), [{ payer: 'alice', amount: 10n, approvalId: 'long' }]);
+    });
+
     it('previews a spending without making it', async () => {
       const { credits } = await openTestLedger(open);
       await give(credits, 'alice', 100n);

@@ -73,5 +73,26 @@ forEachEngine((_engine, open) => {
         'ghost has entries but no account',
       ]);
     });
+
+    it('finds approvals whose state and rest contradict each other, although every sum is right', async () => {
+      const { sql, credits } = await openTestLedger(open);
+      await give(credits, 'alice', 100n);
+      await lend(credits, 'alice', 'bob', 40n, 'a');
+      await credits.spend(upload('bob', 40n, 'item', { paidBy: ['alice'] }));
+      await lend(credits, 'alice', 'carol', 30n, 'b');
+      await credits.revoke({ id: 'r', payer: 'alice', approved: 'carol' });
+      await assertSound(credits);
+      await sql.run("UPDATE credits_approvals SET status = 'active' WHERE id = 'a'");
+      await sql.run("UPDATE credits_approvals SET status = 'used' WHERE id = 'b'");
+      const { ok, drift, problems } = await credits.selfCheck();
+      assert.deepEqual(
+        { ok, drift, problems },
+        {
+          ok: false,
+          drift: 0n,
+          problems: ['approval a is active with 0 winc left', 'approval b is used with 30 winc left'],
+        },
+      );
+    });
   });
 });
