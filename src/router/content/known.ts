@@ -2,12 +2,15 @@
  * What was proven once: which bytes an id stands for. Kept on disk, since it stays true for ever; content that
  * left the cache is then checked against it without asking anybody. Names are kept beside it, so that a router
  * that starts while nobody can be asked still knows them.
+ *
+ * Both tables are bounded: whoever asks for ever new content would else fill the disk. The rows that were proven
+ * longest ago leave in the transaction that brings new ones.
  */
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../kernel/log.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
-import type { Migration, Sql, SqlValue } from '../../storage/sql/sql.ts';
+import type { Migration, Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
 import type { KeptName, NameKeeper } from '../names/resolver.ts';
 
 export type Method = 'signature' | 'quorum' | 'single' | 'none';
@@ -50,6 +53,7 @@ CREATE TABLE known_names (
 ) CLUSTERED;
 `,
   },
+  { id: 'router-known-002-age-of-names', up: 'CREATE INDEX known_names_age ON known_names (resolved_at);' },
 ];
 
 interface KnownRow {
@@ -70,37 +74,91 @@ interface NameRow {
   resolved_at: number;
 }
 
-interface Write {
-  readonly statement: string;
-  readonly values: readonly SqlValue[];
+/** A table with its statements. An insert says whether the row is new, so that rows are counted without looking. */
+interface Table {
+  readonly insert: string;
+  readonly update: string;
+  readonly remove: string;
+  readonly trim: string;
+  readonly count: string;
 }
 
+function table(name: string, key: string, age: string, columns: readonly string[]): Table {
+  const marks = ['?', ...columns.map(() => '?')].join(', ');
+  return {
+    insert: `INSERT INTO ${name} (${[key, ...columns].join(', ')}) VALUES (${marks}) ON CONFLICT (${key}) DO NOTHING`,
+    update: `UPDATE ${name} SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE ${key} = ?`,
+    remove: `DELETE FROM ${name} WHERE ${key} = ?`,
+    trim: `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} ORDER BY ${age} LIMIT ?)`,
+    count: `SELECT COUNT(*) AS rows FROM ${name}`,
+  };
+}
+
+const contentTable = table('known_content', 'id', 'verified_at', [
+  'digest',
+  'size',
+  'content_type',
+  'content_encoding',
+  'method',
+  'verified_by',
+  'verified_at',
+]);
+const nameTable = table('known_names', 'label', 'resolved_at', [
+  'target',
+  'ant_id',
+  'ttl_seconds',
+  'verified_by',
+  'resolved_at',
+]);
+
+interface Write {
+  readonly table: Table;
+  readonly key: string;
+  /** What the row holds beside its key; undefined: it is removed. */
+  readonly values: readonly SqlValue[] | undefined;
+}
+
+/** Rows that are kept at most. */
+export interface KnownLimits {
+  readonly content: number;
+  readonly names: number;
+}
+
+const defaultLimits: KnownLimits = { content: 2_000_000, names: 500_000 };
 const maxInMemory = 100_000;
-const maxRows = 2_000_000;
 const maxWaiting = 20_000;
 const flushMs = 500;
+/** Rows that a start removes at a time, from a file that has too many. */
+const trimStep = 10_000;
 
 export class KnownStore implements NameKeeper {
   readonly #log: Logger;
   readonly #known = new LRUCache<string, Known>({ max: maxInMemory });
+  readonly #limits: ReadonlyMap<Table, number>;
+  /** Rows of each table. */
+  #rows: ReadonlyMap<Table, number> = new Map();
   #sql: Sql | undefined;
   #waiting: Write[] = [];
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   problem: string | undefined;
 
-  constructor(log: Logger) {
+  constructor(log: Logger, limits: KnownLimits = defaultLimits) {
     this.#log = log;
+    this.#limits = new Map([
+      [contentTable, limits.content],
+      [nameTable, limits.names],
+    ]);
   }
 
   /** Without the file the router works on; it only forgets with the process. */
   async start(folder: string): Promise<void> {
     try {
-      this.#sql = await openSqliteFile(join(folder, 'known.db'), migrations);
-      await this.#sql.run(
-        'DELETE FROM known_content WHERE verified_at < (SELECT verified_at FROM known_content ORDER BY verified_at DESC LIMIT 1 OFFSET ?)',
-        maxRows,
-      );
+      const sql = await openSqliteFile(join(folder, 'known.db'), migrations);
+      this.#sql = sql;
+      const rows = new Map<Table, number>();
+      for (const [table, limit] of this.#limits) rows.set(table, await trimAtStart(sql, table, limit));
+      this.#rows = rows;
     } catch (error) {
       this.#failed(error);
     }
@@ -144,12 +202,7 @@ export class KnownStore implements NameKeeper {
 
   set(id: string, known: Known): void {
     this.#known.set(id, known);
-    this.#write(
-      `INSERT INTO known_content VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
-        digest = excluded.digest, size = excluded.size, content_type = excluded.content_type,
-        content_encoding = excluded.content_encoding, method = excluded.method,
-        verified_by = excluded.verified_by, verified_at = excluded.verified_at`,
-      id,
+    this.#write(contentTable, id, [
       known.digest,
       known.size,
       known.contentType,
@@ -157,12 +210,12 @@ export class KnownStore implements NameKeeper {
       known.method,
       known.by.join(' '),
       known.verifiedAt,
-    );
+    ]);
   }
 
   forget(id: string): void {
     this.#known.delete(id);
-    this.#write('DELETE FROM known_content WHERE id = ?', id);
+    this.#write(contentTable, id, undefined);
   }
 
   async load(label: string): Promise<KeptName | undefined> {
@@ -178,26 +231,22 @@ export class KnownStore implements NameKeeper {
   }
 
   save(label: string, kept: KeptName): void {
-    this.#write(
-      `INSERT INTO known_names VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (label) DO UPDATE SET
-        target = excluded.target, ant_id = excluded.ant_id, ttl_seconds = excluded.ttl_seconds,
-        verified_by = excluded.verified_by, resolved_at = excluded.resolved_at`,
-      label,
+    this.#write(nameTable, label, [
       kept.id,
       kept.antId ?? null,
       kept.ttlSeconds,
       kept.by.join(' '),
       kept.resolvedAt,
-    );
+    ]);
   }
 
   remove(label: string): void {
-    this.#write('DELETE FROM known_names WHERE label = ?', label);
+    this.#write(nameTable, label, undefined);
   }
 
-  #write(statement: string, ...values: SqlValue[]): void {
+  #write(table: Table, key: string, values: readonly SqlValue[] | undefined): void {
     if (this.#sql === undefined || this.#waiting.length >= maxWaiting) return;
-    this.#waiting.push({ statement, values });
+    this.#waiting.push({ table, key, values });
     this.#timer ??= setTimeout(() => this.#flush(), flushMs).unref();
   }
 
@@ -209,14 +258,32 @@ export class KnownStore implements NameKeeper {
     if (sql === undefined || writes.length === 0) return;
     this.#writing = this.#writing.then(async () => {
       try {
-        await sql.transaction(async (tx) => {
-          for (const { statement, values } of writes) await tx.run(statement, ...values);
-        });
+        this.#rows = await sql.transaction((tx) => this.#apply(tx, writes));
         this.problem = undefined;
       } catch (error) {
         this.#failed(error);
       }
     });
+  }
+
+  /** Answers how many rows each table has then. */
+  async #apply(tx: SqlExecutor, writes: readonly Write[]): Promise<ReadonlyMap<Table, number>> {
+    const rows = new Map(this.#rows);
+    const add = (table: Table, difference: number) => rows.set(table, (rows.get(table) ?? 0) + difference);
+    for (const { table, key, values } of writes) {
+      if (values === undefined) {
+        add(table, -(await tx.run(table.remove, key)));
+        continue;
+      }
+      const added = await tx.run(table.insert, key, ...values);
+      if (added === 0) await tx.run(table.update, ...values, key);
+      else add(table, added);
+    }
+    for (const [table, limit] of this.#limits) {
+      const excess = (rows.get(table) ?? 0) - limit;
+      if (excess > 0) add(table, -(await tx.run(table.trim, excess)));
+    }
+    return rows;
   }
 
   #failed(error: unknown): void {
@@ -225,6 +292,13 @@ export class KnownStore implements NameKeeper {
     }
     this.problem = error instanceof Error ? error.message : String(error);
   }
+}
+
+/** A file may hold more than today's limit. Answers how many rows are left. */
+async function trimAtStart(sql: Sql, { count, trim }: Table, limit: number): Promise<number> {
+  let rows = Number((await sql.get<{ rows: number }>(count))?.rows ?? 0);
+  while (rows > limit) rows -= await sql.run(trim, Math.min(trimStep, rows - limit));
+  return rows;
 }
 
 function methodOf(text: string): Method {
