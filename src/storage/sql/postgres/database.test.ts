@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
 import pg from 'pg';
+import { eventually } from '../../../../test/support/eventually.ts';
+import { StartupError } from '../../../kernel/errors.ts';
 import { DatabaseUnavailable, type SqlExecutor, UnstorableText } from '../sql.ts';
 import type { PostgresDatabase } from './database.ts';
 import { openPostgres, type PostgresOptions } from './open.ts';
@@ -43,6 +45,53 @@ describe('PostgreSQL', {
     await administrator.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
   });
   after(() => administrator.end());
+
+  it('waits for another process that migrates, says for whom, and gives up in the end', async () => {
+    await open();
+    const further = [...migrations, { id: 'test-002', up: 'ALTER TABLE rows ADD COLUMN more BIGINT;' }];
+    await administrator.query(`BEGIN; LOCK TABLE "${schema}".rows IN ACCESS EXCLUSIVE MODE`);
+    const hanging = open({ migrations: further });
+    await eventually('the first opener hangs in its migration', async () => {
+      const { rowCount } = await administrator.query(
+        "SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'",
+        [`turnpike ${schema}`],
+      );
+      return rowCount === 1;
+    });
+    const warnings: { details: object; message: string }[] = [];
+    const log = { warn: (details: object, message: string) => void warnings.push({ details, message }) };
+    await assert.rejects(open({ migrations: further, migrationWaitMs: 50, log }), (error: Error) => {
+      assert.ok(error instanceof StartupError);
+      assert.match(
+        error.message,
+        new RegExp(
+          `^PostgreSQL schema "${schema}": another process .* 0.05 s \\("turnpike ${schema}" at .*, backend \\d+`,
+        ),
+      );
+      return true;
+    });
+    assert.equal(warnings.length, 1);
+    assert.equal(warnings[0]?.message, 'another process migrates this PostgreSQL schema; waiting for it');
+    await administrator.query('ROLLBACK');
+    const sql = await hanging;
+    await sql.run('INSERT INTO rows (n, more) VALUES (1, 2)');
+    assert.deepEqual(await (await open({ migrations: further })).all('SELECT more FROM rows'), [{ more: 2 }]);
+  });
+
+  it('gives up a migration whose table somebody else keeps locked, and leaves nothing of it', async () => {
+    await open();
+    const further = [...migrations, { id: 'test-002', up: 'ALTER TABLE rows ADD COLUMN more BIGINT;' }];
+    await administrator.query(`BEGIN; LOCK TABLE "${schema}".rows IN ACCESS EXCLUSIVE MODE`);
+    await assert.rejects(open({ migrations: further, migrationWaitMs: 50 }), (error: Error) => {
+      assert.ok(error instanceof StartupError);
+      assert.match(error.message, /waited 0.05 s for a table that another session has locked/);
+      return true;
+    });
+    await administrator.query('ROLLBACK');
+    const { rows } = await administrator.query(`SELECT id FROM "${schema}".schema_migrations`);
+    assert.deepEqual(rows, [{ id: 'test-001' }]);
+    await open({ migrations: further });
+  });
 
   it('runs the victim of a deadlock again', async () => {
     const sql = await open();

@@ -1,6 +1,6 @@
 /** Opens one schema of a PostgreSQL: makes it, brings it up to date, keeps a pool of connections to it. */
 import { createHash } from 'node:crypto';
-import pg, { type Client } from 'pg';
+import pg, { type Client, DatabaseError } from 'pg';
 import { StartupError } from '../../../kernel/errors.ts';
 import {
   type AppliedMigration,
@@ -23,6 +23,8 @@ export interface PostgresOptions {
   readonly statementTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
   readonly byIndexOnly?: boolean;
+  /** How long an opener waits for another process that holds the schema, before it gives up. */
+  readonly migrationWaitMs?: number;
 }
 
 /** Of each schema in each process; PostgreSQL allows 100 connections unless told otherwise. */
@@ -31,9 +33,15 @@ const connectTimeoutMs = 10_000;
 /** The server ends a statement that takes too long; this is for a server that is not there any more and said nothing. */
 const answerSlackMs = 5_000;
 const idleTransactionTimeoutMs = 60_000;
+/** A migration may rebuild an index; whoever waits longer says so and ends, and is started again by its supervisor. */
+const defaultMigrationWaitMs = 120_000;
+/** How often an opener that waits says what for. */
+const waitReportMs = 5_000;
+/** PostgreSQL's code for a lock that was not to be had in time. */
+const lockNotAvailable = '55P03';
 
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
-  const { schema, migrations, log, statementTimeoutMs = 30_000, byIndexOnly = false } = options;
+  const { schema, log, statementTimeoutMs = 30_000, byIndexOnly = false } = options;
   const { answerTimeoutMs = statementTimeoutMs + answerSlackMs } = options;
   const { url, poolSize } = withPoolSize(options.url);
   const connection = {
@@ -44,7 +52,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     types: typeParsers(),
     options: `-c search_path="${schema}"${byIndexOnly ? ' -c enable_seqscan=off' : ''}`,
   };
-  await migrate(new pg.Client(connection), schema, migrations);
+  await migrate(new pg.Client(connection), options);
   const pool = new pg.Pool({
     ...connection,
     max: poolSize,
@@ -70,12 +78,15 @@ function withPoolSize(text: string): { url: string; poolSize: number } {
 }
 
 /** Openers of one schema take turns: each finds what the one before it has done. */
-async function migrate(client: Client, schema: string, migrations: readonly Migration[]): Promise<void> {
+async function migrate(client: Client, options: PostgresOptions): Promise<void> {
+  const { schema, migrations, migrationWaitMs = defaultMigrationWaitMs } = options;
   // A failing connection also rejects the statement that waits for it.
   client.on('error', () => {});
   try {
     await client.connect();
-    await client.query('SELECT pg_advisory_lock($1)', [lockNumber(schema)]);
+    await takeTurn(client, options, migrationWaitMs);
+    // A table that somebody else has locked is not waited for without end either.
+    await setLockTimeout(client, migrationWaitMs);
     await client.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
     await client.query(migrationsTable);
     const { rows } = await client.query<AppliedMigration>('SELECT id, checksum FROM schema_migrations');
@@ -90,11 +101,73 @@ async function migrate(client: Client, schema: string, migrations: readonly Migr
       await client.query('COMMIT');
     }
   } catch (error) {
+    if (isLockTimeout(error)) {
+      throw new StartupError(
+        `PostgreSQL schema "${schema}": a migration waited ${migrationWaitMs / 1000} s for a table that another session has locked`,
+        { cause: error },
+      );
+    }
     throw translated(error);
   } finally {
     // Ending the session gives up the lock and whatever transaction an error left open.
     await client.end().catch(() => {});
   }
+}
+
+/** Takes the lock of the schema. While another process has it, says so, and in the end gives up. */
+async function takeTurn(
+  client: Client,
+  { schema, log }: PostgresOptions,
+  migrationWaitMs: number,
+): Promise<void> {
+  const lock = lockNumber(schema);
+  const free = await client.query<{ taken: number }>('SELECT pg_try_advisory_lock($1) AS taken', [lock]);
+  if (free.rows[0]?.taken === 1) return;
+  for (let left = migrationWaitMs; left > 0; left -= waitReportMs) {
+    log?.warn(
+      { schema, holder: await holderOf(client, lock), waitingForMs: left },
+      'another process migrates this PostgreSQL schema; waiting for it',
+    );
+    await setLockTimeout(client, Math.min(left, waitReportMs));
+    try {
+      await client.query('SELECT pg_advisory_lock($1)', [lock]);
+      return;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+    }
+  }
+  const holder = await holderOf(client, lock);
+  throw new StartupError(
+    `PostgreSQL schema "${schema}": another process has been migrating it for more than ${migrationWaitMs / 1000} s (${holder}). Wait until it is done, or end it with pg_terminate_backend if it hangs`,
+  );
+}
+
+const setLockTimeout = (client: Client, ms: number) =>
+  client.query("SELECT set_config('lock_timeout', $1, false)", [String(Math.ceil(ms))]);
+
+const isLockTimeout = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === lockNotAvailable;
+
+/** The session that has the lock, in words for the operator. */
+async function holderOf(client: Client, lock: bigint): Promise<string> {
+  const { rows } = await client.query<{
+    pid: number;
+    application: string | null;
+    address: string | null;
+    since: Date | null;
+  }>(
+    `SELECT activity.pid, activity.application_name AS application, host(activity.client_addr) AS address,
+       activity.backend_start AS since
+     FROM pg_locks locks JOIN pg_stat_activity activity USING (pid)
+     WHERE locks.locktype = 'advisory' AND locks.granted AND locks.objsubid = 1
+       AND ((locks.classid::bigint << 32) | locks.objid::bigint) = $1
+       AND locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    [lock],
+  );
+  const holder = rows[0];
+  if (holder === undefined) return 'it has ended meanwhile';
+  const since = holder.since === null ? '' : ` since ${new Date(holder.since).toISOString()}`;
+  return `"${holder.application ?? ''}" at ${holder.address ?? 'a local socket'}, backend ${holder.pid}${since}`;
 }
 
 function lockNumber(schema: string): bigint {
