@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -47,6 +47,26 @@ describe('turnpike start', () => {
       await first.stop();
       await other.stop();
     }
+  });
+
+  test('whatever a start writes is for the user that runs it alone, however loose the umask', {
+    skip: process.platform === 'win32' && 'Windows has no modes',
+  }, async () => {
+    const dataDir = join(folder, 'private');
+    const umask = process.umask(0);
+    const stack = await startStack({ dataDir }).finally(() => process.umask(umask));
+    try {
+      await fetch(`${stack.urls.arweave}/mine/2`);
+    } finally {
+      await stack.stop();
+    }
+    const paths = [
+      dataDir,
+      ...readdirSync(dataDir, { recursive: true }).map((path) => join(dataDir, String(path))),
+    ];
+    assert.ok(paths.some((path) => path.endsWith('ledger.db')));
+    const open = paths.filter((path) => (statSync(path).mode & 0o077) !== 0);
+    assert.deepEqual(open, []);
   });
 
   test('what cannot be started with is one line that names its variable', () => {

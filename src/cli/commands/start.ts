@@ -5,6 +5,7 @@ import { type Config, readProcessConfig } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
+import { makeFilesPrivate, privateFolderMode } from '../../kernel/private-files.ts';
 import { type Command, UsageError } from '../command.ts';
 import { checkLists } from '../config-lists.ts';
 import { traces } from '../stack/tracing.ts';
@@ -21,6 +22,7 @@ export const start: Command = {
 
 Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start continues where it was.`,
   async run(args) {
+    makeFilesPrivate();
     const worker = asWorker();
     if (worker !== undefined) return runWorker(worker).finally(() => worker.leave());
     const { values, positionals } = parseArgs({
@@ -114,7 +116,7 @@ const lifeOf = (config: Config, log: Logger): LifecycleOptions => ({
 
 function prepareDataDir(path: string): string {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    mkdirSync(path, { recursive: true, mode: privateFolderMode });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new StartupError(`DATA_DIR ${resolve(path)} cannot be made: ${code}`);

@@ -5,6 +5,7 @@
  * parent is. Writers that wait for the same folder share one sync.
  */
 import { dirname } from 'node:path';
+import { privateFolderMode } from '../../../kernel/private-files.ts';
 import type { Files } from './files.ts';
 
 interface RunningSync {
@@ -33,7 +34,7 @@ export class Folders {
   async make(folder: string): Promise<void> {
     let made = this.#made.get(folder);
     if (made === undefined) {
-      made = this.#files.mkdir(folder, { recursive: true });
+      made = this.#files.mkdir(folder, { recursive: true, mode: privateFolderMode });
       this.#made.set(folder, made);
       made.catch(() => this.#made.delete(folder));
     }

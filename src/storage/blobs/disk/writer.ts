@@ -5,6 +5,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { join } from 'node:path';
+import { privateFileMode } from '../../../kernel/private-files.ts';
 import type { BlobDigest, BlobNamed, BlobWriter } from '../blobs.ts';
 import { WriterSteps } from '../writer-steps.ts';
 import { type Files, unavailable } from './files.ts';
@@ -115,7 +116,11 @@ export class DiskBlobWriter implements BlobWriter {
   async #opened(): Promise<OpenFile> {
     if (this.#file === undefined) {
       const path = join(this.#target.temporaries, temporaryName());
-      this.#file = { path, descriptor: await this.#target.files.open(path, 'wx', 0o644), position: 0 };
+      this.#file = {
+        path,
+        descriptor: await this.#target.files.open(path, 'wx', privateFileMode),
+        position: 0,
+      };
     }
     return this.#file;
   }

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, fdatasync, mkdtempSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  fdatasync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -33,6 +42,32 @@ describe('SQLite', () => {
     sql.run('INSERT INTO rows (n) VALUES (?)', n);
   const numbers = async (sql: SqliteDatabase): Promise<number[]> =>
     (await sql.all<{ n: number }>('SELECT n FROM rows ORDER BY n')).map((row) => row.n);
+
+  describe('on disk', { skip: process.platform === 'win32' && 'Windows has no modes' }, () => {
+    const modes = () =>
+      ['', '-wal', '-shm'].map((end) => (statSync(`${path}${end}`).mode & 0o777).toString(8));
+
+    it('is for its owner alone, whatever the umask', async () => {
+      path = join(folder, 'made', 'for it', 'test.db');
+      const umask = process.umask(0);
+      try {
+        await insert(open(), 1);
+      } finally {
+        process.umask(umask);
+      }
+      assert.deepEqual(modes(), ['600', '600', '600']);
+      for (const made of [join(folder, 'made'), join(folder, 'made', 'for it')]) {
+        assert.equal((statSync(made).mode & 0o777).toString(8), '700');
+      }
+    });
+
+    it('is closed to others when it is opened, if an earlier version left it open', async () => {
+      await insert(open(), 1);
+      for (const end of ['', '-wal', '-shm']) chmodSync(`${path}${end}`, 0o664);
+      assert.deepEqual(await numbers(open()), [1]);
+      assert.deepEqual(modes(), ['600', '600', '600']);
+    });
+  });
 
   it('shares one sync among transactions that wait at the same time', async () => {
     let syncs = 0;

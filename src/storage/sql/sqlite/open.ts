@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StartupError } from '../../../kernel/errors.ts';
+import { createPrivateFile, privateFolderMode, tightenFile } from '../../../kernel/private-files.ts';
 import {
   type AppliedMigration,
   checksum,
@@ -24,10 +25,11 @@ export function openSqlite(
 ): SqliteDatabase {
   const folder = dirname(path);
   try {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: privateFolderMode });
   } catch (error) {
     throw new StartupError(`cannot make the folder ${folder}`, { cause: error });
   }
+  keepPrivate(path);
   const writer = new SqliteConnection(path, { readOnly: false, busyTimeoutMs: openBusyTimeoutMs });
   try {
     writer.execute('PRAGMA journal_mode = WAL');
@@ -40,6 +42,16 @@ export function openSqlite(
     writer.close();
     throw error;
   }
+}
+
+/** SQLite gives the log and its index the mode of the database; those of an earlier version may be open to others. */
+function keepPrivate(path: string): void {
+  try {
+    createPrivateFile(path);
+  } catch {
+    // A folder in its place, or one that cannot be written: SQLite says it in its own words.
+  }
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) tightenFile(file);
 }
 
 /** Each migration in a transaction of its own that first looks what another process may have done. */
