@@ -13,6 +13,7 @@
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
 import type { Routes } from '../kernel/http/app.ts';
+import { limitClients } from '../kernel/http/limit-clients.ts';
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
@@ -24,6 +25,7 @@ import { paymentCors } from './answers.ts';
 import type { Authenticator } from './auth/request-wallet.ts';
 import { acceptedTokens, type ChainWorld } from './chain/accepted-tokens.ts';
 import { createChainDoor } from './chain/door.ts';
+import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
 import type { PaymentDoor } from './doors.ts';
 import type { RedeemableGifts } from './gifts/gifts.ts';
@@ -150,6 +152,7 @@ function createServer(
     trustedProxies: config.TRUSTED_PROXIES,
     cors: paymentCors,
   });
+  limitClients(server.app, paymentLimits(config), config.TRUSTED_PROXY_COUNT);
   server.mount((app) => registerPaymentRoutes(app, routes), ['/v1']);
   for (const more of deps.routes ?? []) server.mount(more, ['/v1']);
   server.mount((app) => registerRootRoutes(app, routes));

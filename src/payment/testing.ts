@@ -6,6 +6,7 @@ import { type Config, readConfig } from '../config/config.ts';
 import { type Credits, winc } from '../credits/credits.ts';
 import { createCredits } from '../credits/ledger/index.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
+import { limitClients } from '../kernel/http/limit-clients.ts';
 import { createHttpServer } from '../kernel/http/server.ts';
 import { createLogger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
@@ -19,6 +20,7 @@ import { type Authenticator, createAuthenticator } from './auth/request-wallet.t
 import type { ChainTransaction } from './chain/chain.ts';
 import { ChainPayments } from './chain/payments.ts';
 import { fakeTokens } from './chain/testing.ts';
+import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
 import { createGifts, type RedeemableGifts } from './gifts/gifts.ts';
 import { paymentMigrations } from './migrations.ts';
@@ -167,6 +169,7 @@ export async function paymentBench(
       },
     ],
   };
+  limitClients(server.app, paymentLimits(config), config.TRUSTED_PROXY_COUNT);
   server.mount((app) => registerPaymentRoutes(app, routes), ['/v1']);
   server.mount((app) => registerRootRoutes(app, routes));
   await server.app.ready();

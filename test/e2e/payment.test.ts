@@ -115,4 +115,30 @@ describe('paying a whole stack', () => {
       await stack.stop();
     }
   });
+
+  test('by card: quotes for credits and for names share one limit per client', async () => {
+    const limits = {
+      PAYMENT_RATE_LIMIT_BURST: '2',
+      PAYMENT_RATE_LIMIT_PER_MINUTE: '1',
+      TRUSTED_PROXY_COUNT: '1',
+    };
+    const stack = await startStack({ environment: { ...environment, ...limits }, only: ['payment'] });
+    try {
+      const buyer = solanaWallet('buyer').address;
+      const quote = (path: string, client: string) =>
+        fetch(`${stack.urls.payment}/v1/${path}`, { headers: { 'x-forwarded-for': client } });
+      const credits = `top-up/payment-intent/${buyer}/usd/1000?token=solana`;
+      const name = `arns/quote/payment-intent/${buyer}/usd/Buy-Name/a-name-to-buy?type=permabuy`;
+      assert.equal((await quote(credits, '192.0.2.66')).status, 200);
+      assert.equal((await quote(name, '192.0.2.66')).status, 200);
+      for (const path of [credits, name]) {
+        const refused = await quote(path, '192.0.2.66');
+        assert.equal(refused.status, 429);
+        assert.ok(Number(refused.headers.get('retry-after')) > 0);
+        assert.equal((await quote(path, '192.0.2.1')).status, 200, 'others are not kept out');
+      }
+    } finally {
+      await stack.stop();
+    }
+  });
 });

@@ -16,6 +16,7 @@ import { createLogger } from '../../src/kernel/log.ts';
 import type { FaultSettings } from '../../src/localnet/card/faults.ts';
 import { type ProviderForTest, startProvider } from '../../src/localnet/card/testing.ts';
 import { createCardTopUps } from '../../src/payment/card/index.ts';
+import type { PaymentLimitsConfig } from '../../src/payment/client-limits.ts';
 import { createGifts, type RedeemableGifts } from '../../src/payment/gifts/gifts.ts';
 import { paymentMigrations } from '../../src/payment/migrations.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
@@ -80,6 +81,8 @@ export interface BenchOptions {
   /** Where the service believes the provider to be. */
   readonly providerUrl?: string;
   readonly reconcileMs?: number;
+  /** What a client may ask for; without it everything. */
+  readonly limits?: PaymentLimitsConfig;
 }
 
 export async function openCardBench(t: TestContext, options: BenchOptions = {}): Promise<CardBench> {
@@ -136,7 +139,7 @@ export async function openCardBench(t: TestContext, options: BenchOptions = {}):
       { sql, pricing, log, now, observe: (observation) => observations.push(observation) },
     );
     const door = createCardTopUps({ cards, credits, pricing, gifts, appUrl: 'https://app.example/done' });
-    const server = await serveDoors([door], log);
+    const server = await serveDoors([door], log, options.limits);
     await provider.deliverTo(`${server.url}/v1/stripe-webhook`);
     stopService = async () => {
       await server.close();

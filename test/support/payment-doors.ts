@@ -1,13 +1,19 @@
 /** Doors of the payment surface on a server of their own, as the surface itself would mount them. */
+import { limitClients } from '../../src/kernel/http/limit-clients.ts';
 import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts';
 import type { Logger } from '../../src/kernel/log.ts';
 import { Metrics } from '../../src/kernel/metrics.ts';
 import { paymentCors } from '../../src/payment/answers.ts';
+import { type PaymentLimitsConfig, paymentLimits } from '../../src/payment/client-limits.ts';
 import type { PaymentDoor } from '../../src/payment/doors.ts';
 import { answerFailures } from '../../src/payment/route-failures.ts';
 
 /** Listens on a free port, then starts the doors. */
-export async function serveDoors(doors: readonly PaymentDoor[], log: Logger): Promise<HttpServer> {
+export async function serveDoors(
+  doors: readonly PaymentDoor[],
+  log: Logger,
+  limits?: PaymentLimitsConfig,
+): Promise<HttpServer> {
   const server = createHttpServer({
     name: 'payment',
     title: 'Payment',
@@ -18,6 +24,8 @@ export async function serveDoors(doors: readonly PaymentDoor[], log: Logger): Pr
     metrics: new Metrics(),
     cors: paymentCors,
   });
+  // The client is whoever the header names: tests have one address, and are many clients.
+  if (limits !== undefined) limitClients(server.app, paymentLimits(limits), 1);
   server.mount(
     (scope) => {
       answerFailures(scope);

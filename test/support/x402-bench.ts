@@ -11,6 +11,7 @@ import { x402Migrations } from '../../src/credits/x402/migrations.ts';
 import type { X402Payments } from '../../src/credits/x402/x402.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import { createAuthenticator } from '../../src/payment/auth/request-wallet.ts';
+import type { PaymentLimitsConfig } from '../../src/payment/client-limits.ts';
 import { createX402TopUps } from '../../src/payment/x402/index.ts';
 import { OracleUnavailable } from '../../src/pricing/pricing.ts';
 import { openSqliteFile } from '../../src/storage/sql/open.ts';
@@ -34,6 +35,8 @@ export interface X402World {
   readonly rpcUrls: Readonly<Record<string, string>>;
   /** Moves the clock. */
   readonly now?: () => number;
+  /** What a client may have refused; without it everything. */
+  readonly limits?: PaymentLimitsConfig;
 }
 
 /** One dollar buys one credit, and ten winc a byte. */
@@ -73,7 +76,7 @@ export async function openX402Bench(t: TestContext, world: X402World): Promise<X
     },
   );
   const door = createX402TopUps({ x402, credits, pricing, auth: createAuthenticator({ jwtSecret: 'test' }) });
-  const server = await serveDoors([door], log);
+  const server = await serveDoors([door], log, world.limits);
   t.after(async () => {
     await door.stop();
     await server.close();

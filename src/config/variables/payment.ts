@@ -78,6 +78,18 @@ export const payment = {
     meaning: 'A pending payment that its chain has not known for so long fails',
     default: 86_400_000,
   }),
+  PAYMENT_RATE_LIMIT_PER_MINUTE: integer({
+    meaning:
+      'Card quotes that one client network (IPv6: a /64) may ask for per minute, when its burst is used up; as many x402 payments of it may be refused, and gifts redeemed in vain. 0 = no limit',
+    default: 30,
+    max: 1_000_000,
+  }),
+  PAYMENT_RATE_LIMIT_BURST: integer({
+    meaning: 'How many of them at once',
+    default: 100,
+    min: 1,
+    max: 1_000_000,
+  }),
   LEDGER_CHECK_INTERVAL_MS: milliseconds({
     meaning: 'How often the ledger proves to itself that it adds up; 0 = never',
     default: 3_600_000,

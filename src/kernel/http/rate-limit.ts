@@ -49,4 +49,10 @@ export class RateLimit {
       resetSeconds: Math.max(1, Math.ceil(missing / rate / 1_000)),
     };
   }
+
+  /** A request that was counted shall not have been. */
+  give(address: string): void {
+    const bucket = this.#buckets.get(networkOf(plainAddress(address)));
+    if (bucket !== undefined) bucket.tokens = Math.min(this.limit, bucket.tokens + 1);
+  }
 }

@@ -56,7 +56,7 @@ export function arnsQuoteRoute(app: App, context: NamesContext): void {
           503: errorText,
         },
       },
-      config: { invalid: 'Invalid parameters' },
+      config: { clientLimit: 'card-quote', invalid: 'Invalid parameters' },
     },
     async (request, reply) => {
       const { params } = request;

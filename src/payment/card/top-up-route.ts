@@ -94,9 +94,9 @@ export function topUpRoute(scope: App, deps: TopUpDeps): void {
         params: Params,
         querystring: Query,
         headers: signatureHeaders,
-        response: { 200: Answer, 400: errorText, 403: errorText, 503: errorText },
+        response: { 200: Answer, 400: errorText, 403: errorText, 429: errorText, 503: errorText },
       },
-      config: { invalid: (_part, field) => `Invalid query parameter: ${field}` },
+      config: { clientLimit: 'card-quote', invalid: (_part, field) => `Invalid query parameter: ${field}` },
     },
     async (request, reply) => {
       reply.header('cache-control', neverCache);

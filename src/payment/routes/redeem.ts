@@ -27,10 +27,12 @@ export function redeemRoute(app: App, gifts: RedeemableGifts): void {
             userCreationDate: Type.String(),
           }),
           400: errorText,
+          429: errorText,
           503: errorText,
         },
       },
       config: {
+        clientLimit: 'redemption',
         invalid: () => giftFailure().body,
         databaseDown: 'Error while redeeming payment receipt. Unable to reach Database!',
       },

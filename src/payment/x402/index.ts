@@ -78,7 +78,7 @@ function x402Route(scope: App, deps: X402TopUpDeps): void {
         headers: Headers,
         response: { 200: Result },
       },
-      config: { invalid: 'Invalid quantity parameter' },
+      config: { clientLimit: 'x402-payment', invalid: 'Invalid quantity parameter' },
     },
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
