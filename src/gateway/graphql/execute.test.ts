@@ -190,6 +190,99 @@ forEachEngine((_engine, open) => {
     assert.match((await ask(counts(100))).errors[0].message, /2000 rows/);
   });
 
+  it('answers a text that comes for the first, the second and the third time the same', async () => {
+    const { service } = await fresh();
+    const id = digest('a').toString('base64url');
+    const fields =
+      'id signature signatureType owner { address key } tags { name value } block { height id } ingested_at';
+    const asked: [string, Record<string, unknown> | undefined][] = [
+      [
+        `{ transactions(first: 5) { count pageInfo { hasNextPage } edges { cursor node { ${fields} } } } }`,
+        undefined,
+      ],
+      [`query($id: ID!) { transaction(id: $id) { ${fields} } none: block(id: "x") { id } }`, { id }],
+      ['query($id: ID!) { transaction(id: $id) { id } }', {}],
+      ['query($f: Int) { transactions(first: $f) { edges { cursor } } block { id } }', { f: 0 }],
+      ['query($f: Int) { transactions(first: $f) { edges { cursor } } }', { f: 'many' }],
+      [
+        'query($yes: Boolean!) { block @include(if: $yes) { id } blocks(first: 1) { edges { cursor } } }',
+        { yes: false },
+      ],
+      ['{ transactions(after: "no cursor") { edges { cursor } } }', undefined],
+      ['{ __schema { queryType { name } } __typename }', undefined],
+      ['query A { block { id } } query B { __typename }', undefined],
+      ['mutation { block { id } }', undefined],
+    ];
+    for (const [query, variables] of asked) {
+      const request = { query, variables, operationName: undefined };
+      const first = await service.answer(request);
+      for (let times = 2; times <= 3; times += 1) {
+        const { status, body } = await service.answer(request);
+        // The two engines name the type of a wrong variable, or do not.
+        assert.deepEqual({ status, body: body.replace('Expected type Int; ', '') }, first, query);
+      }
+    }
+    assert.ok(service.compiledBytes > 0);
+  });
+
+  it('compiles what comes again, and never what has very many fields', async () => {
+    const { service } = await fresh();
+    const ask = (query: string) => service.answer({ query, variables: undefined, operationName: undefined });
+    const small = '{ block { id } }';
+    await ask(small);
+    assert.equal(service.compiledBytes, 0);
+    await ask(small);
+    const one = service.compiledBytes;
+    assert.ok(one > 0);
+    const aliases = Array.from({ length: 240 }, (_, index) => `a${index}: transaction(id: "x") { id }`);
+    for (let times = 0; times < 3; times += 1) {
+      assert.equal((await ask(`{ ${aliases.join(' ')} }`)).status, 200);
+    }
+    assert.equal(service.compiledBytes, one);
+    const page = '{ transactions(first: 1000) { edges { node { id tags { name value } } } } }';
+    await ask(page);
+    assert.ok(
+      service.compiledBytes > one,
+      'a long page is compiled at once: interpreting it would take longer',
+    );
+  });
+
+  it('refuses what would cost too much, in plain words and before anything is looked up', async () => {
+    const { index, ask } = await fresh();
+    await index.sql.close();
+    const costs = async (query: string, variables?: Record<string, unknown>) => {
+      const { status, errors, data } = await ask(query, variables);
+      assert.deepEqual([status, errors.length, data], [400, 1, undefined], query);
+      assert.equal(errors[0].extensions.code, 'GRAPHQL_VALIDATION_FAILED');
+      return errors[0].message;
+    };
+    const aliases = (count: number, field: string) =>
+      Array.from({ length: count }, (_, index) => `a${index}: ${field}`).join(' ');
+    const page = (first: string, node: string) =>
+      `transactions(first: ${first}) { edges { node { ${node} } } }`;
+    assert.match(
+      await costs(`{ ${page('1000', aliases(100, 'signature'))} }`),
+      /costs [0-9]+, and a request may cost 6144/,
+    );
+    assert.match(
+      await costs(`query ($n: Int) { ${page('$n', aliases(100, 'tags { name value }'))} }`, { n: 1000 }),
+      /may cost 6144 in all/,
+    );
+    assert.match(
+      await costs(`{ ${page('200', aliases(220, 'id'))} }`),
+      /more than 200 fields asks for more than 16000/,
+    );
+    assert.match(await costs(`{ block { ${aliases(251, 'id')} } }`), /more than 250 aliases/);
+    const variables = Array.from({ length: 251 }, (_, index) => `$v${index}: Int`).join(' ');
+    assert.match(await costs(`query (${variables}) { block { id } }`), /more than 250 variables/);
+    assert.match(
+      await costs(`{ block { ${'id @skip(if: false) @include(if: true) '.repeat(170)} } }`),
+      /more than 500 fields/,
+    );
+    const introspection = `{ __schema { types { ${aliases(100, 'fields { name type { name } }')} } } }`;
+    assert.match(await costs(introspection), /asks for more than 16000 values/);
+  });
+
   it('refuses texts nested beyond the stack, and floods of wrong variables, in few words', async () => {
     const { ask } = await fresh();
     const nested = [

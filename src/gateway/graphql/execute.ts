@@ -1,32 +1,13 @@
-/**
- * Query texts become compiled functions, kept by text: parsing, validating and compiling cost a few
- * milliseconds, running a compiled query a fraction of one. Answers leave as JSON text.
- */
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  GraphQLError,
-  type GraphQLSchema,
-  Kind,
-  parse,
-  validate,
-} from 'graphql';
-import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
-import { LRUCache } from 'lru-cache';
+/** Operations of GraphQL requests, answered as JSON text in the standard's shape. */
+import { GraphQLError } from 'graphql';
 import type { Logger } from '../../kernel/log.ts';
 import type { Interruption } from '../index/search.ts';
 import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import { RequestBudget, type Variables } from './cost.ts';
 import type { ErrorCode } from './errors.ts';
-import {
-  checkLimits,
-  hasTooManyValues,
-  maxQueryLength,
-  maxTokens,
-  maxVariableValues,
-  selectedFields,
-} from './limits.ts';
-import type { Wants } from './nodes.ts';
-import { createResolvers, type QueryContext, rowBudget } from './resolvers.ts';
+import { hasTooManyValues, maxVariableValues } from './limits.ts';
+import { maxErrors, Queries, RefusedQuery, type RunnableQuery } from './queries.ts';
+import { createResolvers, type QueryContext } from './resolvers.ts';
 import { createSchema } from './schema.ts';
 
 export interface GraphqlRequest {
@@ -41,104 +22,66 @@ export interface GraphqlAnswer {
   readonly body: string;
 }
 
-interface Compiled {
-  readonly run: CompiledQuery['query'];
-  readonly stringify: (result: ExecutionResult) => string;
-  readonly wants: Wants;
+/** An operation that was looked at and costs so much, answered or refused. */
+export interface PreparedQuery {
+  /** In bytes, as the meter counts them. */
+  readonly cost: number;
+  /** `isGone` says that the client has left, which ends the work. */
+  answer(isGone?: () => boolean): Promise<GraphqlAnswer>;
 }
 
-/** Bytes of query text that are kept compiled; a compiled query is some fifty times its text. */
-const keptText = 2 * 1024 * 1024;
 const deadlineMs = 12_000;
-/** Errors of one answer. */
-const maxErrors = 20;
 
 export class GraphqlService {
-  readonly #schema: GraphQLSchema;
+  readonly #queries: Queries;
   readonly #log: Logger;
-  readonly #compiled = new LRUCache<string, Compiled>({
-    max: 1_000,
-    maxSize: keptText,
-    sizeCalculation: (_, key) => key.length + 1,
-  });
 
   constructor(index: SqlGatewayIndex, log: Logger) {
-    this.#schema = createSchema<QueryContext>(createResolvers(index));
+    this.#queries = new Queries(createSchema<QueryContext>(createResolvers(index)));
     this.#log = log;
   }
 
-  /** Answers one request; `isGone` says that the client has left, which ends the work. */
-  async answer(request: GraphqlRequest, isGone?: () => boolean): Promise<GraphqlAnswer> {
-    if (hasTooManyValues(request.variables)) {
-      return badRequest(`Variables have more than ${maxVariableValues} values`);
+  /** Bytes that compiled queries are reckoned to take. */
+  get compiledBytes(): number {
+    return this.#queries.compiledBytes;
+  }
+
+  /** Runs nothing yet. Operations of one request share a budget. */
+  prepare(request: GraphqlRequest, budget = new RequestBudget()): PreparedQuery {
+    const { query, operationName, variables = {} } = request;
+    if (hasTooManyValues(variables)) {
+      const refused = badRequest(`Variables have more than ${maxVariableValues} values`);
+      return { cost: query.length, answer: async () => refused };
     }
-    let compiled: Compiled;
     try {
-      compiled = this.#compile(request);
+      const runnable = this.#queries.prepare({ query, operationName }, variables, budget);
+      return {
+        cost: query.length + runnable.cost.bytes,
+        answer: (isGone) => this.#run(runnable, variables, isGone),
+      };
     } catch (error) {
-      if (error instanceof RefusedQuery) return refusal(error.errors);
-      throw error;
+      if (!(error instanceof RefusedQuery)) throw error;
+      const refused = refusal(error.errors.map((one) => shown(one, error.code)));
+      return { cost: query.length, answer: async () => refused };
     }
+  }
+
+  async answer(request: GraphqlRequest, isGone?: () => boolean): Promise<GraphqlAnswer> {
+    return this.prepare(request).answer(isGone);
+  }
+
+  async #run(
+    query: RunnableQuery,
+    variables: Variables,
+    isGone: (() => boolean) | undefined,
+  ): Promise<GraphqlAnswer> {
     const signal = new Deadline(performance.now() + deadlineMs, isGone);
-    const context: QueryContext = { wants: compiled.wants, signal, budget: rowBudget };
-    const result = await compiled.run({}, context, request.variables ?? {});
-    if (result.errors === undefined) return { status: 200, body: compiled.stringify(result) };
+    const result = await query.run({ wants: query.wants, signal }, variables);
+    if (result.errors === undefined) return { status: 200, body: query.stringify(result) };
     const errors = result.errors.slice(0, maxErrors).map((error) => this.#shown(error, signal));
     // Variables that do not fit are found before anything runs: there is no data at all.
     if (result.data === undefined) return refusal(errors);
     return { status: 200, body: JSON.stringify({ data: result.data, errors }) };
-  }
-
-  #compile(request: GraphqlRequest): Compiled {
-    const key = `${request.operationName ?? ''}\0${request.query}`;
-    const kept = this.#compiled.get(key);
-    if (kept !== undefined) return kept;
-    const document = this.#shallow(() => this.#checked(request.query));
-    const compiled = compileQuery(this.#schema, document, request.operationName, {
-      customJSONSerializer: true,
-      disableLeafSerialization: true,
-      disablingCapturingStackErrors: true,
-    });
-    if (!isCompiledQuery(compiled)) {
-      throw new RefusedQuery(compiled.errors ?? [], 'GRAPHQL_VALIDATION_FAILED');
-    }
-    const made = { run: compiled.query, stringify: compiled.stringify, wants: selectedFields(document) };
-    this.#compiled.set(key, made);
-    return made;
-  }
-
-  /** The parser calls itself for each level: a text nested beyond the stack is the client's fault, not ours. */
-  #shallow(read: () => DocumentNode): DocumentNode {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      throw new RefusedQuery([new GraphQLError('Query is nested too deeply')], 'GRAPHQL_PARSE_FAILED');
-    }
-  }
-
-  #checked(query: string): DocumentNode {
-    if (query.length > maxQueryLength) {
-      throw new RefusedQuery([new GraphQLError('Query text is too long')], 'GRAPHQL_PARSE_FAILED');
-    }
-    let document: DocumentNode;
-    try {
-      document = parse(query, { maxTokens });
-    } catch (error) {
-      throw new RefusedQuery([asGraphqlError(error)], 'GRAPHQL_PARSE_FAILED');
-    }
-    try {
-      checkLimits(document);
-    } catch (error) {
-      throw new RefusedQuery([asGraphqlError(error)], 'GRAPHQL_VALIDATION_FAILED');
-    }
-    const errors = validate(this.#schema, document, undefined, { maxErrors });
-    if (errors.length > 0) throw new RefusedQuery(errors, 'GRAPHQL_VALIDATION_FAILED');
-    const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
-    if (operations.length === 0) {
-      throw new RefusedQuery([new GraphQLError('Must provide an operation.')], 'GRAPHQL_VALIDATION_FAILED');
-    }
-    return document;
   }
 
   /** Our own failures are logged and not shown. */
@@ -187,20 +130,6 @@ class Deadline implements Interruption {
   throwIfAborted(): void {
     if (this.passed) throw new Error('the query took too long');
   }
-}
-
-class RefusedQuery extends Error {
-  readonly errors: readonly ShownError[];
-
-  constructor(errors: readonly GraphQLError[], code: ErrorCode) {
-    super('the query is refused');
-    this.errors = errors.map((error) => shown(error, code));
-  }
-}
-
-function asGraphqlError(error: unknown): GraphQLError {
-  if (error instanceof GraphQLError) return error;
-  throw error;
 }
 
 function refusal(errors: readonly ShownError[]): GraphqlAnswer {

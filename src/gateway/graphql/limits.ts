@@ -4,13 +4,18 @@ import { badInput } from './errors.ts';
 
 export const maxQueryLength = 256 * 1024;
 /** Inlined lists of ids are long, but they are values; fields are what validation and execution pay for. */
-export const maxTokens = 20_000;
+export const maxTokens = 10_000;
 const maxFields = 500;
+const maxAliases = 250;
+const maxVariableDefinitions = 250;
 const maxDepth = 12;
 /** The standard introspection query nests a type in a type nine times. */
 const maxIntrospectionDepth = 20;
 
-/** Throws for a document with too many fields or nested too deeply; fragments count where they are spread. */
+/**
+ * Throws for a document with too many fields, aliases or variables, or nested too deeply; fragments count where they are
+ * spread, and a directive counts as a field.
+ */
 export function checkLimits(document: DocumentNode): void {
   const fragments = new Map<string, SelectionSetNode>();
   for (const definition of document.definitions) {
@@ -19,30 +24,37 @@ export function checkLimits(document: DocumentNode): void {
     }
   }
   let fields = 0;
+  let aliases = 0;
+  const addFields = (more: number): void => {
+    fields += more;
+    if (fields > maxFields) throw badInput(`query has more than ${maxFields} fields`);
+  };
   const walk = (set: SelectionSetNode, depth: number, limit: number, spread: readonly string[]): void => {
     if (depth > limit) throw badInput(`query is nested deeper than ${limit}`);
     for (const selection of set.selections) {
+      addFields(1 + (selection.directives?.length ?? 0));
       if (selection.kind === Kind.FIELD) {
-        fields += 1;
-        if (fields > maxFields) throw badInput(`query has more than ${maxFields} fields`);
+        if (selection.alias !== undefined) aliases += 1;
+        if (aliases > maxAliases) throw badInput(`query has more than ${maxAliases} aliases`);
         const inside = selection.name.value.startsWith('__') ? maxIntrospectionDepth : limit;
         if (selection.selectionSet !== undefined) walk(selection.selectionSet, depth + 1, inside, spread);
       } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        fields += 1;
         walk(selection.selectionSet, depth, limit, spread);
       } else {
         const name = selection.name.value;
         const fragment = fragments.get(name);
         // A cycle is validation's to refuse.
         if (fragment !== undefined && !spread.includes(name)) walk(fragment, depth, limit, [...spread, name]);
-        fields += 1;
       }
-      if (fields > maxFields) throw badInput(`query has more than ${maxFields} fields`);
     }
   };
   for (const definition of document.definitions) {
-    if (definition.kind === Kind.OPERATION_DEFINITION) walk(definition.selectionSet, 1, maxDepth, []);
-    else if (definition.kind === Kind.FRAGMENT_DEFINITION)
+    if (definition.kind === Kind.OPERATION_DEFINITION) {
+      if ((definition.variableDefinitions?.length ?? 0) > maxVariableDefinitions) {
+        throw badInput(`query has more than ${maxVariableDefinitions} variables`);
+      }
+      walk(definition.selectionSet, 1, maxDepth, []);
+    } else if (definition.kind === Kind.FRAGMENT_DEFINITION)
       walk(definition.selectionSet, 1, maxIntrospectionDepth, []);
   }
 }

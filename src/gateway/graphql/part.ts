@@ -1,9 +1,17 @@
 /** `POST /graphql`, `GET /graphql`, and the page to try it. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { CreatePart } from '../context.ts';
-import { badRequest, type GraphqlAnswer, type GraphqlRequest, GraphqlService } from './execute.ts';
+import { RequestBudget } from './cost.ts';
+import {
+  badRequest,
+  type GraphqlAnswer,
+  type GraphqlRequest,
+  GraphqlService,
+  type PreparedQuery,
+} from './execute.ts';
 import { graphqlPage, graphqlPagePolicy } from './page.ts';
 
 const maxBodyBytes = 1024 * 1024;
@@ -19,23 +27,49 @@ const Body = Type.Object({
 export const createGraphqlPart: CreatePart = (context) => {
   const service = new GraphqlService(context.index, context.log);
   const requests = context.metrics.plainCounter('graphql_requests_total', 'GraphQL operations');
+  context.metrics.gauge(
+    'graphql_compiled_bytes',
+    'Memory that compiled queries are reckoned to take',
+    [],
+    () => service.compiledBytes,
+  );
 
-  async function answerAll(body: unknown, request: Request): Promise<GraphqlAnswer> {
+  async function answerAll(body: unknown, request: Request, reply: Reply): Promise<GraphqlAnswer> {
     const { socket } = request.raw;
     const isGone = () => socket.destroyed;
-    if (!Array.isArray(body)) return answerOne(body, isGone);
+    const budget = new RequestBudget();
+    if (!Array.isArray(body)) {
+      const operation = prepare(body, budget);
+      await charge(operation.cost, request, reply);
+      return operation.answer(isGone);
+    }
     if (body.length === 0 || body.length > maxBatch) {
       return badRequest(`A batch has 1 to ${maxBatch} operations`);
     }
+    const operations: PreparedQuery[] = [];
+    for (const one of body) {
+      operations.push(prepare(one, budget));
+      // Reading a text takes milliseconds: others have their turn between two.
+      await nextTurn();
+    }
+    const cost = operations.reduce((sum, operation) => sum + operation.cost, 0);
+    await charge(cost, request, reply);
     const answers: string[] = [];
-    for (const operation of body) answers.push((await answerOne(operation, isGone)).body);
+    for (const operation of operations) answers.push((await operation.answer(isGone)).body);
     return { status: 200, body: `[${answers.join(',')}]` };
   }
 
-  async function answerOne(body: unknown, isGone: () => boolean): Promise<GraphqlAnswer> {
+  function prepare(body: unknown, budget: RequestBudget): PreparedQuery {
     requests.add();
     const operation = parseOperation(body);
-    return typeof operation === 'string' ? badRequest(operation) : service.answer(operation, isGone);
+    if (typeof operation !== 'string') return service.prepare(operation, budget);
+    return { cost: 0, answer: async () => badRequest(operation) };
+  }
+
+  /** Before anything runs. All queries are one client's; there is no resource that many would read at once. */
+  async function charge(cost: number, request: Request, reply: Reply): Promise<void> {
+    const charged = context.meter.charge(request, cost, undefined);
+    if (charged !== undefined) reply.headers(await charged);
   }
 
   return {
@@ -66,7 +100,7 @@ export const createGraphqlPart: CreatePart = (context) => {
             // Refusals have GraphQL's own shape, so the handler checks the body.
             validatorCompiler: () => () => true,
           },
-          async (request, reply) => send(reply, await answerAll(request.body, request), 'no-store'),
+          async (request, reply) => send(reply, await answerAll(request.body, request, reply), 'no-store'),
         );
         const byUrl = async (request: Request, reply: Reply): Promise<Reply> => {
           const query = queryParameters(request.query);
@@ -81,7 +115,9 @@ export const createGraphqlPart: CreatePart = (context) => {
               .header('vary', 'Accept')
               .send(graphqlPage);
           }
-          return send(reply, await answerAll(query, request), 'public, max-age=30');
+          // What is metered must not be served on by somebody else's cache.
+          const caching = `${context.meter.enabled ? 'private' : 'public'}, max-age=30`;
+          return send(reply, await answerAll(query, request, reply), caching);
         };
         scope.get(
           '/graphql',

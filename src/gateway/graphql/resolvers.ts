@@ -15,8 +15,6 @@ export interface QueryContext {
   /** Field names that the operation selects. */
   readonly wants: Wants;
   readonly signal: Interruption;
-  /** Rows that the request may still ask for; one page of the largest size and some more. */
-  budget: number;
 }
 
 interface Edge<T> {
@@ -42,11 +40,8 @@ class TransactionPage implements Connection<TransactionNode> {
   }
 }
 
-const maxFirst = 1_000;
-/** Rows of all pages of one request together. */
-export const rowBudget = 2_000;
-/** What a `count` costs of them: it may walk the whole index, and a page only its rows. */
-const countCost = 100;
+/** Rows of one page. How much a request may ask for in all, `cost.ts` has looked at. */
+export const maxFirst = 1_000;
 /** Beyond this `count` is null. */
 const maxCount = 1_000_000;
 
@@ -54,14 +49,12 @@ export function createResolvers(index: SqlGatewayIndex): Record<string, Resolver
   const nodes = new Nodes(index);
 
   async function transaction(args: { id: string }, context: QueryContext): Promise<TransactionNode | null> {
-    spend(context, 1);
     if (!isTxId(args.id)) return null;
     return (await nodes.node(args.id, context.wants)) ?? null;
   }
 
   async function transactions(args: TransactionsArgs, context: QueryContext): Promise<TransactionPage> {
     const first = pageSize(args.first);
-    spend(context, first);
     const sort = args.sort ?? 'HEIGHT_DESC';
     const order = sort.startsWith('INGESTED') ? 'ingested' : 'height';
     const after = isCursor(args.after) ? await keyAfter(args.after, order, sort.endsWith('ASC')) : undefined;
@@ -93,21 +86,18 @@ export function createResolvers(index: SqlGatewayIndex): Record<string, Resolver
   }
 
   async function count(connection: unknown, context: QueryContext): Promise<string | null> {
-    spend(context, countCost);
     if (!(connection instanceof TransactionPage) || connection.criteria === undefined) return '0';
     const counted = await index.search.count(connection.criteria, maxCount, context.signal);
     return counted === undefined ? null : String(counted);
   }
 
-  async function block(args: { id?: string | null }, context: QueryContext): Promise<BlockSummary | null> {
-    spend(context, 1);
+  async function block(args: { id?: string | null }): Promise<BlockSummary | null> {
     const id = args.id ? tryDecodeBase64url(args.id) : undefined;
     return id === undefined ? null : ((await index.blockById(id.toString('base64url'))) ?? null);
   }
 
-  async function blocks(args: BlocksArgs, context: QueryContext): Promise<Connection<BlockSummary>> {
+  async function blocks(args: BlocksArgs): Promise<Connection<BlockSummary>> {
     const first = pageSize(args.first);
-    spend(context, first);
     const found = await pageOfBlocks(index.sql, { ...blockRange(args), limit: first + 1 });
     const edges = found.slice(0, first).map((node) => ({ cursor: blockCursor(node.height), node }));
     return { pageInfo: { hasNextPage: found.length > first }, edges };
@@ -116,8 +106,8 @@ export function createResolvers(index: SqlGatewayIndex): Record<string, Resolver
   return {
     'Query.transaction': (_root, args, context) => transaction(args, context),
     'Query.transactions': (_root, args, context) => transactions(args, context),
-    'Query.block': (_root, args, context) => block(args, context),
-    'Query.blocks': (_root, args, context) => blocks(args, context),
+    'Query.block': (_root, args) => block(args),
+    'Query.blocks': (_root, args) => blocks(args),
     'TransactionConnection.count': (connection, _args, context) => count(connection, context),
   };
 }
@@ -155,9 +145,4 @@ function pageSize(first: number | null | undefined): number {
   const size = first ?? 10;
   if (size < 1) throw badInput('first must be 1 or more');
   return Math.min(size, maxFirst);
-}
-
-function spend(context: QueryContext, rows: number): void {
-  context.budget -= rows;
-  if (context.budget < 0) throw badInput(`a request may ask for ${rowBudget} rows in all`);
 }

@@ -21,12 +21,13 @@ export interface Meter {
   readonly enabled: boolean;
   /**
    * Takes the tokens of an answer of so many body bytes (0 for HEAD; an answer 304 is not charged). `resource` names
-   * what is read, whatever way it is read. Throws 402 or 429; the promise, where there is one, is of headers to send.
+   * what is read, whatever way it is read; undefined where the client alone is charged. Throws 402 or 429; the promise,
+   * where there is one, is of headers to send.
    */
   charge(
     request: Request,
     bytes: number,
-    resource: string,
+    resource: string | undefined,
   ): Promise<Readonly<Record<string, string>>> | undefined;
 }
 
@@ -55,7 +56,7 @@ export class TokenMeter implements Meter {
   charge(
     request: Request,
     bytes: number,
-    resource: string,
+    resource: string | undefined,
   ): Promise<Readonly<Record<string, string>>> | undefined {
     const { clients, byClient, byResource, metrics, payments, isExempt } = this.#parts;
     const client = clients.keyOf(request);
@@ -64,14 +65,14 @@ export class TokenMeter implements Meter {
     const cost = costOf(bytes);
     if (payments?.hasPayment(request) === true) return this.#withPayment(request, client, bytes);
     if (byClient.take(client, cost)) {
-      if (byResource.take(resource, cost)) {
+      if (resource === undefined || byResource.take(resource, cost)) {
         metrics.tokens.add(cost);
         return undefined;
       }
       byClient.give(client, cost);
-      return this.#beyond(request, client, bytes, resource, 'resource');
+      return this.#beyond(request, client, bytes, { limit: 'resource', bucket: resource });
     }
-    return this.#beyond(request, client, bytes, resource, 'ip');
+    return this.#beyond(request, client, bytes, { limit: 'ip', bucket: client });
   }
 
   /** What is left of the regular tokens and the rest from paid ones; past the resource's limit, paid ones alone. */
@@ -79,8 +80,7 @@ export class TokenMeter implements Meter {
     request: Request,
     client: string,
     bytes: number,
-    resource: string,
-    limit: 'ip' | 'resource',
+    { limit, bucket }: { readonly limit: 'ip' | 'resource'; readonly bucket: string },
   ): Promise<Readonly<Record<string, string>>> {
     const { byClient, paid, metrics, payments } = this.#parts;
     const cost = costOf(bytes);
@@ -94,8 +94,8 @@ export class TokenMeter implements Meter {
     metrics.exceeded.inc({ limit_type: limit });
     metrics.blockedBytes.add(bytes);
     if (payments !== undefined) throw await payments.required(request, bytes);
-    const bucket = limit === 'ip' ? byClient : this.#parts.byResource;
-    throw tooManyRequests(limit, bucket.secondsUntil(limit === 'ip' ? client : resource, cost));
+    const buckets = limit === 'ip' ? byClient : this.#parts.byResource;
+    throw tooManyRequests(limit, buckets.secondsUntil(bucket, cost));
   }
 
   async #withPayment(

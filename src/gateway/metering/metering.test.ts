@@ -110,6 +110,47 @@ test('a resource has its own limit, and a refusal for it costs the client nothin
   assert.equal((await gateway.get(`/raw/${other}`)).status, 200);
 });
 
+test('queries draw from the same allowance by what they may cost, before they run', async (t) => {
+  // A bucket of all clients together would be one that a single client can empty for everybody.
+  const gateway = await open(t, {
+    RATE_LIMITER_IP_TOKENS_PER_BUCKET: '2000',
+    RATE_LIMITER_IP_REFILL_PER_SEC: '1',
+    RATE_LIMITER_RESOURCE_TOKENS_PER_BUCKET: '1',
+  });
+  const ask = async (body: unknown) => {
+    const answer = await fetch(`${gateway.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, headers: answer.headers, body: JSON.parse(await answer.text()) };
+  };
+  const page = (first: number) => ({
+    query: `{ transactions(first: ${first}) { edges { node { id signature tags { name value } } } } }`,
+  });
+  const consumed = async () => {
+    const { body } = await gateway.get('/gw/__gateway_metrics');
+    return Number(/^rate_limit_tokens_consumed_total (\d+)/m.exec(body)?.[1]);
+  };
+  assert.equal((await ask({ query: '{ block { id } }' })).status, 200);
+  assert.equal(await consumed(), 1, 'a small question costs one token');
+  assert.equal((await ask(page(1_000))).status, 200);
+  const spent = await consumed();
+  assert.ok(spent > 1_000 && spent < 1_600, `${spent} for a page of a thousand with signatures and tags`);
+  assert.equal((await ask({ query: '{ nothing }' })).status, 400);
+  assert.equal(await consumed(), spent + 1, 'what is refused was read');
+  const refused = await ask([page(300), page(300)]);
+  assert.equal(refused.status, 429, 'a batch is charged as a whole');
+  assert.deepEqual(refused.body, { error: 'Too Many Requests', message: 'IP rate limit exceeded' });
+  assert.ok(Number(refused.headers.get('retry-after')) > 0);
+  assert.equal(await consumed(), spent + 1);
+  assert.equal((await ask([page(100), page(100)])).body.length, 2);
+  assert.equal((await ask(page(1_000))).status, 429);
+  assert.equal((await ask({ query: '{ block { id } }' })).status, 200, 'something small still fits');
+  const byUrl = await gateway.get(`/graphql?query=${encodeURIComponent('{ __typename }')}`);
+  assert.deepEqual([byUrl.status, byUrl.headers.get('cache-control')], [200, 'private, max-age=30']);
+});
+
 test('chunks are metered too', async (t) => {
   const gateway = await open(t, {});
   const id = await post(gateway, 18 * 1024);

@@ -225,6 +225,13 @@ for (const engine of engines)
       assert.equal((await read(`/graphql?query=${encodeURIComponent(query)}`)).status, 200);
       const batch = JSON.parse((await post(JSON.stringify([{ query }, { query }]))).body);
       assert.equal(batch.length, 2);
+      const page = { query: '{ transactions(first: 1000) { edges { cursor } } }' };
+      const large = JSON.parse((await post(JSON.stringify([page, page, page]))).body);
+      assert.deepEqual(
+        large.map((answer: { errors?: { message: string }[] }) => answer.errors?.[0]?.message),
+        [undefined, undefined, 'a request may ask for 2000 rows in all'],
+        'the operations of a batch share what a request may ask for',
+      );
       const refused: string[] = [
         '',
         '{',
