@@ -248,7 +248,9 @@ forEachEngine((_engine, open) => {
       await lend(credits, 'alice', 'bob', 40n, 'short', 60);
       const request = upload('bob', 30n, 'item', { paidBy: ['alice'] });
       clock.now += 59_999;
-      assert.deepEqual(await credits.preview(request), [{ payer: 'alice', amount: 30n, approvalId: 'short' }]);
+      assert.deepEqual(await credits.preview(request), [
+        { payer: 'alice', amount: 30n, approvalId: 'short' },
+      ]);
       clock.now += 1;
       assert.equal(await credits.preview(request), undefined);
       const row = await sql.get("SELECT status, used FROM credits_approvals WHERE id = 'short'");

@@ -33,7 +33,7 @@ export class RateLimit {
   }
 
   take(address: string): RateAnswer {
-    const key = networkOf(plainAddress(address));
+    const key = keyOf(address);
     const now = this.#now();
     const bucket = this.#buckets.get(key) ?? { tokens: this.limit, at: now };
     const rate = this.limit / this.#windowMs;
@@ -52,7 +52,10 @@ export class RateLimit {
 
   /** A request that was counted shall not have been. */
   give(address: string): void {
-    const bucket = this.#buckets.get(networkOf(plainAddress(address)));
+    const bucket = this.#buckets.get(keyOf(address));
     if (bucket !== undefined) bucket.tokens = Math.min(this.limit, bucket.tokens + 1);
   }
 }
+
+/** A header that a proxy passed on may be of any length; an address is not. */
+const keyOf = (address: string): string => networkOf(plainAddress(address.slice(0, 64)));
