@@ -1,5 +1,7 @@
 /** The calls to the chain that are used, with their answers checked. */
 import { parseSolanaAddress, type SolanaAddress } from '../formats/solana/address.ts';
+import { memberOf } from '../outside/json.ts';
+import { absent, found, type LookUp } from '../outside/look-up.ts';
 import { AccountReader } from './account-reader.ts';
 import { ChainUnavailable } from './errors.ts';
 import type { RpcTransport } from './transport.ts';
@@ -14,6 +16,12 @@ export interface Blockhash {
   readonly blockhash: string;
   /** The last block that may hold a transaction with this hash. */
   readonly lastValidBlockHeight: number;
+}
+
+/** A block that no fork can undo, by its slot and by its height, told in one answer. */
+export interface FinalizedBlock {
+  readonly slot: number;
+  readonly height: number;
 }
 
 export interface TransactionStatus {
@@ -44,15 +52,18 @@ export interface NameChain {
     filters: readonly AccountFilter[],
   ): Promise<{ address: SolanaAddress; account: ChainAccount }[]>;
   latestBlockhash(): Promise<Blockhash>;
-  /** The height no fork can undo. */
+  /** The newest block no fork can undo. From then on accounts are read only from nodes that have reached it. */
+  finalized(): Promise<FinalizedBlock>;
   finalizedHeight(): Promise<number>;
   /** Unix seconds of the newest block. */
   blockTime(): Promise<number>;
   /** Sends; answers the signature. With `preflight` a transaction that would fail is refused with its error. */
   send(wire: Buffer, preflight: boolean): Promise<string>;
   simulate(wire: Buffer): Promise<Simulation>;
-  /** What became of a transaction, however long ago; undefined when the chain has not seen it. */
+  /** What became of a transaction, however long ago; undefined when the node that was asked has not seen it. */
   status(signature: string): Promise<TransactionStatus | undefined>;
+  /** The same asked of every node, with the slot of the answer: only this says that the chain has not seen it. */
+  lookUpStatus(signature: string): Promise<LookUp<TransactionStatus>>;
   balance(address: SolanaAddress): Promise<bigint>;
   genesisHash(): Promise<string>;
   close(): Promise<void>;
@@ -61,8 +72,13 @@ export interface NameChain {
 const commitment = 'confirmed';
 
 export function createNameChain(rpc: RpcTransport): NameChain {
+  /** The newest finalized slot that was seen: what a node says that has not reached it is out of date. */
+  let finalizedSlot = 0;
+  const current = <O extends object>(options: O): O =>
+    finalizedSlot === 0 ? options : { ...options, minContextSlot: finalizedSlot };
   const reader = new AccountReader(async (addresses) => {
-    const result = await rpc.call('getMultipleAccounts', [addresses, { encoding: 'base64', commitment }]);
+    const options = current({ encoding: 'base64', commitment });
+    const result = await rpc.call('getMultipleAccounts', [addresses, options]);
     const values = list(member(result, 'value'));
     if (values.length !== addresses.length) throw nonsense('getMultipleAccounts');
     return values.map((value) => (value === null ? undefined : toAccount(value)));
@@ -76,7 +92,7 @@ export function createNameChain(rpc: RpcTransport): NameChain {
     async programAccounts(program, filters) {
       const result = await rpc.call('getProgramAccounts', [
         program,
-        { encoding: 'base64', commitment, filters },
+        current({ encoding: 'base64', commitment, filters }),
       ]);
       return list(result).map((entry) => ({
         address: toAddress(member(entry, 'pubkey')),
@@ -84,14 +100,20 @@ export function createNameChain(rpc: RpcTransport): NameChain {
       }));
     },
     async latestBlockhash() {
-      const value = member(await rpc.call('getLatestBlockhash', [{ commitment }]), 'value');
+      const value = member(await rpc.call('getLatestBlockhash', [current({ commitment })]), 'value');
       return {
         blockhash: text(member(value, 'blockhash')),
         lastValidBlockHeight: integer(member(value, 'lastValidBlockHeight')),
       };
     },
+    async finalized() {
+      const epoch = await rpc.call('getEpochInfo', [{ commitment: 'finalized' }]);
+      const slot = integer(member(epoch, 'absoluteSlot'));
+      finalizedSlot = Math.max(finalizedSlot, slot);
+      return { slot, height: integer(member(epoch, 'blockHeight')) };
+    },
     async finalizedHeight() {
-      return integer(await rpc.call('getBlockHeight', [{ commitment: 'finalized' }]));
+      return (await chain.finalized()).height;
     },
     async blockTime() {
       const slot = integer(await rpc.call('getSlot', [{ commitment }]));
@@ -104,7 +126,7 @@ export function createNameChain(rpc: RpcTransport): NameChain {
         preflightCommitment: commitment,
         maxRetries: 0,
       };
-      return text(await rpc.call('sendTransaction', [wire.toString('base64'), options]));
+      return text(await rpc.call('sendTransaction', [wire.toString('base64'), options], { acts: true }));
     },
     async simulate(wire) {
       const options = { encoding: 'base64', sigVerify: false, replaceRecentBlockhash: true, commitment };
@@ -113,7 +135,7 @@ export function createNameChain(rpc: RpcTransport): NameChain {
         'value',
       );
       const logs = member(value, 'logs');
-      const units = optional(value, 'unitsConsumed');
+      const units = memberOf(value, 'unitsConsumed');
       return {
         err: member(value, 'err'),
         logs: logs === null ? [] : list(logs).map(text),
@@ -121,22 +143,17 @@ export function createNameChain(rpc: RpcTransport): NameChain {
       };
     },
     async status(signature) {
-      const result = await rpc.call('getSignatureStatuses', [
-        [signature],
-        { searchTransactionHistory: true },
-      ]);
-      const [value] = list(member(result, 'value'));
-      if (value === undefined || value === null) return undefined;
-      const level = optional(value, 'confirmationStatus');
-      return {
-        slot: integer(member(value, 'slot')),
-        err: member(value, 'err'),
-        finalized: level === 'finalized',
-        confirmed: level === 'finalized' || level === 'confirmed',
-      };
+      const answer = toStatus(await rpc.call('getSignatureStatuses', statusQuestion(signature)));
+      return answer.state === 'found' ? answer.value : undefined;
     },
+    lookUpStatus: (signature) =>
+      rpc.lookUp(async (node) =>
+        toStatus(await node.call('getSignatureStatuses', statusQuestion(signature))),
+      ),
     async balance(address) {
-      return BigInt(integer(member(await rpc.call('getBalance', [address, { commitment }]), 'value')));
+      return BigInt(
+        integer(member(await rpc.call('getBalance', [address, current({ commitment })]), 'value')),
+      );
     },
     async genesisHash() {
       return text(await rpc.call('getGenesisHash', []));
@@ -146,19 +163,33 @@ export function createNameChain(rpc: RpcTransport): NameChain {
   return chain;
 }
 
+const statusQuestion = (signature: string) => [[signature], { searchTransactionHistory: true }];
+
+/** One node's answer, at the slot that the node had reached when it made it. */
+function toStatus(result: unknown): LookUp<TransactionStatus> {
+  const at = integer(member(member(result, 'context'), 'slot'));
+  const [value] = list(member(result, 'value'));
+  if (value === undefined || value === null) return absent(at);
+  const level = memberOf(value, 'confirmationStatus');
+  return found(
+    {
+      slot: integer(member(value, 'slot')),
+      err: member(value, 'err'),
+      finalized: level === 'finalized',
+      confirmed: level === 'finalized' || level === 'confirmed',
+    },
+    at,
+  );
+}
+
 function nonsense(what: string): ChainUnavailable {
   return new ChainUnavailable(`the node answered ${what} with nonsense`);
 }
 
-function optional(value: unknown, key: string): unknown {
-  if (typeof value !== 'object' || value === null) throw nonsense(key);
-  return Object.entries(value).find(([name]) => name === key)?.[1];
-}
-
 function member(value: unknown, key: string): unknown {
-  const found = optional(value, key);
-  if (found === undefined) throw nonsense(key);
-  return found;
+  const own = memberOf(value, key);
+  if (own === undefined) throw nonsense(key);
+  return own;
 }
 
 function list(value: unknown): unknown[] {

@@ -87,16 +87,21 @@ function ended(status: TransactionStatus | undefined): Delivery | undefined {
   return status.err === null ? { outcome: 'landed' } : { outcome: 'failed', err: status.err, logs: [] };
 }
 
-/** What the chain knows of a transaction; undefined while it may still land. Never sends. */
+/**
+ * What the chain knows of a transaction; undefined while it may still land. Never sends. It is dead when a block that
+ * no fork can undo lies beyond the last one that may hold it, and every node has reached that block without having
+ * seen the transaction. One that is behind or away may be the one that has it.
+ */
 export async function look(chain: NameChain, transaction: SignedTransaction): Promise<Delivery | undefined> {
+  const { signature, lastValidBlockHeight } = transaction;
   try {
-    const height = await chain.finalizedHeight();
-    const status = await chain.status(transaction.signature);
-    const known = ended(status);
-    if (known !== undefined) return known;
-    // The height was read first: a status that is still missing after it cannot appear any more.
-    if (status === undefined && height > transaction.lastValidBlockHeight) return { outcome: 'expired' };
-    return undefined;
+    const status = await chain.status(signature);
+    if (status !== undefined) return ended(status);
+    const { slot, height } = await chain.finalized();
+    if (height <= lastValidBlockHeight) return undefined;
+    const everywhere = await chain.lookUpStatus(signature);
+    if (everywhere.state === 'found') return ended(everywhere.value);
+    return everywhere.state === 'absent' && everywhere.at >= slot ? { outcome: 'expired' } : undefined;
   } catch (error) {
     if (error instanceof ChainUnavailable || error instanceof ChainRefused) return undefined;
     throw error;
