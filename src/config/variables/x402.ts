@@ -18,7 +18,7 @@ export const x402 = {
   }),
   X402_RPC_URLS: json<Readonly<Record<string, string>>>({
     meaning:
-      'JSON-RPC address per chain, `{"base": "https://…"}`: used to find out what became of a payment whose settlement was cut off, and to ask contract wallets about their signatures',
+      'JSON-RPC address per chain, `{"base": "https://…"}`, several of one separated by commas: used to find out what became of a payment whose settlement was cut off, and to ask contract wallets about their signatures',
     default: {},
     check: checkUrls,
   }),
@@ -60,7 +60,10 @@ function checkUrls(value: unknown): Readonly<Record<string, string>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong;
   const checked: Record<string, string> = {};
   for (const [network, address] of Object.entries(value)) {
-    if (typeof address !== 'string' || !/^https?:\/\//.test(address) || !URL.canParse(address)) throw wrong;
+    if (typeof address !== 'string') throw wrong;
+    for (const one of address.split(',')) {
+      if (!/^https?:\/\//.test(one.trim()) || !URL.canParse(one.trim())) throw wrong;
+    }
     checked[network] = address;
   }
   return checked;

@@ -2,9 +2,11 @@
  * The chain itself, asked over JSON-RPC where an address for it is configured: what became of an authorisation
  * (EIP-3009), and whether a contract wallet stands by a signature (ERC-1271). Every call is bounded.
  */
-import { Agent, request } from 'undici';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import type { TransferAuthorization } from '../../formats/x402/payment.ts';
+import { memberOf } from '../../outside/json.ts';
+import { evmCallErrors, type JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
+import { absent, found, type LookUp } from '../../outside/look-up.ts';
 
 const defaultTimeoutMs = 3_000;
 const maxAnswerBytes = 1024 * 1024;
@@ -42,72 +44,76 @@ export class ChainUnavailable extends Error {
 }
 
 export class AuthorizationChain {
-  readonly #urls: Readonly<Record<string, string>>;
-  readonly #timeoutMs: number;
-  readonly #agent: Agent;
+  readonly #pools: ReadonlyMap<string, JsonRpcPool>;
+  readonly #now: () => number;
 
-  /** RPC addresses by version 1's or version 2's name of the network. */
-  constructor(urls: Readonly<Record<string, string>>, timeoutMs = defaultTimeoutMs) {
-    this.#urls = urls;
-    this.#timeoutMs = timeoutMs;
-    this.#agent = new Agent({ connections: 8, connect: { timeout: timeoutMs } });
+  /** RPC addresses by version 1's or version 2's name of the network, several of one separated by commas. */
+  constructor(
+    urls: Readonly<Record<string, string>>,
+    timeoutMs = defaultTimeoutMs,
+    now: () => number = Date.now,
+  ) {
+    this.#now = now;
+    this.#pools = new Map(
+      Object.entries(urls).map(([network, list]) => [
+        network,
+        new JsonRpcPool({
+          urls: list.split(',').map((url) => url.trim()),
+          timeoutMs,
+          maxBytes: maxAnswerBytes,
+          callErrors: evmCallErrors,
+        }),
+      ]),
+    );
   }
 
   knows(network: X402Network): boolean {
-    return this.#urlOf(network) !== undefined;
+    return this.#poolOf(network) !== undefined;
   }
 
-  /** `since`: unix milliseconds; nothing is looked for that is much older. */
+  /**
+   * `since`: unix milliseconds; nothing is looked for that is much older. Unused is what every node says; where one
+   * cannot say, this fails with `ChainUnavailable`.
+   */
   async fateOf(
     network: X402Network,
     authorization: TransferAuthorization,
     since: number,
   ): Promise<AuthorizationFate> {
-    const { from, nonce } = authorization;
-    const state = await this.#call(network, 'eth_call', [
+    const pool = this.#poolOf(network);
+    if (pool === undefined) throw new ChainUnavailable(`no RPC address for ${network.caip2}`);
+    const use = await pool.lookUp((node) => this.#isUsed(node, network, authorization));
+    if (use.state === 'not-known') throw unavailable(use.cause);
+    if (use.state === 'absent') return { kind: 'unused' };
+    const fate = await pool.lookUp((node) => fateFrom(node, network, authorization, since - clockSlackMs));
+    if (fate.state === 'not-known') throw unavailable(fate.cause);
+    return fate.state === 'absent' ? { kind: 'used-unseen' } : fate.value;
+  }
+
+  /**
+   * Whether one node has seen the authorisation used, in its newest block. Once the authorisation has run out, "no" is
+   * for good, but only of a node whose blocks have come that far: one that stands still is behind.
+   */
+  async #isUsed(
+    node: JsonRpcNode,
+    network: X402Network,
+    { from, nonce, validBefore }: TransferAuthorization,
+  ): Promise<LookUp<true>> {
+    const head = await node.call('eth_getBlockByNumber', ['latest', false]);
+    const height = quantity(memberOf(head, 'number'));
+    const state = await node.call('eth_call', [
       { to: network.asset, data: `${authorizationStateSelector}${word(from)}${nonce.slice(2)}` },
-      'latest',
+      hex(height),
     ]);
     if (typeof state !== 'string' || !/^0x[0-9a-f]{64}$/i.test(state)) {
       throw new ChainUnavailable('authorizationState answered nonsense');
     }
-    if (BigInt(state) === 0n) return { kind: 'unused' };
-    const transaction = await this.#useOf(network, from, nonce, since - clockSlackMs);
-    if (transaction === undefined) return { kind: 'used-unseen' };
-    const receipt = await this.#call(network, 'eth_getTransactionReceipt', [transaction]);
-    if (receipt === null) throw new ChainUnavailable('the transaction has no receipt yet');
-    return transferFollows(receipt, network, authorization)
-      ? { kind: 'transferred', transaction }
-      : { kind: 'used-otherwise' };
-  }
-
-  /** The transaction that used an authorisation, looked for from now backwards. */
-  async #useOf(
-    network: X402Network,
-    from: string,
-    nonce: string,
-    since: number,
-  ): Promise<string | undefined> {
-    let toBlock = quantity(await this.#call(network, 'eth_blockNumber', []));
-    for (let searches = 0; searches < mostSearches; searches += 1) {
-      const fromBlock = toBlock > blocksAtOnce ? toBlock - blocksAtOnce : 0n;
-      const logs = await this.#call(network, 'eth_getLogs', [
-        {
-          address: network.asset,
-          topics: [authorizationUsedTopic, `0x${word(from)}`, nonce],
-          fromBlock: hex(fromBlock),
-          toBlock: searches === 0 ? 'latest' : hex(toBlock),
-        },
-      ]);
-      const used: unknown = Array.isArray(logs) ? logs[0] : undefined;
-      const transaction = member(used, 'transactionHash');
-      if (typeof transaction === 'string' && /^0x[0-9a-fA-F]{64}$/.test(transaction)) return transaction;
-      if (fromBlock === 0n) return undefined;
-      const block = await this.#call(network, 'eth_getBlockByNumber', [hex(fromBlock), false]);
-      if (Number(quantity(member(block, 'timestamp'))) * 1000 < since) return undefined;
-      toBlock = fromBlock - 1n;
+    if (BigInt(state) !== 0n) return found(true, Number(height));
+    const hasRunOut = BigInt(Math.floor(this.#now() / 1000)) > validBefore;
+    if (hasRunOut && quantity(memberOf(head, 'timestamp')) < validBefore) {
+      throw new ChainUnavailable('a node is behind the end of the authorisation');
     }
-    return undefined;
+    return absent(Number(height));
   }
 
   /** ERC-1271. Anything but the agreed answer is a no, also from an address without code. */
@@ -126,45 +132,72 @@ export class AuthorizationChain {
       (bytes.length / 2).toString(16).padStart(64, '0'),
       padded,
     ].join('');
-    const answer = await this.#call(network, 'eth_call', [
-      { to: wallet, data, gas: `0x${(1_000_000).toString(16)}` },
-      'latest',
-    ]).catch(() => undefined);
+    const call = { to: wallet, data, gas: `0x${(1_000_000).toString(16)}` };
+    const answer = await this.#poolOf(network)
+      ?.call('eth_call', [call, 'latest'])
+      .catch(() => undefined);
     return typeof answer === 'string' && /^0x1626ba7e0{56}$/i.test(answer);
   }
 
-  close(): Promise<void> {
-    return this.#agent.destroy();
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  #urlOf(network: X402Network): string | undefined {
-    return this.#urls[network.name ?? network.caip2] ?? this.#urls[network.caip2];
+  #poolOf(network: X402Network): JsonRpcPool | undefined {
+    return this.#pools.get(network.name ?? network.caip2) ?? this.#pools.get(network.caip2);
   }
+}
 
-  async #call(network: X402Network, method: string, params: readonly unknown[]): Promise<unknown> {
-    const url = this.#urlOf(network);
-    if (url === undefined) throw new ChainUnavailable(`no RPC address for ${network.caip2}`);
-    try {
-      const answer = await request(url, {
-        method: 'POST',
-        dispatcher: this.#agent,
-        signal: AbortSignal.timeout(this.#timeoutMs),
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      });
-      let text = '';
-      for await (const part of answer.body) {
-        text += part;
-        if (text.length > maxAnswerBytes) throw new Error('answer too large');
-      }
-      const parsed: unknown = JSON.parse(text);
-      if (typeof parsed !== 'object' || parsed === null || !('result' in parsed))
-        throw new Error('no result');
-      return parsed.result;
-    } catch (cause) {
-      throw new ChainUnavailable(`${method} failed`, { cause });
-    }
+const unavailable = (cause: unknown): ChainUnavailable =>
+  new ChainUnavailable('what became of an authorisation cannot be asked', { cause });
+
+/** What one node knows of an authorisation that was used; absent where it does not show the use. */
+async function fateFrom(
+  node: JsonRpcNode,
+  network: X402Network,
+  authorization: TransferAuthorization,
+  since: number,
+): Promise<LookUp<AuthorizationFate>> {
+  const head = quantity(await node.call('eth_blockNumber', []));
+  const transaction = await useOf(node, network, authorization, head, since);
+  if (transaction === undefined) return absent(Number(head));
+  const receipt = await node.call('eth_getTransactionReceipt', [transaction]);
+  if (receipt === null) throw new ChainUnavailable('the transaction has no receipt yet');
+  const isTransferred = transferFollows(receipt, network, authorization);
+  return found(
+    isTransferred ? { kind: 'transferred', transaction } : { kind: 'used-otherwise' },
+    Number(head),
+  );
+}
+
+/** The transaction that used an authorisation, looked for from the newest block backwards. */
+async function useOf(
+  node: JsonRpcNode,
+  network: X402Network,
+  { from, nonce }: TransferAuthorization,
+  head: bigint,
+  since: number,
+): Promise<string | undefined> {
+  let toBlock = head;
+  for (let searches = 0; searches < mostSearches; searches += 1) {
+    const fromBlock = toBlock > blocksAtOnce ? toBlock - blocksAtOnce : 0n;
+    const logs = await node.call('eth_getLogs', [
+      {
+        address: network.asset,
+        topics: [authorizationUsedTopic, `0x${word(from)}`, nonce],
+        fromBlock: hex(fromBlock),
+        toBlock: searches === 0 ? 'latest' : hex(toBlock),
+      },
+    ]);
+    const used: unknown = Array.isArray(logs) ? logs[0] : undefined;
+    const transaction = memberOf(used, 'transactionHash');
+    if (typeof transaction === 'string' && /^0x[0-9a-fA-F]{64}$/.test(transaction)) return transaction;
+    if (fromBlock === 0n) return undefined;
+    const block = await node.call('eth_getBlockByNumber', [hex(fromBlock), false]);
+    if (Number(quantity(memberOf(block, 'timestamp'))) * 1000 < since) return undefined;
+    toBlock = fromBlock - 1n;
   }
+  return undefined;
 }
 
 /** A number as the protocol writes it. */
@@ -187,7 +220,7 @@ function transferFollows(
   network: X402Network,
   authorization: TransferAuthorization,
 ): boolean {
-  const list = member(receipt, 'logs');
+  const list = memberOf(receipt, 'logs');
   const logs: unknown[] = Array.isArray(list) ? list : [];
   const { from, to, nonce, value } = authorization;
   const use = [authorizationUsedTopic, `0x${word(from)}`, nonce];
@@ -195,21 +228,17 @@ function transferFollows(
   const transfer = logs[place + 1];
   if (place < 0 || !isLog(transfer, network, [transferTopic, `0x${word(from)}`, `0x${word(to)}`]))
     return false;
-  const amount = member(transfer, 'data');
+  const amount = memberOf(transfer, 'data');
   return typeof amount === 'string' && /^0x[0-9a-f]{64}$/i.test(amount) && BigInt(amount) === value;
 }
 
 function isLog(log: unknown, network: X402Network, topics: readonly string[]): boolean {
-  const address = member(log, 'address');
-  const own = member(log, 'topics');
+  const address = memberOf(log, 'address');
+  const own = memberOf(log, 'topics');
   if (typeof address !== 'string' || address.toLowerCase() !== network.asset.toLowerCase()) return false;
   return (
     Array.isArray(own) &&
     own.length === topics.length &&
     own.every((topic, index) => String(topic).toLowerCase() === topics[index])
   );
-}
-
-function member(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }
