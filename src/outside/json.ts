@@ -26,6 +26,13 @@ export function textOf(value: unknown, name: string, maxLength = 4_096): string 
   return typeof member === 'string' ? member.slice(0, maxLength) : undefined;
 }
 
+/** A text member that must be there, whole: without it the other side does not speak its protocol. */
+export function requireText(value: unknown, name: string): string {
+  const member = memberOf(value, name);
+  if (typeof member !== 'string') throw new Error(`the answer has no ${name}`);
+  return member;
+}
+
 /** A whole number from 0 that JavaScript counts exactly. */
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;

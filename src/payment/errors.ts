@@ -44,6 +44,8 @@ export const excludedSender = (id: string, sender: string) =>
   );
 export const paymentTooSmall = (message: string) => new HttpError(400, message);
 export const transactionNotFound = () => new HttpError(404, 'Transaction ID not found!');
+export const tooManyLookUps = (retryAfter: number) =>
+  new HttpError(429, 'Too many unknown transactions were reported from your network', { retryAfter });
 export const transactionFailure = (cause: unknown, retryAfter = 5) =>
   new HttpError(503, 'Error while processing transaction!', { cause, retryAfter });
 

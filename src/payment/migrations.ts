@@ -57,4 +57,11 @@ export const paymentMigrations: readonly Migration[] = [
       CREATE INDEX payment_gifts_waiting ON payment_gifts (created_at) WHERE redeemed_by IS NULL
     `,
   },
+  {
+    id: 'payment-005-chain-seen-height',
+    up: `
+      ALTER TABLE payment_chain_transactions ADD COLUMN seen_height BIGINT;
+      CREATE INDEX payment_chain_failed ON payment_chain_transactions (next_check_at) WHERE state = 'failed'
+    `,
+  },
 ];

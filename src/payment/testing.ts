@@ -13,6 +13,7 @@ import { Metrics } from '../kernel/metrics.ts';
 import { configuredFees } from '../pricing/configured.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import { staticRates } from '../pricing/rates/static.ts';
+import type { RawRates } from '../pricing/rates/table.ts';
 import { createPricing } from '../pricing/service.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../storage/sql/sql.ts';
@@ -41,6 +42,8 @@ export interface Answer {
 export interface Outside {
   now: number;
   ratesDown: boolean;
+  /** In place of the configured ones, by token. */
+  rates: RawRates;
   networkDown: boolean;
   databaseDown: boolean;
   /** All of them, or the one of that name. */
@@ -49,6 +52,8 @@ export interface Outside {
   readonly transactions: Map<string, ChainTransaction>;
   /** What every look at a chain waits for. */
   slow: Promise<void> | undefined;
+  /** What every pause between two looks waits for. */
+  pause: Promise<void> | undefined;
   /** How often a chain was asked. */
   lookups: number;
   /** Signatures that were shown, as `address nonce`. */
@@ -63,11 +68,14 @@ export interface PaymentBench {
   readonly auth: Authenticator;
   readonly gifts: RedeemableGifts;
   readonly payments: ChainPayments;
+  /** Chain payments of a second process over the same database. */
+  anotherProcess(): ChainPayments;
   readonly outside: Outside;
   readonly metrics: Metrics;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   head(path: string): Promise<Answer>;
-  post(path: string, body?: string, headers?: Record<string, string>): Promise<Answer>;
+  /** `from`: the address of the client. */
+  post(path: string, body?: string, headers?: Record<string, string>, from?: string): Promise<Answer>;
   give(address: string, amount: bigint): Promise<void>;
   close(): Promise<void>;
 }
@@ -85,10 +93,12 @@ export async function paymentBench(
   const outside: Outside = {
     now: Date.UTC(2026, 0, 1),
     ratesDown: false,
+    rates: {},
     networkDown: false,
     databaseDown: false,
     chainDown: false,
     slow: undefined,
+    pause: undefined,
     transactions: new Map(),
     lookups: 0,
     shown: [],
@@ -98,12 +108,14 @@ export async function paymentBench(
   const database = given ?? (await openTemporary(folder));
   const sql = breakable(database, outside);
   const credits = createCredits({ sql, now });
-  const rates = staticRates(config.STATIC_RATES);
   const down = (): Promise<never> => Promise.reject(new Error('down'));
   const pricing = createPricing({
     sql,
     hasPaid: credits.hasPaid,
-    rates: { fetch: () => (outside.ratesDown ? down() : rates.fetch()) },
+    rates: {
+      fetch: () =>
+        outside.ratesDown ? down() : staticRates({ ...config.STATIC_RATES, ...outside.rates }).fetch(),
+    },
     network: { fetch: () => (outside.networkDown ? down() : Promise.resolve(12_345_678_901_234n)) },
     ratesFreshMs: 60_000,
     ratesUsableMs: 3_600_000,
@@ -121,7 +133,7 @@ export async function paymentBench(
     shown: async (address, nonce) => void outside.shown.push(`${address} ${nonce}`),
   });
   const gifts = createGifts({ sql, credits, now });
-  const payments = new ChainPayments({
+  const paymentsOptions = {
     sql,
     credits,
     pricing,
@@ -132,9 +144,12 @@ export async function paymentBench(
     maxPauseMs: 1,
     forgetAfterMs: 86_400_000,
     recheckMs: 2_000,
+    rateMs: 10_800_000,
+    lookUpsPerMinute: 120,
     now,
-    sleep: async () => {},
-  });
+    sleep: async () => outside.pause,
+  };
+  const payments = new ChainPayments(paymentsOptions);
   const metrics = new Metrics();
   const log = createLogger({ name: 'payment', level: 'silent', format: 'json' });
   const server = createHttpServer({
@@ -179,12 +194,14 @@ export async function paymentBench(
     url: string,
     headers: Record<string, string>,
     payload?: string,
+    remoteAddress?: string,
   ): Promise<Answer> {
     const answer = await server.app.inject({
       method,
       url,
       headers,
       ...(payload === undefined ? {} : { payload }),
+      ...(remoteAddress === undefined ? {} : { remoteAddress }),
     });
     return {
       status: answer.statusCode,
@@ -201,11 +218,12 @@ export async function paymentBench(
     auth,
     gifts,
     payments,
+    anotherProcess: () => new ChainPayments(paymentsOptions),
     outside,
     metrics,
     get: (path, headers = {}) => call('GET', path, headers),
     head: (path) => call('HEAD', path, {}),
-    post: (path, body, headers = {}) => call('POST', path, headers, body),
+    post: (path, body, headers = {}, from) => call('POST', path, headers, body, from),
     async give(address, amount) {
       const id = `given ${address} ${amount}`;
       await credits.credit({

@@ -14,11 +14,17 @@ export interface OpenRegistry {
   readonly registry: NameRegistry;
 }
 
-/** The configured Solana nodes, or the local ledger. Whoever opens it closes the chain. */
-export function openNameRegistry({ config, urls }: World): OpenRegistry {
+/** The configured Solana nodes, or the local ledger. */
+export function solanaNodes({ config, urls }: World): readonly string[] {
   const local = urls.get('solana');
-  const nodes = config.SOLANA_RPC_URL.length > 0 || local === undefined ? config.SOLANA_RPC_URL : [local];
-  const chain = createNameChain(httpTransport({ urls: nodes, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS }));
+  return config.SOLANA_RPC_URL.length > 0 || local === undefined ? config.SOLANA_RPC_URL : [local];
+}
+
+/** Whoever opens it closes the chain. */
+export function openNameRegistry(world: World): OpenRegistry {
+  const { config } = world;
+  const urls = solanaNodes(world);
+  const chain = createNameChain(httpTransport({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS }));
   return { chain, registry: createNameRegistry(chain, configuredPrograms(config)) };
 }
 

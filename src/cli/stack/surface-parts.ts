@@ -25,7 +25,7 @@ import { openBlobStore } from '../../storage/blobs/open.ts';
 import { createUploadSurface } from '../../upload/index.ts';
 import { version } from '../version.ts';
 import { type Ledger, openLedger } from './ledger.ts';
-import { createNamesDoor, openNameRegistry } from './names.ts';
+import { createNamesDoor, openNameRegistry, solanaNodes } from './names.ts';
 import type { Part, World } from './part.ts';
 
 const gateway: Part = {
@@ -88,7 +88,7 @@ const payment: Part = {
       metrics,
       chains: {
         arweaveNodes: world.arweaveNodeUrls,
-        solanaRpcUrl: config.SOLANA_RPC_URL[0] ?? world.urls.get('solana'),
+        solanaRpcUrls: solanaNodes(world),
         arweaveAddress: (await keys.wallet()).address,
         solanaAddress: (await keys.solana()).address,
       },

@@ -3,7 +3,8 @@ import { fraction, integer, milliseconds, oneOf, secret, text, urls } from '../k
 /** The chain that names live on, and what the service charges for acting on it. */
 export const names = {
   SOLANA_RPC_URL: urls({
-    meaning: 'Solana RPC nodes, the first that answers is used; without any the local ledger is started',
+    meaning:
+      'Solana RPC nodes, the first that answers is used, and all before something counts as absent; without any the local ledger is started',
     default: [],
   }),
   SOLANA_RPC_TIMEOUT_MS: milliseconds({

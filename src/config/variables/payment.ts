@@ -1,4 +1,4 @@
-import { integer, list, milliseconds, secret, text, url } from '../kinds.ts';
+import { integer, list, milliseconds, secret, text, urls } from '../kinds.ts';
 
 /** Where chain payments go, how they are looked up, and who may read what. */
 export const payment = {
@@ -21,17 +21,26 @@ export const payment = {
     meaning: 'Wallet that payments in ETH and USDC on Ethereum go to; none are taken without it',
     default: undefined,
   }),
-  ETHEREUM_RPC_URL: url({ meaning: 'JSON-RPC of Ethereum', default: undefined }),
+  ETHEREUM_RPC_URL: urls({
+    meaning: 'JSON-RPC of Ethereum, one or several: a payment counts as absent when all say so',
+    default: [],
+  }),
   MATIC_ADDRESS: text({
     meaning: 'Wallet that payments in POL (MATIC) and USDC on Polygon go to; none are taken without it',
     default: undefined,
   }),
-  MATIC_RPC_URL: url({ meaning: 'JSON-RPC of Polygon', default: undefined }),
+  MATIC_RPC_URL: urls({
+    meaning: 'JSON-RPC of Polygon, one or several: a payment counts as absent when all say so',
+    default: [],
+  }),
   BASE_ETH_ADDRESS: text({
     meaning: 'Wallet that payments in ETH and USDC on Base go to; none are taken without it',
     default: undefined,
   }),
-  BASE_RPC_URL: url({ meaning: 'JSON-RPC of Base', default: undefined }),
+  BASE_RPC_URL: urls({
+    meaning: 'JSON-RPC of Base, one or several: a payment counts as absent when all say so',
+    default: [],
+  }),
   ARWEAVE_MIN_CONFIRMATIONS: integer({
     meaning: 'Confirmations after which a payment in AR is credited; 0 = 18, or 1 on the local network',
     default: 0,
@@ -75,7 +84,8 @@ export const payment = {
     min: 100,
   }),
   PENDING_PAYMENT_FORGET_MS: integer({
-    meaning: 'A pending payment that its chain has not known for so long fails',
+    meaning:
+      'A pending payment that its chain has not known for so long fails; it is credited all the same when the chain shows it later',
     default: 86_400_000,
   }),
   PAYMENT_RATE_LIMIT_PER_MINUTE: integer({
@@ -89,6 +99,16 @@ export const payment = {
     default: 100,
     min: 1,
     max: 1_000_000,
+  }),
+  PENDING_PAYMENT_RATE_MS: milliseconds({
+    meaning:
+      'How long the rate of its report holds for a pending payment; one that is confirmed later is credited at the rate of that moment',
+    default: 10_800_000,
+  }),
+  UNKNOWN_PAYMENTS_PER_MINUTE: integer({
+    meaning: 'How many transactions that are not found the clients of one network may report in a minute',
+    default: 120,
+    min: 1,
   }),
   LEDGER_CHECK_INTERVAL_MS: milliseconds({
     meaning: 'How often the ledger proves to itself that it adds up; 0 = never',

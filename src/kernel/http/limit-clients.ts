@@ -62,7 +62,7 @@ export function limitClients(
     route.onResponse = [
       ...[route.onResponse ?? []].flat(),
       (request, reply, done) => {
-        if (reply.statusCode < 400 && counts(request)) rate.give(address(request));
+        if (reply.statusCode < 400 && counts(request)) rate.giveBack(address(request));
         done();
       },
     ];

@@ -50,8 +50,8 @@ export class RateLimit {
     };
   }
 
-  /** A request that was counted shall not have been. */
-  give(address: string): void {
+  /** Gives back what was taken for a request that turned out to cost nothing. */
+  giveBack(address: string): void {
     const bucket = this.#buckets.get(keyOf(address));
     if (bucket !== undefined) bucket.tokens = Math.min(this.limit, bucket.tokens + 1);
   }

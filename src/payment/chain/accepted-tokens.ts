@@ -1,17 +1,19 @@
 /** Which tokens are taken, by configuration: one whose wallet or chain is not configured is not. */
 import type { Config } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { evmCallErrors, solanaCallErrors } from '../../outside/json-rpc.ts';
 import type { Token } from '../../pricing/pricing.ts';
 import { type AddressKind, normalizeAddress } from '../../wallets/address.ts';
 import { arweaveReader } from './arweave.ts';
 import type { AcceptedToken, ChainReader } from './chain.ts';
+import { openEndpoints } from './endpoints.ts';
 import { evmReader } from './evm.ts';
 import { solanaReader } from './solana.ts';
 
 /** The outside world as the start found it, and the service's own wallets for what is not configured. */
 export interface ChainWorld {
   readonly arweaveNodes: readonly string[];
-  readonly solanaRpcUrl?: string | undefined;
+  readonly solanaRpcUrls?: readonly string[];
   readonly arweaveAddress?: string | undefined;
   readonly solanaAddress?: string | undefined;
 }
@@ -42,8 +44,10 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
   }
 
   const solana = wallet('SOLANA_ADDRESS', config.SOLANA_ADDRESS ?? world.solanaAddress, 'solana');
-  if (solana !== undefined && world.solanaRpcUrl !== undefined) {
-    const reader = solanaReader({ rpcUrl: world.solanaRpcUrl, wallet: solana });
+  const { solanaRpcUrls = [] } = world;
+  if (solana !== undefined && solanaRpcUrls.length > 0) {
+    const endpoints = openEndpoints(solanaRpcUrls, solanaCallErrors);
+    const reader = solanaReader({ endpoints, wallet: solana });
     accept(['solana', 'ed25519'], 'solana', 'solana', solana, reader);
   }
 
@@ -51,16 +55,17 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
     chain: keyof typeof usdcContracts,
     variable: string,
     address: string | undefined,
-    rpcUrl: string | undefined,
+    rpcUrls: readonly string[],
     minConfirmations: number,
     coins: readonly Token[],
     usdc: Token,
   ): void => {
     const paidTo = wallet(variable, address, 'ethereum');
-    if (paidTo === undefined || rpcUrl === undefined) return;
-    accept(coins, chain, 'ethereum', paidTo, evmReader({ rpcUrl, minConfirmations }));
+    if (paidTo === undefined || rpcUrls.length === 0) return;
+    const endpoints = openEndpoints(rpcUrls, evmCallErrors);
+    accept(coins, chain, 'ethereum', paidTo, evmReader({ endpoints, minConfirmations }));
     const erc20 = { contract: usdcContracts[chain], wallet: paidTo };
-    accept([usdc], chain, 'ethereum', paidTo, evmReader({ rpcUrl, minConfirmations, erc20 }));
+    accept([usdc], chain, 'ethereum', paidTo, evmReader({ endpoints, minConfirmations, erc20 }));
   };
   const c = config;
   evm(

@@ -17,9 +17,12 @@ export interface Transfer {
   readonly blockHeight?: number | undefined;
 }
 
-export type ChainTransaction =
-  /** The chain was asked and does not know it. */
-  | { readonly state: 'not-found' }
+/** `at`: the height or slot that its chain had at least reached when this was said. */
+export type ChainTransaction = { readonly at?: number | undefined } & (
+  | /** All endpoints of the chain were asked, and none knows it. */
+  { readonly state: 'not-found' }
+  /** Those that could be asked do not know it; the others may. */
+  | { readonly state: 'not-known'; readonly cause: unknown }
   /** Seen, but its contents cannot be read before it is mined. */
   | { readonly state: 'unreadable' }
   /** Seen, not final yet. */
@@ -27,13 +30,15 @@ export type ChainTransaction =
   /** As many confirmations as are asked for. */
   | { readonly state: 'confirmed'; readonly transfer: Transfer }
   /** Mined, and it moved nothing. */
-  | { readonly state: 'reverted'; readonly transfer: Transfer };
+  | { readonly state: 'reverted'; readonly transfer: Transfer }
+);
 
 export interface ChainReader {
   /** Canonical form of an id; undefined when no transaction can have it. */
   parseId(text: string): string | undefined;
-  /** Throws when the chain cannot be asked. */
+  /** Throws when no endpoint of the chain can be asked. */
   read(id: string): Promise<ChainTransaction>;
+  close?(): Promise<void>;
 }
 
 /** A token that is taken: where it is paid to and how its chain is read. */

@@ -40,6 +40,8 @@ export function createChainDoor(config: Config, deps: ChainDoorDeps): ChainDoor 
     maxPauseMs: config.MAX_PAYMENT_TX_POLLING_DELAY_MS,
     forgetAfterMs: config.PENDING_PAYMENT_FORGET_MS,
     recheckMs: config.PENDING_PAYMENT_RECHECK_MS,
+    rateMs: config.PENDING_PAYMENT_RATE_MS,
+    lookUpsPerMinute: config.UNKNOWN_PAYMENTS_PER_MINUTE,
     sleep,
     onCredited({ token, winc, transaction_id: id, destination }) {
       metrics.chainCredited.inc({ token });
@@ -61,10 +63,13 @@ export function createChainDoor(config: Config, deps: ChainDoorDeps): ChainDoor 
   return {
     name: 'chain',
     payments,
-    register: (scope) => reportTransactionRoute(scope, payments),
+    register: (scope) => reportTransactionRoute(scope, payments, config.TRUSTED_PROXY_COUNT),
     async start() {
       job.start();
     },
-    stop: () => job.stop(),
+    async stop() {
+      await job.stop();
+      await Promise.all([...tokens.values()].map(({ reader }) => reader.close?.()));
+    },
   };
 }

@@ -1,65 +1,77 @@
 /** Ethereum and its kin through JSON-RPC: the native coin, or one ERC-20 token. */
+import { isRecord, requireText } from '../../outside/json.ts';
+import type { JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
+import { absent, found, type LookUp } from '../../outside/look-up.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
 import { type ChainReader, type ChainTransaction, destinationIn, type Transfer } from './chain.ts';
-import { callRpc, isRecord, textMember } from './http.ts';
+import { lookAtAll } from './endpoints.ts';
 
 export interface EvmReaderOptions {
-  readonly rpcUrl: string;
+  readonly endpoints: JsonRpcPool;
   readonly minConfirmations: number;
   /** ERC-20 only: the token's contract, and the wallet whose incoming transfer counts. */
-  readonly erc20?: { readonly contract: string; readonly wallet: string };
+  readonly erc20?: Erc20;
+}
+
+interface Erc20 {
+  readonly contract: string;
+  readonly wallet: string;
 }
 
 /** keccak256("Transfer(address,address,uint256)") */
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** keccak256("AuthorizationUsed(address,bytes32)"), EIP-3009 */
 const AUTHORIZATION_USED_TOPIC = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5';
-/** Selector and two words: what follows `transfer(address,uint256)` is the payer's memo. */
-const TRANSFER_CALL_BYTES = 68;
+/** `transfer(address,uint256)` */
+const TRANSFER_SELECTOR = 'a9059cbb';
 
-export function evmReader({ rpcUrl, minConfirmations, erc20 }: EvmReaderOptions): ChainReader {
+export function evmReader({ endpoints, minConfirmations, erc20 }: EvmReaderOptions): ChainReader {
   return {
     parseId: (text) => (/^0x[0-9a-fA-F]{64}$/.test(text) ? text.toLowerCase() : undefined),
-    async read(id) {
-      const transaction = await callRpc(rpcUrl, 'eth_getTransactionByHash', [id]);
-      if (transaction === null) return { state: 'not-found' };
-      if (!isRecord(transaction)) throw new Error('the endpoint answered no transaction');
-      const receipt = await callRpc(rpcUrl, 'eth_getTransactionReceipt', [id]);
-      if (receipt === null || !isRecord(receipt)) return waiting(transaction, erc20 !== undefined);
-      return mined(transaction, receipt);
-    },
+    read: (id) => lookAtAll(endpoints, (node) => readFrom(node, id)),
+    close: () => endpoints.close(),
   };
 
+  async function readFrom(node: JsonRpcNode, id: string): Promise<LookUp<ChainTransaction>> {
+    // Read first: what is missing after it is missing at this height, and confirmations are never counted too high.
+    const head = toSafeNumber(await node.call('eth_blockNumber', []));
+    const transaction = await node.call('eth_getTransactionByHash', [id]);
+    if (transaction === null) return absent(head);
+    if (!isRecord(transaction)) throw new Error('the endpoint answered no transaction');
+    const receipt = await node.call('eth_getTransactionReceipt', [id]);
+    return found(isRecord(receipt) ? mined(transaction, receipt, head) : waiting(transaction), head);
+  }
+
   /** Not in a block: a native transfer can be read, a token's is known only by its log. */
-  function waiting(transaction: Record<string, unknown>, isToken: boolean): ChainTransaction {
-    if (isToken) return { state: 'unreadable' };
+  function waiting(transaction: Record<string, unknown>): ChainTransaction {
+    if (erc20 !== undefined) return { state: 'unreadable' };
     return { state: 'pending', transfer: nativeTransfer(transaction) };
   }
 
-  async function mined(
+  function mined(
     transaction: Record<string, unknown>,
     receipt: Record<string, unknown>,
-  ): Promise<ChainTransaction> {
-    const blockHeight = toSafeNumber(textMember(receipt, 'blockNumber'));
+    head: number,
+  ): ChainTransaction {
+    const blockHeight = toSafeNumber(receipt.blockNumber);
     const base =
       erc20 === undefined ? nativeTransfer(transaction) : tokenTransfer(transaction, receipt, erc20);
     const transfer = { ...base, blockHeight };
-    const head = await callRpc(rpcUrl, 'eth_blockNumber', []);
-    if (typeof head !== 'string') throw new Error('the endpoint answered no block number');
-    const confirmations = toSafeNumber(head) - blockHeight + 1;
+    const confirmations = head - blockHeight + 1;
     // The block may still be replaced by one in which the transaction has another end.
     if (confirmations < minConfirmations) return { state: 'pending', transfer };
     // A reverted transaction still has a value and a receipt; only its status tells that nothing moved.
-    return { state: textMember(receipt, 'status') === '0x1' ? 'confirmed' : 'reverted', transfer };
+    return { state: requireText(receipt, 'status') === '0x1' ? 'confirmed' : 'reverted', transfer };
   }
 }
 
+/** The transaction's own value: its data are signed by the very wallet that pays. */
 function nativeTransfer(transaction: Record<string, unknown>): Transfer {
   return {
-    sender: address(textMember(transaction, 'from')),
+    sender: address(requireText(transaction, 'from')),
     // Without a recipient it makes a contract; nobody of ours is paid.
     recipient: typeof transaction.to === 'string' ? address(transaction.to) : '',
-    quantity: BigInt(textMember(transaction, 'value')),
+    quantity: BigInt(requireText(transaction, 'value')),
     destination: destinationIn(calldata(transaction).toString('utf8')),
   };
 }
@@ -71,31 +83,63 @@ function nativeTransfer(transaction: Record<string, unknown>): Transfer {
 function tokenTransfer(
   transaction: Record<string, unknown>,
   receipt: Record<string, unknown>,
-  { contract, wallet }: { readonly contract: string; readonly wallet: string },
+  erc20: Erc20,
 ): Transfer {
-  const logs = Array.isArray(receipt.logs) ? receipt.logs : [];
-  const transfers = logs.flatMap((log) => {
-    if (!isRecord(log) || !Array.isArray(log.topics) || log.topics.length !== 3) return [];
-    const [topic, from, to] = log.topics.map(String);
-    if (topic !== TRANSFER_TOPIC || address(textMember(log, 'address')) !== contract) return [];
-    const recipient = topicAddress(to);
-    return recipient === wallet
-      ? [{ sender: topicAddress(from), recipient, quantity: BigInt(textMember(log, 'data')) }]
-      : [];
+  const logs = logsOf(receipt, erc20.contract);
+  const authorizers = new Set(
+    logs
+      .filter(({ topics }) => topics[0] === AUTHORIZATION_USED_TOPIC)
+      .map(({ topics }) => topicAddress(topics[1])),
+  );
+  const transfers = logs.flatMap(({ topics, data }) => {
+    const [topic, from, to] = topics;
+    if (topic !== TRANSFER_TOPIC || topics.length !== 3 || topicAddress(to) !== erc20.wallet) return [];
+    const sender = topicAddress(from);
+    return authorizers.has(sender) ? [] : [{ sender, recipient: erc20.wallet, quantity: BigInt(data) }];
   });
   const [only] = transfers;
-  const sender = address(textMember(transaction, 'from'));
-  if (only === undefined || transfers.length > 1 || logs.some((log) => isAuthorized(log, contract)))
-    return { sender, recipient: '', quantity: 0n };
-  const memo = calldata(transaction).subarray(TRANSFER_CALL_BYTES).toString('utf8');
-  return { ...only, destination: destinationIn(memo) };
+  if (only === undefined || transfers.length > 1) {
+    return { sender: address(requireText(transaction, 'from')), recipient: '', quantity: 0n };
+  }
+  return { ...only, destination: destinationOf(transaction, only, erc20) };
 }
 
-const isAuthorized = (log: unknown, contract: string): boolean =>
-  isRecord(log) &&
-  Array.isArray(log.topics) &&
-  log.topics[0] === AUTHORIZATION_USED_TOPIC &&
-  address(textMember(log, 'address')) === contract;
+/**
+ * Whom the payer names: only the bytes behind a `transfer` that the payer sent to the token. Any other transaction is
+ * written by somebody else as well (a bundler and other users of an account abstraction bundle, whoever holds an
+ * allowance, a contract), and none of them may name the wallet that is credited for this payer's tokens.
+ */
+function destinationOf(
+  transaction: Record<string, unknown>,
+  { sender, quantity }: Transfer,
+  { contract, wallet }: Erc20,
+): string | undefined {
+  if (typeof transaction.to !== 'string' || address(transaction.to) !== contract) return undefined;
+  if (address(requireText(transaction, 'from')) !== sender) return undefined;
+  const call = Buffer.from(
+    TRANSFER_SELECTOR + wallet.slice(2).padStart(64, '0') + quantity.toString(16).padStart(64, '0'),
+    'hex',
+  );
+  const data = calldata(transaction);
+  if (!data.subarray(0, call.length).equals(call)) return undefined;
+  return destinationIn(data.subarray(call.length).toString('utf8'));
+}
+
+interface Log {
+  readonly topics: readonly string[];
+  readonly data: string;
+}
+
+function logsOf(receipt: Record<string, unknown>, contract: string): Log[] {
+  const logs: unknown[] = Array.isArray(receipt.logs) ? receipt.logs : [];
+  return logs.flatMap((log) => {
+    if (!isRecord(log) || !Array.isArray(log.topics)) return [];
+    if (address(requireText(log, 'address')) !== contract) return [];
+    return [
+      { topics: log.topics.map((topic) => String(topic).toLowerCase()), data: requireText(log, 'data') },
+    ];
+  });
+}
 
 const calldata = (transaction: Record<string, unknown>): Buffer =>
   Buffer.from(String(transaction.input ?? transaction.data ?? '0x').slice(2), 'hex');
@@ -109,8 +153,8 @@ function address(text: string): string {
   return parsed;
 }
 
-function toSafeNumber(hex: string): number {
-  const number = Number(BigInt(hex));
-  if (!Number.isSafeInteger(number)) throw new Error(`${hex} is no block number`);
+function toSafeNumber(answer: unknown): number {
+  const number = typeof answer === 'string' && /^0x[0-9a-fA-F]+$/.test(answer) ? Number(BigInt(answer)) : -1;
+  if (!Number.isSafeInteger(number) || number < 0) throw new Error('the endpoint answered no block number');
   return number;
 }

@@ -1,5 +1,7 @@
-/** Calls to chain endpoints: bounded in time and size; a failure is an exception, an absence is an answer. */
+/** Calls to Arweave nodes: bounded in time and size; a failure is an exception, an absence is an answer. */
 import { request } from 'undici';
+
+export { isRecord, requireText as textMember } from '../../outside/json.ts';
 
 const TIMEOUT_MS = 8_000;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
@@ -29,27 +31,4 @@ export async function callText(
     parts.push(part);
   }
   return { status: response.statusCode, text: Buffer.concat(parts).toString('utf8') };
-}
-
-/** One JSON-RPC 2.0 call. */
-export async function callRpc(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-  const { status, text } = await callText(url, { method: 'POST', body });
-  if (status !== 200) throw new Error(`${method} answered ${status}`);
-  const answer: unknown = JSON.parse(text);
-  if (!isRecord(answer)) throw new Error(`${method} answered no object`);
-  if (answer.error != null)
-    throw new Error(`${method} failed: ${JSON.stringify(answer.error).slice(0, 200)}`);
-  return answer.result;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** A member that must be text; anything else is an endpoint that does not speak the protocol. */
-export function textMember(record: Record<string, unknown>, name: string): string {
-  const value = record[name];
-  if (typeof value !== 'string') throw new Error(`a chain endpoint left out ${name}`);
-  return value;
 }

@@ -1,8 +1,10 @@
 /**
  * Reported chain payments: found on their chain, priced when they are reported, credited once when they have
  * the confirmations asked for. A payment to another wallet, of nothing, or that moved nothing credits nothing.
+ * A payment that failed because its chain did not know it is credited when the chain shows it after all.
  */
 import { type Credits, winc } from '../../credits/credits.ts';
+import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
 import { AmountTooSmall, type Pricing, renderAdjustment } from '../../pricing/pricing.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { parseAddress } from '../../wallets/address.ts';
@@ -17,7 +19,16 @@ import {
   zeroQuantity,
 } from '../errors.ts';
 import type { AcceptedToken, ChainTransaction, Transfer } from './chain.ts';
-import { type ChainPaymentRow, dueRows, endRow, insertRow, postponeRow, readRow } from './store.ts';
+import { LookUpLimits } from './look-up-limits.ts';
+import {
+  type ChainPaymentRow,
+  dueFailed,
+  duePending,
+  insertRow,
+  isFinal,
+  moveRow,
+  readRow,
+} from './store.ts';
 
 export interface ChainPaymentsOptions {
   readonly sql: Sql;
@@ -34,28 +45,55 @@ export interface ChainPaymentsOptions {
   readonly forgetAfterMs: number;
   /** A repeated report asks the chain again at most this often. */
   readonly recheckMs: number;
+  /** How long after its report a payment is credited at the rate of its report. */
+  readonly rateMs: number;
+  /** Unknown ids that clients of one network may report in a minute. */
+  readonly lookUpsPerMinute: number;
   readonly now?: () => number;
   readonly sleep: (ms: number) => Promise<unknown>;
   onCredited?(row: ChainPaymentRow): void;
   onFailed?(row: ChainPaymentRow, reason: string): void;
 }
 
-const MAX_FINDING = 64;
+/** Who reports, as far as it matters. */
+export interface Reporter {
+  /** The address of the client. */
+  readonly client: string;
+  readonly referer?: string | undefined;
+}
+
+/** How long a payment that failed is still looked for by the job; afterwards only when it is reported again. */
+export const FAILED_LOOKED_AT_MS = 30 * 86_400_000;
+
 const CHECKED_AT_ONCE = 4;
 const MAX_CHECK_PAUSE_MS = 600_000;
+const FAILED_CHECK_PAUSE_MS = 3_600_000;
 const ROWS_PER_RUN = 100;
+const FAILED_ROWS_PER_RUN = 20;
+
+type Searched = ChainPaymentRow | 'not-found' | 'unreadable';
+type Priced = Pick<ChainPaymentRow, 'quantity' | 'winc' | 'adjustments' | 'usd_equivalent'>;
+
+/** No endpoint of the chain could be asked. */
+class ChainAway extends Error {
+  override readonly name = 'ChainAway';
+}
 
 export class ChainPayments {
   readonly #options: ChainPaymentsOptions;
   readonly #now: () => number;
-  /** One look at a transaction at a time, whoever asks. */
-  readonly #flights = new Map<string, Promise<ChainPaymentRow>>();
-  /** Unknown transactions that are being looked for. */
-  #finding = 0;
+  readonly #limits: LookUpLimits;
+  /** One search of a client network for an id at a time: it takes one place. */
+  readonly #searches = new Map<string, Promise<ChainPaymentRow>>();
+  /** One look at an unknown transaction at a time, whoever asks. */
+  readonly #looks = new Map<string, Promise<Searched>>();
+  /** The same for one that is stored. */
+  readonly #rechecks = new Map<string, Promise<ChainPaymentRow>>();
 
   constructor(options: ChainPaymentsOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#limits = new LookUpLimits(options.lookUpsPerMinute, options.now);
   }
 
   /** Token -> wallet, for `/info`. */
@@ -63,68 +101,93 @@ export class ChainPayments {
     return Object.fromEntries([...this.#options.tokens].map(([name, { wallet }]) => [name, wallet]));
   }
 
-  async report(tokenName: string, transactionId: string, referer?: string): Promise<ChainPaymentRow> {
+  async report(tokenName: string, transactionId: string, reporter: Reporter): Promise<ChainPaymentRow> {
     const token = this.#options.tokens.get(tokenName);
     if (token === undefined) throw tokenNotSupported();
     const id = token.reader.parseId(transactionId);
     if (id === undefined) throw transactionNotFound();
-    // A payment in the coin of a chain and one in a token on it are read differently, so that they share nothing here.
-    const key = `${token.token} ${id}`;
-    const flight = this.#flights.get(key) ?? this.#look(token, id, referer);
-    this.#flights.set(key, flight);
-    try {
-      return await flight;
-    } finally {
-      if (this.#flights.get(key) === flight) this.#flights.delete(key);
-    }
+    const known = await readRow(this.#options.sql, token.chain, id);
+    if (known !== undefined) return this.#current(known, reporter.client);
+    const network = networkOf(plainAddress(reporter.client));
+    const key = `${network} ${token.token} ${id}`;
+    return shared(this.#searches, key, () => this.#search(token, id, reporter));
   }
 
-  /** Looks again at payments that wait; answers how many ended. */
+  /** Looks again at payments that wait, and at failed ones that may have been paid; answers how many ended. */
   async checkPending(): Promise<number> {
-    const rows = await dueRows(this.#options.sql, this.#now(), ROWS_PER_RUN);
+    const { sql } = this.#options;
+    const now = this.#now();
+    const rows = [
+      ...(await duePending(sql, now, ROWS_PER_RUN)),
+      ...(await dueFailed(sql, now, now - FAILED_LOOKED_AT_MS, FAILED_ROWS_PER_RUN)),
+    ];
     let ended = 0;
     const next = rows.values();
     // A chain that does not answer is asked once in a run, and holds up nobody on another.
     const away = new Map<string, unknown>();
+    const failures: unknown[] = [];
     const check = async (row: ChainPaymentRow): Promise<ChainPaymentRow> => {
       if (away.has(row.chain)) return this.#postpone(row);
       return this.#recheck(row).catch((error: unknown) => {
-        away.set(row.chain, error);
+        if (error instanceof ChainAway) away.set(row.chain, error);
+        else failures.push(error);
         return this.#postpone(row);
       });
     };
     const worker = async (): Promise<void> => {
-      for (const row of next) if ((await check(row)).state !== 'pending') ended += 1;
+      for (const row of next) {
+        const { state } = await check(row);
+        if (state !== row.state && state !== 'pending') ended += 1;
+      }
     };
     await Promise.all(Array.from({ length: CHECKED_AT_ONCE }, worker));
-    if (away.size > 0) throw new AggregateError(away.values(), `cannot ask ${[...away.keys()].join(', ')}`);
+    if (away.size > 0) {
+      throw new AggregateError([...away.values(), ...failures], `cannot ask ${[...away.keys()].join(', ')}`);
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'some payments could not be looked at');
     return ended;
   }
 
-  async #look(token: AcceptedToken, id: string, referer?: string): Promise<ChainPaymentRow> {
-    const known = await readRow(this.#options.sql, token.chain, id);
-    if (known?.state === 'pending') return this.#mayRecheck(known) ? this.#recheck(known) : known;
-    if (known !== undefined) return known;
-    // Anyone may report anything, and each unknown id costs calls to a chain.
-    if (this.#finding >= MAX_FINDING) throw transactionFailure(undefined, 1);
-    this.#finding += 1;
-    try {
-      return await this.#accept(token, id, await this.#find(token, id), referer);
-    } finally {
-      this.#finding -= 1;
-    }
+  /** A stored payment as it stands now: the chain is asked where it may have something new to say. */
+  async #current(row: ChainPaymentRow, client: string): Promise<ChainPaymentRow> {
+    if (isFinal(row) || this.#now() < row.checked_at + this.#options.recheckMs) return row;
+    // One that failed may never be found: it counts like one that is unknown.
+    if (row.state === 'failed' && !this.#limits.isWithinShare(client)) return row;
+    return shared(this.#rechecks, `${row.chain} ${row.transaction_id}`, () => this.#recheck(row));
   }
 
-  /** Waits a little for a transaction that its sender has just sent. */
-  async #find(token: AcceptedToken, id: string): Promise<ChainTransaction & { transfer: Transfer }> {
+  /** Looks once, and waits a little for a transaction that its sender has just sent. */
+  async #search(token: AcceptedToken, id: string, { client, referer }: Reporter): Promise<ChainPaymentRow> {
     const { attempts, firstPauseMs, maxPauseMs, sleep } = this.#options;
-    let found: ChainTransaction = { state: 'not-found' };
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      if (attempt > 0) await sleep(Math.min(maxPauseMs, firstPauseMs * 2 ** (attempt - 1)));
-      found = await token.reader.read(id);
-      if ('transfer' in found) return found;
+    this.#limits.count(client);
+    let found = await this.#look(token, id, referer);
+    if (typeof found === 'string' && attempts > 1) {
+      const leave = this.#limits.takePlace(client);
+      try {
+        for (let attempt = 1; attempt < attempts && typeof found === 'string'; attempt += 1) {
+          await sleep(Math.min(maxPauseMs, firstPauseMs * 2 ** (attempt - 1)));
+          found = await this.#look(token, id, referer);
+        }
+      } finally {
+        leave();
+      }
     }
-    throw found.state === 'unreadable' ? notMinedYet(id) : transactionNotFound();
+    if (found === 'unreadable') throw notMinedYet(id);
+    if (found === 'not-found') throw transactionNotFound();
+    this.#limits.giveBack(client);
+    return found;
+  }
+
+  /** A payment in the coin of a chain and one in a token on it are read differently, so that they share nothing here. */
+  #look(token: AcceptedToken, id: string, referer: string | undefined): Promise<Searched> {
+    return shared(this.#looks, `${token.token} ${id}`, async () => {
+      const known = await readRow(this.#options.sql, token.chain, id);
+      if (known !== undefined) return known;
+      const found = await this.#limits.look(() => readChain(token, id));
+      if ('transfer' in found) return this.#accept(token, id, found, referer);
+      if (found.state === 'not-known') throw transactionFailure(found.cause);
+      return found.state;
+    });
   }
 
   async #accept(
@@ -136,19 +199,36 @@ export class ChainPayments {
     const { transfer } = found;
     this.#check(token, id, transfer);
     const now = this.#now();
-    const row = await this.#priced(token, id, transfer, referer ?? null, now);
-    const ended = { ended_at: now, block_height: transfer.blockHeight ?? null };
-    const state =
-      found.state === 'confirmed' ? 'credited' : found.state === 'reverted' ? 'failed' : 'pending';
-    const reported: ChainPaymentRow = {
-      ...row,
-      state,
-      ...(state === 'pending' ? {} : ended),
-      failure_reason: state === 'failed' ? 'reverted' : null,
+    const priced = await this.#priced(token, transfer).catch((error: unknown) => {
+      throw error instanceof AmountTooSmall ? paymentTooSmall(error.message) : error;
+    });
+    const waiting: ChainPaymentRow = {
+      chain: token.chain,
+      transaction_id: id,
+      token: token.token,
+      state: 'pending',
+      ...priced,
+      ...partiesOf(token, transfer),
+      referer: referer ?? null,
+      created_at: now,
+      ended_at: null,
+      block_height: transfer.blockHeight ?? null,
+      failure_reason: null,
+      checks: 1,
+      checked_at: now,
+      next_check_at: now + this.#options.recheckMs,
+      missing_since: null,
+      seen_height: found.at ?? null,
     };
+    const reported: ChainPaymentRow =
+      found.state === 'confirmed'
+        ? { ...waiting, state: 'credited', ended_at: now }
+        : found.state === 'reverted'
+          ? { ...waiting, state: 'failed', ended_at: now, failure_reason: 'reverted' }
+          : waiting;
     const stored = await this.#options.sql.transaction(async (tx) => {
       const added = await insertRow(tx, reported);
-      if (added && state === 'credited') await this.#credit(tx, reported);
+      if (added && reported.state === 'credited') await this.#credit(tx, reported);
       return added ? undefined : await readRow(tx, token.chain, id);
     });
     if (stored !== undefined) return stored;
@@ -162,78 +242,115 @@ export class ChainPayments {
     if (this.#options.excludedSenders.has(transfer.sender)) throw excludedSender(id, transfer.sender);
   }
 
-  /** The rate is that of the moment of the report. */
-  async #priced(
-    { token, chain, addressKind }: AcceptedToken,
-    id: string,
-    transfer: Transfer,
-    referer: string | null,
-    now: number,
-  ): Promise<ChainPaymentRow> {
-    const quote = await this.#options.pricing.quoteToken(transfer.quantity, token).catch((error: unknown) => {
-      throw error instanceof AmountTooSmall ? paymentTooSmall(error.message) : error;
-    });
+  /** At the rate of now. Throws `AmountTooSmall`. */
+  async #priced({ token }: AcceptedToken, { quantity }: Transfer): Promise<Priced> {
+    const quote = await this.#options.pricing.quoteToken(quantity, token);
     if (quote.winc < 1n) {
-      throw paymentTooSmall(
+      throw new AmountTooSmall(
         'Crypto payment amount is too small! Token value must convert to at least one winc',
       );
     }
-    const named = transfer.destination === undefined ? undefined : parseAddress(transfer.destination);
     return {
-      chain,
-      transaction_id: id,
-      token,
-      state: 'pending',
-      quantity: transfer.quantity.toString(),
+      quantity: quantity.toString(),
       winc: quote.winc.toString(),
       adjustments: JSON.stringify(quote.fees.map(renderAdjustment)),
       usd_equivalent: quote.usdEquivalent,
-      sender: transfer.sender,
-      destination: named?.address ?? transfer.sender,
-      destination_type: named?.kind ?? addressKind,
-      referer,
-      created_at: now,
-      ended_at: null,
-      block_height: transfer.blockHeight ?? null,
-      failure_reason: null,
-      checks: 1,
-      checked_at: now,
-      next_check_at: now + this.#options.recheckMs,
-      missing_since: null,
     };
   }
 
+  /** Fails with `ChainAway` when the chain cannot be asked. */
   async #recheck(row: ChainPaymentRow): Promise<ChainPaymentRow> {
     const token = this.#tokenOf(row);
     if (token === undefined) return this.#postpone(row);
-    const found = await token.reader.read(row.transaction_id);
-    const blockHeight = 'transfer' in found ? (found.transfer.blockHeight ?? null) : row.block_height;
-    if (found.state === 'confirmed') {
-      const same = isSame(row, found.transfer, token);
-      return same
-        ? this.#end(row, 'credited', blockHeight, null)
-        : this.#end(row, 'failed', blockHeight, 'changed');
+    const found = await readChain(token, row.transaction_id);
+    switch (found.state) {
+      case 'confirmed':
+        return this.#confirmed(row, token, found.transfer);
+      case 'reverted':
+        return this.#end(row, { failure_reason: 'reverted', ...heightOf(found.transfer) });
+      case 'pending':
+      case 'unreadable':
+        return this.#seen(row, found.at);
+      case 'not-known':
+        return this.#postpone(row);
+      case 'not-found':
+        return this.#missing(row, found.at);
     }
-    if (found.state === 'reverted') return this.#end(row, 'failed', blockHeight, 'reverted');
-    if (found.state !== 'not-found') return this.#postpone({ ...row, missing_since: null });
-    // One endpoint that lags behind does not make a payment disappear: it has to be gone for long.
-    const missingSince = row.missing_since ?? this.#now();
-    const forgotten = this.#now() - missingSince > this.#options.forgetAfterMs;
-    if (forgotten) return this.#end(row, 'failed', null, 'not_found');
-    return this.#postpone({ ...row, missing_since: missingSince });
   }
 
-  async #end(
-    row: ChainPaymentRow,
-    state: 'credited' | 'failed',
-    blockHeight: number | null,
-    reason: string | null,
-  ): Promise<ChainPaymentRow> {
-    const end = { state, ended_at: this.#now(), block_height: blockHeight, failure_reason: reason };
-    const ended: ChainPaymentRow = { ...row, ...end };
+  /**
+   * It is final. What a call of a contract pays is known only now: a block that was replaced may have paid something
+   * else, and what the chain has in the end is what is credited.
+   */
+  async #confirmed(row: ChainPaymentRow, token: AcceptedToken, transfer: Transfer): Promise<ChainPaymentRow> {
+    const height = heightOf(transfer);
+    const { sender, recipient, quantity } = transfer;
+    if (recipient !== token.wallet || quantity <= 0n) {
+      return this.#end(row, { failure_reason: 'not_paid', ...height });
+    }
+    if (this.#options.excludedSenders.has(sender)) {
+      return this.#end(row, { failure_reason: 'excluded_sender', ...height });
+    }
+    const isSame = sender === row.sender && quantity === BigInt(row.quantity);
+    if (isSame && this.#now() - row.created_at <= this.#options.rateMs) {
+      return this.#end(row, { state: 'credited', ...height });
+    }
+    // Whoever could keep a payment waiting and have it credited at an old rate would have an option for nothing.
+    try {
+      const parties = isSame ? {} : partiesOf(token, transfer);
+      return await this.#end(row, {
+        state: 'credited',
+        ...(await this.#priced(token, transfer)),
+        ...parties,
+        ...height,
+      });
+    } catch (error) {
+      if (!(error instanceof AmountTooSmall)) throw error;
+      return this.#end(row, { failure_reason: 'too_small', ...height });
+    }
+  }
+
+  /** On its way, and one that had failed is so again. */
+  #seen(row: ChainPaymentRow, at: number | undefined): Promise<ChainPaymentRow> {
+    return this.#postpone(
+      {
+        ...row,
+        state: 'pending',
+        ended_at: null,
+        failure_reason: null,
+        missing_since: null,
+        checks: row.state === 'failed' ? 0 : row.checks,
+        seen_height: at === undefined ? row.seen_height : Math.max(at, row.seen_height ?? 0),
+      },
+      row,
+    );
+  }
+
+  /** It has to be gone for long, at heights beyond the one at which it was last seen: below, nobody could miss it. */
+  #missing(row: ChainPaymentRow, at: number | undefined): Promise<ChainPaymentRow> {
+    const couldKnow = at === undefined || row.seen_height === null || at > row.seen_height;
+    if (row.state === 'failed' || !couldKnow) return this.#postpone(row);
+    const missingSince = row.missing_since ?? this.#now();
+    const isForgotten = this.#now() - missingSince > this.#options.forgetAfterMs;
+    if (isForgotten) return this.#end(row, { failure_reason: 'not_found', block_height: null });
+    return this.#postpone({ ...row, missing_since: missingSince }, row);
+  }
+
+  /** Failed unless told otherwise. */
+  async #end(before: ChainPaymentRow, how: Partial<ChainPaymentRow>): Promise<ChainPaymentRow> {
+    const now = this.#now();
+    const ended: ChainPaymentRow = {
+      ...before,
+      state: 'failed',
+      failure_reason: null,
+      ended_at: now,
+      checked_at: now,
+      next_check_at: now + FAILED_CHECK_PAUSE_MS,
+      ...how,
+    };
     const other = await this.#options.sql.transaction(async (tx) => {
-      if (!(await endRow(tx, row, end))) return readRow(tx, row.chain, row.transaction_id);
-      if (state === 'credited') await this.#credit(tx, ended);
+      if (!(await moveRow(tx, before, ended))) return readRow(tx, before.chain, before.transaction_id);
+      if (ended.state === 'credited') await this.#credit(tx, ended);
       return undefined;
     });
     if (other !== undefined) return other;
@@ -260,15 +377,15 @@ export class ChainPayments {
     });
   }
 
-  async #postpone(row: ChainPaymentRow): Promise<ChainPaymentRow> {
-    const pause = Math.min(MAX_CHECK_PAUSE_MS, this.#options.recheckMs * 2 ** Math.min(row.checks, 10));
+  /** Waits on; `before`: the row as it was read, where it has changed. */
+  async #postpone(row: ChainPaymentRow, before: ChainPaymentRow = row): Promise<ChainPaymentRow> {
+    const { recheckMs } = this.#options;
+    const longest = row.state === 'failed' ? FAILED_CHECK_PAUSE_MS : MAX_CHECK_PAUSE_MS;
+    const pause = Math.min(longest, recheckMs * 2 ** Math.min(row.checks, 20));
     const now = this.#now();
-    await postponeRow(this.#options.sql, row, now, now + pause);
-    return row;
-  }
-
-  #mayRecheck(row: ChainPaymentRow): boolean {
-    return this.#now() >= row.checked_at + this.#options.recheckMs;
+    const waiting = { ...row, checks: row.checks + 1, checked_at: now, next_check_at: now + pause };
+    if (await moveRow(this.#options.sql, before, waiting)) return waiting;
+    return (await readRow(this.#options.sql, row.chain, row.transaction_id)) ?? row;
   }
 
   #tokenOf(row: ChainPaymentRow): AcceptedToken | undefined {
@@ -283,6 +400,34 @@ export class ChainPayments {
   }
 }
 
-/** What a call of a contract pays is known when its block is final: one that was replaced may have paid something else. */
-const isSame = (row: ChainPaymentRow, { sender, recipient, quantity }: Transfer, { wallet }: AcceptedToken) =>
-  recipient === wallet && sender === row.sender && quantity === BigInt(row.quantity);
+async function readChain({ reader }: AcceptedToken, id: string): Promise<ChainTransaction> {
+  try {
+    return await reader.read(id);
+  } catch (cause) {
+    throw new ChainAway('the chain cannot be asked', { cause });
+  }
+}
+
+/** Who paid, and which wallet is credited: the one that the payer names, else the payer's own. */
+function partiesOf(
+  { addressKind }: AcceptedToken,
+  { sender, destination }: Transfer,
+): Pick<ChainPaymentRow, 'sender' | 'destination' | 'destination_type'> {
+  const named = destination === undefined ? undefined : parseAddress(destination);
+  return { sender, destination: named?.address ?? sender, destination_type: named?.kind ?? addressKind };
+}
+
+const heightOf = ({ blockHeight }: Transfer) => ({ block_height: blockHeight ?? null });
+
+/** One piece of work per key at a time; whoever comes meanwhile waits for it. */
+async function shared<T>(running: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> {
+  const joined = running.get(key);
+  if (joined !== undefined) return joined;
+  const started = work();
+  running.set(key, started);
+  try {
+    return await started;
+  } finally {
+    running.delete(key);
+  }
+}

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { encodeBase58 } from '../../formats/base58.ts';
 import type { Instruction } from '../../formats/solana/message.ts';
+import { memoProgram, systemProgram } from '../../formats/solana/programs.ts';
 import { memo, transferLamports } from '../../formats/solana/system.ts';
 import { parseTransaction } from '../../formats/solana/transaction.ts';
+import type { Keypair } from '../../localnet/solana/genesis.ts';
 import { signed, TestLedger, wallet } from '../../localnet/solana/testing.ts';
-import { callRpc } from './http.ts';
+import { JsonRpcPool, solanaCallErrors } from '../../outside/json-rpc.ts';
+import { startTestNode } from '../../outside/testing.ts';
 import { solanaReader } from './solana.ts';
 
 const payer = wallet('payer');
@@ -16,21 +19,32 @@ describe('reading payments from Solana', () => {
   let ledger: TestLedger;
   before(async () => {
     ledger = await TestLedger.start();
-    await callRpc(ledger.local.url, 'requestAirdrop', [payer.address, 50_000_000_000]);
+    await ledger.rpc('requestAirdrop', payer.address, 50_000_000_000);
+    await ledger.rpc('requestAirdrop', stranger.address, 50_000_000_000);
     // Below the rent minimum an account cannot be made, so the service's wallet exists before it is paid.
-    await callRpc(ledger.local.url, 'requestAirdrop', [service.address, 1_000_000_000]);
+    await ledger.rpc('requestAirdrop', service.address, 1_000_000_000);
   });
-  after(() => ledger.stop());
+  after(async () => {
+    await Promise.all(opened.map((pool) => pool.close()));
+    await ledger.stop();
+  });
 
-  async function send(...instructions: Instruction[]): Promise<string> {
-    const latest = await callRpc(ledger.local.url, 'getLatestBlockhash', []);
-    const blockhash = JSON.stringify(latest).match(/"blockhash":"([^"]+)"/)?.[1] ?? '';
-    const wire = signed(blockhash, instructions, payer);
+  const send = (...instructions: Instruction[]): Promise<string> => sendAs([payer], ...instructions);
+  /** The first of the signers pays the fee. */
+  async function sendAs(signers: readonly Keypair[], ...instructions: Instruction[]): Promise<string> {
+    ledger.skip(1);
+    const wire = signed(ledger.blockhash, instructions, ...signers);
     const options = { encoding: 'base64', skipPreflight: true };
-    await callRpc(ledger.local.url, 'sendTransaction', [wire.toString('base64'), options]);
+    await ledger.rpc('sendTransaction', wire.toString('base64'), options);
     return encodeBase58(parseTransaction(wire).signatures[0] ?? new Uint8Array());
   }
-  const reader = () => solanaReader({ rpcUrl: ledger.local.url, wallet: service.address });
+  const opened: JsonRpcPool[] = [];
+  const readerOf = (...urls: string[]) => {
+    const endpoints = new JsonRpcPool({ urls, timeoutMs: 60_000, callErrors: solanaCallErrors });
+    opened.push(endpoints);
+    return solanaReader({ endpoints, wallet: service.address });
+  };
+  const reader = () => readerOf(ledger.local.url);
 
   it('finds the one transfer to the wallet and the memo that names whom to credit', async () => {
     const id = await send(
@@ -73,11 +87,107 @@ describe('reading payments from Solana', () => {
 
   it('does not know what was never sent, and takes only ids that can be one', async () => {
     const never = encodeBase58(Buffer.alloc(64, 7));
-    assert.deepEqual(await reader().read(never), { state: 'not-found' });
+    const { state, at } = await reader().read(never);
+    assert.deepEqual([state, at], ['not-found', ledger.local.ledger.slots.now().slot]);
     assert.equal(reader().parseId(never), never);
     for (const wrong of ['', '0', never.slice(0, -20), `${never}1`, 'l'.repeat(88)]) {
       assert.equal(reader().parseId(wrong), undefined, wrong);
     }
-    await assert.rejects(solanaReader({ rpcUrl: 'http://127.0.0.1:9', wallet: service.address }).read(never));
+  });
+
+  it('takes a transaction for absent only when every endpoint says so', async (t) => {
+    const id = await send(transferLamports(payer.address, service.address, 7n));
+    const behind = await startTestNode(t, (method) =>
+      method === 'getSignatureStatuses' ? { context: { slot: 5 }, value: [null] } : null,
+    );
+    const away = 'http://127.0.0.1:1';
+    assert.equal((await readerOf(behind.url, away, ledger.local.url).read(id)).state, 'confirmed');
+    assert.deepEqual(await readerOf(behind.url).read(id), { state: 'not-found', at: 5 });
+    assert.equal((await readerOf(behind.url, away).read(id)).state, 'not-known');
+    await assert.rejects(readerOf(away).read(id));
+  });
+
+  it('sees one that is on its way before it is confirmed', async (t) => {
+    const processed = { slot: 9, err: null, confirmationStatus: 'processed' };
+    const node = await startTestNode(t, (method) =>
+      method === 'getSignatureStatuses' ? { context: { slot: 9 }, value: [processed] } : null,
+    );
+    const never = encodeBase58(Buffer.alloc(64, 7));
+    assert.deepEqual(await readerOf(node.url).read(never), { state: 'unreadable', at: 9 });
+  });
+
+  it('lets nobody but the sender name the wallet', async () => {
+    const transfer = transferLamports(payer.address, service.address, 3n);
+    const text = `turboCreditDestinationAddress=${stranger.address}`;
+    const own = (signer: Keypair) => memo(text, signer.address);
+    const cases: [string, Promise<string>, string | undefined][] = [];
+    const add = (what: string, sent: Promise<string>, named?: string) => cases.push([what, sent, named]);
+    add('a memo of the fee payer who is not the sender', sendAs([stranger, payer], transfer, memo(text)));
+    add('a memo that another signs', sendAs([payer, stranger], transfer, own(stranger)));
+    add('a memo that the sender signs', sendAs([stranger, payer], transfer, own(payer)), stranger.address);
+    add(
+      'a memo of another before the own',
+      sendAs(
+        [payer, stranger],
+        transfer,
+        own(stranger),
+        memo(`turboCreditDestinationAddress=${payer.address}`),
+      ),
+      payer.address,
+    );
+    for (const [what, sent, named] of cases) {
+      const found = await reader().read(await sent);
+      assert.ok('transfer' in found, what);
+      assert.equal(found.state, 'confirmed', what);
+      assert.deepEqual([found.transfer.sender, found.transfer.destination], [payer.address, named], what);
+    }
+  });
+
+  it('believes no memo beside a transfer that a program made for its own account', async (t) => {
+    const vault = wallet('vault').address;
+    const data = Buffer.alloc(12);
+    data.writeUInt32LE(2);
+    data.writeBigUInt64LE(5n, 4);
+    const keys = [
+      stranger.address,
+      vault,
+      service.address,
+      systemProgram,
+      memoProgram,
+      wallet('program').address,
+    ];
+    const transaction = {
+      slot: 9,
+      meta: {
+        err: null,
+        preBalances: [10, 10, 10, 1, 1, 1],
+        postBalances: [5, 5, 15, 1, 1, 1],
+        innerInstructions: [
+          { index: 0, instructions: [{ programIdIndex: 3, accounts: [1, 2], data: encodeBase58(data) }] },
+        ],
+      },
+      transaction: {
+        message: {
+          header: { numRequiredSignatures: 1 },
+          accountKeys: keys,
+          instructions: [
+            { programIdIndex: 5, accounts: [1, 2], data: '' },
+            // The old memo program does not ask whether those who are listed have signed.
+            {
+              programIdIndex: 4,
+              accounts: [1],
+              data: encodeBase58(Buffer.from(`turboCreditDestinationAddress=${stranger.address}`)),
+            },
+          ],
+        },
+      },
+    };
+    const node = await startTestNode(t, () => transaction);
+    const found = await readerOf(node.url).read(encodeBase58(Buffer.alloc(64, 7)));
+    assert.ok('transfer' in found);
+    assert.deepEqual(
+      [found.transfer.sender, found.transfer.quantity, found.transfer.destination],
+      [vault, 5n, undefined],
+    );
   });
 });

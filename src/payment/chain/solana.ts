@@ -1,11 +1,14 @@
 /** Solana through JSON-RPC: exactly one transfer of lamports to the wallet, outer or inner. */
 import { tryDecodeBase58 } from '../../formats/base58.ts';
 import { memoProgram, memoProgramV1, systemProgram } from '../../formats/solana/programs.ts';
+import { isCount, isRecord, memberOf } from '../../outside/json.ts';
+import type { JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
+import { absent, found, type LookUp } from '../../outside/look-up.ts';
 import { type ChainReader, type ChainTransaction, destinationIn, type Transfer } from './chain.ts';
-import { callRpc, isRecord } from './http.ts';
+import { lookAtAll } from './endpoints.ts';
 
 export interface SolanaReaderOptions {
-  readonly rpcUrl: string;
+  readonly endpoints: JsonRpcPool;
   readonly wallet: string;
 }
 
@@ -14,26 +17,35 @@ const SIGNATURE_BYTES = 64;
 const TRANSFER = 2;
 const TRANSFER_BYTES = 12;
 
-export function solanaReader({ rpcUrl, wallet }: SolanaReaderOptions): ChainReader {
-  const fetch = (id: string, commitment: 'finalized' | 'confirmed'): Promise<unknown> =>
-    callRpc(rpcUrl, 'getTransaction', [
-      id,
-      { commitment, encoding: 'json', maxSupportedTransactionVersion: 0 },
-    ]);
+export function solanaReader({ endpoints, wallet }: SolanaReaderOptions): ChainReader {
   return {
     parseId(text) {
       if (text.length > 88) return undefined;
       return tryDecodeBase58(text)?.length === SIGNATURE_BYTES ? text : undefined;
     },
-    async read(id): Promise<ChainTransaction> {
-      const final = await fetch(id, 'finalized');
-      const found = final ?? (await fetch(id, 'confirmed'));
-      if (found === null || found === undefined) return { state: 'not-found' };
-      const { transfer, failed } = readTransaction(found, wallet);
-      if (final === null || final === undefined) return { state: 'pending', transfer };
-      return { state: failed ? 'reverted' : 'confirmed', transfer };
-    },
+    read: (id) => lookAtAll(endpoints, (node) => readFrom(node, id, wallet)),
+    close: () => endpoints.close(),
   };
+}
+
+async function readFrom(node: JsonRpcNode, id: string, wallet: string): Promise<LookUp<ChainTransaction>> {
+  const read = (commitment: 'finalized' | 'confirmed'): Promise<unknown> =>
+    node.call('getTransaction', [id, { commitment, encoding: 'json', maxSupportedTransactionVersion: 0 }]);
+  const final = await read('finalized');
+  const seen = final ?? (await read('confirmed'));
+  if (seen === null || seen === undefined) return statusOf(node, id);
+  const { transfer, failed, slot } = readTransaction(seen, wallet);
+  if (final === null || final === undefined) return found({ state: 'pending', transfer }, slot);
+  return found({ state: failed ? 'reverted' : 'confirmed', transfer }, slot);
+}
+
+/** Whether it is on its way, and else the slot at which the endpoint did not know it, which only this call tells. */
+async function statusOf(node: JsonRpcNode, id: string): Promise<LookUp<ChainTransaction>> {
+  const answer = await node.call('getSignatureStatuses', [[id], { searchTransactionHistory: true }]);
+  const slot = memberOf(memberOf(answer, 'context'), 'slot');
+  const statuses = memberOf(answer, 'value');
+  if (!isCount(slot) || !Array.isArray(statuses)) throw new Error('the endpoint answered no status');
+  return isRecord(statuses[0]) ? found({ state: 'unreadable' }, slot) : absent(slot);
 }
 
 interface Instruction {
@@ -42,14 +54,24 @@ interface Instruction {
   readonly data: Buffer;
 }
 
-function readTransaction(answer: unknown, wallet: string): { transfer: Transfer; failed: boolean } {
+interface Read {
+  readonly transfer: Transfer;
+  readonly failed: boolean;
+  readonly slot: number;
+}
+
+function readTransaction(answer: unknown, wallet: string): Read {
   if (!isRecord(answer) || !isRecord(answer.meta) || !isRecord(answer.transaction)) {
     throw new Error('the endpoint answered no transaction');
   }
   const { slot, meta } = answer;
   const message = answer.transaction.message;
-  if (!isRecord(message) || typeof slot !== 'number') throw new Error('the endpoint answered no message');
-  const keys = [...texts(message.accountKeys), ...loadedKeys(meta.loadedAddresses)];
+  const signers = memberOf(memberOf(message, 'header'), 'numRequiredSignatures');
+  if (!isRecord(message) || !isCount(slot) || !isCount(signers)) {
+    throw new Error('the endpoint answered no message');
+  }
+  const own = texts(message.accountKeys);
+  const keys = [...own, ...loadedKeys(meta.loadedAddresses)];
   const outer = instructions(message.instructions, keys);
   const inner = Array.isArray(meta.innerInstructions)
     ? meta.innerInstructions.flatMap((group) =>
@@ -61,9 +83,28 @@ function readTransaction(answer: unknown, wallet: string): { transfer: Transfer;
   const failed = meta.err !== null && meta.err !== undefined;
   // What the wallet gained must be what the instruction says: anything else is not a plain payment.
   const quantity = failed || moved === transfer.quantity ? transfer.quantity : 0n;
-  const memo = outer.find(({ program }) => program === memoProgram || program === memoProgramV1);
-  const destination = memo === undefined ? undefined : destinationIn(memo.data.toString('utf8'));
-  return { transfer: { ...transfer, quantity, destination, blockHeight: slot }, failed };
+  const destination = destinationOf(outer, transfer.sender, own.slice(0, signers));
+  return { transfer: { ...transfer, quantity, destination, blockHeight: slot }, failed, slot };
+}
+
+/**
+ * Whom the sender names in a memo. The sender must have signed the transaction, which a program's account that pays
+ * from within has not, and the memo must be the sender's: it lists those who stand by it, and one that lists nobody, as
+ * published clients send it, belongs to the fee payer, who wrote the transaction.
+ */
+function destinationOf(
+  outer: readonly Instruction[],
+  sender: string,
+  signers: readonly string[],
+): string | undefined {
+  if (!signers.includes(sender)) return undefined;
+  for (const { program, accounts, data } of outer) {
+    if (program !== memoProgram && program !== memoProgramV1) continue;
+    const isOwn = accounts.length === 0 ? signers[0] === sender : accounts.includes(sender);
+    const destination = isOwn ? destinationIn(data.toString('utf8')) : undefined;
+    if (destination !== undefined) return destination;
+  }
+  return undefined;
 }
 
 function onlyTransfer(list: readonly Instruction[], wallet: string): Transfer | undefined {

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App } from '../../kernel/http/app.ts';
+import { clientAddress } from '../../kernel/http/client-network.ts';
 import { OracleUnavailable } from '../../pricing/pricing.ts';
 import { neverCache, sendExact } from '../answers.ts';
 import type { ChainPayments } from '../chain/payments.ts';
@@ -14,7 +15,8 @@ const MAX_BODY_BYTES = 64 * 1024;
 
 const transaction = Type.Object({}, { additionalProperties: true, title: 'Payment transaction' });
 
-export function reportTransactionRoute(app: App, payments: ChainPayments): void {
+/** `proxies`: how many of ours are in front; see `clientAddress`. */
+export function reportTransactionRoute(app: App, payments: ChainPayments, proxies = 0): void {
   app.register(async (scope: App) => {
     // Published clients post JSON without a content type, older ones a form: the text itself tells.
     scope.removeAllContentTypeParsers();
@@ -39,15 +41,17 @@ export function reportTransactionRoute(app: App, payments: ChainPayments): void 
             ]),
             403: errorText,
             404: errorText,
+            429: errorText,
             503: errorText,
           },
         },
       },
-      async ({ params, body, headers }, reply) => {
+      async (request, reply) => {
+        const { params, body, headers } = request;
         const id = readTransactionId(body);
         if (id === undefined) throw missingTransactionId();
-        const referer = readReferer(headers.referer);
-        const row = await payments.report(params.token, id, referer).catch((error: unknown) => {
+        const reporter = { client: clientAddress(request, proxies), referer: readReferer(headers.referer) };
+        const row = await payments.report(params.token, id, reporter).catch((error: unknown) => {
           throw toAnswer(error);
         });
         const { status, answer } = outcome(row);
