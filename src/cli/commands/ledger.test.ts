@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it, mock } from 'node:test';
 import { winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
+import { insertRow } from '../../payment/chain/store.ts';
 import { createGifts } from '../../payment/gifts/gifts.ts';
 import { UsageError } from '../command.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
@@ -86,6 +87,53 @@ describe('turnpike ledger', () => {
     assert.equal((await turnpike('ledger', 'void', id)).code, 1);
     assert.match((await turnpike('ledger', 'show', other)).out, /700 winc/);
     assert.match((await turnpike('ledger', 'open')).out, /nothing is open/);
+  });
+
+  it('shows chain payments that failed although the wallet may have been paid, until they are ended', async () => {
+    const now = Date.now();
+    const sql = await openLedgerDatabase({ DATABASE_URL: undefined, DATA_DIR: folder });
+    const failed = (transaction_id: string, failure_reason: string, ended_at: number) =>
+      insertRow(sql, {
+        chain: 'polygon',
+        transaction_id,
+        token: 'matic',
+        state: 'failed',
+        quantity: '5000',
+        winc: '700',
+        adjustments: '[]',
+        usd_equivalent: '1.000000',
+        sender: wallet,
+        destination: other,
+        destination_type: 'ethereum',
+        referer: null,
+        created_at: 0,
+        ended_at,
+        block_height: null,
+        failure_reason,
+        checks: 1,
+        checked_at: 0,
+        next_check_at: 0,
+        missing_since: null,
+        seen_height: null,
+      });
+    await failed('0xlost', 'not_found', now);
+    await failed('0xlong-lost', 'not_found', now - 31 * 86_400_000);
+    await failed('0xchanged', 'changed', now - 31 * 86_400_000);
+    await failed('0xreverted', 'reverted', now);
+    await sql.close();
+    const open = async () => (await turnpike('ledger', 'open')).out.split('\n');
+    const [lost, changed, ...rest] = await open();
+    assert.match(
+      lost ?? '',
+      new RegExp(`payment of 5000 of matic by ${wallet} for ${other} failed: not_found {2}polygon:0xlost$`),
+    );
+    assert.match(changed ?? '', /failed: changed {2}polygon:0xchanged$/);
+    assert.deepEqual(rest, []);
+    assert.equal((await turnpike('ledger', 'void', 'polygon:0xreverted')).code, 1);
+    assert.equal((await turnpike('ledger', 'void', 'polygon:0xlost')).code, 0);
+    assert.equal((await turnpike('ledger', 'void', 'polygon:0xlost')).code, 1);
+    assert.equal((await turnpike('ledger', 'void', 'polygon:0xchanged')).code, 0);
+    assert.deepEqual(await open(), ['nothing is open']);
   });
 
   it('lists gifts that wait', async () => {

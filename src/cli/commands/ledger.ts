@@ -4,6 +4,7 @@ import { endRefundByHand, owedRefunds } from '../../credits/card/refunds.ts';
 import { type Credits, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
 import { endByHand, unclearPayments } from '../../credits/x402/by-hand.ts';
+import { failedPayments, voidPayment } from '../../payment/chain/by-hand.ts';
 import { waitingGifts } from '../../payment/gifts/gifts.ts';
 import { parseDecimal, scaled } from '../../pricing/decimal.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -20,7 +21,7 @@ turnpike ledger show <address>                balance, approvals and the newest 
 turnpike ledger credit <address> <credits>    give credits, for example 0.5
 turnpike ledger open                          refunds that are owed, and payments that only a person can end
 turnpike ledger settle <payment> <hash>       an x402 payment was made after all, by that transaction: credit it
-turnpike ledger void <payment>                an x402 payment was never made
+turnpike ledger void <payment>                an x402 or chain payment was never made, or was made good otherwise
 turnpike ledger gifts                         credits bought for email addresses that wait to be redeemed
 turnpike ledger refunded <quote>              a refund that failed for good was made by other means
 
@@ -112,8 +113,9 @@ async function show(credits: Credits, { address }: WalletAddress, json: boolean)
 async function showOpen(sql: Sql, json: boolean): Promise<number> {
   const refunds = await owedRefunds(sql, shownAtOnce);
   const payments = await unclearPayments(sql, shownAtOnce, Date.now());
+  const chainPayments = await failedPayments(sql, shownAtOnce, Date.now());
   if (json) {
-    console.log(exact({ refunds, payments }));
+    console.log(exact({ refunds, payments, chainPayments }));
     return 0;
   }
   for (const { quoteId, intentId, amount, currency, tries, givenUp, since } of refunds) {
@@ -126,7 +128,14 @@ async function showOpen(sql: Sql, json: boolean): Promise<number> {
       `${day(createdAt)}  x402 payment of ${value}, ${bought} winc for ${address}: ${state}  ${id}`,
     );
   }
-  if (refunds.length + payments.length === 0) console.log('nothing is open');
+  for (const row of chainPayments) {
+    const what = `${row.quantity} of ${row.token} by ${row.sender} for ${row.destination}`;
+    const id = `${row.chain}:${row.transaction_id}`;
+    console.log(
+      `${day(row.ended_at ?? row.created_at)}  chain payment of ${what} failed: ${row.failure_reason}  ${id}`,
+    );
+  }
+  if (refunds.length + payments.length + chainPayments.length === 0) console.log('nothing is open');
   return 0;
 }
 
@@ -146,7 +155,9 @@ async function endPayment(
   id: string | undefined,
   hash: string | undefined,
 ): Promise<number> {
-  const ended = await endByHand(sql, credits, id ?? '', hash, Date.now());
+  const ended =
+    (await endByHand(sql, credits, id ?? '', hash, Date.now())) ||
+    (hash === undefined && (await voidPayment(sql, id ?? '')));
   if (ended) console.log(hash === undefined ? 'ended as never made' : 'credited');
   else console.log(`there is no such payment to end: ${id ?? ''}`);
   return ended ? 0 : 1;
