@@ -14,6 +14,26 @@ const usdc = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 /** The node's first account, with its well-known key. */
 const payerKey = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
 const payer = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
+/** Somebody else who writes into the transaction that a payer's tokens move in. */
+const attacker = '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf';
+/**
+ * A contract that calls whatever it is told, one call after the other: `to` and the length of the data as words, then
+ * the data. It is a wallet that is a contract, and the entry point through which others' operations reach it.
+ *
+ *   start: push0
+ *   loop:  jumpdest  calldatasize dup2 lt iszero push1 end jumpi
+ *          dup1 push1 32 add calldataload                               the length
+ *          dup1 dup3 push1 64 add push0 calldatacopy                    the data
+ *          push0 push0 dup3 push0 push0 dup7 calldataload gas call      no value, no answer
+ *          iszero push1 fail jumpi
+ *          add push1 64 add push1 loop jump
+ *   end:   jumpdest stop
+ *   fail:  jumpdest push0 push0 revert
+ */
+const callerCode =
+  '0x5f5b368110156029578060200135808260400' + '15f375f5f825f5f86355af115602b57016040016001565b005b5f5ffd';
+const wallet = '0x00000000000000000000000000000000000a11ce';
+const entryPoint = '0x0000000000000000000000000000000000004337';
 const token = JSON.parse(readFileSync(join(import.meta.dirname, 'token/payment-token.json'), 'utf8'));
 const tokenAbi = parseAbi([
   'function mint(address to, uint256 value)',
@@ -122,6 +142,45 @@ describe('payments on an EVM chain', () => {
     await mine(3);
     assert.equal((await report(reverted, 'usdc')).status, 400);
     assert.equal(await balance(payer), 3_830_000_000_000n, 'nothing was credited');
+  });
+
+  const memoOf = (address: string) => Buffer.from(`turboCreditDestinationAddress=${address}`).toString('hex');
+  /** One call for `callerCode`. */
+  const operation = (to: string, data: string) => {
+    const word = (hex: string) => hex.padStart(64, '0');
+    return word(to.slice(2)) + word((data.length / 2).toString(16)) + data;
+  };
+
+  test('in a bundle of smart wallets nobody else names the wallet that is credited', async () => {
+    await node.call('hardhat_setCode', wallet, callerCode);
+    await node.call('hardhat_setCode', entryPoint, callerCode);
+    const mint = encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [wallet, 9_000_000n] });
+    await send({ to: usdc, data: mint });
+    const transfer = encodeFunctionData({
+      abi: tokenAbi,
+      functionName: 'transfer',
+      args: [service, 2_000_000n],
+    }).slice(2);
+    const pay = operation(wallet, operation(usdc, transfer));
+    const bundles = [
+      // Another user's operation of the same bundle, before or after.
+      operation(attacker, memoOf(attacker)) + pay,
+      pay + operation(attacker, memoOf(attacker)),
+      // A bundler that writes behind the call of the token itself.
+      operation(wallet, operation(usdc, transfer + memoOf(attacker))),
+    ];
+    let paid = 0n;
+    for (const bundle of bundles) {
+      const id = await send({ to: entryPoint, data: `0x${bundle}`, gas: '0x7a120' });
+      await mine(3);
+      const { status, body } = await credited(id, 'usdc');
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.equal(body.creditedTransaction.transactionSenderAddress.toLowerCase(), wallet);
+      assert.equal(body.creditedTransaction.destinationAddress.toLowerCase(), wallet);
+      paid += 245_120_000_000n;
+      assert.equal(await balance(wallet), paid);
+    }
+    assert.equal(await balance(attacker), 0n);
   });
 
   test('a payment to another wallet, or of nothing, credits nothing', async () => {
