@@ -29,7 +29,7 @@ const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4
 
 /**
  * What became of an authorisation. One that was used otherwise was another one of the same nonce: its holder may sign as
- * many as he likes, and send the one to himself. One whose use is not seen was cancelled, is older than the search, or
+ * many as they like, and carry out one that pays themselves. One whose use is not seen was cancelled, is older than the search, or
  * so new that the node has not listed it yet.
  */
 export type AuthorizationFate =
