@@ -90,6 +90,7 @@ const payment: Part = {
         arweaveNodes: world.arweaveNodeUrls,
         solanaRpcUrls: solanaNodes(world),
         arweaveAddress: (await keys.wallet()).address,
+        formerArweaveAddresses: await keys.formerWallets(),
         solanaAddress: (await keys.solana()).address,
       },
       version,

@@ -15,6 +15,8 @@ export interface ChainWorld {
   readonly arweaveNodes: readonly string[];
   readonly solanaRpcUrls?: readonly string[];
   readonly arweaveAddress?: string | undefined;
+  /** Earlier wallets of the service, at which AR may still arrive. */
+  readonly formerArweaveAddresses?: readonly string[];
   readonly solanaAddress?: string | undefined;
 }
 
@@ -33,14 +35,20 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
     addressKind: AddressKind,
     wallet: string,
     reader: ChainReader,
+    formerWallets: readonly string[] = [],
   ): void => {
-    for (const token of tokens) accepted.set(token, { token, chain, wallet, addressKind, reader });
+    for (const token of tokens) {
+      accepted.set(token, { token, chain, wallet, formerWallets, addressKind, reader });
+    }
   };
 
   const arweave = wallet('ARWEAVE_ADDRESS', config.ARWEAVE_ADDRESS ?? world.arweaveAddress, 'arweave');
   if (arweave !== undefined && world.arweaveNodes.length > 0) {
     const options = { nodes: world.arweaveNodes, minConfirmations: config.ARWEAVE_MIN_CONFIRMATIONS };
-    accept(['arweave'], 'arweave', 'arweave', arweave, arweaveReader(options));
+    const former = (world.formerArweaveAddresses ?? []).map((address) =>
+      checkedAddress('FORMER_ARWEAVE_ADDRESSES', address, 'arweave'),
+    );
+    accept(['arweave'], 'arweave', 'arweave', arweave, arweaveReader(options), former);
   }
 
   const solana = wallet('SOLANA_ADDRESS', config.SOLANA_ADDRESS ?? world.solanaAddress, 'solana');
@@ -98,9 +106,12 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
   return accepted;
 }
 
-/** A wrong address would send other people's money into the void, so it stops the start. */
 function wallet(variable: string, text: string | undefined, kind: AddressKind): string | undefined {
-  if (text === undefined) return undefined;
+  return text === undefined ? undefined : checkedAddress(variable, text, kind);
+}
+
+/** A wrong address would send other people's money into the void, so it stops the start. */
+function checkedAddress(variable: string, text: string, kind: AddressKind): string {
   const address = normalizeAddress(text, kind);
   if (address === undefined) throw new StartupError(`${variable} is not an address of ${kind}: ${text}`);
   return address;

@@ -21,8 +21,8 @@ export function arweaveReader({ nodes: urls, minConfirmations }: ArweaveReaderOp
     parseId: (text) => (isTxId(text) ? text : undefined),
     async read(id) {
       const transaction = await nodes.transaction(id);
-      if (transaction.state === 'absent') return { state: 'not-found' };
-      if (transaction.state === 'not-known') throw transaction.cause;
+      if (transaction.state === 'absent') return { state: 'not-found', at: transaction.at };
+      if (transaction.state === 'not-known') return { state: 'not-known', cause: transaction.cause };
       const { pending, header } = transaction.value;
       if (pending && header === undefined) return { state: 'unreadable' };
       const transfer = readTransfer(id, header);
@@ -32,8 +32,9 @@ export function arweaveReader({ nodes: urls, minConfirmations }: ArweaveReaderOp
         return { state: 'pending', transfer };
       const { blockHeight, confirmations } = status.value;
       const state = confirmations >= minConfirmations ? 'confirmed' : 'pending';
-      return { state, transfer: { ...transfer, blockHeight } };
+      return { state, transfer: { ...transfer, blockHeight }, at: blockHeight + confirmations - 1 };
     },
+    close: () => nodes.close(),
   };
 }
 

@@ -47,8 +47,14 @@ export interface AcceptedToken {
   /** Tokens of one chain share transaction ids: a payment counts once whatever token it was reported as. */
   readonly chain: string;
   readonly wallet: string;
+  /** Earlier wallets of the service: what still arrives there is ours, and is credited. */
+  readonly formerWallets?: readonly string[];
   readonly addressKind: AddressKind;
   readonly reader: ChainReader;
+}
+
+export function isPaidTo({ wallet, formerWallets = [] }: AcceptedToken, recipient: string): boolean {
+  return recipient === wallet || formerWallets.includes(recipient);
 }
 
 const memoPattern = /turboCreditDestinationAddress=([A-Za-z0-9_-]+)/i;

@@ -472,6 +472,18 @@ forEachEngine((_engine, open) =>
       assert.equal(await owned(payer), 766_000_000_000n);
     });
 
+    it('credits what arrives at a former wallet of the service, at once or later', async () => {
+      onChain('confirmed', { recipient: serviceWallets.formerArweave });
+      assert.match((await report()).text, /Transaction credited/);
+      const second = `${'s'.repeat(42)}A`;
+      onChain('pending', { recipient: serviceWallets.formerArweave }, second);
+      await reportId(second);
+      onChain('confirmed', { recipient: serviceWallets.formerArweave }, second);
+      bench.outside.now += hours(1);
+      assert.match((await reportId(second)).text, /Transaction credited/);
+      assert.equal(await owned(payer), 2n * 766_000_000_000n);
+    });
+
     it('counts a transaction once whatever token of its chain it is reported as, with all digits', async () => {
       const quantity = 123_456_789_012_345_678_901n;
       const found: ChainTransaction = {

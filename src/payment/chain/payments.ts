@@ -18,7 +18,7 @@ import {
   wrongTarget,
   zeroQuantity,
 } from '../errors.ts';
-import type { AcceptedToken, ChainTransaction, Transfer } from './chain.ts';
+import { type AcceptedToken, type ChainTransaction, isPaidTo, type Transfer } from './chain.ts';
 import { LookUpLimits } from './look-up-limits.ts';
 import {
   type ChainPaymentRow,
@@ -237,7 +237,7 @@ export class ChainPayments {
   }
 
   #check(token: AcceptedToken, id: string, transfer: Transfer): void {
-    if (transfer.recipient !== token.wallet) throw wrongTarget(id, transfer.recipient);
+    if (!isPaidTo(token, transfer.recipient)) throw wrongTarget(id, transfer.recipient);
     if (transfer.quantity <= 0n) throw zeroQuantity();
     if (this.#options.excludedSenders.has(transfer.sender)) throw excludedSender(id, transfer.sender);
   }
@@ -285,7 +285,7 @@ export class ChainPayments {
   async #confirmed(row: ChainPaymentRow, token: AcceptedToken, transfer: Transfer): Promise<ChainPaymentRow> {
     const height = heightOf(transfer);
     const { sender, recipient, quantity } = transfer;
-    if (recipient !== token.wallet || quantity <= 0n) {
+    if (!isPaidTo(token, recipient) || quantity <= 0n) {
       return this.#end(row, { failure_reason: 'not_paid', ...height });
     }
     if (this.#options.excludedSenders.has(sender)) {

@@ -5,6 +5,7 @@ import type { AcceptedToken, ChainTransaction } from './chain.ts';
 /** The wallets that are paid in tests. */
 export const serviceWallets = {
   arweave: 'ServiceWalletServiceWalletServiceWalletSer0',
+  formerArweave: 'FormerWalletFormerWalletFormerWalletFormer0',
   ethereum: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A',
 };
 
@@ -22,6 +23,7 @@ export function fakeTokens(outside: Outside): Map<string, AcceptedToken> {
     token: 'arweave',
     chain: 'arweave',
     wallet: serviceWallets.arweave,
+    formerWallets: [serviceWallets.formerArweave],
     addressKind: 'arweave',
     reader: reader('arweave', (text) => (/^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined)),
   };
