@@ -24,6 +24,9 @@ export const missingType = () =>
   answer(400, "Missing required parameter: type. Must be either 'permabuy' or 'lease'");
 export const invalidNonce = () =>
   answer(400, 'Invalid nonce parameter. Nonce must be a UUID for signed write actions');
+export const notYourToken = () =>
+  answer(400, 'This ANT is held by the service: only its buyer may transfer it');
+export const notAnAnt = (processId: string) => answer(400, `processId ${processId} is not an ANT`);
 export const purchaseNotFound = () => answer(400, 'Purchase status not found');
 export const invalidParameters = () => answer(400, 'Invalid parameters');
 
@@ -73,6 +76,11 @@ export const chainUnreadable = (cause?: unknown) =>
 export const notYetSeen = () =>
   answer(503, 'Blockhash not found by the node yet; send the same signed transaction again', {
     retryAfter: 2,
+  });
+/** Others are at work on the same name or token, or it is not known yet what became of what they did. */
+export const stillBusy = () =>
+  answer(503, 'Another request for the same name is still on its way; nothing was done for this one', {
+    retryAfter: 5,
   });
 export const sponsorEmpty = () =>
   answer(503, 'This service cannot pay for names at the moment', { retryAfter: 60 });

@@ -56,10 +56,15 @@ export function requiredInteger(fields: Fields, name: string, min: number, max?:
   return value;
 }
 
+/** In lower case; undefined with any letter beyond ASCII: some of those have an ASCII letter as their lower case. */
+export function lowerCaseOf(text: string): string | undefined {
+  return /^[ -~]*$/.test(text) ? text.toLowerCase() : undefined;
+}
+
 /** A name in lower case, as the registry writes it. */
 export function nameOf(text: string): string {
-  const name = text.toLowerCase();
-  if (!isArnsName(name)) throw invalidName();
+  const name = lowerCaseOf(text);
+  if (name === undefined || !isArnsName(name)) throw invalidName();
   return name;
 }
 

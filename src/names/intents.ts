@@ -1,5 +1,7 @@
 /** What a purchase is called: `buy-record` of the contract and `buy-name` of the clients are the same intent. */
+
 import type { PurchaseAction } from './actions/action.ts';
+import { lowerCaseOf } from './input.ts';
 
 const intents: Readonly<Record<string, PurchaseAction>> = {
   'buy-record': 'buy-name',
@@ -11,7 +13,7 @@ const intents: Readonly<Record<string, PurchaseAction>> = {
 
 /** In any letter case. */
 export function readIntent(text: string): { action: PurchaseAction; intent: string } | undefined {
-  const lower = text.toLowerCase();
+  const lower = lowerCaseOf(text) ?? '';
   const action = Object.hasOwn(intents, lower) ? intents[lower] : undefined;
   return action && { action, intent: capitalIntent(lower) };
 }

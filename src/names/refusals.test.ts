@@ -127,7 +127,7 @@ test('record actions with fields out of bounds are refused', async () => {
     );
   }
   await refused('set-record', { ...set, undername: 'x'.repeat(62) }, /61/, true);
-  for (const undername of ['_a', '-a', 'a.b', 'ä', 'a b']) {
+  for (const undername of ['_a', '-a', 'a.b', 'ä', 'a b', '\u212aelvin']) {
     await refused('set-record', { ...set, undername }, /undername/, true);
   }
   await refused('set-record', { ...set, transactionId: 'short' }, /transactionId/, true);
@@ -208,6 +208,8 @@ test('the price route judges its parameters in order', async () => {
   for (const [path, words] of [
     [`buy-record/${'x'.repeat(52)}?type=lease&years=1`, 'Invalid ArNS name'],
     [`buy-record/${'x'.repeat(43)}?type=lease&years=1`, 'Invalid ArNS name'],
+    // Its lower case is the letter k.
+    ['buy-record/%E2%84%AAelvin?type=lease&years=1', 'Invalid ArNS name'],
     ['sell-record/free-name', 'Invalid intent: sell-record'],
     ['buy-record/free-name', "Missing required parameter: type. Must be either 'permabuy' or 'lease'"],
     ['buy-record/free-name?type=x', "Missing required parameter: type. Must be either 'permabuy' or 'lease'"],

@@ -17,6 +17,7 @@ import { badRequest, missingType } from '../errors.ts';
 import {
   addressOf,
   type Fields,
+  lowerCaseOf,
   nameOf,
   optionalInteger,
   optionalText,
@@ -94,7 +95,8 @@ function readRecord(fields: Fields, fallback?: string) {
   if (undername.length > maxUndernameLength) {
     throw badRequest(`undername must be at most ${maxUndernameLength} characters`);
   }
-  if (!isUndername(undername.toLowerCase())) {
+  const lower = lowerCaseOf(undername);
+  if (lower === undefined || !isUndername(lower)) {
     throw badRequest('undername must be @ or letters, digits, - and _, beginning with a letter or digit');
   }
   return { ...readToken(fields), undername };

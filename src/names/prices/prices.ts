@@ -10,6 +10,7 @@ import type { Pricing, RateTable } from '../../pricing/pricing.ts';
 import { type Winc, winc } from '../../pricing/units.ts';
 import type { NameRegistry, NameState } from '../../registry/name-registry.ts';
 import type { AuthorityAction, RecordAction } from '../actions/action.ts';
+import { AnswerCache } from './answer-cache.ts';
 import { actionLamports, spawnLamports } from './lamports.ts';
 import { nameCost, type Purchase } from './name-cost.ts';
 
@@ -42,15 +43,16 @@ export interface NamePrice {
 
 /** Answers of `/arns/price` may be cached by clients for a minute; looking again within a second adds nothing. */
 const glimpseMs = 1_000;
-const answersPerName = 32;
+/** Of tokens that questions name as their own. */
+const maxTokens = 1_000;
 
 export class NamePrices {
   readonly #registry: NameRegistry;
   readonly #pricing: Pricing;
   readonly #settings: PriceSettings;
   readonly #now: () => number;
-  readonly #glimpses = new LRUCache<string, Promise<NameState>>({ max: 10_000, ttl: glimpseMs });
-  readonly #answers = new LRUCache<string, Map<string, string>>({ max: 10_000, ttl: glimpseMs });
+  readonly answers = new AnswerCache({ lifeMs: glimpseMs });
+  readonly #tokens = new LRUCache<SolanaAddress, Promise<boolean>>({ max: maxTokens, ttl: glimpseMs });
   #demand: { readonly at: number; readonly value: Promise<DemandFactor> } | undefined;
 
   /** `now` in Unix milliseconds. */
@@ -67,7 +69,9 @@ export class NamePrices {
    */
   async name(purchase: Purchase, options: { glimpse?: boolean; ownAnt?: boolean } = {}): Promise<NamePrice> {
     const [state, demand, rates] = await Promise.all([
-      options.glimpse ? this.#glimpse(purchase.name) : this.#registry.name(purchase.name),
+      options.glimpse
+        ? this.answers.state(purchase.name, () => this.#registry.name(purchase.name))
+        : this.#registry.name(purchase.name),
       this.#demandFactor(),
       this.#pricing.rates(),
     ]);
@@ -101,23 +105,19 @@ export class NamePrices {
     return winc(cost > actionFloor ? cost : actionFloor);
   }
 
-  /** An answer that was given for a name within the last second. */
-  kept(name: string, question: string): string | undefined {
-    return this.#answers.get(name)?.get(question);
-  }
-
-  keep(name: string, question: string, answer: string): void {
-    const answers = this.#answers.get(name) ?? new Map<string, string>();
-    if (answers.size >= answersPerName) return;
-    answers.set(question, answer);
-    // The first answer decides for how long: a later one must not prolong it.
-    if (answers.size === 1) this.#answers.set(name, answers);
+  /** Whether there is such a token, as seen within the last second. */
+  isToken(asset: SolanaAddress): Promise<boolean> {
+    const known = this.#tokens.get(asset);
+    if (known !== undefined) return known;
+    const found = this.#registry.ant(asset).then((ant) => ant !== undefined);
+    this.#tokens.set(asset, found);
+    found.catch(() => this.#tokens.delete(asset));
+    return found;
   }
 
   /** The name was just changed by us: what was seen of it is old. */
   forget(name: string): void {
-    this.#glimpses.delete(name);
-    this.#answers.delete(name);
+    this.answers.forget(name);
   }
 
   #surcharge(name: string, rates: RateTable, ownAnt: boolean): Winc {
@@ -125,15 +125,6 @@ export class NamePrices {
     const { spawnSurcharge, microLamports } = this.#settings;
     if (spawnSurcharge !== undefined) return winc(spawnSurcharge);
     return lamportWinc(spawnLamports(name, microLamports), rates);
-  }
-
-  #glimpse(name: string): Promise<NameState> {
-    const known = this.#glimpses.get(name);
-    if (known !== undefined) return known;
-    const state = this.#registry.name(name);
-    this.#glimpses.set(name, state);
-    state.catch(() => this.#glimpses.delete(name));
-    return state;
   }
 
   /** It changes with every sale only in its tallies; what prices depend on changes once a day. */

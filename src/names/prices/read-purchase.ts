@@ -1,4 +1,5 @@
 /** The parameters of the price and quote routes, in the order they are judged. */
+import { isSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { maxLeaseYears } from '../../formats/solana/name-prices.ts';
 import { badRequest, missingType } from '../errors.ts';
 import { type Fields, nameOf, optionalInteger, optionalText, requiredInteger } from '../input.ts';
@@ -37,6 +38,13 @@ export function readPurchase(intentText: string, nameText: string, query: Fields
         purchase: { action, name, quantity: requiredInteger(query, 'increaseQty', 1, 65_535) },
       };
   }
+}
+
+/** The buyer's own token; undefined where one is to be made. */
+export function readProcessId(value: string | undefined): SolanaAddress | undefined {
+  if (value === undefined || value === '') return undefined;
+  if (!isSolanaAddress(value)) throw badRequest('processId must be the Solana address of an ANT');
+  return value;
 }
 
 function readType(query: Fields): 'lease' | 'permabuy' | undefined {

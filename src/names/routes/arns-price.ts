@@ -3,12 +3,12 @@ import { type Static, Type } from 'typebox';
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import { renderAdjustment } from '../../pricing/pricing.ts';
-import { badRequest, invalidParameters } from '../errors.ts';
+import { badRequest, invalidParameters, notAnAnt } from '../errors.ts';
 import { listOf, mergeFields } from '../input.ts';
 import type { NamesContext } from '../names-context.ts';
 import { useUpNonce } from '../payer.ts';
 import type { NamePrice } from '../prices/prices.ts';
-import { readPurchase } from '../prices/read-purchase.ts';
+import { readProcessId, readPurchase } from '../prices/read-purchase.ts';
 import { errorText, payerHeaders, priceResult } from './schemas.ts';
 
 const Params = Type.Object({
@@ -39,12 +39,7 @@ export function arnsPriceRoute(app: App, context: NamesContext): void {
       },
       config: { invalid: 'Invalid parameters' },
     },
-    (request, reply) => {
-      const signed = request.headers['x-signature'] !== undefined;
-      const known = signed ? undefined : context.prices.kept(request.params.name, request.url);
-      if (known !== undefined) return send(reply, known);
-      return answerPrice(context, request).then((text) => send(reply, text));
-    },
+    async (request, reply) => send(reply, await answerPrice(context, request)),
   );
 }
 
@@ -55,13 +50,22 @@ async function answerPrice(context: NamesContext, request: PriceRequest): Promis
   const fields = mergeFields(request.query, undefined);
   const { purchase } = readPurchase(intent, name, fields);
   const currency = readCurrency(request.query.currency);
+  const processId = readProcessId(request.query.processId);
   await useUpNonce(request, context.nonces);
-  const ownAnt = request.query.processId !== undefined && request.query.processId !== '';
+  // Whatever else the address of the request says makes no other question.
+  const question = JSON.stringify([purchase, processId]);
+  const { answers } = context.prices;
+  const known = currency === undefined ? answers.answer(purchase.name, question) : undefined;
+  if (known !== undefined) return known;
+  const ownAnt = processId !== undefined;
   const price = await context.prices.name(purchase, { glimpse: true, ownAnt });
+  if (ownAnt && purchase.action === 'buy-name' && !(await context.prices.isToken(processId))) {
+    throw notAnAnt(processId);
+  }
   const answer = priceJson(price);
   if (currency === undefined) {
     const text = JSON.stringify(answer);
-    context.prices.keep(name, request.url, text);
+    answers.keep(question, text, price.state);
     return text;
   }
   const codes = listOf(fields, 'promoCode') ?? [];
@@ -119,7 +123,7 @@ async function estimate(
       antSpawnSurchargeAmount: surcharge,
       paymentAmountWithAntSpawn: quote.paymentAmount + surcharge,
     }),
-    ...(quote.excessWinc > 0n && { excessWincAmount: quote.excessWinc.toString() }),
+    excessWincAmount: quote.excessWinc.toString(),
     adjustments: quote.adjustments.map(renderAdjustment),
     fees: quote.fees.map(renderAdjustment),
   };
