@@ -34,6 +34,12 @@ export type ClawbackReason = 'chargeback' | 'card_refund';
 /** What was bought. */
 export type SpendReason = 'upload' | 'arns_purchase_order' | 'arns_action';
 
+/**
+ * The operator's own account. A payment that goes back is taken from whoever had its credits or signed for it; where
+ * nobody did, it is booked here, so that it is below zero by what the operator has lost. No wallet has such an address.
+ */
+export const LOSS_ACCOUNT = { address: 'operator:losses', addressType: 'operator' } as const;
+
 /** Every reason an entry may carry. */
 export type EntryReason =
   | CreditReason
@@ -54,6 +60,8 @@ export interface CreditRequest {
   readonly id: string;
   /** Shown in the wallet's payment history. */
   readonly payment?: PaymentRecord;
+  /** For the operator: what the change was about. */
+  readonly note?: string;
 }
 
 export interface ClawbackRequest {
@@ -62,6 +70,8 @@ export interface ClawbackRequest {
   readonly amount: Winc;
   readonly reason: ClawbackReason;
   readonly id: string;
+  /** For the operator: what the change was about. */
+  readonly note?: string;
 }
 
 export interface Changed {
@@ -185,11 +195,12 @@ export interface Balance {
 
 export interface Entry {
   readonly sequence: number;
-  /** A wallet address, or `approval:<id>` for winc that sits in an approval. */
+  /** A wallet address, `approval:<id>` for winc that sits in an approval, or the operator's loss account. */
   readonly account: string;
   readonly amount: Winc;
   readonly reason: EntryReason;
   readonly changeId: string;
+  readonly note: string | undefined;
   readonly createdAt: number;
 }
 
@@ -282,6 +293,8 @@ export interface SelfCheck {
   readonly spendings: number;
   /** Σ balances + Σ active approvals − Σ entries; 0 when nothing was lost or made. */
   readonly drift: bigint;
+  /** What went back to payers and nobody owes. */
+  readonly losses: bigint;
   /** One sentence per broken invariant, at most 100. */
   readonly problems: readonly string[];
 }

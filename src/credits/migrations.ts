@@ -63,4 +63,8 @@ export const creditsMigrations: readonly Migration[] = [
     id: 'credits-002-active-given',
     up: `CREATE INDEX credits_approvals_active_given ON credits_approvals (payer) WHERE status = 'active';`,
   },
+  {
+    id: 'credits-003-notes',
+    up: `ALTER TABLE credits_entries ADD COLUMN note TEXT;`,
+  },
 ];

@@ -61,19 +61,21 @@ export interface NewEntry {
   readonly changeId: string;
   readonly line: number;
   readonly payment?: PaymentRecord | undefined;
+  readonly note?: string | undefined;
 }
 
 /** Appends; false when this line of this change is there already. */
 export async function append(tx: SqlExecutor, entry: NewEntry, now: number): Promise<boolean> {
   const added = await tx.run(
-    `INSERT INTO credits_entries (account, amount, reason, change_id, line, payment, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (change_id, reason, line) DO NOTHING`,
+    `INSERT INTO credits_entries (account, amount, reason, change_id, line, payment, note, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (change_id, reason, line) DO NOTHING`,
     entry.account,
     entry.amount.toString(),
     entry.reason,
     entry.changeId,
     entry.line,
     entry.payment === undefined ? null : JSON.stringify(entry.payment),
+    entry.note ?? null,
     now,
   );
   return added === 1;

@@ -12,16 +12,16 @@ import { append, type NewEntry, openAccount, setBalance } from './accounts.ts';
 import { callBackLent } from './approvals.ts';
 
 export async function credit(tx: SqlExecutor, request: CreditRequest, now: number): Promise<Changed> {
-  const { address, addressType, amount, reason, id, payment } = request;
+  const { address, addressType, amount, reason, id, payment, note } = request;
   assertAmount(amount);
-  const entry = { account: address, amount, reason, changeId: id, line: 0, payment };
+  const entry = { account: address, amount, reason, changeId: id, line: 0, payment, note };
   return change(tx, entry, addressType, now);
 }
 
 export async function clawback(tx: SqlExecutor, request: ClawbackRequest, now: number): Promise<Changed> {
-  const { address, addressType, amount, reason, id } = request;
+  const { address, addressType, amount, reason, id, note } = request;
   assertAmount(amount);
-  const entry = { account: address, amount: -amount, reason, changeId: id, line: 0 };
+  const entry = { account: address, amount: -amount, reason, changeId: id, line: 0, note };
   const changed = await change(tx, entry, addressType, now);
   if (!changed.applied || changed.balance >= 0n) return changed;
   return { applied: true, balance: winc(await callBackLent(tx, address, changed.balance, id, now)) };

@@ -17,6 +17,7 @@ interface EntryRow {
   readonly reason: EntryReason;
   readonly change_id: string;
   readonly payment: string | null;
+  readonly note: string | null;
   readonly created_at: number;
 }
 
@@ -26,7 +27,7 @@ export async function readEntries(
   page: PageRequest,
 ): Promise<Page<Entry>> {
   const rows = await executor.all<EntryRow>(
-    `SELECT sequence, account, amount, reason, change_id, payment, created_at FROM credits_entries
+    `SELECT sequence, account, amount, reason, change_id, payment, note, created_at FROM credits_entries
      WHERE account = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?`,
     account,
     page.before ?? Number.MAX_SAFE_INTEGER,
@@ -38,6 +39,7 @@ export async function readEntries(
     amount: winc(BigInt(row.amount)),
     reason: row.reason,
     changeId: row.change_id,
+    note: row.note ?? undefined,
     createdAt: row.created_at,
   }));
 }
@@ -48,7 +50,7 @@ export async function readPayments(
   page: PageRequest,
 ): Promise<Page<Payment>> {
   const rows = await executor.all<EntryRow & { readonly payment: string }>(
-    `SELECT sequence, account, amount, reason, change_id, payment, created_at FROM credits_entries
+    `SELECT sequence, account, amount, reason, change_id, payment, note, created_at FROM credits_entries
      WHERE account = ? AND payment IS NOT NULL AND sequence < ? ORDER BY sequence DESC LIMIT ?`,
     address,
     page.before ?? Number.MAX_SAFE_INTEGER,

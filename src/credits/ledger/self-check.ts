@@ -3,7 +3,8 @@
  * read in one statement, and since entries are only appended and each account's are made one after the
  * other, the entries up to that number must sum to that balance.
  *
- * 1. Every balance is the sum of its entries; a balance below zero was clawed back.
+ * 1. Every balance is the sum of its entries; a balance below zero was clawed back. The operator's loss account is
+ *    one of them, and never above zero: no more is booked back than was lost.
  * 2. 0 ≤ used ≤ approved; an approval is active exactly while something is left and it has not ended; its
  *    account holds what is left, or nothing once it ended.
  * 3. A spending's entries sum to what it took; a refunded one's to nothing.
@@ -11,7 +12,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Sql } from '../../storage/sql/sql.ts';
-import type { SelfCheck } from '../credits.ts';
+import { LOSS_ACCOUNT, type SelfCheck } from '../credits.ts';
 import { approvalAccount } from './accounts.ts';
 import { type ApprovalRow, remaining } from './approvals.ts';
 import { changeIdOf, type SpendingRow } from './spendings.ts';
@@ -22,7 +23,7 @@ const ROWS_PER_TURN = 50;
 const ENTRIES_PAGE = 10_000;
 
 export async function selfCheck(sql: Sql): Promise<SelfCheck> {
-  const report = { accounts: 0, approvals: 0, spendings: 0, drift: 0n, problems: [] as string[] };
+  const report = { accounts: 0, approvals: 0, spendings: 0, drift: 0n, losses: 0n, problems: [] as string[] };
   const problem = (sentence: string): void => {
     if (report.problems.length < MAX_PROBLEMS) report.problems.push(sentence);
   };
@@ -39,6 +40,7 @@ interface Report {
   approvals: number;
   spendings: number;
   drift: bigint;
+  losses: bigint;
 }
 
 type Problem = (sentence: string) => void;
@@ -66,6 +68,9 @@ async function checkAccounts(sql: Sql, report: Report, problem: Problem): Promis
     if (BigInt(balance) < 0n && !(await wasClawedBack(sql, address))) {
       problem(`${address} is below zero without a clawback`);
     }
+    if (address !== LOSS_ACCOUNT.address) continue;
+    report.losses = -BigInt(balance);
+    if (BigInt(balance) > 0n) problem(`${address} has ${balance} winc: more was booked back than was lost`);
   }
 }
 
