@@ -57,6 +57,22 @@ forEachEngine((_engine, open) => {
     assert.deepEqual([(await s.row()).refundDue, (await s.row()).refundTries], [false, 2]);
   });
 
+  it('counts two that ask at once as one try: they ask under the same key', async () => {
+    const s = await setUp(await open(cardMigrations));
+    await failQuote(s.context, 'quote', 'expired');
+    await s.sync({});
+    const { promise: bothAsked, resolve: answer } = Promise.withResolvers<void>();
+    s.world.onRefund = async () => {
+      if (s.numbers.length === 2) answer();
+      await bothAsked;
+      return undefined;
+    };
+    await Promise.all([s.giveBack(), s.giveBack()]);
+    assert.deepEqual(s.numbers, [1, 1]);
+    const { refundTries, refundAfter } = await s.row();
+    assert.deepEqual([refundTries, refundAfter], [1, now + 60_000]);
+  });
+
   it('is owed again when a refund fails that was thought made, and a hand-made one ends it', async () => {
     const s = await setUp(await open(cardMigrations));
     await failQuote(s.context, 'quote', 'expired');
