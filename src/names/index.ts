@@ -8,6 +8,9 @@
  *   cards/     purchases by card
  *   chain/     transactions: planning, signing, delivering
  *
+ *   locks.ts        one at a time per name or token, across processes
+ *   token-lists.ts  room in users' lists of tokens
+ *
  * Mounted on the payment server as one of its doors. It may call credits, pricing, registry, wallets, formats, storage
  * and kernel.
  */
@@ -42,8 +45,9 @@ import {
   databaseUnavailable,
   insufficientBalance,
   oracleUnavailable,
+  stillBusy,
 } from './errors.ts';
-import { Locks } from './locks.ts';
+import { LockLost, Locks, LockTimeout } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
 import type { NamesContext } from './names-context.ts';
 import { noteShown } from './payer.ts';
@@ -139,7 +143,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     key,
     planner: new Planner(key, config.ARNS_UNIT_PRICE_MICROLAMPORTS),
     builders: readOnce(() => readBuilders(registry, key)),
-    locks: new Locks(),
+    locks: new Locks(sql),
     settings: {
       lifeMs: config.ARNS_ACTION_TTL_MS,
       maxOpen: config.ARNS_MAX_OPEN_ACTIONS,
@@ -169,6 +173,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   async function lookAfter(unchangedFor?: number): Promise<void> {
     await nonces.forget();
     if (actions === undefined) return;
+    await actions.locks.sweep();
     await reconcileActions(actions, unchangedFor);
     await cards?.reconcile();
     metrics.sponsor(await chain.balance(actions.key.address), await sponsorTokens(actions));
@@ -198,7 +203,10 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
       background.run(() => introduce(deps));
       background.every(config.ARNS_RECONCILE_MS, () => lookAfter());
     },
-    stop: () => background.stop(),
+    async stop() {
+      await background.stop();
+      await actions?.locks.stop();
+    },
     reconcile: () => lookAfter(0),
     shown: (address, nonce) => noteShown(nonces, address, nonce),
     settled: () => background.settled(),
@@ -229,6 +237,7 @@ function translated(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) return databaseUnavailable();
   if (error instanceof OracleUnavailable) return oracleUnavailable(error.retryAfter);
   if (error instanceof ChainUnavailable || error instanceof ChainRefused) return chainUnavailable(error);
+  if (error instanceof LockTimeout || error instanceof LockLost) return stillBusy();
   if (error instanceof InsufficientCredits) return insufficientBalance(error.address);
   if (error instanceof PromoCodeRefused) return badRequest(error.message);
   return error;

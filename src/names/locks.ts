@@ -1,18 +1,169 @@
-/** One at a time per key, within this process: reading a token's state and acting on it must not interleave. */
-export class Locks {
-  readonly #tails = new Map<string, Promise<void>>();
+/**
+ * One at a time per key, across every process that shares the database: reading what the chain says of a name or a
+ * token and acting on it must not interleave. Within a process those who want a key wait for each other; between
+ * processes a row says who holds it and until when, by the database's clock.
+ *
+ * A holder that dies is succeeded when its time is over. One that slept through its time does not know that, so
+ * whatever it decided is stored behind the fence: in one transaction with a look at the row.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clocks } from '../storage/sql/lease.ts';
+import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
 
-  async hold<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#tails.get(key);
-    const { promise: done, resolve: release } = Promise.withResolvers<void>();
-    const tail = before === undefined ? done : before.then(() => done);
-    this.#tails.set(key, tail);
-    await before;
+/** Others hold the key for longer than there is time to wait. */
+export class LockTimeout extends Error {
+  override readonly name = 'LockTimeout';
+}
+
+/** Another process holds the key by now. */
+export class LockLost extends Error {
+  override readonly name = 'LockLost';
+}
+
+export interface LockOptions {
+  /** After a holder died, another takes over within this. */
+  readonly leaseMs?: number;
+  /** How long to wait for a key. */
+  readonly waitMs?: number;
+  /** How many may wait for one key in this process. */
+  readonly maxWaiting?: number;
+}
+
+const defaults = { leaseMs: 15_000, waitMs: 30_000, maxWaiting: 200 } as const;
+const firstPauseMs = 10;
+const longestPauseMs = 250;
+
+interface Queue {
+  tail: Promise<void>;
+  waiting: number;
+}
+
+export class Locks {
+  readonly #sql: Sql;
+  readonly #options: Required<LockOptions>;
+  readonly #queues = new Map<string, Queue>();
+  /** By key: at most one hold of a key in this process. */
+  readonly #held = new Map<string, { readonly holder: string; readonly renewal: NodeJS.Timeout }>();
+
+  constructor(sql: Sql, options: LockOptions = {}) {
+    this.#sql = sql;
+    this.#options = { ...defaults, ...options };
+  }
+
+  /** Throws `LockTimeout` without having begun the work. */
+  async hold<T>(key: string, work: () => Promise<T>, waitMs: number = this.#options.waitMs): Promise<T> {
+    const deadline = performance.now() + waitMs;
+    const { before, leave } = this.#enter(key);
     try {
-      return await work();
+      if (!(await endsWithin(before, waitMs))) throw busy(key);
+      const holder = await this.#take(key, deadline);
+      try {
+        return await work();
+      } finally {
+        await this.#letGo(key, holder);
+      }
     } finally {
-      release();
-      if (this.#tails.get(key) === tail) this.#tails.delete(key);
+      leave();
     }
+  }
+
+  /** Within a transaction of the work: throws, and so undoes it, when another holds the key by now. */
+  async fence(tx: SqlExecutor, key: string): Promise<void> {
+    const holder = this.#held.get(key)?.holder;
+    const row =
+      holder === undefined
+        ? undefined
+        : await tx.get(
+            `SELECT 1 AS one FROM arns_locks WHERE name = ? AND holder = ? ${tx.forUpdate}`,
+            key,
+            holder,
+          );
+    if (row === undefined) throw new LockLost(`${key} is held by another process`);
+  }
+
+  /** Lets go of everything: work that is still running is behind the fence and stores nothing any more. */
+  async stop(): Promise<void> {
+    const held = [...this.#held];
+    await Promise.all(held.map(([key, { holder }]) => this.#letGo(key, holder)));
+  }
+
+  /** Removes the rows of processes that died. */
+  async sweep(): Promise<void> {
+    const now = clocks[this.#sql.engine];
+    await this.#sql.run(`DELETE FROM arns_locks WHERE until < ${now} - 3600000`);
+  }
+
+  #enter(key: string): { before: Promise<void>; leave: () => void } {
+    const queue = this.#queues.get(key) ?? { tail: Promise.resolve(), waiting: 0 };
+    if (queue.waiting > this.#options.maxWaiting) throw busy(key);
+    const { promise: done, resolve } = Promise.withResolvers<void>();
+    const before = queue.tail;
+    queue.tail = before.then(() => done);
+    queue.waiting += 1;
+    this.#queues.set(key, queue);
+    const leave = () => {
+      resolve();
+      queue.waiting -= 1;
+      if (queue.waiting === 0) this.#queues.delete(key);
+    };
+    return { before, leave };
+  }
+
+  async #take(key: string, deadline: number): Promise<string> {
+    const holder = randomUUID();
+    const { leaseMs } = this.#options;
+    const now = clocks[this.#sql.engine];
+    let pause = firstPauseMs;
+    for (;;) {
+      const taken = await this.#sql.run(
+        `INSERT INTO arns_locks (name, holder, until) VALUES (?, ?, ${now} + ?)
+         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+         WHERE arns_locks.until < ${now}`,
+        key,
+        holder,
+        leaseMs,
+      );
+      if (taken > 0) break;
+      if (performance.now() + pause > deadline) throw busy(key);
+      await sleep(pause * (0.5 + Math.random() / 2));
+      pause = Math.min(longestPauseMs, pause * 2);
+    }
+    // A renewal that fails is not made up for: the fence tells.
+    const renewal = setInterval(() => this.#renew(key, holder).catch(() => {}), leaseMs / 3);
+    renewal.unref();
+    this.#held.set(key, { holder, renewal });
+    return holder;
+  }
+
+  /** Never takes the key again: between, somebody else may have held it. */
+  async #renew(key: string, holder: string): Promise<void> {
+    await this.#sql.run(
+      `UPDATE arns_locks SET until = ${clocks[this.#sql.engine]} + ? WHERE name = ? AND holder = ?`,
+      this.#options.leaseMs,
+      key,
+      holder,
+    );
+  }
+
+  /** What was done is done: a row that cannot be removed now runs out by itself. */
+  async #letGo(key: string, holder: string): Promise<void> {
+    const held = this.#held.get(key);
+    if (held?.holder !== holder) return;
+    clearInterval(held.renewal);
+    this.#held.delete(key);
+    await this.#sql.run('DELETE FROM arns_locks WHERE name = ? AND holder = ?', key, holder).catch(() => {});
+  }
+}
+
+const busy = (key: string) => new LockTimeout(`${key} is held by others`);
+
+async function endsWithin(before: Promise<void>, waitMs: number): Promise<boolean> {
+  const ending = new AbortController();
+  try {
+    const late = sleep(waitMs, false, { signal: ending.signal, ref: false });
+    return await Promise.race([before.then(() => true), late]);
+  } finally {
+    ending.abort();
   }
 }

@@ -1,6 +1,14 @@
 /** What was bought, by whom, for whom: a history, not a proof of ownership (interface §4.2 `my-names`). */
 import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
 
+/**
+ * Whom the service holds the token for: nobody, because somebody else has it; the buyer; or the operator, because the
+ * payment has gone back.
+ */
+export type Custody = 'none' | 'buyer' | 'operator';
+
+const stored: Readonly<Record<Custody, number>> = { none: 0, buyer: 1, operator: 2 };
+
 export interface Receipt {
   /** Action nonce or card purchase nonce: one receipt each. */
   readonly reference: string;
@@ -11,8 +19,7 @@ export interface Receipt {
   readonly years?: number;
   readonly payer: string;
   readonly owner?: string;
-  /** The service still holds the token. */
-  readonly custodial: boolean;
+  readonly custody: Custody;
   /** Unix milliseconds. */
   readonly purchasedAt: number;
 }
@@ -53,35 +60,101 @@ export async function writeReceipt(tx: SqlExecutor, receipt: Receipt): Promise<v
     receipt.years ?? null,
     receipt.payer,
     receipt.owner ?? null,
-    receipt.custodial ? 1 : 0,
+    stored[receipt.custody],
     receipt.purchasedAt,
   );
 }
 
-/** Whoever paid for a name the service holds for him; undefined where it holds none. */
+/** Whom the service holds a token for; undefined where it holds it for nobody. In a transaction it stays so to its end. */
 export async function custodialPayer(sql: SqlExecutor, antId: string): Promise<string | undefined> {
   const row = await sql.get<{ payer: string }>(
-    'SELECT payer FROM arns_receipt WHERE ant_id = ? AND custodial = 1 ORDER BY id DESC LIMIT 1',
+    `SELECT payer FROM arns_receipt WHERE ant_id = ? AND custodial = 1 ORDER BY id DESC LIMIT 1 ${sql.forUpdate}`,
     antId,
   );
   return row?.payer;
 }
 
-/** The token was handed over to its buyer's own wallet. */
+/** The token was handed over to a wallet; also one that was taken back while it was on its way there. */
 export async function endCustody(tx: SqlExecutor, antId: string, owner: string): Promise<void> {
   await tx.run(
-    'UPDATE arns_receipt SET custodial = 0, owner = ? WHERE ant_id = ? AND custodial = 1',
+    'UPDATE arns_receipt SET custodial = 0, owner = ? WHERE ant_id = ? AND custodial IN (1, 2)',
     owner,
     antId,
   );
 }
 
-/** One entry per name, newest first: the newest receipt that carries a token stands for the name. */
+/** The payment of a name went back: the token that the service still has is the buyer's no longer. */
+export async function takeBackCustody(tx: SqlExecutor, reference: string): Promise<void> {
+  await tx.run('UPDATE arns_receipt SET custodial = 2 WHERE reference = ? AND custodial = 1', reference);
+}
+
+/** The payment came again: what the service still has is the buyer's again. */
+export async function giveBackCustody(tx: SqlExecutor, reference: string): Promise<void> {
+  await tx.run('UPDATE arns_receipt SET custodial = 1 WHERE reference = ? AND custodial = 2', reference);
+}
+
+/** Where the token of a purchase is. */
+export interface Holding {
+  readonly reference: string;
+  readonly name: string;
+  readonly antId: string;
+  readonly payer: string;
+  readonly owner: string | undefined;
+  readonly custody: Custody;
+}
+
+interface HoldingRow {
+  reference: string;
+  name: string;
+  ant_id: string;
+  payer: string;
+  owner: string | null;
+  custodial: number;
+}
+
+export async function holdingOf(executor: SqlExecutor, reference: string): Promise<Holding | undefined> {
+  const row = await executor.get<HoldingRow>(
+    'SELECT reference, name, ant_id, payer, owner, custodial FROM arns_receipt WHERE reference = ?',
+    reference,
+  );
+  return row && toHolding(row);
+}
+
+/** Tokens that the service keeps because their payment has gone back, the newest first. */
+export async function takenBackNames(executor: SqlExecutor, limit: number): Promise<Holding[]> {
+  const rows = await executor.all<HoldingRow>(
+    `SELECT reference, name, ant_id, payer, owner, custodial FROM arns_receipt
+      WHERE custodial = 2 ORDER BY id DESC LIMIT ?`,
+    limit,
+  );
+  return rows.map(toHolding);
+}
+
+function toHolding(row: HoldingRow): Holding {
+  const custody = row.custodial === 1 ? 'buyer' : row.custodial === 2 ? 'operator' : 'none';
+  return {
+    reference: row.reference,
+    name: row.name,
+    antId: row.ant_id,
+    payer: row.payer,
+    owner: row.owner ?? undefined,
+    custody,
+  };
+}
+
+/**
+ * One entry per name, newest first: the newest receipt that carries a token stands for the name. A token that was
+ * taken back from the address is not listed as its own, by none of its receipts.
+ */
 export async function namesOf(sql: Sql, address: string): Promise<OwnedName[]> {
   const select = (column: 'payer' | 'owner') =>
     sql.all<Row & { id: number }>(
       `SELECT id, name, ant_id, intent, type, years, custodial, purchased_at FROM arns_receipt
-        WHERE ${column} = ? ORDER BY id DESC LIMIT ?`,
+        WHERE ${column} = ? AND NOT EXISTS (
+          SELECT 1 FROM arns_receipt AS taken
+          WHERE taken.ant_id = arns_receipt.ant_id AND taken.custodial = 2 AND taken.payer = ?)
+        ORDER BY id DESC LIMIT ?`,
+      address,
       address,
       maxReceipts,
     );

@@ -101,4 +101,19 @@ ALTER TABLE arns_action ADD COLUMN token_winc AMOUNT NOT NULL DEFAULT '0';
 ALTER TABLE arns_action ADD COLUMN kept_winc AMOUNT NOT NULL DEFAULT '0';
 `,
   },
+  {
+    id: 'names-004-locks',
+    up: `
+CREATE TABLE arns_locks (
+  name TEXT PRIMARY KEY,
+  holder TEXT NOT NULL,
+  until BIGINT NOT NULL
+);
+ALTER TABLE arns_action ADD COLUMN list_page BIGINT;
+ALTER TABLE arns_purchase ADD COLUMN list_page BIGINT;
+CREATE INDEX arns_action_sending_name ON arns_action (name) WHERE status = 'sending';
+CREATE INDEX arns_action_sending_ant ON arns_action (ant_id) WHERE status = 'sending';
+CREATE INDEX arns_purchase_paying ON arns_purchase (name) WHERE stage = 'paying';
+`,
+  },
 ];

@@ -47,6 +47,8 @@ export interface NamesBenchOptions {
   readonly patienceMs?: number;
   /** A database that somebody else closes; SQLite in the ledger's folder unless given. */
   readonly sql?: Sql;
+  /** A chain that somebody else stops: several services may be on one, over one database. */
+  readonly ledger?: TestLedger;
   /** Routes of the card door: webhooks. */
   readonly cardRoutes?: (app: App, cards: CardPayments) => void;
   readonly cards?: (bench: { sql: Sql; pricing: Pricing; now: () => number }) => CardPayments;
@@ -99,7 +101,7 @@ export class NamesBench {
   static async start(options: NamesBenchOptions = {}): Promise<NamesBench> {
     const config = readConfig(options.environment ?? {});
     const service = wallet('service');
-    const ledger = await TestLedger.start({ fund: [service.address] });
+    const ledger = options.ledger ?? (await TestLedger.start({ fund: [service.address] }));
     const now = () => ledger.time;
     const sql =
       options.sql ??
@@ -198,7 +200,7 @@ export class NamesBench {
     await this.server.close();
     if (this.#options.sql === undefined) await this.sql.close();
     await this.#chain.close();
-    await this.ledger.stop();
+    if (this.#options.ledger === undefined) await this.ledger.stop();
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {

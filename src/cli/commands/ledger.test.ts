@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it, mock } from 'node:test';
-import { winc } from '../../credits/credits.ts';
+import { LOSS_ACCOUNT, winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
+import { writeReceipt } from '../../names/receipts.ts';
 import { insertRow } from '../../payment/chain/store.ts';
 import { createGifts } from '../../payment/gifts/gifts.ts';
 import { UsageError } from '../command.ts';
@@ -134,6 +135,38 @@ describe('turnpike ledger', () => {
     assert.equal((await turnpike('ledger', 'void', 'polygon:0xlost')).code, 1);
     assert.equal((await turnpike('ledger', 'void', 'polygon:0xchanged')).code, 0);
     assert.deepEqual(await open(), ['nothing is open']);
+  });
+
+  it('shows what the operator has lost, and the names that are kept for it', async () => {
+    assert.match((await turnpike('ledger', 'losses')).out, /^0 winc {2}\(0 credits\)$/);
+    const sql = await openLedgerDatabase({ DATABASE_URL: undefined, DATA_DIR: folder });
+    try {
+      await createCredits({ sql }).clawback({
+        ...LOSS_ACCOUNT,
+        amount: winc(1_500_000_000_000n),
+        reason: 'chargeback',
+        id: 'receipt:1',
+        note: 'card payment q1: Buy-Name of kept, token T is held by the service',
+      });
+      const receipt = { antId: 'T', intent: 'Buy-Name', payer: other, purchasedAt: 0 } as const;
+      await sql.transaction(async (tx) => {
+        await writeReceipt(tx, { ...receipt, reference: 'q1', name: 'kept', custody: 'operator' });
+        await writeReceipt(tx, { ...receipt, reference: 'q2', name: 'fine', custody: 'buyer' });
+      });
+    } finally {
+      await sql.close();
+    }
+    const { out } = await turnpike('ledger', 'losses');
+    assert.match(out, /^1500000000000 winc {2}\(1\.5 credits\)$/m);
+    assert.match(out, /1500000000000 {2}chargeback card payment q1: Buy-Name of kept, token T is held/);
+    assert.match(out, /the service keeps name kept, token T: its payment went back, quote q1/);
+    assert.doesNotMatch(out, /fine/);
+    assert.match((await turnpike('ledger', 'open')).out, /the service keeps name kept/);
+    assert.match((await turnpike('ledger', 'losses', '--json')).out, /"total": "1500000000000"/);
+    assert.match((await turnpike('ledger', 'check')).out, /1500000000000 winc were lost/);
+    const after = await openLedgerDatabase({ DATABASE_URL: undefined, DATA_DIR: folder });
+    await after.run('DELETE FROM arns_receipt');
+    await after.close();
   });
 
   it('lists gifts that wait', async () => {

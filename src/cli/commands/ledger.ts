@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readProcessConfig } from '../../config/config.ts';
 import { endRefundByHand, owedRefunds } from '../../credits/card/refunds.ts';
-import { type Credits, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
+import { type Credits, LOSS_ACCOUNT, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
+import { readLosses } from '../../credits/ledger/losses.ts';
 import { endByHand, unclearPayments } from '../../credits/x402/by-hand.ts';
+import { type Holding, takenBackNames } from '../../names/receipts.ts';
 import { failedPayments, voidPayment } from '../../payment/chain/by-hand.ts';
 import { waitingGifts } from '../../payment/gifts/gifts.ts';
 import { parseDecimal, scaled } from '../../pricing/decimal.ts';
@@ -20,6 +22,7 @@ export const ledger: Command = {
 turnpike ledger show <address>                balance, approvals and the newest entries of a wallet
 turnpike ledger credit <address> <credits>    give credits, for example 0.5
 turnpike ledger open                          refunds that are owed, and payments that only a person can end
+turnpike ledger losses                        payments that went back and that no wallet owes, and names kept for them
 turnpike ledger settle <payment> <hash>       an x402 payment was made after all, by that transaction: credit it
 turnpike ledger void <payment>                an x402 or chain payment was never made, or was made good otherwise
 turnpike ledger gifts                         credits bought for email addresses that wait to be redeemed
@@ -46,6 +49,8 @@ turnpike ledger refunded <quote>              a refund that failed for good was 
           return await show(credits, wallet(subject), values.json === true);
         case 'open':
           return await showOpen(sql, values.json === true);
+        case 'losses':
+          return await showLosses(sql, credits, values.json === true);
         case 'settle':
           return await endPayment(sql, credits, subject, transaction(amount));
         case 'void':
@@ -70,10 +75,11 @@ async function check(credits: Credits, json: boolean): Promise<number> {
   if (json) {
     console.log(exact(report));
   } else {
-    const { accounts, entries, approvals, spendings, drift, problems } = report;
+    const { accounts, entries, approvals, spendings, drift, losses, problems } = report;
     console.log(
       `${accounts} accounts, ${entries} entries, ${approvals} approvals, ${spendings} spendings; drift ${drift} winc`,
     );
+    if (losses !== 0n) console.log(`${losses} winc were lost: turnpike ledger losses`);
     for (const problem of problems) console.log(`  ${problem}`);
     console.log(report.ok ? 'the ledger adds up' : 'the ledger does NOT add up');
   }
@@ -114,8 +120,9 @@ async function showOpen(sql: Sql, json: boolean): Promise<number> {
   const refunds = await owedRefunds(sql, shownAtOnce);
   const payments = await unclearPayments(sql, shownAtOnce, Date.now());
   const chainPayments = await failedPayments(sql, shownAtOnce, Date.now());
+  const names = await takenBackNames(sql, shownAtOnce);
   if (json) {
-    console.log(exact({ refunds, payments, chainPayments }));
+    console.log(exact({ refunds, payments, chainPayments, names }));
     return 0;
   }
   for (const { quoteId, intentId, amount, currency, tries, givenUp, since } of refunds) {
@@ -135,9 +142,31 @@ async function showOpen(sql: Sql, json: boolean): Promise<number> {
       `${day(row.ended_at ?? row.created_at)}  chain payment of ${what} failed: ${row.failure_reason}  ${id}`,
     );
   }
-  if (refunds.length + payments.length + chainPayments.length === 0) console.log('nothing is open');
+  for (const name of names) console.log(keptName(name));
+  if (refunds.length + payments.length + chainPayments.length + names.length === 0) {
+    console.log('nothing is open');
+  }
   return 0;
 }
+
+async function showLosses(sql: Sql, credits: Credits, json: boolean): Promise<number> {
+  const total = await readLosses(sql);
+  const { items } = await credits.entries(LOSS_ACCOUNT.address, { limit: shownAtOnce });
+  const names = await takenBackNames(sql, shownAtOnce);
+  if (json) {
+    console.log(exact({ total, entries: items, names }));
+    return 0;
+  }
+  console.log(`${total} winc  (${inCredits(total)} credits)`);
+  for (const { createdAt, amount, reason, changeId, note } of items) {
+    console.log(`  ${day(createdAt)}  ${(-amount).toString().padStart(24)}  ${reason} ${note ?? changeId}`);
+  }
+  for (const name of names) console.log(keptName(name));
+  return 0;
+}
+
+const keptName = ({ name, antId, payer, reference }: Holding): string =>
+  `the service keeps name ${name}, token ${antId}: its payment went back, quote ${reference} for ${payer}`;
 
 async function showGifts(sql: Sql, json: boolean): Promise<number> {
   const gifts = await waitingGifts(sql, Date.now(), shownAtOnce);

@@ -28,6 +28,12 @@ export type CheckoutPage =
   | { readonly uiMode: 'hosted'; readonly successUrl: string; readonly cancelUrl: string }
   | { readonly uiMode: 'embedded'; readonly returnUrl: string | undefined };
 
+/** Who owes what was bought when its payment goes back: whoever gets the credits, or signed for the order. */
+export interface Debtor {
+  readonly address: string;
+  readonly addressType: AddressType;
+}
+
 export interface CardOrder {
   /** Which handler it belongs to. */
   readonly purpose: string;
@@ -35,6 +41,7 @@ export interface CardOrder {
   readonly page: CheckoutPage;
   readonly address: string;
   readonly addressType: AddressType;
+  readonly debtor: Debtor | undefined;
   readonly currency: Currency;
   /** What is charged, in minor units. */
   readonly paymentAmount: number;
@@ -66,6 +73,8 @@ export interface CardQuote {
   readonly method: CardMethod;
   readonly address: string;
   readonly addressType: AddressType;
+  /** Undefined where nobody does: whoever is named in an order need not know of it. */
+  readonly debtor: Debtor | undefined;
   readonly currency: Currency;
   readonly paymentAmount: number;
   readonly quotedPaymentAmount: number;
@@ -120,6 +129,8 @@ export interface CardPayments {
   /** Stores a quote and has the provider make its session. Throws `CardProviderUnavailable`, `CardAmountRefused`. */
   open(order: CardOrder): Promise<{ readonly quote: CardQuote; readonly session: CardSession }>;
   quote(id: string): Promise<CardQuote | undefined>;
+  /** A refund has become due (`oweRefundIn`): it is made now, in the background, and not in the next round. */
+  refundNow(): void;
   /** Takes a webhook in: durable when it resolves. Throws `WebhookRefused` when the provider did not sign it. */
   receive(body: Buffer, signature: string | undefined): Promise<void>;
   /** Begins background work; asks the provider about everything that is open. */
@@ -146,6 +157,8 @@ export type CardObservation =
   | { readonly kind: 'suspicious'; readonly quote: CardQuote; readonly chargebacks: number }
   /** After each look at everything that is open. */
   | { readonly kind: 'refunds'; readonly owed: number; readonly givenUp: number }
+  /** After each payment that went back or came again, and after each look at everything. */
+  | { readonly kind: 'losses'; readonly winc: Winc }
   | { readonly kind: 'session-error' };
 
 /** What can no longer be delivered. */

@@ -122,6 +122,7 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
     },
     open,
     quote: (id) => readQuote(sql, id),
+    refundNow: () => worker.refundNow(),
     async receive(body, signature) {
       const event = provider.readWebhook(body, signature);
       const state = watchedEvents.includes(event.type) ? 'waiting' : 'ignored';
@@ -145,6 +146,7 @@ function newQuote(order: CardOrder, config: CardConfig, now: number): QuoteRow {
     intentId: undefined,
     address: order.address,
     addressType: order.addressType,
+    debtor: order.debtor,
     currency: order.currency,
     paymentAmount: order.paymentAmount,
     quotedPaymentAmount: order.quotedPaymentAmount,
@@ -175,11 +177,12 @@ function bounded(metadata: Readonly<Record<string, string>>): Record<string, str
 const writeBigint = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
 
 function tellLog(log: Logger, observation: CardObservation): void {
-  if (observation.kind === 'session-error' || observation.kind === 'refunds') return;
+  if (!('quote' in observation)) return;
   const { kind, quote } = observation;
   const details = { quote: quote.id, purpose: quote.purpose, address: quote.address };
   if (kind === 'suspicious') {
-    log.warn({ ...details, chargebacks: observation.chargebacks }, 'wallet with disputed payments');
+    const { chargebacks } = observation;
+    log.warn({ ...details, address: quote.debtor?.address, chargebacks }, 'wallet with disputed payments');
   } else if (kind === 'refused') {
     log.warn({ ...details, reason: observation.reason }, 'card payment refused, to be given back');
   } else if (kind === 'refund-failed') {

@@ -75,4 +75,16 @@ export const cardMigrations: readonly Migration[] = [
       UPDATE card_quotes SET undelivered = 1 WHERE state = 'failed' OR refund_due = 1
     `,
   },
+  {
+    // Whoever was charged before who owes was known is given back what comes back.
+    id: 'card-004-debtors',
+    up: `
+      ALTER TABLE card_quotes ADD COLUMN debtor TEXT;
+      ALTER TABLE card_quotes ADD COLUMN debtor_type TEXT;
+      UPDATE card_quotes SET debtor = address, debtor_type = address_type
+        WHERE purpose = 'top-up' OR taken_back <> '0';
+      DROP INDEX card_quotes_charged_back;
+      CREATE INDEX card_quotes_disputed ON card_quotes (debtor) WHERE state = 'charged_back'
+    `,
+  },
 ];

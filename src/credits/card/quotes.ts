@@ -59,6 +59,8 @@ interface StoredQuote {
   intent_id: string | null;
   address: string;
   address_type: string;
+  debtor: string | null;
+  debtor_type: string | null;
   currency: string;
   amount: number;
   quoted_amount: number;
@@ -82,7 +84,7 @@ interface StoredQuote {
 
 const columns = `id, purpose, state, method, session_id, intent_id, address, address_type, currency, amount,
   quoted_amount, winc, details, expires_at, payable_until, receipt_id, paid_amount, taken_back, reversals,
-  failure, undelivered, refund_due, refund_tries, refund_after, attempts, applied_ticket, created_at`;
+  failure, undelivered, refund_due, refund_tries, refund_after, attempts, applied_ticket, created_at, debtor, debtor_type`;
 
 const states: readonly QuoteState[] = ['opening', 'quoted', 'paid', 'charged_back', 'refunded', 'failed'];
 
@@ -101,6 +103,7 @@ function fromStored(row: StoredQuote): QuoteRow {
     intentId: row.intent_id ?? undefined,
     address: row.address,
     addressType: row.address_type,
+    debtor: row.debtor === null ? undefined : { address: row.debtor, addressType: row.debtor_type ?? '' },
     currency,
     paymentAmount: row.amount,
     quotedPaymentAmount: row.quoted_amount,
@@ -160,7 +163,7 @@ export async function insertQuote(
 ): Promise<void> {
   await tx.run(
     `INSERT INTO card_quotes (${columns}, adjustments, referer, tickets, due_at, changed_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
     row.id,
     row.purpose,
     row.state,
@@ -188,6 +191,8 @@ export async function insertQuote(
     row.attempts,
     row.appliedTicket,
     row.createdAt,
+    row.debtor?.address ?? null,
+    row.debtor?.addressType ?? null,
     adjustments,
     referer,
     dueAt,
@@ -255,10 +260,10 @@ export async function takeTicket(tx: SqlExecutor, id: string): Promise<number | 
   return row?.tickets;
 }
 
-export async function chargebacksOf(executor: SqlExecutor, address: string): Promise<number> {
+export async function chargebacksOf(executor: SqlExecutor, debtor: string): Promise<number> {
   const row = await executor.get<{ n: number }>(
-    "SELECT COUNT(*) AS n FROM card_quotes WHERE address = ? AND state = 'charged_back'",
-    address,
+    "SELECT COUNT(*) AS n FROM card_quotes WHERE debtor = ? AND state = 'charged_back'",
+    debtor,
   );
   return Number(row?.n ?? 0);
 }

@@ -161,7 +161,7 @@ function refundNews(before: QuoteRow, after: QuoteRow, facts: PaymentFacts): Car
   return [{ kind: 'refund-failed', quote: after, reason: 'returned', final: isGivenUp(after) }];
 }
 
-/** Takes back what the payer took back, or gives again what he lost the claim to. */
+/** Takes back what the payer took back, or gives again what the payer lost the claim to. */
 async function reverse(
   tx: SqlExecutor,
   context: SyncContext,
@@ -206,7 +206,7 @@ export function shareTakenBack(
 }
 
 async function suspicion(tx: SqlExecutor, context: SyncContext, quote: QuoteRow): Promise<CardObservation[]> {
-  if (quote.state !== 'charged_back') return [];
-  const chargebacks = await chargebacksOf(tx, quote.address);
+  if (quote.state !== 'charged_back' || quote.debtor === undefined) return [];
+  const chargebacks = await chargebacksOf(tx, quote.debtor.address);
   return chargebacks > context.maxChargebacks ? [{ kind: 'suspicious', quote, chargebacks }] : [];
 }

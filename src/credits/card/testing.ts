@@ -17,6 +17,7 @@ const quote: QuoteRow = {
   intentId: 'pi_1',
   address: 'wallet',
   addressType: 'arweave',
+  debtor: { address: 'wallet', addressType: 'arweave' },
   currency: 'usd',
   paymentAmount: 1000,
   quotedPaymentAmount: 1000,

@@ -5,6 +5,7 @@
  */
 import type { Logger } from '../../kernel/log.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
+import { readLosses } from '../ledger/losses.ts';
 import type { CardObservation } from './card.ts';
 import { CardProviderUnavailable } from './card.ts';
 import type { InboxEvent } from './inbox.ts';
@@ -68,7 +69,9 @@ export class CardWorker {
   #inboxTimer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #reconciling: Promise<void> | undefined;
+  #refunding: Promise<void> | undefined;
   #again = false;
+  #refundAgain = false;
   #stopped = true;
 
   constructor(options: WorkerOptions) {
@@ -97,14 +100,31 @@ export class CardWorker {
     this.#stopped = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#inboxTimer);
-    await Promise.all([this.#running, this.#reconciling]);
+    await Promise.all([this.#running, this.#reconciling, this.#refunding]);
   }
 
   /** Resolves when the inbox has been gone through. */
   async settled(): Promise<void> {
-    while (this.#running !== undefined || this.#reconciling !== undefined) {
-      await Promise.all([this.#running, this.#reconciling]);
+    while ((this.#running ?? this.#reconciling ?? this.#refunding) !== undefined) {
+      await Promise.all([this.#running, this.#reconciling, this.#refunding]);
     }
+  }
+
+  /** Looks at the quotes that are due. */
+  refundNow(): void {
+    if (this.#stopped) return;
+    if (this.#refunding !== undefined) {
+      this.#refundAgain = true;
+      return;
+    }
+    this.#refunding = this.#askAboutQuotes()
+      .catch((error: unknown) => this.#report(error, 'card refunds could not be made'))
+      .finally(() => {
+        this.#refunding = undefined;
+        if (!this.#refundAgain) return;
+        this.#refundAgain = false;
+        this.refundNow();
+      });
   }
 
   /** Something came in. */
@@ -212,8 +232,14 @@ export class CardWorker {
       facts = await provider.factsOf(known);
       if (facts.status === 'open') facts = { ...facts, status: 'closed' };
     }
-    this.#tell(await syncQuote(sync, quoteId, facts, ticket));
+    const synced = await syncQuote(sync, quoteId, facts, ticket);
+    this.#tell(synced);
+    if (synced.some(({ kind }) => kind === 'taken-back' || kind === 'given-back')) await this.#tellLosses();
     this.#tell(await giveBackIfOwed(this.#options, quoteId));
+  }
+
+  async #tellLosses(): Promise<void> {
+    this.#tell([{ kind: 'losses', winc: await readLosses(this.#options.sql) }]);
   }
 
   async #reconcile(): Promise<void> {
@@ -221,6 +247,7 @@ export class CardWorker {
     await this.#askAboutQuotes();
     await this.#readMissedEvents();
     this.#tell([{ kind: 'refunds', ...(await countOwedRefunds(sql)) }]);
+    await this.#tellLosses();
     await sql.transaction((tx) => forgetEvents(tx, now() - eventLifeMs));
   }
 

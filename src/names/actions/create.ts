@@ -18,7 +18,7 @@ import type { ActionRequest } from './action.ts';
 import type { ActionContext } from './context.ts';
 import { getReady, type Ready } from './get-ready.ts';
 import type { OwnerProof } from './owner-proof.ts';
-import { performAlone, prepare, settleAlone } from './perform.ts';
+import { performAlone, prepare, settleAlone, subjectOf } from './perform.ts';
 import { type Action, insertAction } from './store.ts';
 
 export interface CreateRequest {
@@ -42,9 +42,8 @@ export async function createAction(context: ActionContext, asked: CreateRequest)
   if (before !== undefined) return before;
   const { request } = asked;
   try {
-    const subject = 'name' in request ? `name ${request.name}` : `ant ${request.antId}`;
     return await context.locks.hold(
-      subject,
+      subjectOf(request),
       async () => (await repeated(context, asked)) ?? make(context, asked),
     );
   } catch (error) {

@@ -23,7 +23,7 @@ export async function complete(context: ActionContext, action: Action, messageId
         ...(request.action === 'buy-name' && { type: request.type, owner: request.owner }),
         ...('years' in request && request.years > 0 && { years: request.years }),
         payer: action.payer,
-        custodial: false,
+        custody: 'none',
         purchasedAt: at,
       });
     } else if (request.action === 'transfer') {

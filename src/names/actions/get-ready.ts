@@ -10,6 +10,7 @@ import {
   badRequest,
   chainUnavailable,
   nameInAuction,
+  notYourToken,
   signatureRequired,
   unboundSignature,
 } from '../errors.ts';
@@ -28,6 +29,7 @@ import type { CreateRequest } from './create.ts';
 import { type OwnerProof, verifyOwnerProof } from './owner-proof.ts';
 import { authorityWork, recordWork, requireSponsor, spawnWork, type Work } from './perform.ts';
 import type { BeforeState } from './store.ts';
+import { requireSettled } from './unsettled.ts';
 
 /** What is known before the debit. */
 export interface Ready {
@@ -78,6 +80,7 @@ async function readyToPay(
   context: ActionContext,
   request: Exclude<ActionRequest, BuyRequest | TokenRequest>,
 ): Promise<Ready> {
+  await requireSettled(context, { name: request.name });
   const [price, tokens] = await Promise.all([context.prices.name(request), sponsorTokens(context)]);
   const { record } = price.state;
   if (record === undefined) throw chainUnavailable();
@@ -99,6 +102,7 @@ async function readyToWrite(
 ): Promise<Ready> {
   if (proof === undefined) throw signatureRequired();
   const signer = verifyOwnerProof(request, proof);
+  await requireSettled(context, { antId: request.antId });
   const undername = request.undername.toLowerCase();
   const state = await context.registry.antRecord(request.antId, undername);
   if (state === undefined) throw antNotFound(request.antId);
@@ -132,7 +136,7 @@ async function readyToGovern(
   const held = ant.owner === context.key.address;
   if (held) {
     if (request.action !== 'transfer' || (await custodialPayer(context.sql, ant.asset)) !== payer) {
-      throw badRequest('This ANT is held by the service: only its buyer may transfer it');
+      throw notYourToken();
     }
   } else if (request.owner !== ant.owner) {
     throw badRequest(`ownerAddress does not own ANT ${ant.asset}`);

@@ -2,6 +2,7 @@
 import { maxTransactionBytes } from '../../formats/solana/transaction.ts';
 import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
 import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { UserAcl } from '../chain/acl.ts';
 import { deliver, type SignedTransaction } from '../chain/delivery.ts';
 import type { Plan } from '../chain/plan.ts';
@@ -9,31 +10,73 @@ import { registryPlan, type Spawn, spawnPlan, traitsPlan } from '../chain/plan-p
 import { addControllerPlan, recordPlan, removeControllerPlan, transferPlan } from '../chain/plan-token.ts';
 import { describeFailure } from '../chain/program-failure.ts';
 import { freshKey } from '../chain/service-key.ts';
-import { badRequest, chainUnavailable, chainUnreadable, type NamesError, sponsorEmpty } from '../errors.ts';
-import type { BuyRequest, RecordRequest, TokenRequest } from './action.ts';
+import {
+  badRequest,
+  chainUnavailable,
+  chainUnreadable,
+  NamesError,
+  notYourToken,
+  sponsorEmpty,
+  stillBusy,
+} from '../errors.ts';
+import { LockLost, LockTimeout } from '../locks.ts';
+import { custodialPayer } from '../receipts.ts';
+import { openRoom, reserveRoom, serviceList } from '../token-lists.ts';
+import type { ActionRequest, BuyRequest, RecordRequest, TokenRequest } from './action.ts';
 import type { ActionContext } from './context.ts';
 import { effectShows } from './effect.ts';
 import { complete, current, giveUp } from './finish.ts';
 import { type Action, advance } from './store.ts';
 
-/** A plan, and what makes it ready to be signed. */
+/** A plan, and what it means for its owner. */
 export interface Work {
   readonly plan: Plan;
-  /** The service's own transaction that must land first. */
-  readonly first?: Plan;
-  /** Whether it makes something for the owner, which stays if he then does not sign. */
+  /** The owner's list must be made first; it stays if the owner then does not sign. */
   readonly firstForOwner?: boolean;
   readonly antId?: string;
+}
+
+/** What no two may read and act on at the same time: the key of its lock. */
+export function subjectOf(request: ActionRequest): string {
+  return 'name' in request ? `name ${request.name}` : `ant ${request.antId}`;
 }
 
 /** Sends what the service alone may do; ends completed, or refunded with the error that says why. */
 export async function performAlone(context: ActionContext, action: Action, plan: Plan): Promise<Action> {
   const transaction = await signNow(context, plan).catch((error: unknown) => abandon(context, action, error));
-  const at = context.now();
+  const isNext = await store(context, action, 'sending', { service: transaction });
   // Whoever ended it in the meantime has given the credits back: then nothing may be sent any more.
-  if (!(await advance(context.sql, action.nonce, ['reserved'], 'sending', { at, service: transaction })))
-    throw chainUnavailable();
+  if (!isNext) throw stillBusy();
   return settleAlone(context, action, transaction, 'first');
+}
+
+/**
+ * Stores what is about to be sent or handed out, unless the action was ended, its subject went to another process, or
+ * the token that it hands over was taken back from its buyer.
+ */
+async function store(
+  context: ActionContext,
+  action: Action,
+  to: 'sending' | 'awaiting',
+  changes: Omit<Parameters<typeof advance>[4], 'at'>,
+): Promise<boolean> {
+  const at = context.now();
+  try {
+    return await context.sql.transaction(async (tx) => {
+      await context.locks.fence(tx, subjectOf(action.request));
+      if (to === 'sending') await requireCustody(tx, action);
+      return advance(tx, action.nonce, ['reserved'], to, { at, ...changes });
+    });
+  } catch (error) {
+    if (!(error instanceof LockLost || error instanceof NamesError)) throw error;
+    return abandon(context, action, error);
+  }
+}
+
+/** Only tokens in custody are transferred by the service alone. */
+async function requireCustody(tx: SqlExecutor, { request, payer }: Action): Promise<void> {
+  if (request.action !== 'transfer') return;
+  if ((await custodialPayer(tx, request.antId)) !== payer) throw notYourToken();
 }
 
 /**
@@ -63,39 +106,27 @@ export async function settleAlone(
   throw badRequest(failure.message);
 }
 
-/** Hands the owner a transaction that the chain would take now. `firstWinc`: what of the price pays for `work.first`. */
+/** Hands the owner a transaction that the chain would take now. `firstWinc`: what of the price pays for the owner's list. */
 export async function prepare(
   context: ActionContext,
   action: Action,
   work: Work,
   firstWinc: bigint,
 ): Promise<Action> {
-  const { chain, planner, settings } = context;
+  const { chain, planner } = context;
+  const { request } = action;
   try {
-    if (work.first !== undefined && work.first.instructions.length > 0) {
-      const first = await signNow(context, work.first);
-      const delivery = await deliver(chain, first, settings);
-      if (delivery.outcome !== 'landed')
-        throw new ChainUnavailable(`the list did not land: ${delivery.outcome}`);
-      if (firstWinc > 0n)
-        await advance(context.sql, action.nonce, ['reserved'], 'reserved', {
-          at: context.now(),
-          keptWinc: firstWinc,
-        });
-    }
-    const draft = planner.sign(work.plan, '11111111111111111111111111111111', 0);
+    const { plan, antId } =
+      request.action === 'buy-name' ? await spawnForOwner(context, action, request, firstWinc) : work;
+    const draft = planner.sign(plan, '11111111111111111111111111111111', 0);
     const simulation = await chain.simulate(draft.wire);
     if (simulation.err !== null) {
       const failure = describeFailure(simulation.err, simulation.logs, draft.wire, context.registry.programs);
       await giveUp(context, action, 'failed', failure.message);
       throw badRequest(failure.message);
     }
-    const owned = await signNow(context, work.plan);
-    await advance(context.sql, action.nonce, ['reserved'], 'awaiting', {
-      at: context.now(),
-      owned,
-      ...(work.antId !== undefined && { antId: work.antId }),
-    });
+    const owned = await signNow(context, plan);
+    await store(context, action, 'awaiting', { owned, ...(antId !== undefined && { antId }) });
     return await current(context, action);
   } catch (error) {
     return abandon(context, action, error);
@@ -117,6 +148,7 @@ async function abandon(context: ActionContext, action: Action, error: unknown): 
     'failed',
     unavailable ? 'The name chain was unavailable' : 'The action could not be prepared',
   );
+  if (error instanceof LockTimeout || error instanceof LockLost) throw stillBusy();
   throw unavailable ? chainUnavailable(error) : error;
 }
 
@@ -135,29 +167,53 @@ export async function spawnWork(context: ActionContext, request: BuyRequest): Pr
   const users = [request.owner, build.service];
   const [ownerAcl, serviceAcl] = await UserAcl.readAll(context.chain, build.programs, users);
   if (ownerAcl === undefined || serviceAcl === undefined) throw new Error('every user has a list');
-  const asset = freshKey();
-  const spawn: Spawn = {
-    name: request.name,
-    asset,
-    owner: request.owner,
-    opening: request.opening,
-    defaultTarget: context.settings.defaultTarget,
-  };
-  const ownList = serviceAcl.room(build.ant, build.service).prepare;
-  const together = spawnPlan(build, spawn, ownerAcl, serviceAcl, 'together');
-  if (context.planner.fits(together)) {
-    return { plan: together, first: { instructions: ownList }, antId: asset.address };
-  }
-  const plan = spawnPlan(build, spawn, ownerAcl, serviceAcl, 'before');
+  const owner = ownerAcl.room(build.ant, build.service);
+  const service = serviceAcl.room(build.ant, build.service);
+  const spawn = newSpawn(context, request);
+  const together = spawnPlan(build, spawn, { owner, service });
+  if (context.planner.fits(together)) return { plan: together };
+  const plan = spawnPlan(build, spawn, { owner: { ...owner, prepare: [] }, service });
   const size = context.planner.measure(plan);
   if (size > maxTransactionBytes) throw openingTooLarge(size);
-  const ownersList = ownerAcl.room(build.ant, build.service).prepare;
-  return {
-    plan,
-    first: { instructions: [...ownList, ...ownersList] },
-    firstForOwner: ownersList.length > 0,
-    antId: asset.address,
-  };
+  return { plan, firstForOwner: owner.prepare.length > 0 };
+}
+
+/** The same with a place of the service's own list kept for it, and with the owner's list made where it does not fit in. */
+async function spawnForOwner(
+  context: ActionContext,
+  action: Action,
+  request: BuyRequest,
+  firstWinc: bigint,
+): Promise<Work> {
+  const { chain, planner, sql, locks } = context;
+  const build = await context.builders();
+  const service = await reserveRoom(context, async (room) => {
+    await sql.transaction(async (tx) => {
+      await locks.fence(tx, serviceList);
+      await tx.run(
+        'UPDATE arns_action SET list_page = ? WHERE nonce = ?',
+        Number(room.place.page),
+        action.nonce,
+      );
+    });
+    return room;
+  });
+  const spawn = newSpawn(context, request);
+  const ownerAcl = await UserAcl.read(chain, build.programs, request.owner);
+  const owner = ownerAcl.room(build.ant, build.service);
+  const antId = spawn.asset.address;
+  const together = spawnPlan(build, spawn, { owner, service });
+  if (planner.fits(together)) return { plan: together, antId };
+  const ready = await openRoom(context, request.owner);
+  if (ready.made && firstWinc > 0n) {
+    const kept = { at: context.now(), keptWinc: firstWinc };
+    await advance(sql, action.nonce, ['reserved'], 'reserved', kept);
+  }
+  return { plan: spawnPlan(build, spawn, { owner: ready.room, service }), antId };
+}
+
+function newSpawn(context: ActionContext, { name, owner, opening }: BuyRequest): Spawn {
+  return { name, asset: freshKey(), owner, opening, defaultTarget: context.settings.defaultTarget };
 }
 
 function openingTooLarge(size: number): NamesError {

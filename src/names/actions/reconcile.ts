@@ -5,16 +5,21 @@
 import { HttpError } from '../../kernel/errors.ts';
 import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
 import { deliver, look } from '../chain/delivery.ts';
+import { LockTimeout } from '../locks.ts';
 import type { ActionContext } from './context.ts';
 import { effectShows } from './effect.ts';
 import { complete, giveUp } from './finish.ts';
 import { registerName } from './perform.ts';
 import { landed } from './sign.ts';
 import type { Action } from './store.ts';
+import { settleSent } from './unsettled.ts';
 
 const pageSize = 200;
 /** A request that made or signed an action may still be at work on it this long after its last step. */
 export const settlingMs = 60_000;
+
+/** Whoever is at work on an action has it longer than this: it is looked after in the next round. */
+const lockWaitMs = 2_000;
 
 /** Looks after every open action once; answers how many were finished. */
 export async function reconcileActions(context: ActionContext, unchangedFor = settlingMs): Promise<number> {
@@ -33,11 +38,18 @@ export async function reconcileActions(context: ActionContext, unchangedFor = se
 
 async function looked(context: ActionContext, action: Action): Promise<boolean> {
   try {
-    const after = await context.locks.hold(`sign ${action.nonce}`, () => reconcile(context, action));
+    const after = await context.locks.hold(
+      `sign ${action.nonce}`,
+      () => reconcile(context, action),
+      lockWaitMs,
+    );
     return after.status === 'completed' || after.status === 'failed' || after.status === 'expired';
   } catch (error) {
     const waiting =
-      error instanceof HttpError || error instanceof ChainUnavailable || error instanceof ChainRefused;
+      error instanceof HttpError ||
+      error instanceof ChainUnavailable ||
+      error instanceof ChainRefused ||
+      error instanceof LockTimeout;
     context.log[waiting ? 'debug' : 'error']({ err: error, nonce: action.nonce }, 'an action stays open');
     return false;
   }
@@ -50,7 +62,7 @@ async function reconcile(context: ActionContext, before: Action): Promise<Action
       // Whatever is sent or handed out is stored first, so nothing was.
       return giveUp(context, action, 'failed', 'The service was interrupted before it acted');
     case 'sending':
-      return sending(context, action);
+      return settleSent(context, action);
     case 'awaiting':
     case 'signed':
       return withOwner(context, action);
@@ -59,23 +71,6 @@ async function reconcile(context: ActionContext, before: Action): Promise<Action
     default:
       return action;
   }
-}
-
-async function sending(context: ActionContext, action: Action): Promise<Action> {
-  const { service } = action;
-  if (service === undefined)
-    return giveUp(context, action, 'failed', 'The service was interrupted before it acted');
-  const known = await look(context.chain, service);
-  if (known === undefined) {
-    await deliver(context.chain, service, { patienceMs: 0 });
-    return action;
-  }
-  if (known.outcome === 'failed')
-    return giveUp(context, action, 'failed', 'The transaction failed on the chain');
-  if (known.outcome === 'landed' || (await effectShows(context.registry, action))) {
-    return complete(context, action, service.signature);
-  }
-  return giveUp(context, action, 'failed', 'The transaction did not land');
 }
 
 /** An owner may have sent the transaction himself; one that can no longer land ends the action early. */

@@ -2,14 +2,16 @@
  * Delivering a name that was paid by card: step by step, each stored before it is sent, so that a crash or a chain
  * that is away only delays it. Until the registry is paid it can be given up, and the card gets its money back.
  */
-import { holdPaymentIn, oweRefundIn } from '../../credits/card/undelivered.ts';
+import { type HeldPayment, holdPaymentIn, oweRefundIn } from '../../credits/card/undelivered.ts';
 import { winc } from '../../credits/credits.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { isSolanaAddress } from '../../formats/solana/address.ts';
 import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { ActionContext } from '../actions/context.ts';
 import { effectShows } from '../actions/effect.ts';
 import type { BeforeState, StoredTransaction } from '../actions/store.ts';
+import { requireSettled } from '../actions/unsettled.ts';
 import { UserAcl } from '../chain/acl.ts';
 import { type Delivery, deliver } from '../chain/delivery.ts';
 import type { Plan } from '../chain/plan.ts';
@@ -17,15 +19,27 @@ import { custodialSpawnPlan, registryPlan } from '../chain/plan-purchase.ts';
 import { transferPlan } from '../chain/plan-token.ts';
 import { describeFailure } from '../chain/program-failure.ts';
 import { freshKey } from '../chain/service-key.ts';
+import { NamesError, nameExists, nameMissing } from '../errors.ts';
+import { LockLost, LockTimeout } from '../locks.ts';
 import { writeReceipt } from '../receipts.ts';
+import { openRoom, reserveRoom, serviceList } from '../token-lists.ts';
+import { debtorOf, excessShare } from './reversals.ts';
 import { move, type PaidPurchase, readPurchase, type Stage } from './store.ts';
 
-type Step = (context: ActionContext, purchase: PaidPurchase) => Promise<boolean>;
+export interface FulfilContext extends ActionContext {
+  /** The card is owed its money back: it need not wait for the next round. */
+  readonly refundNow: () => void;
+}
+
+type Step = (context: FulfilContext, purchase: PaidPurchase) => Promise<boolean>;
+
+/** Whoever is at work on a purchase takes it as far as it goes. */
+const lockWaitMs = 2_000;
 
 const steps: Readonly<Record<Stage, Step | undefined>> = {
   paid: begin,
   spawning: spawned,
-  spawned: pay,
+  spawned: payRegistry,
   paying: paid,
   bought: handOver,
   handing: handedOver,
@@ -33,8 +47,8 @@ const steps: Readonly<Record<Stage, Step | undefined>> = {
 };
 
 /** Takes a purchase as far as it goes now. */
-export async function fulfil(context: ActionContext, nonce: string): Promise<void> {
-  await context.locks.hold(`purchase ${nonce}`, async () => {
+export async function fulfil(context: FulfilContext, nonce: string): Promise<void> {
+  const work = async () => {
     for (;;) {
       const purchase = await readPurchase(context.sql, nonce);
       const step = purchase?.status === 'PENDING' ? steps[purchase.stage] : undefined;
@@ -42,13 +56,27 @@ export async function fulfil(context: ActionContext, nonce: string): Promise<voi
       try {
         if (!(await step(context, purchase))) return;
       } catch (error) {
-        if (!(error instanceof ChainUnavailable || error instanceof ChainRefused)) throw error;
+        if (!isToWait(error)) throw error;
         context.log.warn({ err: error, nonce, stage: purchase.stage }, 'a name purchase waits for the chain');
         return;
       }
     }
-  });
+  };
+  try {
+    await context.locks.hold(`purchase ${nonce}`, work, lockWaitMs);
+  } catch (error) {
+    if (!(error instanceof LockTimeout)) throw error;
+    context.log.debug({ nonce }, 'another process is at work on a name purchase');
+  }
 }
+
+/** The chain, the sponsor or another purchase is in the way: nothing was decided. */
+const isToWait = (error: unknown): boolean =>
+  error instanceof ChainUnavailable ||
+  error instanceof ChainRefused ||
+  error instanceof LockTimeout ||
+  error instanceof LockLost ||
+  (error instanceof NamesError && error.status === 503);
 
 async function sign(context: ActionContext, plan: Plan): Promise<StoredTransaction> {
   const { blockhash, lastValidBlockHeight } = await context.chain.latestBlockhash();
@@ -60,11 +88,29 @@ async function delivered(context: ActionContext, { service }: PaidPurchase): Pro
   return deliver(context.chain, service, context.settings);
 }
 
-async function begin(context: ActionContext, purchase: PaidPurchase): Promise<boolean> {
+/** Moves on as long as the payment is there; with the key's lock, behind its fence. */
+async function moveIfPaid(
+  context: FulfilContext,
+  { nonce, stage }: PaidPurchase,
+  to: Stage,
+  changes: Parameters<typeof move>[4],
+  lock?: string,
+): Promise<'moved' | 'gone' | 'late'> {
+  return context.sql.transaction(async (tx) => {
+    if (lock !== undefined) await context.locks.fence(tx, lock);
+    if ((await holdPaymentIn(tx, nonce)).isGone) return 'gone';
+    return (await move(tx, nonce, stage, to, changes)) ? 'moved' : 'late';
+  });
+}
+
+const paymentGone = 'The payment was taken back';
+
+async function begin(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
   const { nonce, processId } = purchase;
   const at = context.now();
   if (at > purchase.expiresAt) return giveUp(context, purchase, 'The name could not be registered in time');
-  if (purchase.purchase.action !== 'buy-name') return pay(context, purchase);
+  if (await isGone(context, nonce)) return giveUp(context, purchase, paymentGone);
+  if (purchase.purchase.action !== 'buy-name') return payRegistry(context, purchase);
   if (processId !== undefined) {
     if ((await context.registry.ant(processId)) === undefined) {
       return giveUp(context, purchase, `ANT ${processId} does not exist`);
@@ -73,18 +119,22 @@ async function begin(context: ActionContext, purchase: PaidPurchase): Promise<bo
   }
   const build = await context.builders();
   const asset = freshKey();
-  const acl = await UserAcl.read(context.chain, build.programs, build.service);
   const spawn = {
     name: purchase.purchase.name,
     asset,
     opening: {},
     defaultTarget: context.settings.defaultTarget,
   };
-  const service = await sign(context, custodialSpawnPlan(build, spawn, acl));
-  return move(context.sql, nonce, 'paid', 'spawning', { at, antId: asset.address, service });
+  const moved = await reserveRoom(context, async (room) => {
+    const service = await sign(context, custodialSpawnPlan(build, spawn, room));
+    const listPage = Number(room.place.page);
+    const changes = { at, antId: asset.address, service, listPage };
+    return moveIfPaid(context, purchase, 'spawning', changes, serviceList);
+  });
+  return moved === 'gone' ? giveUp(context, purchase, paymentGone) : moved === 'moved';
 }
 
-async function spawned(context: ActionContext, purchase: PaidPurchase): Promise<boolean> {
+async function spawned(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
   const delivery = await delivered(context, purchase);
   const at = context.now();
   if (delivery.outcome === 'landed') return move(context.sql, purchase.nonce, 'spawning', 'spawned', { at });
@@ -93,32 +143,44 @@ async function spawned(context: ActionContext, purchase: PaidPurchase): Promise<
   return false;
 }
 
-/** Pays the registry: for a token that is there, or for a name that is registered already. */
-async function pay(context: ActionContext, purchase: PaidPurchase): Promise<boolean> {
-  const { nonce, antId, stage } = purchase;
+/**
+ * Pays the registry: for a token that is there, or for a name that is registered already. What is bought for such a name
+ * is told by what stood before, so nobody else buys for it until it is known whether it landed.
+ */
+async function payRegistry(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
+  const { name, action } = purchase.purchase;
+  if (action === 'buy-name') return pay(context, purchase);
+  return context.locks.hold(`name ${name}`, async () => {
+    await requireSettled(context, { name });
+    if (!(await pay(context, purchase, `name ${name}`))) return false;
+    const paying = await readPurchase(context.sql, purchase.nonce);
+    return paying?.stage === 'paying' ? paid(context, paying) : true;
+  });
+}
+
+async function pay(context: FulfilContext, purchase: PaidPurchase, lock?: string): Promise<boolean> {
+  const { antId } = purchase;
   const asked = purchase.purchase;
   const at = context.now();
   const { record } = await context.registry.name(asked.name);
   let before: BeforeState | undefined;
   if (asked.action === 'buy-name') {
     if (record !== undefined && record.ant === antId)
-      return move(context.sql, nonce, stage, 'bought', { at });
-    if (record !== undefined) return giveUp(context, purchase, `Name ${asked.name} already exists`);
+      return move(context.sql, purchase.nonce, purchase.stage, 'bought', { at });
+    if (record !== undefined) return giveUp(context, purchase, nameExists(asked.name).message);
   } else {
-    if (record === undefined) return giveUp(context, purchase, `Name ${asked.name} does not exist`);
+    if (record === undefined) return giveUp(context, purchase, nameMissing(asked.name).message);
     const { ant, type, end, undernameLimit } = record;
     before = { ant, type, end: end ?? null, undernameLimit };
   }
   if (at > purchase.expiresAt) return giveUp(context, purchase, 'The name could not be registered in time');
   const service = await sign(context, registryPlan(await context.builders(), asked, antId));
-  return move(context.sql, nonce, stage, 'paying', {
-    at,
-    service,
-    ...(before !== undefined && { before, antId: before.ant }),
-  });
+  const changes = { at, service, ...(before !== undefined && { before, antId: before.ant }) };
+  const moved = await moveIfPaid(context, purchase, 'paying', changes, lock);
+  return moved === 'gone' ? giveUp(context, purchase, paymentGone) : moved === 'moved';
 }
 
-async function paid(context: ActionContext, purchase: PaidPurchase): Promise<boolean> {
+async function paid(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
   const delivery = await delivered(context, purchase);
   if (delivery.outcome === 'unknown') return false;
   const at = context.now();
@@ -140,17 +202,22 @@ async function paid(context: ActionContext, purchase: PaidPurchase): Promise<boo
       ...(messageId !== undefined && { messageId }),
     });
   }
-  if (delivery.outcome !== 'expired') return refused(context, purchase, delivery);
-  return move(context.sql, nonce, 'paying', exact ? 'spawned' : 'paid', { at });
+  if (delivery.outcome === 'expired') {
+    return move(context.sql, nonce, 'paying', exact ? 'spawned' : 'paid', { at });
+  }
+  if (exact && (await context.registry.name(asked.name)).record !== undefined) {
+    return giveUp(context, purchase, nameExists(asked.name).message);
+  }
+  return refused(context, purchase, delivery);
 }
 
-/** The buyer's own wallet, where he has one on this chain and the token is one we made. */
+/** The buyer's own wallet, where there is one on this chain and the token is one we made. */
 function walletOf({ purchase, processId, address, addressType }: PaidPurchase): SolanaAddress | undefined {
   if (purchase.action !== 'buy-name' || processId !== undefined || addressType !== 'solana') return undefined;
   return isSolanaAddress(address) ? address : undefined;
 }
 
-async function handOver(context: ActionContext, purchase: PaidPurchase): Promise<boolean> {
+async function handOver(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
   const wallet = walletOf(purchase);
   const { antId, nonce, processId } = purchase;
   const kept = purchase.purchase.action === 'buy-name' && processId === undefined;
@@ -160,14 +227,23 @@ async function handOver(context: ActionContext, purchase: PaidPurchase): Promise
   const ant = await context.registry.ant(antId);
   if (ant === undefined) return confirm(context, purchase, 'custodial');
   if (ant.owner === wallet) return confirm(context, purchase, wallet);
+  if (await isGone(context, nonce)) return confirm(context, purchase, 'custodial');
+  // In a transaction of its own: two names for a wallet that has no list yet would each make it.
+  await openRoom(context, wallet);
   const [from, to] = await UserAcl.readAll(context.chain, build.programs, [build.service, wallet]);
   if (from === undefined || to === undefined) throw new Error('every user has a list');
   const service = await sign(context, transferPlan(build, ant, { from, to, controllers: [] }, false));
-  return move(context.sql, nonce, 'bought', 'handing', { at: context.now(), service });
+  const moved = await moveIfPaid(context, purchase, 'handing', { at: context.now(), service });
+  return moved === 'gone' ? confirm(context, purchase, 'custodial') : moved === 'moved';
+}
+
+/** What is paid back is not handed over. */
+async function isGone(context: FulfilContext, nonce: string): Promise<boolean> {
+  return context.sql.transaction(async (tx) => (await holdPaymentIn(tx, nonce)).isGone);
 }
 
 /** A token that cannot be handed over stays with the service; its buyer may ask for it later. */
-async function handedOver(context: ActionContext, purchase: PaidPurchase): Promise<boolean> {
+async function handedOver(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
   const delivery = await delivered(context, purchase);
   if (delivery.outcome === 'unknown') return false;
   if (delivery.outcome === 'expired') {
@@ -178,7 +254,7 @@ async function handedOver(context: ActionContext, purchase: PaidPurchase): Promi
 
 /** `holder`: who has the token of a bought name now. */
 async function confirm(
-  context: ActionContext,
+  context: FulfilContext,
   purchase: PaidPurchase,
   holder: SolanaAddress | 'custodial' | undefined,
 ): Promise<boolean> {
@@ -186,6 +262,7 @@ async function confirm(
   const asked = purchase.purchase;
   await context.sql.transaction(async (tx) => {
     const messageId = purchase.messageId ?? purchase.service?.signature ?? '';
+    const payment = await holdPaymentIn(tx, purchase.nonce);
     const moved = await move(tx, purchase.nonce, purchase.stage, 'done', {
       at,
       status: 'CONFIRMED',
@@ -201,26 +278,38 @@ async function confirm(
       ...('years' in asked && asked.years > 0 && { years: asked.years }),
       payer: purchase.address,
       ...(holder !== undefined && holder !== 'custodial' && { owner: holder }),
-      custodial: holder === 'custodial',
+      custody: holder !== 'custodial' ? 'none' : payment.isGone ? 'operator' : 'buyer',
       purchasedAt: at,
     });
-    if (purchase.excessWinc > 0n) {
-      await context.credits.within(tx).credit({
-        address: purchase.address,
-        addressType: purchase.addressType,
-        amount: winc(purchase.excessWinc),
-        reason: 'arns_excess_payment',
-        id: purchase.nonce,
-      });
-    }
+    await creditExcess(tx, context, purchase, payment);
   });
   context.prices.forget(asked.name);
   context.metrics.action(`card-${asked.action}`, 'completed');
   return false;
 }
 
+/** What was paid beyond the name becomes credits, but for the part that has gone back: that nobody owes any more. */
+async function creditExcess(
+  tx: SqlExecutor,
+  context: FulfilContext,
+  purchase: PaidPurchase,
+  { quote, takenBack }: HeldPayment,
+): Promise<void> {
+  const credits = context.credits.within(tx);
+  const { nonce, address, addressType, excessWinc } = purchase;
+  const gone = excessShare(purchase, takenBack);
+  if (excessWinc > gone) {
+    const amount = winc(excessWinc - gone);
+    await credits.credit({ address, addressType, amount, reason: 'arns_excess_payment', id: nonce });
+  }
+  if (gone > 0n) {
+    const id = `${nonce}:excess`;
+    await credits.credit({ ...debtorOf(quote), amount: winc(gone), reason: 'chargeback_reversed', id });
+  }
+}
+
 async function refused(
-  context: ActionContext,
+  context: FulfilContext,
   purchase: PaidPurchase,
   delivery: Extract<Delivery, { outcome: 'failed' | 'refused' }>,
 ): Promise<boolean> {
@@ -229,21 +318,28 @@ async function refused(
   return giveUp(context, purchase, failure.message);
 }
 
-async function giveUp(context: ActionContext, purchase: PaidPurchase, reason: string): Promise<boolean> {
+async function giveUp(context: FulfilContext, purchase: PaidPurchase, reason: string): Promise<boolean> {
   const at = context.now();
   const failedReason = reason.slice(0, 500);
-  const { nonce, address, addressType } = purchase;
-  await context.sql.transaction(async (tx) => {
-    await holdPaymentIn(tx, nonce);
-    if (!(await move(tx, nonce, purchase.stage, 'done', { at, status: 'FAILED', failedReason }))) return;
-    // Who took his payment back in the meantime was charged for a name that he will not have.
-    const amount = await oweRefundIn(tx, nonce, at);
-    if (amount === 0n) return;
-    const id = `${nonce}:undelivered`;
-    await context.credits
-      .within(tx)
-      .credit({ address, addressType, amount, reason: 'chargeback_reversed', id });
+  const { nonce } = purchase;
+  const done = await context.sql.transaction(async (tx) => {
+    const { quote, takenBack } = await holdPaymentIn(tx, nonce);
+    if (!(await move(tx, nonce, purchase.stage, 'done', { at, status: 'FAILED', failedReason })))
+      return false;
+    await oweRefundIn(tx, nonce, at);
+    // What went back in the meantime was owed for a name that nobody will have.
+    if (takenBack === 0n) return true;
+    await context.credits.within(tx).credit({
+      ...debtorOf(quote),
+      amount: takenBack,
+      reason: 'chargeback_reversed',
+      id: `${nonce}:undelivered`,
+      note: `card payment ${nonce} for ${quote.address}: ${purchase.intent} of ${purchase.purchase.name}, not delivered`,
+    });
+    return true;
   });
+  if (!done) return false;
+  context.refundNow();
   context.metrics.action(`card-${purchase.purchase.action}`, 'failed');
   context.log.warn({ nonce: purchase.nonce, reason }, 'a name paid by card could not be delivered');
   return false;

@@ -15,9 +15,10 @@ import type { WalletAddress } from '../../wallets/address.ts';
 import type { ActionContext } from '../actions/context.ts';
 import { sponsorTokens } from '../actions/get-ready.ts';
 import { requireSponsor } from '../actions/perform.ts';
-import { badRequest, cardUnavailable, nameInAuction } from '../errors.ts';
+import { badRequest, cardUnavailable, nameInAuction, notAnAnt } from '../errors.ts';
 import type { AskedPurchase } from '../prices/read-purchase.ts';
-import { fulfil } from './fulfil.ts';
+import { type FulfilContext, fulfil } from './fulfil.ts';
+import { givePaymentBack, takePaymentBack } from './reversals.ts';
 import {
   insertPurchase,
   openPurchases,
@@ -36,18 +37,20 @@ export interface QuoteRequest extends AskedPurchase {
   readonly page: CheckoutPage;
   readonly currency: Currency;
   readonly wallet: WalletAddress;
+  /** Who signed the request: owes the price when the payment goes back. */
+  readonly signer: WalletAddress | undefined;
   /** The buyer's own token. */
   readonly processId: SolanaAddress | undefined;
   readonly promoCodes: readonly string[];
 }
 
 export class CardPurchases {
-  readonly #context: ActionContext;
+  readonly #context: FulfilContext;
   readonly #cards: CardPayments;
   readonly #pricing: Pricing;
 
   constructor(context: ActionContext, cards: CardPayments, pricing: Pricing) {
-    this.#context = context;
+    this.#context = { ...context, refundNow: () => cards.refundNow() };
     this.#cards = cards;
     this.#pricing = pricing;
     cards.handle(namesPurpose, this.#handler(context.credits));
@@ -67,14 +70,14 @@ export class CardPurchases {
   }
 
   async #quote(asked: QuoteRequest) {
-    const { purchase, intent, currency, wallet, processId, promoCodes } = asked;
+    const { purchase, intent, currency, wallet, signer, processId, promoCodes } = asked;
     const context = this.#context;
     const price = await context.prices.name(purchase, { ownAnt: processId !== undefined });
     if (purchase.action === 'buy-name') {
       if ((await context.registry.name(purchase.name)).returned !== undefined)
         throw nameInAuction(purchase.name);
       if (processId !== undefined && (await context.registry.ant(processId)) === undefined) {
-        throw badRequest(`processId ${processId} is not an ANT`);
+        throw notAnAnt(processId);
       }
     }
     requireSponsor(await sponsorTokens(context), price.mtoken);
@@ -97,6 +100,7 @@ export class CardPurchases {
       page: asked.page,
       address: wallet.address,
       addressType: wallet.kind,
+      debtor: signer && { address: signer.address, addressType: signer.kind },
       currency,
       paymentAmount: fiat.paymentAmount + surcharge,
       quotedPaymentAmount: fiat.quotedPaymentAmount + surcharge,
@@ -160,19 +164,8 @@ export class CardPurchases {
       },
       // A process that dies before this leaves it to the reconciler.
       paid: (quote) => later(() => fulfil(this.#context, quote.id)),
-      // A name cannot be taken back: its buyer owes what he took back. What was never delivered is not owed.
-      takenBackIn: async (tx, quote, { id, amount, reason }) => {
-        const bought = await readPurchase(tx, quote.id);
-        if (bought === undefined || bought.status === 'FAILED') return;
-        const { address, addressType } = quote;
-        await credits.within(tx).clawback({ address, addressType, amount, reason, id });
-      },
-      givenBackIn: async (tx, quote, { id, amount }) => {
-        const bought = await readPurchase(tx, quote.id);
-        if (bought === undefined || bought.status === 'FAILED') return;
-        const { address, addressType } = quote;
-        await credits.within(tx).credit({ address, addressType, amount, reason: 'chargeback_reversed', id });
-      },
+      takenBackIn: (tx, quote, reversal) => takePaymentBack(tx, credits, quote, reversal),
+      givenBackIn: (tx, quote, reversal) => givePaymentBack(tx, credits, quote, reversal),
     };
   }
 }
@@ -206,7 +199,7 @@ function quoteJson(quote: CardQuote, promised: Promised) {
     paymentProvider: provider,
     quoteCreationDate: new Date(quote.createdAt).toISOString(),
     quoteExpirationDate: new Date(quote.expiresAt).toISOString(),
-    ...(promised.excessWinc > 0n && { excessWincAmount: promised.excessWinc.toString() }),
+    excessWincAmount: promised.excessWinc.toString(),
   };
 }
 

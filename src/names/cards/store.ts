@@ -152,6 +152,8 @@ export async function move(
     readonly service?: StoredTransaction;
     readonly messageId?: string;
     readonly failedReason?: string;
+    /** The page of the service's list that keeps a place for the token. */
+    readonly listPage?: number;
   },
 ): Promise<boolean> {
   const changed = await sql.run(
@@ -159,7 +161,8 @@ export async function move(
        ant_id = COALESCE(?, ant_id), before_state = COALESCE(?, before_state),
        service_wire = COALESCE(?, service_wire), service_signature = COALESCE(?, service_signature),
        service_last_valid = COALESCE(?, service_last_valid), message_id = COALESCE(?, message_id),
-       failed_reason = COALESCE(?, failed_reason), failed_at = COALESCE(?, failed_at)
+       failed_reason = COALESCE(?, failed_reason), failed_at = COALESCE(?, failed_at),
+       list_page = COALESCE(?, list_page)
      WHERE nonce = ? AND stage = ? AND status = 'PENDING'`,
     to,
     changes.at,
@@ -172,6 +175,7 @@ export async function move(
     changes.messageId ?? null,
     changes.failedReason ?? null,
     changes.status === 'FAILED' ? changes.at : null,
+    changes.listPage ?? null,
     nonce,
     from,
   );

@@ -29,6 +29,11 @@ export interface AclRoom {
   readonly growth: bigint;
 }
 
+/** By page: how many places are promised to transactions that have not landed. */
+export type ReservedPlaces = ReadonlyMap<bigint, number>;
+
+const none: ReservedPlaces = new Map();
+
 export class UserAcl {
   readonly user: SolanaAddress;
   readonly #exists: boolean;
@@ -77,13 +82,15 @@ export class UserAcl {
     return found && { user: this.user, page: found.page.pageIndex };
   }
 
-  /** The first page with room, or the next one to be made. `extra` entries are added before by the same transaction. */
-  room(build: AntBuilder, payer: SolanaAddress, extra = 0): AclRoom {
-    const open = this.#pages.find(({ page }) => page.entries.length + extra < maxAclPageEntries);
+  /** The first page with room, or the next one to be made. `reserved`: places of a page that others will take. */
+  room(build: AntBuilder, payer: SolanaAddress, reserved: ReservedPlaces = none): AclRoom {
+    const open = this.#pages.find(
+      ({ page }) => page.entries.length + (reserved.get(page.pageIndex) ?? 0) < maxAclPageEntries,
+    );
     if (open !== undefined) {
       const { page, size, lamports } = open;
-      const before = rentOf(Math.max(size, aclPageSize(page.entries.length + extra)), lamports);
-      const after = rentOf(Math.max(size, aclPageSize(page.entries.length + extra + 1)), lamports);
+      const before = rentOf(Math.max(size, aclPageSize(page.entries.length)), lamports);
+      const after = rentOf(Math.max(size, aclPageSize(page.entries.length + 1)), lamports);
       return { place: { user: this.user, page: page.pageIndex }, prepare: [], growth: after - before };
     }
     const place = { user: this.user, page: BigInt(this.#pages.length) };
@@ -91,7 +98,7 @@ export class UserAcl {
     return {
       place,
       prepare: [...head, build.addAclPage(place, payer)],
-      growth: rentExemptMinimum(aclPageSize(extra + 1)) - rentExemptMinimum(aclPageSize(extra)),
+      growth: rentExemptMinimum(aclPageSize(1)) - rentExemptMinimum(aclPageSize(0)),
     };
   }
 }

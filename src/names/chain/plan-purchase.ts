@@ -10,7 +10,7 @@ import { type NamePrograms, rentExemptMinimum } from '../../formats/solana/progr
 import { transferLamports } from '../../formats/solana/system.ts';
 import type { AntOpening } from '../actions/action.ts';
 import type { Purchase } from '../prices/name-cost.ts';
-import type { UserAcl } from './acl.ts';
+import type { AclRoom } from './acl.ts';
 import type { Plan } from './plan.ts';
 import type { SolanaKey } from './service-key.ts';
 
@@ -35,46 +35,42 @@ const ownRent = [antConfig, antControllers, antRecord].reduce(
   0n,
 );
 
+/** Where the lists take the new token's entries; what is still to be prepared for the owner is done in the same transaction. */
+export interface SpawnRooms {
+  readonly owner: AclRoom;
+  /** Of the service's own list, which is ready. */
+  readonly service: AclRoom;
+}
+
 /**
- * The sponsored mint that the owner signs: the service gives him the rent to the lamport, pays for the asset,
- * writes the token into his list, and he names the service a controller. With `lists` the owner's list itself is
- * made in the same transaction; where that does not fit, the service makes it beforehand.
+ * The sponsored mint that the owner signs: the service lends the rent to the lamport, pays for the asset, writes the
+ * token into the owner's list, and the owner names the service a controller.
  */
-export function spawnPlan(
-  build: Builders,
-  spawn: Spawn,
-  ownerAcl: UserAcl,
-  serviceAcl: UserAcl,
-  lists: 'together' | 'before',
-): Plan {
+export function spawnPlan(build: Builders, spawn: Spawn, rooms: SpawnRooms): Plan {
   const { ant, service } = build;
   const { asset, owner } = spawn;
-  const ownerRoom = ownerAcl.room(ant, service);
-  const serviceRoom = serviceAcl.room(ant, service);
   return {
     owner,
     keys: [asset],
     instructions: [
-      ...(lists === 'together' ? ownerRoom.prepare : []),
-      transferLamports(service, owner, ownRent + serviceRoom.growth),
+      ...rooms.owner.prepare,
+      transferLamports(service, owner, ownRent + rooms.service.growth),
       assetInstruction(build, spawn),
       ant.initialize(asset.address, owner, openingArguments(spawn)),
-      ant.aclEntry('recordAclOwner', asset.address, ownerRoom.place, service),
-      ant.aclEntry('recordAclController', asset.address, ownerRoom.place, service),
-      ant.addController(asset.address, owner, serviceRoom.place),
+      ant.aclEntry('recordAclOwner', asset.address, rooms.owner.place, service),
+      ant.aclEntry('recordAclController', asset.address, rooms.owner.place, service),
+      ant.addController(asset.address, owner, rooms.service.place),
     ],
   };
 }
 
-/** A token the service holds itself, for a buyer who has no Solana wallet (yet). */
-export function custodialSpawnPlan(build: Builders, spawn: Omit<Spawn, 'owner'>, serviceAcl: UserAcl): Plan {
+/** A token the service holds itself, for a buyer who has no Solana wallet (yet). `room`: of its own list, which is ready. */
+export function custodialSpawnPlan(build: Builders, spawn: Omit<Spawn, 'owner'>, room: AclRoom): Plan {
   const { ant, service } = build;
   const own = { ...spawn, owner: service };
-  const room = serviceAcl.room(ant, service);
   return {
     keys: [spawn.asset],
     instructions: [
-      ...room.prepare,
       assetInstruction(build, own),
       ant.initialize(spawn.asset.address, service, openingArguments(own)),
       ant.aclEntry('recordAclOwner', spawn.asset.address, room.place, service),

@@ -7,15 +7,15 @@ import {
   CheckoutRefused,
   readCheckoutPage,
 } from '../../credits/card/checkout-page.ts';
-import { isSolanaAddress } from '../../formats/solana/address.ts';
 import type { App, Request } from '../../kernel/http/app.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import { parseAddress } from '../../wallets/address.ts';
+import { quoteSigner } from '../cards/quote-signer.ts';
 import { badRequest, cardSwitchedOff, invalidParameters } from '../errors.ts';
 import { listOf, mergeFields } from '../input.ts';
 import type { NamesContext } from '../names-context.ts';
 import { useUpNonce } from '../payer.ts';
-import { readPurchase } from '../prices/read-purchase.ts';
+import { readProcessId, readPurchase } from '../prices/read-purchase.ts';
 import { adjustment, errorText, payerHeaders, paymentSession, purchaseQuote } from './schemas.ts';
 
 const text = Type.Optional(Type.String({ maxLength: 4_096 }));
@@ -67,8 +67,13 @@ export function arnsQuoteRoute(app: App, context: NamesContext): void {
       if (method === undefined || wallet === undefined || currency === undefined) throw invalidParameters();
       const asked = readPurchase(params.intent, params.name, fields);
       const page = pageOf(request.query, { appUrl: context.appUrl, home: homeOf(request) });
-      await useUpNonce(request, context.nonces);
-      if (context.cards === undefined) throw cardSwitchedOff();
+      const processId = readProcessId(request.query.processId);
+      const promoCodes = listOf(fields, 'promoCode') ?? [];
+      if (context.cards === undefined || context.actions === undefined) {
+        await useUpNonce(request, context.nonces);
+        throw cardSwitchedOff();
+      }
+      const signer = await quoteSigner(request, context.actions);
       reply.header('cache-control', 'no-store');
       return context.cards.quote({
         ...asked,
@@ -76,17 +81,12 @@ export function arnsQuoteRoute(app: App, context: NamesContext): void {
         page,
         currency,
         wallet,
-        processId: readProcessId(request.query.processId),
-        promoCodes: listOf(fields, 'promoCode') ?? [],
+        signer,
+        processId,
+        promoCodes,
       });
     },
   );
-}
-
-function readProcessId(value: string | undefined) {
-  if (value === undefined || value === '') return undefined;
-  if (!isSolanaAddress(value)) throw badRequest('processId must be the Solana address of an ANT');
-  return value;
 }
 
 const homeOf = (request: Request) => `${request.protocol}://${request.host}/`;

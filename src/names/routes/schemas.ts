@@ -23,7 +23,7 @@ export const fiatEstimate = Type.Object({
   paymentAmountWithAntSpawn: optional(Type.Number()),
   antSpawnSurchargeAmount: optional(Type.Number()),
   quotedPaymentAmount: Type.Number(),
-  excessWincAmount: optional(text),
+  excessWincAmount: amount,
   adjustments: Type.Array(adjustment),
   fees: Type.Array(adjustment),
 });
@@ -95,7 +95,7 @@ const purchaseFields = {
   paymentProvider: text,
   quoteCreationDate: text,
   quoteExpirationDate: text,
-  excessWincAmount: optional(text),
+  excessWincAmount: amount,
 };
 
 export const purchaseStatus = Type.Object(

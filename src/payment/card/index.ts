@@ -73,6 +73,10 @@ export function cardMetrics(metrics: Metrics): (observation: CardObservation) =>
     'Sessions the provider did not make',
   );
   const suspicious = metrics.counter('suspicious_wallet_activity', 'Wallets with too many disputes');
+  const losses = metrics.gauge(
+    'operator_losses_winc',
+    'Winc of card payments that went back and that no wallet owes',
+  );
   return (observation) => {
     if (observation.kind === 'paid') {
       succeeded.inc();
@@ -82,7 +86,8 @@ export function cardMetrics(metrics: Metrics): (observation: CardObservation) =>
     else if (observation.kind === 'refunds') {
       refundsOwed.set(observation.owed);
       refundsGivenUp.set(observation.givenUp);
-    } else if (observation.kind === 'taken-back') takenBack.inc({ reason: observation.reason });
+    } else if (observation.kind === 'losses') losses.set(Number(observation.winc));
+    else if (observation.kind === 'taken-back') takenBack.inc({ reason: observation.reason });
     else if (observation.kind === 'session-error') sessionErrors.inc();
     else if (observation.kind === 'suspicious') suspicious.inc();
   };

@@ -4,6 +4,7 @@ import { it } from 'node:test';
 import { type CardBench, ledgerMigrations, openCardBench } from '../../../test/support/card-bench.ts';
 import { mostRefundTries } from '../../credits/card/quotes.ts';
 import { countOwedRefunds, endRefundByHand, owedRefunds } from '../../credits/card/refunds.ts';
+import { winc } from '../../credits/credits.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { cardMetrics } from './index.ts';
@@ -106,4 +107,7 @@ it('shows operators how many refunds are owed, have failed and were given up', a
   assert.match(text, /^card_refunds_owed 1$/m);
   assert.match(text, /^card_refunds_given_up 0$/m);
   assert.match(text, /^payment_intent_refunded 0$/m);
+  assert.match(text, /^operator_losses_winc 0$/m);
+  observe({ kind: 'losses', winc: winc(1_600_000_000_000n) });
+  assert.match(await metrics.registry.metrics(), /^operator_losses_winc 1600000000000$/m);
 });

@@ -120,6 +120,7 @@ export function topUpRoute(scope: App, deps: TopUpDeps): void {
         method,
         page,
         ...wallet,
+        debtor: wallet,
         currency: price.currency,
         paymentAmount: price.paymentAmount,
         quotedPaymentAmount: price.quotedPaymentAmount,
