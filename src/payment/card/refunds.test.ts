@@ -99,6 +99,7 @@ it('shows operators how many refunds are owed, have failed and were given up', a
   await bench.until(
     async () => kinds(bench).lastIndexOf('refunds') > kinds(bench).lastIndexOf('refund-failed'),
   );
+  assert.ok(kinds(bench).includes('losses'));
   const metrics = new Metrics();
   const observe = cardMetrics(metrics);
   for (const seen of bench.observations) observe(seen);
