@@ -3,6 +3,7 @@
  * owed, and reads the provider's list of events for what never arrived. Nothing here is lost by a crash: all of it
  * starts from rows.
  */
+import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { readLosses } from '../ledger/losses.ts';
@@ -41,6 +42,8 @@ const mostBatches = 40;
 /** After so many questions in a row without an answer the others wait for the next round. */
 const mostUnanswered = 5;
 const longestWaitMs = 10 * 60_000;
+/** After a failure that is not of one event. */
+const inboxPauseMs = 5_000;
 /** About a day and a half of trying. */
 const mostAttempts = 200;
 /** What a person gave back by hand is heard of by webhook; this is for one that was lost. */
@@ -65,13 +68,25 @@ export interface WorkerOptions {
 
 export class CardWorker {
   readonly #options: WorkerOptions;
+  readonly #inbox = new WakeableTask({
+    run: () => this.#workInbox(),
+    failed: (error) => {
+      this.#report(error, 'card webhooks could not be dealt with');
+      return inboxPauseMs;
+    },
+  });
+  readonly #refunds = new WakeableTask({
+    run: async () => {
+      await this.#askAboutQuotes();
+      return undefined;
+    },
+    failed: (error) => {
+      this.#report(error, 'card refunds could not be made');
+      return inboxPauseMs;
+    },
+  });
   #timer: NodeJS.Timeout | undefined;
-  #inboxTimer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
   #reconciling: Promise<void> | undefined;
-  #refunding: Promise<void> | undefined;
-  #again = false;
-  #refundAgain = false;
   #stopped = true;
 
   constructor(options: WorkerOptions) {
@@ -82,7 +97,8 @@ export class CardWorker {
     const { sql, now, intervalMs } = this.#options;
     this.#stopped = false;
     await sql.transaction((tx) => wakeOpenQuotes(tx, now()));
-    this.wake();
+    this.#inbox.start();
+    this.#refunds.start();
     const reconcile = () => {
       this.#reconciling = this.#reconcile()
         .catch((error: unknown) => this.#report(error, 'card payments could not be reconciled'))
@@ -99,56 +115,31 @@ export class CardWorker {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    clearTimeout(this.#inboxTimer);
-    await Promise.all([this.#running, this.#reconciling, this.#refunding]);
+    await Promise.all([this.#inbox.stop(), this.#refunds.stop(), this.#reconciling]);
   }
 
   /** Resolves when the inbox has been gone through. */
   async settled(): Promise<void> {
-    while ((this.#running ?? this.#reconciling ?? this.#refunding) !== undefined) {
-      await Promise.all([this.#running, this.#reconciling, this.#refunding]);
+    const tasks = [this.#inbox, this.#refunds];
+    await Promise.all(tasks.map((task) => task.settled()));
+    while (this.#reconciling !== undefined) {
+      await this.#reconciling;
+      await Promise.all(tasks.map((task) => task.settled()));
     }
   }
 
   /** Looks at the quotes that are due. */
   refundNow(): void {
-    if (this.#stopped) return;
-    if (this.#refunding !== undefined) {
-      this.#refundAgain = true;
-      return;
-    }
-    this.#refunding = this.#askAboutQuotes()
-      .catch((error: unknown) => this.#report(error, 'card refunds could not be made'))
-      .finally(() => {
-        this.#refunding = undefined;
-        if (!this.#refundAgain) return;
-        this.#refundAgain = false;
-        this.refundNow();
-      });
+    this.#refunds.wake();
   }
 
   /** Something came in. */
   wake(): void {
-    if (this.#stopped) return;
-    if (this.#running !== undefined) {
-      this.#again = true;
-      return;
-    }
-    clearTimeout(this.#inboxTimer);
-    this.#running = this.#workInbox()
-      .catch((error: unknown) => {
-        this.#report(error, 'card webhooks could not be dealt with');
-        this.#wakeIn(5_000);
-      })
-      .finally(() => {
-        this.#running = undefined;
-        if (!this.#again) return;
-        this.#again = false;
-        this.wake();
-      });
+    this.#inbox.wake();
   }
 
-  async #workInbox(): Promise<void> {
+  /** Answers when the next event is due. */
+  async #workInbox(): Promise<number | undefined> {
     const { sql, now } = this.#options;
     for (;;) {
       const due = await dueEvents(sql, now(), eventsAtOnce);
@@ -161,19 +152,12 @@ export class CardWorker {
         else byQuote.set(quoteId, [...(byQuote.get(quoteId) ?? []), event]);
       }
       for (const [quoteId, events] of byQuote) {
-        if (this.#stopped) return;
+        if (this.#stopped) return undefined;
         await this.#deal(quoteId, events);
       }
     }
     const next = await nextEventAt(sql);
-    if (next !== undefined) this.#wakeIn(Math.max(next - now(), 1));
-  }
-
-  #wakeIn(milliseconds: number): void {
-    if (this.#stopped) return;
-    clearTimeout(this.#inboxTimer);
-    this.#inboxTimer = setTimeout(() => this.wake(), Math.min(milliseconds, longestWaitMs));
-    this.#inboxTimer.unref();
+    return next === undefined ? undefined : Math.min(Math.max(next - now(), 1), longestWaitMs);
   }
 
   /** Which quote an event speaks of; asks the provider when only it can know. */

@@ -4,7 +4,9 @@
  * waits for it.
  */
 import { Agent, request } from 'undici';
+import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
+import { backoffMs } from '../../outside/backoff.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { type AnnouncedRow, announcementOf } from './item-announcement.ts';
 
@@ -13,8 +15,8 @@ const timeoutMs = 10_000;
 /** Items that come in one after the other share a call. */
 const gatherMs = 20;
 /** How often what another process or an earlier run left is looked for. */
-const sweepMs = 5_000;
-const maxBackoffMs = 60_000;
+const defaultSweepMs = 5_000;
+const backoff = { firstMs: 1_000, longestMs: 60_000 };
 /** Answers about what was sent, which will be the same next time. */
 const refusals = new Set([400, 413, 422]);
 
@@ -23,16 +25,20 @@ export interface AnnouncerOptions {
   readonly log: Logger;
   readonly now: () => number;
   readonly gateway: { readonly url: string; readonly key: string };
+  readonly sweepMs?: number;
 }
 
 export class Announcer {
   readonly #options: AnnouncerOptions;
   readonly #agent = new Agent({ connections: 4, connect: { timeout: 5_000 } });
-  #timer: NodeJS.Timeout | undefined;
-  #timerAt = 0;
-  #sending: Promise<void> | undefined;
-  #failures = 0;
-  #stopped = false;
+  readonly #task = new WakeableTask({
+    run: () => this.#send(),
+    failed: (error, failures) => {
+      const delay = backoffMs(backoff, failures);
+      this.#options.log.warn({ err: error, delay }, 'the gateway was not told about new items');
+      return delay;
+    },
+  });
 
   constructor(options: AnnouncerOptions) {
     this.#options = options;
@@ -40,49 +46,26 @@ export class Announcer {
 
   /** False while the gateway does not listen: receipts then do not promise that it knows the item. */
   get healthy(): boolean {
-    return this.#failures === 0;
+    return this.#task.failures === 0;
   }
 
   start(): void {
-    this.#schedule(0);
+    this.#task.start();
   }
 
   /** There is something new to tell. */
   wake(): void {
-    if (this.#failures === 0) this.#schedule(gatherMs);
+    this.#task.wake(gatherMs);
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#sending;
+    await this.#task.stop();
     await this.#agent.destroy();
   }
 
-  #schedule(delayMs: number): void {
-    const at = performance.now() + delayMs;
-    if (this.#stopped || (this.#timer !== undefined && this.#timerAt <= at)) return;
-    clearTimeout(this.#timer);
-    this.#timerAt = at;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#sending ??= this.#send().finally(() => {
-        this.#sending = undefined;
-      });
-    }, delayMs).unref();
-  }
-
-  async #send(): Promise<void> {
-    try {
-      while (!this.#stopped && (await this.#sendBatch()) === batch);
-      this.#failures = 0;
-      this.#schedule(sweepMs);
-    } catch (error) {
-      this.#failures++;
-      const delay = Math.min(maxBackoffMs, 500 * 2 ** this.#failures);
-      this.#options.log.warn({ err: error, delay }, 'the gateway was not told about new items');
-      this.#schedule(delay);
-    }
+  async #send(): Promise<number> {
+    while (!this.#task.isStopped && (await this.#sendBatch()) === batch);
+    return this.#options.sweepMs ?? defaultSweepMs;
   }
 
   async #sendBatch(): Promise<number> {

@@ -1,0 +1,95 @@
+/**
+ * Background work that is asked for by whoever has something for it, one run at a time. A request that comes during a
+ * run is kept, because the run may have looked already: another run follows. After a failure nothing runs before the
+ * pause is over; what was asked for meanwhile is done then.
+ */
+
+/** What a timer can wait at most; it takes anything longer for no wait at all. */
+const longestTimerMs = 2 ** 31 - 1;
+
+export interface WakeableTaskOptions {
+  /** Does all that is due. Answers after how many milliseconds to run again unasked; undefined = only when asked. */
+  run(): Promise<number | undefined>;
+  /** Told why a run failed and how many have in a row; answers after how many milliseconds to try again. */
+  failed(error: unknown, failures: number): number;
+}
+
+export class WakeableTask {
+  readonly #options: WakeableTaskOptions;
+  #timer: NodeJS.Timeout | undefined;
+  /** When the next run is due, on the clock of `performance.now()`; it waits for the one that is on its way. */
+  #dueAt = Number.POSITIVE_INFINITY;
+  #running: Promise<void> | undefined;
+  #failures = 0;
+  #stopped = true;
+
+  constructor(options: WakeableTaskOptions) {
+    this.#options = options;
+  }
+
+  /** Runs that failed in a row; 0 after one that did not. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** A long run should end early then. */
+  get isStopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Begins with a run. */
+  start(): void {
+    this.#stopped = false;
+    this.wake();
+  }
+
+  /** There is something to do: a run begins within `delayMs`, after the one that is on its way if there is one. */
+  wake(delayMs = 0): void {
+    const isPausing = this.#running === undefined && this.#failures > 0;
+    if (!this.#stopped && !isPausing) this.#due(delayMs);
+  }
+
+  /** Resolves when nothing runs and nothing is due at once. */
+  async settled(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  /** Resolves when the current run, if any, is over; none follows. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.settled();
+  }
+
+  #due(delayMs: number): void {
+    this.#dueAt = Math.min(this.#dueAt, performance.now() + delayMs);
+    if (this.#running === undefined) this.#plan();
+  }
+
+  #plan(): void {
+    clearTimeout(this.#timer);
+    if (this.#stopped || this.#dueAt === Number.POSITIVE_INFINITY) return;
+    const waitMs = this.#dueAt - performance.now();
+    if (waitMs <= 0) this.#begin();
+    else this.#timer = setTimeout(() => this.#begin(), Math.min(waitMs, longestTimerMs)).unref();
+  }
+
+  #begin(): void {
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#running = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    let nextMs: number | undefined;
+    try {
+      nextMs = await this.#options.run();
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      this.#dueAt = Number.POSITIVE_INFINITY;
+      nextMs = this.#options.failed(error, this.#failures);
+    }
+    this.#running = undefined;
+    this.#due(nextMs ?? Number.POSITIVE_INFINITY);
+  }
+}
