@@ -118,4 +118,13 @@ export const uploadMigrations: readonly Migration[] = [
       DROP INDEX upload_sessions_open;
     `,
   },
+  {
+    // `misses`: looks in a row that did not find the item's bytes. `unreadable`: looks in a row at a mined bundle
+    // whose chunks could not be read. Both had shared counters that other failures raised too.
+    id: 'upload-004-counters-of-one-meaning',
+    up: `
+      ALTER TABLE upload_items ADD COLUMN misses BIGINT NOT NULL DEFAULT 0;
+      ALTER TABLE upload_bundles ADD COLUMN unreadable BIGINT NOT NULL DEFAULT 0;
+    `,
+  },
 ];

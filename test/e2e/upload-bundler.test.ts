@@ -56,6 +56,13 @@ describe('bundles', () => {
     return { id: String(body.id), item };
   };
   const status = async (id: string) => (await upload.get(`/v1/tx/${id}/status`)).body;
+  /** What went wrong with the bundle of an item, and how often. */
+  const counters = async (id: string): Promise<{ attempts: number; unreadable: number }> =>
+    (await upload.sql.get<{ attempts: number; unreadable: number }>(
+      `SELECT b.attempts, b.unreadable FROM upload_bundles b JOIN upload_items i ON i.bundle = b.plan
+       WHERE i.id = ?`,
+      id,
+    )) ?? { attempts: 0, unreadable: 0 };
   const permanent = (id: string) =>
     until(`${id} to be permanent`, async () => (await status(id)).info === 'permanent');
 
@@ -93,7 +100,7 @@ describe('bundles', () => {
   it('wait for a node that is down, and go on when it is back', async () => {
     await node.client.post('/faults', { status: 503, path: '/tx' });
     const { id } = await post(500);
-    await sleep(300);
+    await until('it to be tried more than once', async () => (await counters(id)).attempts > 1);
     assert.notEqual((await status(id)).info, 'permanent');
     await node.client.post('/faults', {});
     await permanent(id);
@@ -102,8 +109,7 @@ describe('bundles', () => {
   it('are not believed in before their chunks can be read back', async () => {
     await node.client.post('/faults', { wrongChunks: true, path: '/chunk' });
     const { id } = await post(300_000);
-    await until('the bundle to be mined', async () => (await status(id)).bundleId !== undefined);
-    await sleep(1_000);
+    await until('it to be looked at more than once', async () => (await counters(id)).unreadable > 1);
     assert.equal((await status(id)).info, 'pending', 'the node lies about the chunks');
     await node.client.post('/faults', {});
     await permanent(id);

@@ -16,9 +16,13 @@ export interface BundleRow {
   readonly anchor_height: number | null;
   readonly posted_at: number | null;
   readonly seeded_at: number | null;
+  /** How often all its chunks were given to the network. */
   readonly seedings: number;
   readonly block_height: number | null;
+  /** Tries that failed, for whatever reason, since it last came further: they lengthen the pause, nothing else. */
   readonly attempts: number;
+  /** Looks in a row that found it mined and could not read its chunks. */
+  readonly unreadable: number;
   readonly due_at: number;
   readonly created_at: number;
 }

@@ -23,6 +23,7 @@ import type { BundleRow } from './bundle-rows.ts';
 import { isAnchorDead, judgeBundle, type Verdict } from './confirm.ts';
 import { dropBundle, dropLostItem, makePermanent } from './endings.ts';
 import { deleteUnusedBlobs, letItemsGo } from './let-go.ts';
+import { countMiss, forgetMisses } from './misses.ts';
 import { countWaiting, type PlanLimits, planBundle } from './plan.ts';
 import { dataTreeOfBundle, prepareBundle, WalletShort } from './prepare.ts';
 import { seedBundle } from './seed.ts';
@@ -49,10 +50,10 @@ const maxLeaseMs = 9_000;
 const tidyMs = 60_000;
 /** Trees kept between a bundle's preparation and its seeding; one that is not there is made again. */
 const keptTrees = 8;
-/** How often bytes may be missing before they count as lost: a store can be away without saying so. */
-const lostAttempts = 8;
-/** Seedings of a mined bundle whose chunks cannot be read, before its items are planned anew. */
-const maxSeedings = 20;
+/** Looks in a row that do not find an item's bytes, after which they are lost: a store can be away without saying so. */
+const maxMisses = 8;
+/** Looks in a row at a mined bundle whose chunks cannot be read, after which its items are planned anew. */
+const maxUnreadable = 20;
 
 export class Bundler {
   readonly #deps: BundlerDeps;
@@ -149,23 +150,35 @@ export class Bundler {
 
   /** Takes a bundle through all the steps that can be done at once. */
   async #advance(bundle: BundleRow): Promise<void> {
-    const { log, now, credits } = this.#deps;
+    let current = bundle;
     try {
-      for (let current: BundleRow | undefined = bundle; current !== undefined; ) {
-        current = (await this.#step(current)) ? await this.#reread(bundle.plan) : undefined;
+      while (await this.#step(current)) {
+        const next = await this.#reread(bundle.plan);
+        if (next === undefined) return;
+        current = next;
       }
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       if (error instanceof LostLease) throw error;
-      if (error instanceof LostItem && bundle.attempts >= lostAttempts) {
-        log.error({ err: error, plan: bundle.plan }, 'an item was lost; its credits return');
-        await dropLostItem(this.#lease.fenced, credits, bundle.plan, error.id, now());
-        return;
-      }
+      if (error instanceof LostItem && (await this.#isLost(bundle.plan, error))) return;
       const level = error instanceof WalletShort || error instanceof LostItem ? 'error' : 'warn';
-      log[level]({ err: error, plan: bundle.plan, state: bundle.state }, 'a bundle has to wait');
-      await this.#due(bundle.plan, this.#backoff(bundle), bundle.attempts + 1);
+      this.#deps.log[level]({ err: error, plan: bundle.plan, state: current.state }, 'a bundle has to wait');
+      await this.#tryAgain(current);
     }
+  }
+
+  /** Counts that an item's bytes are not there; true when that was once too often, and the item was given up. */
+  async #isLost(plan: string, error: LostItem): Promise<boolean> {
+    const { log, now, credits } = this.#deps;
+    if ((await countMiss(this.#lease.fenced, plan, error.id)) < maxMisses) return false;
+    log.error({ err: error, plan }, 'an item was lost; its credits return');
+    await dropLostItem(this.#lease.fenced, credits, plan, error.id, now());
+    return true;
+  }
+
+  #tryAgain(bundle: BundleRow): Promise<void> {
+    const { plan, attempts, unreadable } = bundle;
+    return this.#due(plan, this.#backoff(bundle), { attempts: attempts + 1, unreadable });
   }
 
   #backoff({ attempts }: BundleRow): number {
@@ -212,17 +225,17 @@ export class Bundler {
         // blame, for a node sees none of them.
         log.warn({ err: error, plan: bundle.plan, tx: transaction.id }, 'the bundle was refused');
         await this.#mark(bundle, 'planned', 'changed_at = ?', now());
-        await this.#due(bundle.plan, this.#backoff(bundle), bundle.attempts + 1);
+        await this.#tryAgain(bundle);
         return false;
       }
     }
-    await this.#mark(bundle, 'posted', 'posted_at = ?', now());
+    await this.#mark(bundle, 'posted', 'attempts = 0, posted_at = ?', now());
     return true;
   }
 
   async #seed(bundle: BundleRow): Promise<boolean> {
     const { plan } = bundle;
-    const tree = this.#trees.get(plan) ?? (await dataTreeOfBundle(this.#deps, plan));
+    const tree = this.#trees.get(plan) ?? (await dataTreeOfBundle(this.#deps, this.#lease.fenced, plan));
     this.#trees.set(plan, tree);
     try {
       await seedBundle(this.#deps, plan, tree, this.#stopping.signal);
@@ -232,7 +245,9 @@ export class Bundler {
       if (verdict?.kind !== 'forgotten' && verdict?.kind !== 'dropped') throw error;
       return this.#follow(bundle, verdict);
     }
-    await this.#mark(bundle, 'seeded', 'seedings = seedings + 1, seeded_at = ?', this.#deps.now());
+    await forgetMisses(this.#lease.fenced, plan);
+    const { now } = this.#deps;
+    await this.#mark(bundle, 'seeded', 'seedings = seedings + 1, attempts = 0, seeded_at = ?', now());
     return true;
   }
 
@@ -255,21 +270,28 @@ export class Bundler {
       case 'forgotten':
         log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'no node knows a bundle: posting it again');
         await this.#mark(bundle, 'prepared', 'changed_at = ?', now());
-        await this.#due(bundle.plan, this.#deps.pollMs, 0);
+        await this.#due(bundle.plan, this.#deps.pollMs);
         return false;
       case 'unreadable':
-        if (bundle.seedings > maxSeedings) {
-          log.error({ plan: bundle.plan, tx: bundle.tx_id }, 'a mined bundle cannot be read: making another');
-          return this.#drop(bundle);
-        }
-        log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'chunks of a bundle cannot be read: seeding again');
-        await this.#mark(bundle, 'posted', 'changed_at = ?', now());
-        await this.#due(bundle.plan, this.#deps.pollMs * 2 ** Math.min(bundle.seedings, 8), 0);
-        return false;
+        return this.#seedAgain(bundle);
       case 'waiting':
-        await this.#due(bundle.plan, this.#waitFor(bundle), 0);
+        await this.#due(bundle.plan, this.#waitFor(bundle));
         return false;
     }
+  }
+
+  /** Nodes may be slow with the chunks of what they mined; after many looks the bundle is given up. */
+  async #seedAgain(bundle: BundleRow): Promise<false> {
+    const { log, now, pollMs } = this.#deps;
+    const unreadable = bundle.unreadable + 1;
+    if (unreadable > maxUnreadable) {
+      log.error({ plan: bundle.plan, tx: bundle.tx_id }, 'a mined bundle cannot be read: making another');
+      return this.#drop(bundle);
+    }
+    log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'chunks of a bundle cannot be read: seeding again');
+    await this.#mark(bundle, 'posted', 'changed_at = ?', now());
+    await this.#due(bundle.plan, pollMs * 2 ** Math.min(unreadable, 8), { attempts: 0, unreadable });
+    return false;
   }
 
   /** Ends a bundle; its items are planned again. */
@@ -299,10 +321,21 @@ export class Bundler {
     );
   }
 
-  async #due(plan: string, delayMs: number, attempts: number): Promise<void> {
+  /** Puts a bundle off. Without counters it fares well, and what went wrong before is over. */
+  async #due(
+    plan: string,
+    delayMs: number,
+    { attempts, unreadable } = { attempts: 0, unreadable: 0 },
+  ): Promise<void> {
     const dueAt = Math.ceil(this.#deps.now() + delayMs);
     await this.#lease.fenced.transaction((tx) =>
-      tx.run('UPDATE upload_bundles SET due_at = ?, attempts = ? WHERE plan = ?', dueAt, attempts, plan),
+      tx.run(
+        'UPDATE upload_bundles SET due_at = ?, attempts = ?, unreadable = ? WHERE plan = ?',
+        dueAt,
+        attempts,
+        unreadable,
+        plan,
+      ),
     );
   }
 }

@@ -11,6 +11,7 @@ import type { Transactions } from '../../storage/sql/lease.ts';
 import { bundleBytes } from './bundle-bytes.ts';
 import type { BundleRow } from './bundle-rows.ts';
 import type { BundlerDeps } from './bundler.ts';
+import { forgetMisses } from './misses.ts';
 
 /** The bundler's wallet cannot pay for the bundle: an operator must fill it. */
 export class WalletShort extends Error {
@@ -22,9 +23,15 @@ const appTags = [
   { name: 'Bundler-App-Name', value: 'Turnpike' },
 ];
 
-export async function dataTreeOfBundle(deps: BundlerDeps, plan: string): Promise<DataTree> {
+/** Reads the whole bundle. Throws `LostItem`. */
+export async function dataTreeOfBundle(
+  deps: BundlerDeps,
+  transactions: Transactions,
+  plan: string,
+): Promise<DataTree> {
   const builder = new DataRootBuilder();
   for await (const bytes of bundleBytes(deps.sql, deps.blobs, plan)) builder.update(bytes);
+  await forgetMisses(transactions, plan);
   return builder.finish();
 }
 
@@ -35,7 +42,7 @@ export async function prepareBundle(
   bundle: BundleRow,
 ): Promise<DataTree> {
   const { nodes, wallet, now } = deps;
-  const tree = await dataTreeOfBundle(deps, bundle.plan);
+  const tree = await dataTreeOfBundle(deps, transactions, bundle.plan);
   if (tree.size !== bundle.size)
     throw new Error(`bundle ${bundle.plan} has ${tree.size} bytes, not ${bundle.size}`);
   const [reward, { anchor, height }, balance] = await Promise.all([

@@ -1,0 +1,104 @@
+/** The upload surface beside an Arweave node whose every word a test can choose, and a clock that only it moves. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { itemOwner } from '../../wallets/data-items/owner.ts';
+import { solanaSigner } from '../../wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../../wallets/testing/keys.ts';
+import { startTestUpload, type TestUpload } from '../testing.ts';
+
+export const signer = solanaSigner(ed25519TestKey('bundler faults'));
+export const { address } = itemOwner(4, signer.owner).wallet;
+
+export interface ScriptedNode {
+  /** Transactions that were posted. */
+  readonly posted: Set<string>;
+  refuses: boolean;
+  /** Confirmations it tells of what was posted. */
+  confirmations: number;
+  /** What every wallet has, in winston. */
+  balance: string;
+  /** Whether it has the chunks that it was given, and how they are. */
+  chunks: 'none' | 'as given' | 'altered';
+}
+
+/** Time stands still but for `pass`, by an hour: what the bundler tries again it tries once for each. */
+export async function withNode(
+  work: (node: ScriptedNode, upload: TestUpload, pass: () => void) => Promise<void>,
+  maxWaitMs = 0,
+): Promise<void> {
+  const node: ScriptedNode = {
+    posted: new Set(),
+    refuses: false,
+    confirmations: 0,
+    balance: '1000000000000',
+    chunks: 'none',
+  };
+  const given: GivenChunk[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const asked = `${request.method} ${request.url}`;
+      const [status, body] = answerOf(node, given, asked, Buffer.concat(parts));
+      response.statusCode = status;
+      response.end(body);
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const place = server.address();
+  assert.ok(place !== null && typeof place === 'object');
+  let now = Date.now();
+  const upload = await startTestUpload(
+    { BUNDLE_MAX_WAIT_MS: String(maxWaitMs), BUNDLE_POLL_MS: '10', BUNDLE_CONFIRMATIONS: '3' },
+    { arweaveNodeUrls: [`http://127.0.0.1:${place.port}`], now: () => now },
+  );
+  try {
+    await upload.give(address, 'solana', 10n ** 12n);
+    await work(node, upload, () => {
+      now += 3_600_000;
+    });
+  } finally {
+    await upload.close();
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+/** Of a bundle that is one chunk. */
+interface GivenChunk {
+  readonly data_size: string;
+  readonly data_path: string;
+  readonly chunk: string;
+}
+
+function answerOf(node: ScriptedNode, given: GivenChunk[], asked: string, body: Buffer): [number, string] {
+  if (asked === 'GET /height') return [200, '1500000'];
+  if (asked === 'GET /tx_anchor') return [200, Buffer.alloc(48, 7).toString('base64url')];
+  if (asked.startsWith('GET /price/')) return [200, '1000'];
+  if (asked.includes('/balance')) return [200, node.balance];
+  if (asked === 'POST /chunk') {
+    given.push(JSON.parse(body.toString()));
+    return [200, 'OK'];
+  }
+  if (asked === 'POST /tx') {
+    if (node.refuses) return [400, 'Transaction verification failed.'];
+    node.posted.add(String(JSON.parse(body.toString()).id));
+    return [200, 'OK'];
+  }
+  const last = given.at(-1);
+  if (last !== undefined && node.chunks !== 'none') {
+    if (asked.startsWith('GET /chunk/')) return [200, JSON.stringify(chunkAnswer(node, last))];
+    if (asked.endsWith('/offset')) {
+      return [200, JSON.stringify({ offset: last.data_size, size: last.data_size })];
+    }
+  }
+  const id = /^GET \/tx\/([\w-]{43})\/status$/.exec(asked)?.[1];
+  if (id === undefined || !node.posted.has(id)) return [404, 'Not Found'];
+  return [200, JSON.stringify({ block_height: 9, number_of_confirmations: node.confirmations })];
+}
+
+function chunkAnswer(node: ScriptedNode, { chunk, data_path }: GivenChunk): Record<string, string> {
+  const bytes = Buffer.from(chunk, 'base64url');
+  if (node.chunks === 'altered') bytes.fill(bytes[0] === 0 ? 1 : 0, 0, 1);
+  return { chunk: bytes.toString('base64url'), data_path };
+}
