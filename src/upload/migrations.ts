@@ -127,4 +127,12 @@ export const uploadMigrations: readonly Migration[] = [
       ALTER TABLE upload_bundles ADD COLUMN unreadable BIGINT NOT NULL DEFAULT 0;
     `,
   },
+  {
+    // The receipt's signature, and the address of the key that made it: NULL until it is first asked for.
+    id: 'upload-005-receipt-signatures',
+    up: `
+      ALTER TABLE upload_items ADD COLUMN receipt_signature BYTES;
+      ALTER TABLE upload_items ADD COLUMN receipt_key TEXT;
+    `,
+  },
 ];

@@ -40,10 +40,14 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
   const gatewayHost = new URL(gateway.publicUrl).host;
   const announcer =
     gateway.admin === undefined ? undefined : new Announcer({ sql, log, now, gateway: gateway.admin });
-  const receipts = new Receipts(receiptKey, () => ({
-    dataCaches: [gatewayHost],
-    fastFinalityIndexes: announcer?.healthy === true ? [gatewayHost] : [],
-  }));
+  const receipts = new Receipts({
+    key: receiptKey,
+    sql,
+    caches: () => ({
+      dataCaches: [gatewayHost],
+      fastFinalityIndexes: announcer?.healthy === true ? [gatewayHost] : [],
+    }),
+  });
   const freeTier = new FreeTier(config);
   const hashes = new PayloadHashes(
     config.WORKER_THREADS === 0 ? availableParallelism() : config.WORKER_THREADS,
@@ -169,6 +173,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       await server.listen();
       bundler.start();
       finalizer.start();
+      receipts.start();
       announcer?.start();
     },
     drain: (timeoutMs) => server.drain(timeoutMs),
@@ -176,6 +181,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       await server.close();
       await bundler.stop();
       await finalizer.stop();
+      await receipts.stop();
       await hashes.close();
       await announcer?.stop();
       head.stop();

@@ -138,7 +138,7 @@ export class Intake {
   /** The receipt of an item that is stored. */
   async repeat(item: StoredItem): Promise<Accepted> {
     this.#deps.metrics.repeated();
-    return { receipt: await this.#deps.receipts.sign(item), duplicate: true };
+    return { receipt: await this.#deps.receipts.of(item), duplicate: true };
   }
 
   /** What the header alone says: who signed, and what for. Throws the answer for what is refused by then. */
@@ -203,7 +203,7 @@ export class Intake {
     if (stored !== undefined) {
       this.#deps.announce?.();
       this.#deps.metrics.accepted(item.signatureType, size);
-      return { receipt: await receipts.sign({ ...item, ...stored }), duplicate: false };
+      return { receipt: await receipts.of({ ...item, ...stored }), duplicate: false };
     }
     const first = await findItem(sql, admitted.id);
     if (first === undefined) throw new Error(`${admitted.id} is stored and is not there`);

@@ -2,10 +2,16 @@
  * Receipts: the service's signed promise to have an item in a posted bundle by a height. The signature covers
  * version, id, deadline and timestamp as a deep hash and has no salt, so that the receipt of an item can be made
  * again from its row and is the same byte for byte.
+ *
+ * An RSA signature costs more than all else that a repeated upload asks for, so it is made once and kept with the
+ * item's row. It is stored a moment after the answer: one that a crash took is made again.
  */
+
 import { deepHash } from '../../formats/deep-hash.ts';
+import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
 import { type ArweaveKey, signPss } from '../../wallets/arweave/rsa.ts';
-import type { StoredItem } from '../items/item-rows.ts';
+import { type StoredItem, type StoredSignature, setReceipt } from '../items/item-rows.ts';
 
 export const receiptVersion = '0.2.0';
 /** Blocks from the height at which an item is taken in to its deadline. */
@@ -26,40 +32,114 @@ export interface Receipt {
   readonly [extra: string]: unknown;
 }
 
-type Promised = Pick<StoredItem, 'id' | 'owner' | 'winc' | 'receivedAt' | 'deadlineHeight' | 'answer'>;
+type Promised = Pick<StoredItem, 'id' | 'owner' | 'winc' | 'receivedAt' | 'deadlineHeight' | 'answer'> & {
+  readonly receipt?: StoredSignature | undefined;
+};
+
+type SignedItem = Pick<StoredItem, 'id' | 'receivedAt' | 'deadlineHeight'>;
+
+/** Signatures that were made at about the same time are stored together. */
+const gatherMs = 50;
+/** Each by itself, so that no transaction holds one row while it waits for another; so many share a commit. */
+const storedAtOnce = 16;
+const retryMs = 5_000;
+/** Beyond it the oldest are not stored: they are made again when they are asked for. */
+const maxUnstored = 10_000;
+
+interface Caches {
+  readonly dataCaches: readonly string[];
+  readonly fastFinalityIndexes: readonly string[];
+}
+
+export interface ReceiptsOptions {
+  readonly key: ArweaveKey;
+  readonly sql: Sql;
+  /** Who has the bytes and who knows the item, at the moment of asking. */
+  readonly caches: () => Caches;
+}
 
 export class Receipts {
-  readonly #key: ArweaveKey;
+  readonly #options: ReceiptsOptions;
   readonly #modulus: string;
-  readonly #caches: () => {
-    readonly dataCaches: readonly string[];
-    readonly fastFinalityIndexes: readonly string[];
-  };
+  /** Signatures that are being made or are not stored yet, by what they sign. */
+  readonly #unstored = new Map<string, { readonly item: SignedItem; readonly signature: Promise<Buffer> }>();
+  readonly #storing = new WakeableTask({
+    run: async () => {
+      await this.#store();
+      return undefined;
+    },
+    failed: () => retryMs,
+  });
 
-  constructor(
-    key: ArweaveKey,
-    caches: () => { dataCaches: readonly string[]; fastFinalityIndexes: readonly string[] },
-  ) {
-    this.#key = key;
-    this.#modulus = key.modulus.toString('base64url');
-    this.#caches = caches;
+  constructor(options: ReceiptsOptions) {
+    this.#options = options;
+    this.#modulus = options.key.modulus.toString('base64url');
   }
 
-  async sign(item: Promised): Promise<Receipt> {
-    const { id, owner, receivedAt: timestamp, deadlineHeight } = item;
-    const signature = await signPss(this.#key.privateKey, receiptMessage(id, deadlineHeight, timestamp), 0);
+  start(): void {
+    this.#storing.start();
+  }
+
+  /** Stores what is not stored yet, as well as it goes. */
+  async stop(): Promise<void> {
+    await this.#storing.stop();
+    await this.#store().catch(() => {});
+  }
+
+  /** The receipt of a stored item. */
+  async of(item: Promised): Promise<Receipt> {
+    const signature = await this.#signature(item);
     return {
-      id,
-      owner,
-      timestamp,
+      id: item.id,
+      owner: item.owner,
+      timestamp: item.receivedAt,
       winc: item.winc.toString(),
       version: receiptVersion,
-      deadlineHeight,
-      ...this.#caches(),
+      deadlineHeight: item.deadlineHeight,
+      ...this.#options.caches(),
       public: this.#modulus,
       signature: signature.toString('base64url'),
       ...item.answer,
     };
+  }
+
+  #signature(item: Promised): Promise<Buffer> | Buffer {
+    const { key } = this.#options;
+    // The service may have got another key since.
+    if (item.receipt?.key === key.address) return item.receipt.signature;
+    const { id, deadlineHeight, receivedAt } = item;
+    const message = receiptMessage(id, deadlineHeight, receivedAt);
+    const what = message.toString('base64url');
+    const begun = this.#unstored.get(what);
+    if (begun !== undefined) return begun.signature;
+    const signature = signPss(key.privateKey, message, 0);
+    this.#unstored.set(what, { item: { id, deadlineHeight, receivedAt }, signature });
+    signature.then(
+      () => this.#storing.wake(gatherMs),
+      () => this.#unstored.delete(what),
+    );
+    this.#forgetOldest();
+    return signature;
+  }
+
+  #forgetOldest(): void {
+    for (const what of this.#unstored.keys()) {
+      if (this.#unstored.size <= maxUnstored) return;
+      this.#unstored.delete(what);
+    }
+  }
+
+  async #store(): Promise<void> {
+    const { sql, key } = this.#options;
+    const waiting = [...this.#unstored];
+    for (let from = 0; from < waiting.length; from += storedAtOnce) {
+      await Promise.all(
+        waiting.slice(from, from + storedAtOnce).map(async ([what, { item, signature }]) => {
+          await setReceipt(sql, item, { key: key.address, signature: await signature });
+          this.#unstored.delete(what);
+        }),
+      );
+    }
   }
 }
 

@@ -31,9 +31,19 @@ export interface StoredItem {
   readonly bundle: string | undefined;
   readonly bundleOffset: number | undefined;
   readonly failedReason: string | undefined;
+  /** The receipt's signature once it was made, and the address of the key that made it. */
+  readonly receipt: StoredSignature | undefined;
 }
 
-export type NewItem = Omit<StoredItem, 'held' | 'state' | 'bundle' | 'bundleOffset' | 'failedReason'> & {
+export interface StoredSignature {
+  readonly key: string;
+  readonly signature: Buffer;
+}
+
+export type NewItem = Omit<
+  StoredItem,
+  'held' | 'state' | 'bundle' | 'bundleOffset' | 'failedReason' | 'receipt'
+> & {
   /** Header, and the payload when it is small. */
   readonly head: Buffer;
   /** When to tell the gateway; undefined where there is none to tell. */
@@ -74,6 +84,23 @@ export async function setAnswer(
   await tx.run('UPDATE upload_items SET answer = ? WHERE id = ?', JSON.stringify(answer), id);
 }
 
+/** An item's receipt as it was signed. One that failed and came again since then has another. */
+export async function setReceipt(
+  tx: SqlExecutor,
+  item: Pick<StoredItem, 'id' | 'receivedAt' | 'deadlineHeight'>,
+  { key, signature }: StoredSignature,
+): Promise<void> {
+  await tx.run(
+    `UPDATE upload_items SET receipt_signature = ?, receipt_key = ?
+     WHERE id = ? AND received_at = ? AND deadline_height = ?`,
+    signature,
+    key,
+    item.id,
+    item.receivedAt,
+    item.deadlineHeight,
+  );
+}
+
 interface ItemRow {
   id: string;
   owner: string;
@@ -92,10 +119,13 @@ interface ItemRow {
   bundle: string | null;
   bundle_offset: number | null;
   failed_reason: string | null;
+  receipt_signature: Buffer | null;
+  receipt_key: string | null;
 }
 
 const columns = `id, owner, signer, signature_type, size, payload_start, content_type, winc, received_at,
-  deadline_height, answer, segments, held, state, bundle, bundle_offset, failed_reason`;
+  deadline_height, answer, segments, held, state, bundle, bundle_offset, failed_reason,
+  receipt_signature, receipt_key`;
 
 export async function findItem(sql: SqlExecutor, id: string): Promise<StoredItem | undefined> {
   const row = await sql.get<ItemRow>(`SELECT ${columns} FROM upload_items WHERE id = ?`, id);
@@ -159,5 +189,10 @@ function toItem(row: ItemRow): StoredItem {
     bundle: row.bundle ?? undefined,
     bundleOffset: row.bundle_offset ?? undefined,
     failedReason: row.failed_reason ?? undefined,
+    receipt: storedSignature(row),
   };
+}
+
+function storedSignature({ receipt_key: key, receipt_signature: signature }: ItemRow) {
+  return key === null || signature === null ? undefined : { key, signature };
 }
