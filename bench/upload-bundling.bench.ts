@@ -14,7 +14,7 @@ import { ArweaveNodes } from '../src/outside/arweave/nodes.ts';
 import { openBlobStore } from '../src/storage/blobs/open.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
 import { Bundler } from '../src/upload/bundler/bundler.ts';
-import { noteBlobs, useBlobs } from '../src/upload/items/blob-uses.ts';
+import { noteBlobs, useNoted } from '../src/upload/items/blob-uses.ts';
 import { insertItem } from '../src/upload/items/item-rows.ts';
 import { testMigrations } from '../src/upload/testing.ts';
 import { UploadMetrics } from '../src/upload/upload-metrics.ts';
@@ -82,10 +82,11 @@ async function bundlingBench(): Promise<Measurement[]> {
           deadlineHeight: 1_000_000,
           answer: {},
           segments,
+          isNoted: true,
           head: header.bytes,
           announceAt: undefined,
         });
-        await useBlobs(tx, segments, i);
+        await useNoted(tx, segments, i);
       });
     }
     const takingIn = writtenBytes() - beforeItems;
@@ -95,7 +96,10 @@ async function bundlingBench(): Promise<Measurement[]> {
       nodes,
       credits: createCredits({ sql }),
       wallet: testArweaveKey,
-      metrics: new UploadMetrics(new Metrics(), () => true),
+      metrics: new UploadMetrics(new Metrics(), {
+        gatewayListens: () => true,
+        disk: { freeBytes: 0, reservedBytes: 0, isLow: false },
+      }),
       log: createLogger({ level: 'warn', format: 'json', name: 'bench' }),
       now: Date.now,
       limits: { maxItems: count, targetBytes: 2 ** 31, maxWaitMs: 0 },

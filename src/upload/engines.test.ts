@@ -9,7 +9,7 @@ import { ed25519TestKey } from '../wallets/testing/keys.ts';
 import { dropBundle, makePermanent } from './bundler/endings.ts';
 import { letItemsGo } from './bundler/let-go.ts';
 import { planBundle } from './bundler/plan.ts';
-import { deleteUnused, noteBlobs, useBlobs } from './items/blob-uses.ts';
+import { deleteUnused, noteBlobs, useNoted } from './items/blob-uses.ts';
 import { bundledItems, findItem } from './items/item-rows.ts';
 import { startTestUpload, testMigrations } from './testing.ts';
 
@@ -158,10 +158,12 @@ describe('the tables of the upload surface', () => {
       const plan = await planBundle(sql, { ...limits, maxWaitMs: 0 }, upload.clock);
       await makePermanent(sql, plan ?? '', 7, upload.clock);
       assert.equal(await letItemsGo(sql, 1_000, upload.clock), 0, 'not old enough');
-      assert.equal(await deleteUnused(sql, upload.blobs, upload.clock + 5_000, 10), 0);
+      const hourLater = upload.clock + 3_600_000;
+      assert.equal(await deleteUnused(sql, upload.blobs, hourLater, 10), 0);
       assert.equal(await letItemsGo(sql, 1_000, upload.clock + 1_000), 1);
       assert.equal((await findItem(sql, id))?.held, false);
-      assert.equal(await deleteUnused(sql, upload.blobs, upload.clock + 5_000, 10), 1);
+      assert.equal(await deleteUnused(sql, upload.blobs, upload.clock + 300_000, 10), 0, 'not at once');
+      assert.equal(await deleteUnused(sql, upload.blobs, hourLater, 10), 1);
       assert.equal((await upload.counts()).upload_blobs, 0);
       await upload.close();
     });
@@ -169,16 +171,17 @@ describe('the tables of the upload surface', () => {
     it('never delete a blob that is about to be used', async () => {
       const { sql, upload } = await start();
       const segment = { ...(await upload.blobs.put(random.bytes(10_000))), start: 0 };
-      await noteBlobs(sql, [segment], 1_000);
-      await noteBlobs(sql, [segment], 2_000);
-      assert.equal(await deleteUnused(sql, upload.blobs, 2_000, 10), 0, 'it was noted again');
-      await sql.transaction((tx) => useBlobs(tx, [segment], 2_000));
-      assert.equal(await deleteUnused(sql, upload.blobs, 9_999, 10), 0);
+      const minute = 60_000;
+      await noteBlobs(sql, [segment], minute);
+      await noteBlobs(sql, [segment], 2 * minute);
+      assert.equal(await deleteUnused(sql, upload.blobs, 11 * minute, 10), 0, 'it was noted again');
+      await sql.transaction((tx) => useNoted(tx, [segment], 2 * minute));
+      assert.equal(await deleteUnused(sql, upload.blobs, 99 * minute, 10), 0);
       assert.equal(await upload.blobs.size(segment.digest), 10_000);
       await sql.run('UPDATE upload_blobs SET uses = 0, deleting = 1');
-      await assert.rejects(noteBlobs(sql, [segment], 3_000), /being deleted/);
+      await assert.rejects(noteBlobs(sql, [segment], 3 * minute), /being deleted/);
       await assert.rejects(
-        sql.transaction((tx) => useBlobs(tx, [segment], 3_000)),
+        sql.transaction((tx) => useNoted(tx, [segment], 3 * minute)),
         /being deleted/,
       );
       await upload.close();

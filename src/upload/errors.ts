@@ -1,6 +1,20 @@
 /** Every refusal of the upload surface, with its status and exact body (interface §4.3, §7). */
 import { HttpError } from '../kernel/errors.ts';
 
+/** The tags of an item ask for a loan that is not made. */
+export class ApprovalRefused extends HttpError {
+  constructor(why: string) {
+    super(400, why);
+  }
+}
+
+/** The tags of an item take back a loan, and that is not done. */
+export class RevokeRefused extends HttpError {
+  constructor(why: string) {
+    super(400, why);
+  }
+}
+
 /** Told only to who cannot pay: whoever can is charged. */
 export class FreeAllowanceUsedUp extends HttpError {
   constructor(retryAfter: number) {
@@ -28,10 +42,10 @@ export const uploadErrors = {
   insufficientBalance: () => new HttpError(402, 'Insufficient balance'),
   freeLimit: (retryAfter: number) => new FreeAllowanceUsedUp(retryAfter),
 
-  approvalWithoutAmount: () => new HttpError(400, 'Approval x-amount tag missing a winc value!'),
+  approvalWithoutAmount: () => new ApprovalRefused('Approval x-amount tag missing a winc value!'),
   approvalFailed: (reason: string) =>
-    new HttpError(400, `Unable to create delegated payment approval : ${reason}`),
-  revokeFailed: () => new HttpError(400, 'Unable to revoke delegated payment approval !'),
+    new ApprovalRefused(`Unable to create delegated payment approval : ${reason}`),
+  revokeFailed: () => new RevokeRefused('Unable to revoke delegated payment approval !'),
 
   invalidChunkSize: (min: number, max: number) =>
     new HttpError(400, { error: 'Invalid chunk size', min, max }),
@@ -45,6 +59,12 @@ export const uploadErrors = {
   invalidIdempotencyKey: () => new HttpError(400, 'Invalid Idempotency-Key'),
   tooManySessions: () =>
     new HttpError(429, 'Too many open multi-part uploads from this network address', { retryAfter: 60 }),
+  tooManyPartBytes: (limit: number) =>
+    new HttpError(
+      429,
+      `The open multi-part uploads from this network address may have ${limit} bytes together: finish some first`,
+      { retryAfter: 60 },
+    ),
 
   invalidId: () => new HttpError(400, 'Invalid id'),
   unknownItem: () => new HttpError(404, "TX doesn't exist"),
@@ -59,6 +79,11 @@ export const uploadErrors = {
   ledgerUnavailable: (id: string, cause: unknown) =>
     new HttpError(503, `Data Item: ${id}. Upload Service is Unavailable. Payment Service is unreachable`, {
       retryAfter: 5,
+      cause,
+    }),
+  diskNearlyFull: (cause: unknown) =>
+    new HttpError(507, 'The disk of this service is nearly full: nothing can be uploaded for now', {
+      retryAfter: 60,
       cause,
     }),
   chainUnknown: (id: string) =>

@@ -28,6 +28,7 @@ import type { X402Payments } from '../credits/x402/x402.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { BlobStore } from '../storage/blobs/blobs.ts';
+import type { FreeBytes } from '../storage/disk-room.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import type { ArweaveKey } from '../wallets/arweave/rsa.ts';
 
@@ -58,6 +59,8 @@ export interface UploadDeps {
   };
   /** Unix milliseconds. */
   readonly now?: () => number;
+  /** Asks a file system for its free bytes; without it the system is asked. */
+  readonly freeBytes?: FreeBytes;
 }
 
 export { uploadMigrations } from './migrations.ts';

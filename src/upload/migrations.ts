@@ -135,4 +135,23 @@ export const uploadMigrations: readonly Migration[] = [
       ALTER TABLE upload_items ADD COLUMN receipt_key TEXT;
     `,
   },
+  {
+    // `part_bytes`: what the parts of a session are together. `notes`: uploads that wrote a blob and do not use it yet.
+    id: 'upload-006-part-bytes',
+    up: `
+      ALTER TABLE upload_sessions ADD COLUMN part_bytes BIGINT NOT NULL DEFAULT 0;
+      UPDATE upload_sessions SET part_bytes = (
+        SELECT CAST(COALESCE(SUM(upload_parts.size), 0) AS BIGINT) FROM upload_parts
+        WHERE upload_parts.session = upload_sessions.id
+      );
+      ALTER TABLE upload_blobs ADD COLUMN notes BIGINT NOT NULL DEFAULT 0;
+    `,
+  },
+  {
+    // Who finalizes a session, so that nobody else ends it: one name for each time it is taken up.
+    id: 'upload-007-session-claims',
+    up: `
+      ALTER TABLE upload_sessions ADD COLUMN claim TEXT;
+    `,
+  },
 ];

@@ -1,10 +1,12 @@
 /** Puts the parts of the upload surface together and gives them a life. */
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import type { Surface } from '../kernel/surface.ts';
 import { ArweaveNodes } from '../outside/arweave/nodes.ts';
+import { DiskRoom } from '../storage/disk-room.ts';
 import { normalizeAddress } from '../wallets/address.ts';
 import { Bundler } from './bundler/bundler.ts';
 import { ChainHead } from './chain/head.ts';
@@ -15,6 +17,7 @@ import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
 import { Receipts } from './intake/receipts.ts';
 import { Finalizer } from './multipart/finalizer.ts';
+import { PartBudget } from './multipart/part-budget.ts';
 import { chunksRoutes } from './routes/chunks.ts';
 import { dataItemRoutes } from './routes/data-item.ts';
 import { infoRoutes } from './routes/info.ts';
@@ -52,9 +55,20 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
   const hashes = new PayloadHashes(
     config.WORKER_THREADS === 0 ? availableParallelism() : config.WORKER_THREADS,
   );
-  const uploadMetrics = new UploadMetrics(metrics, () => announcer?.healthy ?? false);
+  const disk = new DiskRoom({
+    dataFolder: config.DATA_DIR,
+    bodyFolder: config.BLOB_STORE_URL === undefined ? join(config.DATA_DIR, 'blobs') : undefined,
+    minFreeBytes: config.MIN_FREE_DISK_BYTES,
+    log,
+    freeBytes: deps.freeBytes,
+  });
+  const uploadMetrics = new UploadMetrics(metrics, {
+    gatewayListens: () => announcer?.healthy ?? false,
+    disk,
+  });
   const intake = new Intake({
     ...deps,
+    disk,
     metrics: uploadMetrics,
     hashes,
     receipts,
@@ -96,6 +110,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       : {
           sql,
           blobs,
+          disk,
           intake,
           hashes,
           dataKey: deps.dataKey,
@@ -148,7 +163,10 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       chunksRoutes(app, {
         sql,
         blobs,
+        disk,
+        budget: new PartBudget(config.MULTIPART_MAX_BYTES_PER_IP ?? 4 * config.MAX_DATA_ITEM_SIZE),
         finalizer,
+        log,
         now,
         maxItemBytes: config.MAX_DATA_ITEM_SIZE,
         trustedProxies: config.TRUSTED_PROXY_COUNT,
@@ -170,6 +188,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     },
     async start() {
       await head.start();
+      await disk.start();
       await server.listen();
       bundler.start();
       finalizer.start();
@@ -185,6 +204,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       await hashes.close();
       await announcer?.stop();
       head.stop();
+      await disk.stop();
       await nodes.close();
     },
   };

@@ -1,5 +1,11 @@
 /** What an operator watches: what comes in, what waits, how long it takes to the chain, and whether it can be paid. */
 import type { Counter, Gauge, Histogram, Metrics } from '../kernel/metrics.ts';
+import type { DiskRoom } from '../storage/disk-room.ts';
+
+export interface WatchedParts {
+  gatewayListens(): boolean;
+  readonly disk: Pick<DiskRoom, 'freeBytes' | 'reservedBytes' | 'isLow'>;
+}
 
 export class UploadMetrics {
   readonly #items: Counter<'type'>;
@@ -12,7 +18,7 @@ export class UploadMetrics {
   readonly #permanence: Histogram<string>;
   readonly #wallet: Gauge<string>;
 
-  constructor(metrics: Metrics, gatewayListens: () => boolean) {
+  constructor(metrics: Metrics, { gatewayListens, disk }: WatchedParts) {
     this.#items = metrics.counter('upload_items_total', 'Data items taken in', ['type']);
     this.#bytes = metrics.counter('upload_bytes_total', 'Bytes of data items taken in', ['type']);
     this.#repeats = metrics.counter('upload_repeats_total', 'Data items that were here before');
@@ -29,6 +35,16 @@ export class UploadMetrics {
     this.#wallet = metrics.gauge('upload_wallet_winston', 'What the bundler can pay with');
     metrics.gauge('upload_gateway_listening', '1 while the gateway hears of new items', [], () =>
       gatewayListens() ? 1 : 0,
+    );
+    metrics.gauge('upload_disk_free_bytes', 'Free on the disk that uploads need', [], () => disk.freeBytes);
+    metrics.gauge(
+      'upload_disk_reserved_bytes',
+      'Of bodies under way, announced and not written yet',
+      [],
+      () => disk.reservedBytes,
+    );
+    metrics.gauge('upload_disk_low', '1 while uploads are refused for want of room', [], () =>
+      disk.isLow ? 1 : 0,
     );
   }
 

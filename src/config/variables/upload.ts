@@ -39,6 +39,17 @@ export const upload = {
     default: 256,
     min: 1,
   }),
+  MULTIPART_MAX_BYTES_PER_IP: integer({
+    meaning:
+      'Bytes that the unfinished multipart uploads of one network address may have together, those arriving included; without it four times MAX_DATA_ITEM_SIZE. What was paid for when it began does not count',
+    default: undefined,
+    min: 1,
+  }),
+  MIN_FREE_DISK_BYTES: integer({
+    meaning:
+      'Free bytes on the disk of DATA_DIR, and of the blobs where they are files, below which nothing is uploaded (507); 0 = no floor',
+    default: gibibyte,
+  }),
   BUNDLE_MAX_ITEMS: integer({ meaning: 'Data items in one bundle at most', default: 10_000, min: 1 }),
   BUNDLE_TARGET_BYTES: integer({
     meaning: 'A bundle is closed when it would grow beyond this; a larger item has a bundle of its own',

@@ -5,8 +5,6 @@ import { deleteUnused, dropBlobs } from '../items/blob-uses.ts';
 import { parseSegments } from '../items/segments.ts';
 
 const batch = 200;
-/** An upload that found a blob there has this long to say that it uses it. */
-const unusedMs = 10 * 60 * 1_000;
 
 /** Answers how many items were let go. */
 export async function letItemsGo(sql: Sql, retentionMs: number, now: number): Promise<number> {
@@ -31,5 +29,5 @@ export async function letItemsGo(sql: Sql, retentionMs: number, now: number): Pr
 }
 
 export function deleteUnusedBlobs(sql: Sql, blobs: BlobStore, now: number): Promise<number> {
-  return deleteUnused(sql, blobs, now - unusedMs, batch);
+  return deleteUnused(sql, blobs, now, batch);
 }

@@ -10,9 +10,11 @@ import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { type ItemEnd, ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
 import { HttpError } from '../../kernel/errors.ts';
+import type { Logger } from '../../kernel/log.ts';
 import { AdjustmentUsedUp, type Pricing } from '../../pricing/pricing.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
+import type { DiskRoom } from '../../storage/disk-room.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { verifyStreamed } from '../../wallets/data-items/verify.ts';
@@ -20,7 +22,7 @@ import { kyveAddress } from '../../wallets/kyve-address.ts';
 import type { ChainHead } from '../chain/head.ts';
 import { FreeAllowanceUsedUp, uploadErrors } from '../errors.ts';
 import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
-import { noteBlobs } from '../items/blob-uses.ts';
+import { forgetNotes, noteBlobs } from '../items/blob-uses.ts';
 import { findItem, findKept, type NewItem, type StoredItem } from '../items/item-rows.ts';
 import type { UploadMetrics } from '../upload-metrics.ts';
 import { type ApprovalOrder, type RevokeOrder, readApprovalTags } from './approval-tags.ts';
@@ -35,6 +37,7 @@ import { type Stored, storeItem } from './store-item.ts';
 export interface IntakeDeps {
   readonly sql: Sql;
   readonly blobs: BlobStore;
+  readonly disk: DiskRoom;
   readonly credits: Credits;
   readonly pricing: Pricing;
   readonly receipts: Receipts;
@@ -42,6 +45,7 @@ export interface IntakeDeps {
   readonly freeTier: FreeTier;
   readonly hashes: PayloadHashes;
   readonly metrics: UploadMetrics;
+  readonly log: Logger;
   readonly blocked: ReadonlySet<string>;
   readonly maxItemBytes: number;
   /** Called when there is an item to tell the gateway about; absent where there is no gateway to tell. */
@@ -54,6 +58,8 @@ export interface Payers {
   /** Wallets to charge first, in order, in normal form. */
   readonly paidBy: readonly string[];
   readonly clientAddress: string;
+  /** Runs first in the transaction that stores the item, and throws where that must not happen any more. */
+  readonly guard?: (tx: SqlExecutor) => Promise<void>;
   /** A payment that came with the request. */
   readonly prepaid?: Prepaid;
   /** An account that was paid into for this upload, charged in place of the signer's, no more than was paid. */
@@ -115,12 +121,16 @@ export class Intake {
   async receive(request: IntakeRequest): Promise<Accepted> {
     const { maxItemBytes } = this.#deps;
     if ((request.contentLength ?? 0) > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
-    const sink = new PayloadSink(this.#deps.blobs);
+    const sink = new PayloadSink(this.#deps.blobs, this.#deps.disk);
     const parser = new ItemParser({ hash: false });
     const hash = this.#deps.hashes.begin(request.contentLength);
     try {
+      await sink.makeRoom(request.contentLength);
       const read = await this.#read(request, parser, hash, sink);
-      if ('receivedAt' in read) return await this.repeat(read);
+      if ('receivedAt' in read) {
+        await sink.abort();
+        return await this.repeat(read);
+      }
       const end = await verified(parser, hash);
       const size = end.header.length + end.payloadBytes;
       if (!sink.isInline) await this.checkFunds(request, read, size);
@@ -192,22 +202,33 @@ export class Intake {
 
   /** Stores and has paid an item that is verified and whose payload is durable. */
   async accept(payers: Payers, admitted: Admitted, size: number, payload: StoredPayload): Promise<Accepted> {
-    const { head, sql, receipts } = this.#deps;
-    const height = head.height;
-    if (height === undefined) throw uploadErrors.chainUnknown(admitted.id);
-    const { item, stored } = await this.#store(
-      payers,
-      admitted,
-      this.#newItem(admitted, size, payload, height),
-    );
-    if (stored !== undefined) {
-      this.#deps.announce?.();
-      this.#deps.metrics.accepted(item.signatureType, size);
-      return { receipt: await receipts.of({ ...item, ...stored }), duplicate: false };
+    const { sql, receipts } = this.#deps;
+    try {
+      const item = this.#newItem(admitted, size, payload);
+      const { item: priced, stored } = await this.#store(payers, admitted, item);
+      if (stored !== undefined) {
+        this.#deps.announce?.();
+        this.#deps.metrics.accepted(item.signatureType, size);
+        return { receipt: await receipts.of({ ...priced, ...stored }), duplicate: false };
+      }
+    } catch (error) {
+      // Anything but a refusal leaves open whether the item is stored: the sweeper finds out.
+      if (error instanceof HttpError) await this.#forget(payload);
+      throw error;
     }
+    await this.#forget(payload);
     const first = await findItem(sql, admitted.id);
     if (first === undefined) throw new Error(`${admitted.id} is stored and is not there`);
     return this.repeat(first);
+  }
+
+  /** Deletes a payload that was made durable for nothing, as well as it goes: the sweeper does it otherwise. */
+  async #forget({ segments, isNoted }: StoredPayload): Promise<void> {
+    const { sql, blobs, now, log } = this.#deps;
+    if (!isNoted) return;
+    await forgetNotes(sql, blobs, segments, now()).catch((error: unknown) =>
+      log.warn({ err: error }, 'bytes of a refused item are deleted later'),
+    );
   }
 
   /**
@@ -225,7 +246,7 @@ export class Intake {
       const free = usedUp === undefined;
       const { payment, answer } = await paymentFor(this.#deps, payers, admitted, unpaid.size, free);
       const item = { ...unpaid, answer };
-      return { item, stored: await storeItem(this.#deps, item, payment, admitted.order) };
+      return { item, stored: await storeItem(this.#deps, item, payment, admitted.order, payers.guard) };
     } catch (error) {
       if (error instanceof AdjustmentUsedUp && quotes > 1)
         return this.#store(payers, admitted, unpaid, quotes - 1, usedUp);
@@ -263,8 +284,10 @@ export class Intake {
     return admitted;
   }
 
-  #newItem(admitted: Admitted, size: number, payload: StoredPayload, height: number): NewItem {
+  #newItem(admitted: Admitted, size: number, payload: StoredPayload): NewItem {
     const { header, id, signer } = admitted;
+    const { height } = this.#deps.head;
+    if (height === undefined) throw uploadErrors.chainUnknown(id);
     const now = this.#deps.now();
     return {
       id,
@@ -279,6 +302,7 @@ export class Intake {
       deadlineHeight: height + deadlineBlocks,
       answer: {},
       segments: payload.segments,
+      isNoted: payload.isNoted,
       head: payload.inline.length === 0 ? header.bytes : Buffer.concat([header.bytes, payload.inline]),
       announceAt: this.#deps.announce === undefined ? undefined : now,
     };

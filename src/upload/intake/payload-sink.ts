@@ -3,6 +3,7 @@
  * the blob store. Nothing can be found under the item's id before it has been verified and paid.
  */
 import type { BlobStore, BlobWriter } from '../../storage/blobs/blobs.ts';
+import type { DiskRoom, RoomReservation } from '../../storage/disk-room.ts';
 import type { PayloadHash } from '../hashing/payload-hash.ts';
 import type { Segment } from '../items/segments.ts';
 
@@ -16,6 +17,8 @@ export interface StoredPayload {
   /** The payload itself when it is small, else empty. */
   readonly inline: Buffer;
   readonly segments: readonly Segment[];
+  /** Whether the blobs were noted for this payload and wait to be used, or are in use already. */
+  readonly isNoted: boolean;
 }
 
 /**
@@ -37,16 +40,26 @@ export async function writeHashed(
 
 export class PayloadSink {
   readonly #blobs: BlobStore;
+  readonly #disk: DiskRoom;
   #held: Buffer[] = [];
   #size = 0;
   #writer: BlobWriter | undefined;
+  #room: RoomReservation | undefined;
 
-  constructor(blobs: BlobStore) {
+  constructor(blobs: BlobStore, disk: DiskRoom) {
     this.#blobs = blobs;
+    this.#disk = disk;
   }
 
-  /** Await it to hold back-pressure. */
+  /** Before the payload is read: takes room on the disk for what is known of its length. Throws `DiskNearlyFull`. */
+  async makeRoom(bytes: number | undefined): Promise<void> {
+    this.#room = await this.#disk.reserve(bytes ?? 0);
+  }
+
+  /** Await it to hold back-pressure. Throws `DiskNearlyFull` when more comes than there is room for. */
   async write(bytes: Buffer): Promise<void> {
+    this.#room ??= await this.#disk.reserve(0);
+    this.#room.use(bytes.length);
     this.#size += bytes.length;
     if (this.#writer !== undefined) {
       await this.#writer.write(bytes);
@@ -66,16 +79,24 @@ export class PayloadSink {
 
   /** Makes what was written durable. The blob is noted as unused before it is there, for the sweeper to find. */
   async commit(note: (segments: readonly Segment[]) => Promise<void>): Promise<StoredPayload> {
-    if (this.#writer === undefined) return { inline: Buffer.concat(this.#held), segments: [] };
+    if (this.#writer === undefined) {
+      this.#room?.release();
+      return { inline: Buffer.concat(this.#held), segments: [], isNoted: false };
+    }
     const { digest, size } = await this.#writer.commit((name) =>
       note([{ digest: name, start: 0, size: this.#size }]),
     );
-    return { inline: Buffer.alloc(0), segments: [{ digest, start: 0, size }] };
+    this.#room?.release();
+    return { inline: Buffer.alloc(0), segments: [{ digest, start: 0, size }], isNoted: true };
   }
 
   /** Forgets everything; does nothing after `commit`. */
   async abort(): Promise<void> {
     this.#held = [];
-    await this.#writer?.abort();
+    try {
+      await this.#writer?.abort();
+    } finally {
+      this.#room?.release();
+    }
   }
 }

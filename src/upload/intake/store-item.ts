@@ -15,7 +15,7 @@ import {
 } from '../../credits/credits.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
-import { useBlobs } from '../items/blob-uses.ts';
+import { useBlobs, useNoted } from '../items/blob-uses.ts';
 import { forgetFailed, insertItem, type NewItem, setAnswer } from '../items/item-rows.ts';
 import type { ApprovalOrder, RevokeOrder } from './approval-tags.ts';
 import type { FreeTier } from './free-tier.ts';
@@ -38,21 +38,26 @@ export interface Stored {
   readonly answer: Readonly<Record<string, unknown>>;
 }
 
-/** Undefined when the item is stored already. Throws the answer when it cannot be paid or its order is refused. */
+/**
+ * Undefined when the item is stored already. Throws the answer when it cannot be paid or its order is refused, and what
+ * `guard` throws, which comes first.
+ */
 export function storeItem(
   deps: StoreDeps,
   item: NewItem,
   payment: Payment,
   order: ApprovalOrder | RevokeOrder | undefined,
+  guard?: (tx: SqlExecutor) => Promise<void>,
 ): Promise<Stored | undefined> {
   const charged = payment.kind === 'credits' ? payment.spend.amount : winc(0n);
   return deps.sql.transaction(async (tx) => {
+    await guard?.(tx);
     const row = { ...item, winc: charged };
     if (!(await insertItem(tx, row))) {
       if (!(await forgetFailed(tx, item.id, item.receivedAt)) || !(await insertItem(tx, row)))
         return undefined;
     }
-    await useBlobs(tx, item.segments, item.receivedAt);
+    await (item.isNoted ? useNoted : useBlobs)(tx, item.segments, item.receivedAt);
     await pay(tx, deps, item, payment);
     const carried = await carryOut(tx, deps.credits, item, order);
     const answer = { ...item.answer, ...carried };

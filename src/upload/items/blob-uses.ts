@@ -1,45 +1,35 @@
 /**
- * How many items and parts use each blob. Blobs are named by their content, so that two uploads may share one;
- * a blob is deleted only when its row says that nobody uses it and nobody can begin to, because whoever does
- * must change the same row.
+ * How many items and parts use each blob, and how many uploads have written it and not used it yet (`notes`). Blobs
+ * are named by their content, so that two uploads may share one; a blob is deleted only when its row says that nobody
+ * uses it and nobody can begin to, because whoever does must change the same row.
+ *
+ * What is let go is deleted after a while, because somebody may be about to read it; what is freed is deleted at once,
+ * because nobody reads it any more. A note that a crash left keeps its blob for that while only.
  */
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import { BlobStoreUnavailable } from '../../storage/blobs/blobs.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { Segment } from './segments.ts';
 
-/** Counts a use of each blob. Throws `BlobStoreUnavailable` when one is being deleted: try again. */
-export async function useBlobs(tx: SqlExecutor, segments: readonly Segment[], now: number): Promise<void> {
-  for (const digest of digestsOf(segments)) {
-    const changed = await tx.run(
-      `INSERT INTO upload_blobs (digest, uses, deleting, changed_at) VALUES (?, 1, 0, ?)
-       ON CONFLICT (digest) DO UPDATE SET uses = upload_blobs.uses + 1, changed_at = excluded.changed_at
-       WHERE upload_blobs.deleting = 0`,
-      digest,
-      now,
-    );
-    if (changed === 0) throw new BlobStoreUnavailable('the blob is being deleted');
-  }
-}
-
-/** Takes the uses back; a blob that nobody uses any more is deleted by `deleteUnused`. */
-export async function dropBlobs(tx: SqlExecutor, segments: readonly Segment[], now: number): Promise<void> {
-  for (const digest of digestsOf(segments)) {
-    await tx.run('UPDATE upload_blobs SET uses = uses - 1, changed_at = ? WHERE digest = ?', now, digest);
-  }
-}
+/** How long a blob stays that nobody uses: an upload that noted it has this long to say that it uses it. */
+const unusedMs = 10 * 60 * 1_000;
+/** A deletion that takes longer has died, and is done again. */
+const deletionMs = 2 * 60 * 1_000;
+/** `changed_at` of a blob that nobody uses, reads or has noted: long ago. */
+const longAgo = 0;
 
 /**
- * Writes down that blobs are about to be there, before they are: whoever makes a blob has from then on the time
- * that `deleteUnused` leaves to use it, also when it was there before. Throws `BlobStoreUnavailable` when one is
- * being deleted right now: try again.
+ * Writes down that blobs are about to be there, before they are: whoever makes a blob has from then on time to use it,
+ * also when it was there before. Ends with `useNoted` or `forgetNotes`. Throws `BlobStoreUnavailable` when one is being
+ * deleted right now: try again.
  */
 export async function noteBlobs(sql: Sql, segments: readonly Segment[], now: number): Promise<void> {
   await sql.transaction(async (tx) => {
     for (const digest of digestsOf(segments)) {
       const changed = await tx.run(
-        `INSERT INTO upload_blobs (digest, uses, deleting, changed_at) VALUES (?, 0, 0, ?)
-         ON CONFLICT (digest) DO UPDATE SET changed_at = excluded.changed_at WHERE upload_blobs.deleting = 0`,
+        `INSERT INTO upload_blobs (digest, uses, notes, deleting, changed_at) VALUES (?, 0, 1, 0, ?)
+         ON CONFLICT (digest) DO UPDATE SET notes = upload_blobs.notes + 1, changed_at = excluded.changed_at
+         WHERE upload_blobs.deleting = 0`,
         digest,
         now,
       );
@@ -48,35 +38,124 @@ export async function noteBlobs(sql: Sql, segments: readonly Segment[], now: num
   });
 }
 
-/** Deletes up to `limit` blobs that nobody has used since `before`; answers how many. */
+/** Counts a use of each blob that was noted, in place of the note. Throws `BlobStoreUnavailable` when one is gone. */
+export async function useNoted(tx: SqlExecutor, segments: readonly Segment[], now: number): Promise<void> {
+  await count(tx, segments, now, 'uses = uses + 1, notes = CASE WHEN notes > 0 THEN notes - 1 ELSE 0 END');
+}
+
+/** Counts another use of blobs that are in use. Throws `BlobStoreUnavailable` when one is gone. */
+export async function useBlobs(tx: SqlExecutor, segments: readonly Segment[], now: number): Promise<void> {
+  await count(tx, segments, now, 'uses = uses + 1');
+}
+
+async function count(
+  tx: SqlExecutor,
+  segments: readonly Segment[],
+  now: number,
+  assignment: string,
+): Promise<void> {
+  for (const digest of digestsOf(segments)) {
+    const changed = await tx.run(
+      `UPDATE upload_blobs SET ${assignment}, changed_at = ? WHERE digest = ? AND deleting = 0`,
+      now,
+      digest,
+    );
+    if (changed === 0) throw new BlobStoreUnavailable('the blob is being deleted');
+  }
+}
+
+/** Takes the uses back; what nobody uses any more is deleted by `deleteUnused` after a while. */
+export async function dropBlobs(tx: SqlExecutor, segments: readonly Segment[], now: number): Promise<void> {
+  for (const digest of digestsOf(segments)) {
+    await tx.run('UPDATE upload_blobs SET uses = uses - 1, changed_at = ? WHERE digest = ?', now, digest);
+  }
+}
+
+/** Takes the uses back of what nobody reads: it is for `deleteFreed`, or the next `deleteUnused`, to delete. */
+export async function freeBlobs(tx: SqlExecutor, segments: readonly Segment[], now: number): Promise<void> {
+  for (const digest of digestsOf(segments)) {
+    await tx.run(
+      `UPDATE upload_blobs SET uses = uses - 1,
+         changed_at = CASE WHEN uses = 1 AND notes = 0 THEN ${longAgo} ELSE CAST(? AS BIGINT) END
+       WHERE digest = ?`,
+      now,
+      digest,
+    );
+  }
+}
+
+/** An upload will not use what it noted; what nobody else needs is deleted at once. */
+export async function forgetNotes(
+  sql: Sql,
+  blobs: BlobStore,
+  segments: readonly Segment[],
+  now: number,
+): Promise<void> {
+  await sql.transaction(async (tx) => {
+    for (const digest of digestsOf(segments)) {
+      await tx.run(
+        `UPDATE upload_blobs SET notes = notes - 1,
+           changed_at = CASE WHEN uses = 0 AND notes = 1 THEN ${longAgo} ELSE CAST(? AS BIGINT) END
+         WHERE digest = ? AND notes > 0`,
+        now,
+        digest,
+      );
+    }
+  });
+  await deleteFreed(sql, blobs, segments, now);
+}
+
+/** Deletes those of the blobs that were freed and that nobody has noted since. */
+export async function deleteFreed(
+  sql: Sql,
+  blobs: BlobStore,
+  segments: readonly Segment[],
+  now: number,
+): Promise<void> {
+  for (const digest of digestsOf(segments)) await deleteBlob(sql, blobs, digest, longAgo, now);
+}
+
+/** Deletes up to `limit` blobs that were freed or that nobody has used for a while; answers how many. */
 export async function deleteUnused(
   sql: Sql,
   blobs: BlobStore,
-  before: number,
+  now: number,
   limit: number,
+  afterMs: number = unusedMs,
 ): Promise<number> {
+  const until = now - afterMs;
   const found = await sql.all<{ digest: string }>(
-    'SELECT digest FROM upload_blobs WHERE uses = 0 AND changed_at < ? ORDER BY changed_at LIMIT ?',
-    before,
+    `SELECT digest FROM upload_blobs WHERE uses = 0 AND changed_at <= ? AND (deleting = 0 OR deleting <= ?)
+     ORDER BY changed_at LIMIT ?`,
+    until,
+    now - deletionMs,
     limit,
   );
   let deleted = 0;
-  for (const { digest } of found) {
-    const marked = await sql.transaction((tx) =>
-      tx.run(
-        'UPDATE upload_blobs SET deleting = 1 WHERE digest = ? AND uses = 0 AND (changed_at < ? OR deleting = 1)',
-        digest,
-        before,
-      ),
-    );
-    if (marked === 0) continue;
-    await blobs.delete(digest);
-    await sql.transaction((tx) =>
-      tx.run('DELETE FROM upload_blobs WHERE digest = ? AND deleting = 1', digest),
-    );
-    deleted++;
-  }
+  for (const { digest } of found) if (await deleteBlob(sql, blobs, digest, until, now)) deleted += 1;
   return deleted;
+}
+
+/** Only who has marked the row deletes the blob, so that it is never deleted under an upload that made it again. */
+async function deleteBlob(
+  sql: Sql,
+  blobs: BlobStore,
+  digest: string,
+  unusedUntil: number,
+  now: number,
+): Promise<boolean> {
+  const marked = await sql.run(
+    `UPDATE upload_blobs SET deleting = ?
+     WHERE digest = ? AND uses = 0 AND changed_at <= ? AND (deleting = 0 OR deleting <= ?)`,
+    now,
+    digest,
+    unusedUntil,
+    now - deletionMs,
+  );
+  if (marked === 0) return false;
+  await blobs.delete(digest);
+  await sql.run('DELETE FROM upload_blobs WHERE digest = ? AND deleting = ?', digest, now);
+  return true;
 }
 
 /** Each once, in one order for all, so that two transactions never wait for each other. */

@@ -46,6 +46,8 @@ export type NewItem = Omit<
 > & {
   /** Header, and the payload when it is small. */
   readonly head: Buffer;
+  /** Whether the blobs behind it were noted for it, or are in use by its parts. */
+  readonly isNoted: boolean;
   /** When to tell the gateway; undefined where there is none to tell. */
   readonly announceAt: number | undefined;
 };

@@ -6,17 +6,28 @@
 import { MAX_WINC, winc } from '../../credits/credits.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
+import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { uploadErrors } from '../errors.ts';
+import { ApprovalRefused, RevokeRefused, uploadErrors } from '../errors.ts';
 import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { explain } from '../intake/explain.ts';
 import { type Accepted, type Admitted, type Intake, type Payers, verified } from '../intake/intake.ts';
 import type { StoredPayload } from '../intake/payload-sink.ts';
+import { deleteUnused } from '../items/blob-uses.ts';
 import { findItem, findKept, type StoredItem } from '../items/item-rows.ts';
 import { readItemBytes, type Segment } from '../items/segments.ts';
+import {
+  type Claim,
+  claimSession,
+  keepClaim,
+  LostClaim,
+  markUnderfunded,
+  postponeClaim,
+  renewClaim,
+} from './claims.ts';
 import {
   asSegment,
   closeSession,
@@ -29,9 +40,10 @@ import {
   type SessionState,
 } from './sessions.ts';
 
-/** A process that works on a session says so again before this is over. */
-const claimMs = 60_000;
 const renewMs = 15_000;
+/** Blobs that are deleted between two looks at whether to stop. */
+const deletedAtOnce = 50;
+const deleteAgainMs = 10_000;
 const none = Buffer.alloc(0);
 
 export interface FinalizerDeps {
@@ -48,7 +60,18 @@ export interface FinalizerDeps {
 export class Finalizer {
   readonly #deps: FinalizerDeps;
   readonly #working = new Map<string, Promise<Accepted>>();
-
+  /** Deletes what sessions that ended have left. Nobody who finalizes waits for it. */
+  readonly #deleting = new WakeableTask({
+    run: async () => {
+      const { sql, blobs, now } = this.#deps;
+      while (!this.#deleting.isStopped && (await deleteUnused(sql, blobs, now(), deletedAtOnce)) > 0);
+      return undefined;
+    },
+    failed: (error) => {
+      this.#deps.log.warn({ err: error }, 'the parts of uploads that ended were not deleted yet');
+      return deleteAgainMs;
+    },
+  });
   #timer: NodeJS.Timeout | undefined;
   #keeping: Promise<void> | undefined;
 
@@ -57,6 +80,7 @@ export class Finalizer {
   }
 
   start(): void {
+    this.#deleting.start();
     this.#timer = setInterval(() => {
       this.#keeping ??= this.keep().finally(() => {
         this.#keeping = undefined;
@@ -69,6 +93,7 @@ export class Finalizer {
     clearInterval(this.#timer);
     await this.#keeping;
     await Promise.allSettled(this.#working.values());
+    await this.#deleting.stop();
   }
 
   /** Takes up what is unfinished and removes what was abandoned. */
@@ -76,7 +101,7 @@ export class Finalizer {
     const { sql, log, now } = this.#deps;
     try {
       await this.resume();
-      while ((await expireSessions(sql, 50, now())) > 0);
+      while ((await expireSessions(sql, 50, now())) > 0) this.#deleting.wake();
     } catch (error) {
       log.warn({ err: error }, 'unfinished uploads were not looked after');
     }
@@ -91,7 +116,8 @@ export class Finalizer {
     if (session.state !== 'open' && session.state !== 'UNDERFUNDED' && session.state !== 'finalizing') {
       throw failureOf(session);
     }
-    if (await this.#claim(id, payers)) return this.#work(id);
+    const claim = await this.#claim(id, payers);
+    if (claim !== undefined) return this.#work(claim);
     // Another request of this process may have been quicker; one of another process answers later.
     const begun = this.#working.get(id);
     if (begun !== undefined) return begun;
@@ -105,8 +131,9 @@ export class Finalizer {
     if (this.#working.has(id)) return;
     const session = await findSession(this.#deps.sql, id);
     if (session.state !== 'open' && session.state !== 'UNDERFUNDED') return;
-    if (!(await this.#claim(id, payers))) return;
-    this.#work(id).catch(() => {}); // it is in the session and in the log
+    const claim = await this.#claim(id, payers);
+    if (claim === undefined) return;
+    this.#work(claim).catch(() => {}); // it is in the session and in the log
   }
 
   /** Takes up what an earlier run left, and what failed for a reason that may have passed. */
@@ -117,66 +144,51 @@ export class Finalizer {
       now(),
     );
     for (const { id } of rows) {
-      if (await this.#claim(id)) await this.#work(id).catch(() => {});
+      const claim = await this.#claim(id);
+      if (claim !== undefined) await this.#work(claim).catch(() => {});
     }
   }
 
-  async #claim(id: string, payers?: Pick<Payers, 'paidBy' | 'clientAddress'>): Promise<boolean> {
-    const { sql, now } = this.#deps;
-    const time = now();
-    return sql.transaction(async (tx) => {
-      const changed = await tx.run(
-        `UPDATE upload_sessions SET state = 'finalizing', claimed_until = ?, changed_at = ?
-         WHERE id = ? AND claimed_until < ? AND state IN ('open', 'UNDERFUNDED', 'finalizing')`,
-        time + claimMs,
-        time,
-        id,
-        time,
-      );
-      if (changed > 0 && payers !== undefined) {
-        await tx.run(
-          'UPDATE upload_sessions SET paid_by = ?, client_address = ? WHERE id = ?',
-          JSON.stringify(payers.paidBy),
-          payers.clientAddress,
-          id,
-        );
-      }
-      return changed > 0;
-    });
+  #claim(id: string, payers?: Pick<Payers, 'paidBy' | 'clientAddress'>): Promise<Claim | undefined> {
+    return claimSession(this.#deps.sql, id, payers, this.#deps.now());
   }
 
-  #work(id: string): Promise<Accepted> {
+  #work(claim: Claim): Promise<Accepted> {
     const { sql, now } = this.#deps;
-    const renewal = setInterval(() => {
-      void sql
-        .run('UPDATE upload_sessions SET claimed_until = ? WHERE id = ?', now() + claimMs, id)
-        .catch(() => {});
-    }, renewMs).unref();
-    const working = this.#assemble(id).finally(() => {
+    const { session } = claim;
+    const renewal = setInterval(() => void renewClaim(sql, claim, now()).catch(() => {}), renewMs).unref();
+    const working = this.#assemble(claim).finally(() => {
       clearInterval(renewal);
-      this.#working.delete(id);
+      if (this.#working.get(session) === working) this.#working.delete(session);
     });
-    this.#working.set(id, working);
+    this.#working.set(session, working);
     return working;
   }
 
-  async #assemble(id: string): Promise<Accepted> {
-    const { sql, now } = this.#deps;
+  async #assemble(claim: Claim): Promise<Accepted> {
+    const { sql, now, log } = this.#deps;
+    const id = claim.session;
     try {
       const session = await findSession(sql, id);
-      const accepted = await this.#accept(session, await partsOf(sql, id));
-      await closeSession(sql, id, { state: 'FINALIZED', itemId: accepted.receipt.id }, now());
+      const accepted = await this.#accept(claim, session, await partsOf(sql, id));
+      await closeSession(sql, claim, { state: 'FINALIZED', itemId: accepted.receipt.id }, now());
       return accepted;
     } catch (error) {
+      if (error instanceof LostClaim) {
+        log.warn({ err: error, session: id }, 'an upload was taken over while it was finalized');
+        throw uploadErrors.sessionBusy();
+      }
       const answer = explain(error);
       if (!(answer instanceof HttpError) || answer.status >= 500)
-        this.#deps.log.error({ err: answer, session: id }, 'an upload could not be finalized yet');
-      await this.#fail(id, answer);
+        log.error({ err: answer, session: id }, 'an upload could not be finalized yet');
+      await this.#fail(claim, answer);
       throw answer;
+    } finally {
+      this.#deleting.wake();
     }
   }
 
-  async #accept(session: SessionRow, parts: readonly PartRow[]): Promise<Accepted> {
+  async #accept(claim: Claim, session: SessionRow, parts: readonly PartRow[]): Promise<Accepted> {
     const { intake } = this.#deps;
     const size = checkWhole(parts);
     const hash = this.#deps.hashes.begin(size);
@@ -189,7 +201,7 @@ export class Finalizer {
     } finally {
       hash.release();
     }
-    const payers = payersOf(session);
+    const payers: Payers = { ...payersOf(session), guard: (tx) => keepClaim(tx, claim) };
     await intake.checkFunds(payers, admitted, size);
     return intake.accept(payers, admitted, size, payloadOf(parts, admitted.header.length));
   }
@@ -218,24 +230,13 @@ export class Finalizer {
   }
 
   /** Remembers why, where trying again cannot help; else the session is taken up again. */
-  async #fail(id: string, answer: unknown): Promise<void> {
+  async #fail(claim: Claim, answer: unknown): Promise<void> {
     const { sql, now } = this.#deps;
     const state = stateAfter(answer);
     const failure = answer instanceof HttpError ? answer.message : undefined;
-    if (state === 'finalizing') {
-      await sql
-        .run('UPDATE upload_sessions SET claimed_until = ? WHERE id = ?', now() + 5_000, id)
-        .catch(() => {});
-    } else if (state === 'UNDERFUNDED') {
-      await sql.run(
-        `UPDATE upload_sessions SET state = 'UNDERFUNDED', failure = ?, claimed_until = 0, changed_at = ? WHERE id = ?`,
-        failure ?? null,
-        now(),
-        id,
-      );
-    } else {
-      await closeSession(sql, id, { state, ...(failure === undefined ? {} : { failure }) }, now());
-    }
+    if (state === 'finalizing') await postponeClaim(sql, claim, now()).catch(() => {});
+    else if (state === 'UNDERFUNDED') await markUnderfunded(sql, claim, failure, now());
+    else await closeSession(sql, claim, { state, ...(failure === undefined ? {} : { failure }) }, now());
   }
 
   async #finished(session: SessionRow): Promise<Accepted> {
@@ -266,7 +267,7 @@ function payloadOf(parts: readonly PartRow[], headerBytes: number): StoredPayloa
     skip -= start;
     if (start < size) segments.push({ digest, start, size: size - start });
   }
-  return { inline: none, segments };
+  return { inline: none, segments, isNoted: false };
 }
 
 /** What was paid when the session was created is charged to the account that got the credits. */
@@ -279,12 +280,12 @@ function payersOf(session: SessionRow): Payers {
   return { ...base, charged: { account, most, answer } };
 }
 
-function stateAfter(answer: unknown): SessionState {
+/** What a session is after its finalization was answered so. */
+export function stateAfter(answer: unknown): SessionState {
   if (!(answer instanceof HttpError) || answer.status >= 500) return 'finalizing';
   if (answer.status === 402 || answer.status === 429) return 'UNDERFUNDED';
-  if (answer.message.includes('create delegated') || answer.message.startsWith('Approval '))
-    return 'APPROVAL_FAILED';
-  return answer.message.includes('revoke delegated') ? 'REVOKE_FAILED' : 'INVALID';
+  if (answer instanceof ApprovalRefused) return 'APPROVAL_FAILED';
+  return answer instanceof RevokeRefused ? 'REVOKE_FAILED' : 'INVALID';
 }
 
 /** What a session that failed for good answers, each time it is asked. */

@@ -1,10 +1,16 @@
-/** One part of an upload: streamed into a blob, then made part of the session. Again is instead. */
+/**
+ * One part of an upload: streamed into a blob, then made part of the session. Again is instead, and what was there
+ * before is deleted at once: only a finalizer reads parts, and while there is one no part is replaced.
+ */
+import type { Logger } from '../../kernel/log.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import type { DiskRoom } from '../../storage/disk-room.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
 import { explain } from '../intake/explain.ts';
-import { dropBlobs, noteBlobs, useBlobs } from '../items/blob-uses.ts';
+import { deleteFreed, forgetNotes, freeBlobs, noteBlobs, useNoted } from '../items/blob-uses.ts';
 import { multipartLimits } from './limits.ts';
+import type { PartBudget } from './part-budget.ts';
 import { asSegment, findSession, type PartRow, type SessionRow } from './sessions.ts';
 
 export interface PutPart {
@@ -17,34 +23,71 @@ export interface PutPart {
 export interface PutPartDeps {
   readonly sql: Sql;
   readonly blobs: BlobStore;
+  readonly disk: DiskRoom;
+  readonly budget: PartBudget;
   readonly maxItemBytes: number;
+  readonly log: Logger;
   readonly now: () => number;
 }
 
 export async function putPart(deps: PutPartDeps, part: PutPart): Promise<void> {
-  const { sql, blobs, now } = deps;
-  const { contentLength } = part;
+  const { sql, budget, disk } = deps;
+  const { contentLength, start } = part;
   if (contentLength === undefined || contentLength < 1) throw uploadErrors.chunkLength();
   const session = await findSession(sql, part.session);
-  checkPart(session, part.start, contentLength, deps.maxItemBytes);
-  await checkRoom(sql, session, part.start, contentLength, deps.maxItemBytes);
+  checkPart(session, start, contentLength, deps.maxItemBytes);
+  const replaced = await checkRoom(sql, session, start, contentLength, deps.maxItemBytes);
+  const release = await budget.reserve(sql, session, contentLength, replaced?.size ?? 0);
+  try {
+    const room = await disk.reserve(contentLength);
+    try {
+      await receive(deps, part, contentLength, (bytes) => room.use(bytes));
+    } finally {
+      room.release();
+    }
+  } catch (error) {
+    throw explain(error);
+  } finally {
+    release();
+  }
+}
+
+async function receive(
+  deps: PutPartDeps,
+  { session, start, body }: PutPart,
+  stated: number,
+  writing: (bytes: number) => void,
+): Promise<void> {
+  const { sql, blobs, now } = deps;
   const writer = await blobs.writer();
+  let written: PartRow;
   try {
     let size = 0;
-    for await (const piece of part.body) {
+    for await (const piece of body) {
       size += piece.length;
-      if (size > contentLength) throw uploadErrors.invalidChunk('It is longer than Content-Length said');
+      if (size > stated) throw uploadErrors.invalidChunk('It is longer than Content-Length said');
+      writing(piece.length);
       await writer.write(piece);
     }
-    if (size !== contentLength) throw uploadErrors.cutShort();
+    if (size !== stated) throw uploadErrors.cutShort();
     const { digest } = await writer.commit((name) =>
-      noteBlobs(sql, [{ digest: name, start: 0, size: contentLength }], now()),
+      noteBlobs(sql, [{ digest: name, start: 0, size: stated }], now()),
     );
-    await sql.transaction((tx) => addPart(tx, deps, part.session, { start: part.start, size, digest }));
+    written = { start, size, digest };
   } catch (error) {
     await writer.abort();
-    throw explain(error);
+    throw error;
   }
+  // The answer does not depend on these deletions: the sweeper does them otherwise.
+  const later = (error: unknown) => deps.log.warn({ err: error }, 'bytes of a part are deleted later');
+  let replaced: PartRow | undefined;
+  try {
+    replaced = await sql.transaction((tx) => addPart(tx, deps, session, written));
+  } catch (error) {
+    await forgetNotes(sql, blobs, [asSegment(written)], now()).catch(later);
+    throw error;
+  }
+  if (replaced !== undefined) await deleteFreed(sql, blobs, [asSegment(replaced)], now()).catch(later);
 }
 
 /** Parts of one declared size lie on its multiples; none reaches beyond what an item may have. */
@@ -66,42 +109,57 @@ function checkPart(session: SessionRow, start: number, size: number, maxItemByte
   if (start + size > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
 }
 
-/** Parts may overlap until they are sent again, but together they are no more than an item may be. */
+/**
+ * Parts may overlap until they are sent again, but together they are no more than an item may be, or than was paid for.
+ * Answers the part that the new one is instead of.
+ */
 async function checkRoom(
   sql: SqlExecutor,
-  { id }: SessionRow,
+  { id, total_bytes: totalBytes, part_bytes: held }: SessionRow,
   start: number,
   size: number,
   maxItemBytes: number,
-): Promise<void> {
-  const others = await sql.get<{ n: number; bytes: number }>(
-    `SELECT COUNT(*) AS n, CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes FROM upload_parts
-     WHERE session = ? AND start <> ?`,
+): Promise<PartRow | undefined> {
+  const replaced = await sql.get<PartRow>(
+    'SELECT start, size, digest FROM upload_parts WHERE session = ? AND start = ?',
     id,
     start,
   );
-  const { n = 0, bytes = 0 } = others ?? {};
-  if (n >= multipartLimits.maxParts) throw uploadErrors.invalidChunk('There are too many chunks');
-  if (bytes + size > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
+  const bytes = held - (replaced?.size ?? 0) + size;
+  if (totalBytes !== null && bytes > totalBytes)
+    throw uploadErrors.invalidChunk(`Only ${totalBytes} bytes were paid for`);
+  if (bytes > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
+  if (replaced === undefined && (await countParts(sql, id)) >= multipartLimits.maxParts)
+    throw uploadErrors.invalidChunk('There are too many chunks');
+  return replaced;
+}
+
+async function countParts(sql: SqlExecutor, session: string): Promise<number> {
+  const parts = await sql.get<{ n: number }>(
+    'SELECT COUNT(*) AS n FROM upload_parts WHERE session = ?',
+    session,
+  );
+  return parts?.n ?? 0;
 }
 
 function checkOpen(session: SessionRow): void {
   if (session.state !== 'open' && session.state !== 'UNDERFUNDED') throw uploadErrors.sessionClosed();
 }
 
-async function addPart(tx: SqlExecutor, deps: PutPartDeps, id: string, part: PartRow): Promise<void> {
+/** Answers the part that was there before, whose blob is free. */
+async function addPart(
+  tx: SqlExecutor,
+  deps: PutPartDeps,
+  id: string,
+  part: PartRow,
+): Promise<PartRow | undefined> {
   const now = deps.now();
-  const session = await tx.get<SessionRow>(`SELECT * FROM upload_sessions WHERE id = ? ${tx.forUpdate}`, id);
-  if (session === undefined) throw uploadErrors.unknownSession(id);
+  const session = await lockSession(tx, deps.budget, id);
   checkOpen(session);
-  await checkRoom(tx, session, part.start, part.size, deps.maxItemBytes);
-  const replaced = await tx.get<PartRow>(
-    'SELECT start, size, digest FROM upload_parts WHERE session = ? AND start = ?',
-    id,
-    part.start,
-  );
-  if (replaced !== undefined) await dropBlobs(tx, [asSegment(replaced)], now);
-  await useBlobs(tx, [asSegment(part)], now);
+  const replaced = await checkRoom(tx, session, part.start, part.size, deps.maxItemBytes);
+  await deps.budget.check(tx, session, part.size, replaced?.size ?? 0);
+  if (replaced !== undefined) await freeBlobs(tx, [asSegment(replaced)], now);
+  await useNoted(tx, [asSegment(part)], now);
   await tx.run(
     `INSERT INTO upload_parts (session, start, size, digest) VALUES (?, ?, ?, ?)
      ON CONFLICT (session, start) DO UPDATE SET size = excluded.size, digest = excluded.digest`,
@@ -110,5 +168,21 @@ async function addPart(tx: SqlExecutor, deps: PutPartDeps, id: string, part: Par
     part.size,
     part.digest,
   );
-  await tx.run('UPDATE upload_sessions SET changed_at = ? WHERE id = ?', now, id);
+  await tx.run(
+    'UPDATE upload_sessions SET part_bytes = part_bytes + ?, changed_at = ? WHERE id = ?',
+    part.size - (replaced?.size ?? 0),
+    now,
+    id,
+  );
+  return replaced;
+}
+
+async function lockSession(tx: SqlExecutor, budget: PartBudget, id: string): Promise<SessionRow> {
+  const before = await findSession(tx, id);
+  await budget.lock(tx, before);
+  const session = await tx.get<SessionRow>(`SELECT * FROM upload_sessions WHERE id = ? ${tx.forUpdate}`, id);
+  if (session === undefined) throw uploadErrors.unknownSession(id);
+  // Another client finalizes it, and it counts there from now on.
+  if (session.client_address !== before.client_address) throw uploadErrors.sessionBusy();
+  return session;
 }

@@ -9,8 +9,9 @@ import { randomUUID } from 'node:crypto';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import { uploadErrors } from '../errors.ts';
-import { dropBlobs } from '../items/blob-uses.ts';
+import { freeBlobs } from '../items/blob-uses.ts';
 import type { Segment } from '../items/segments.ts';
+import type { Claim } from './claims.ts';
 
 export type SessionState =
   | 'open'
@@ -38,6 +39,8 @@ export interface SessionRow {
   /** The answer that a failed finalization gave. */
   readonly failure: string | null;
   readonly changed_at: number;
+  /** What its parts are together. */
+  readonly part_bytes: number;
 }
 
 export interface SessionPayment {
@@ -129,23 +132,28 @@ export function partsOf(sql: SqlExecutor, session: string): Promise<PartRow[]> {
   );
 }
 
-/** Ends a session in a state from which nothing follows; its parts are no longer needed. */
+/**
+ * Ends a session in a state from which nothing follows; its parts are no longer needed. Does nothing when others have
+ * gone on with it.
+ */
 export function closeSession(
   sql: Sql,
-  id: string,
+  claim: Claim,
   end: { readonly state: SessionState; readonly itemId?: string; readonly failure?: string },
   now: number,
 ): Promise<void> {
   return sql.transaction(async (tx) => {
-    await tx.run(
-      `UPDATE upload_sessions SET state = ?, item_id = ?, failure = ?, claimed_until = 0, changed_at = ? WHERE id = ?`,
+    const closed = await tx.run(
+      `UPDATE upload_sessions SET state = ?, item_id = ?, failure = ?, claimed_until = 0, changed_at = ?
+       WHERE id = ? AND claim = ? AND state = 'finalizing'`,
       end.state,
       end.itemId ?? null,
       end.failure ?? null,
       now,
-      id,
+      claim.session,
+      claim.name,
     );
-    await dropParts(tx, id, now);
+    if (closed > 0) await dropParts(tx, claim.session, now);
   });
 }
 
@@ -168,7 +176,7 @@ export async function expireSessions(sql: Sql, limit: number, now: number): Prom
 
 async function dropParts(tx: SqlExecutor, id: string, now: number): Promise<void> {
   // A digest that several parts share was counted once for each.
-  for (const part of await partsOf(tx, id)) await dropBlobs(tx, [asSegment(part)], now);
+  for (const part of await partsOf(tx, id)) await freeBlobs(tx, [asSegment(part)], now);
   await tx.run('DELETE FROM upload_parts WHERE session = ?', id);
 }
 

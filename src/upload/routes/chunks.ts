@@ -12,6 +12,7 @@ import { Type } from 'typebox';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
+import { explain } from '../intake/explain.ts';
 import type { Accepted } from '../intake/intake.ts';
 import type { Finalizer } from '../multipart/finalizer.ts';
 import { multipartLimits } from '../multipart/limits.ts';
@@ -83,6 +84,7 @@ function createRoute(app: App, deps: ChunksDeps): void {
       if (Number.isNaN(chunkSize) || (chunkSize !== undefined && (chunkSize < min || chunkSize > max))) {
         throw uploadErrors.invalidChunkSize(min, max);
       }
+      await checkDisk(deps);
       const paid = await payment(request, deps, totalBytes, address);
       const session = {
         token: request.params.token,
@@ -96,6 +98,14 @@ function createRoute(app: App, deps: ChunksDeps): void {
       return reply.send({ id, min, max, ...(chunkSize === undefined ? {} : { chunkSize }) });
     },
   );
+}
+
+/** Before anything is paid: without room for parts there is no use in beginning. */
+async function checkDisk({ disk }: ChunksDeps): Promise<void> {
+  const room = await disk.reserve(0).catch((error: unknown) => {
+    throw explain(error);
+  });
+  room.release();
 }
 
 /** `Idempotency-Key`: a client that lost the answer, or its own memory, finds its upload again. */

@@ -6,6 +6,7 @@
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import type { DiskRoom } from '../../storage/disk-room.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
@@ -25,6 +26,7 @@ import type { PayableUploads } from './tx.ts';
 export interface X402UploadDeps {
   readonly sql: Sql;
   readonly blobs: BlobStore;
+  readonly disk: DiskRoom;
   readonly intake: Intake;
   readonly hashes: PayloadHashes;
   readonly payments: UploadPayments;
@@ -121,9 +123,10 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
   });
   // The service signs the item: whose upload it is, the payment says.
   deps.intake.refuseBlocked(payment.payer);
-  const sink = new PayloadSink(deps.blobs);
+  const sink = new PayloadSink(deps.blobs, deps.disk);
   const hash = deps.hashes.begin(dataBytes);
   try {
+    await sink.makeRoom(dataBytes);
     let received = 0;
     for await (const piece of uploadBody(request)) {
       received += piece.length;

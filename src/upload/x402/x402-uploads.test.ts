@@ -223,6 +223,22 @@ test('raw data of a blocked wallet is refused and not paid for', async (t) => {
   assert.equal((await upload.counts()).upload_items, 0);
 });
 
+test('nothing is paid for what a disk that is nearly full does not take', async (t) => {
+  const { upload, pay, facilitator } = await open(t, { MIN_FREE_DISK_BYTES: '9007199254740991' });
+  const item = await makeItem(20_000);
+  const session = '/v1/chunks/solana/-1/-1?totalBytes=20000';
+  for (const answer of [
+    await upload.post('/v1/x402/upload/signed', item, pay(cost(item.length))),
+    await upload.post('/v1/x402/upload/unsigned', item, pay(cost(30_000))),
+    await upload.get(session, pay(cost(20_000))),
+  ]) {
+    assert.equal(answer.status, 507, answer.bytes.toString());
+    assert.match(String(answer.body), /^The disk of this service is nearly full/);
+  }
+  assert.equal(await facilitator.balance(payer), '1000000000');
+  assert.equal((await upload.counts()).upload_items, 0);
+});
+
 test('tags of raw data that are no tags are refused', async (t) => {
   const { upload } = await open(t);
   for (const header of [
