@@ -24,6 +24,7 @@ const bundle: BundleRow = {
   posted_at: 1,
   seeded_at: 1,
   seedings: 1,
+  unreadable: 0,
   block_height: null,
   attempts: 0,
   due_at: 0,

@@ -125,8 +125,10 @@ test('a bundle whose chunks come back altered is not permanent, whatever their p
     await untilPassing('the altered chunk to be noticed twice', pass, async () => {
       const bundle = await bundleOf(upload);
       assert.notEqual(bundle?.state, 'permanent');
-      return (bundle?.unreadable ?? 0) >= 2;
+      // A node that answers nonsense has not answered: that decides nothing, and the bundle waits.
+      return (bundle?.attempts ?? 0) >= 2;
     });
+    assert.equal((await bundleOf(upload))?.unreadable, 0);
     const info = async () => (await upload.get(`/v1/tx/${id}/status`)).body.info;
     assert.equal(await info(), 'pending');
     node.chunks = 'as given';
