@@ -62,6 +62,11 @@ export interface CreditRequest {
   readonly payment?: PaymentRecord;
   /** For the operator: what the change was about. */
   readonly note?: string;
+  /**
+   * Part of what is given, from 1 up to all of it, that is reserved in the same change for what it was paid for. It
+   * comes out of this credit alone: what the wallet had before, or owes, is not touched.
+   */
+  readonly reserve?: { readonly reason: SpendReason; readonly id: string; readonly amount: Winc };
 }
 
 export interface ClawbackRequest {
@@ -249,6 +254,12 @@ export interface CreditChanges {
    * ended goes to its payer. Answers undefined when there was nothing to refund.
    */
   refund(reason: SpendReason, id: string): Promise<Spending | undefined>;
+  /**
+   * Makes what was reserved under one id the settled spending of another, for no more than was reserved; the rest goes
+   * back. Throws `SpendingNotFound`, and `ChangeConflict` when the reservation has ended, was not paid by its signer
+   * alone, is smaller, or `to` is paid for already.
+   */
+  assign(reason: SpendReason, from: string, to: string, amount: Winc): Promise<Spending>;
   /** Lends winc. Throws `ApprovalConflict`, `InvalidApproval`, `UnknownWallet`, `InsufficientCredits`. */
   approve(request: ApprovalRequest): Promise<Approval>;
   /** Ends every approval of the pair; what is left returns to the payer. Throws `NothingToRevoke`. */

@@ -3,6 +3,7 @@
  * row; rows are always locked in the order of their addresses, so that two changes never wait for each other.
  * A row lock on the payer also guards the payer's approvals.
  */
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { AddressType, EntryReason, PaymentRecord } from '../credits.ts';
 
@@ -47,11 +48,19 @@ export async function openAccount(
     type,
     now,
   );
-  return (await lockAccount(tx, address)) ?? 0n;
+  const opened = await lockAccount(tx, address);
+  if (opened === undefined) throw new Error(`the account of ${address} could not be opened`);
+  return opened;
 }
 
-export async function setBalance(tx: SqlExecutor, address: string, balance: bigint): Promise<void> {
-  await tx.run('UPDATE credits_accounts SET balance = ? WHERE address = ?', balance.toString(), address);
+/** The account is there: its caller holds its row. */
+export function setBalance(tx: SqlExecutor, address: string, balance: bigint): Promise<void> {
+  return changeOne(
+    tx,
+    'UPDATE credits_accounts SET balance = ? WHERE address = ?',
+    balance.toString(),
+    address,
+  );
 }
 
 export interface NewEntry {

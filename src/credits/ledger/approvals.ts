@@ -2,6 +2,7 @@
  * Approvals: winc lent to another wallet. It leaves the payer's balance when the approval is made and sits
  * in the approval's account until it is spent, revoked or expired. The payer's row guards all of it.
  */
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import {
   type Approval,
@@ -85,7 +86,7 @@ export async function revoke(
   }
   await setBalance(tx, payer, balance + returned);
   // Those used up are relabelled too, so that a later refund goes to the payer.
-  await tx.run(
+  const ended = await tx.run(
     `UPDATE credits_approvals SET status = 'revoked', ended_at = ?, revoked_by = ?
      WHERE payer = ? AND approved = ? AND status IN ('active', 'used')`,
     now,
@@ -93,6 +94,7 @@ export async function revoke(
     payer,
     approved,
   );
+  if (ended < active.length) throw new Error(`${active.length} approvals were to be revoked, ${ended} were`);
   return revokedBy(tx, id, payer, approved);
 }
 
@@ -133,7 +135,12 @@ export async function expireGivenBy(
     const entry = { reason: 'delegated_payment_expired', changeId: row.id } as const;
     await appendNew(tx, { ...entry, account: approvalAccount(row.id), amount: -rest, line: 0 }, now);
     await appendNew(tx, { ...entry, account: payer, amount: rest, line: 1 }, now);
-    await tx.run("UPDATE credits_approvals SET status = 'expired', ended_at = ? WHERE id = ?", now, row.id);
+    await changeOne(
+      tx,
+      "UPDATE credits_approvals SET status = 'expired', ended_at = ? WHERE id = ? AND status = 'active'",
+      now,
+      row.id,
+    );
     returned += rest;
   }
   await setBalance(tx, payer, balance + returned);
@@ -163,7 +170,12 @@ export async function callBackLent(
     const entry = { reason: 'delegated_payment_revoke', changeId } as const;
     await appendNew(tx, { ...entry, account: approvalAccount(row.id), amount: -rest, line: 2 * place }, now);
     await appendNew(tx, { ...entry, account: payer, amount: rest, line: 2 * place + 1 }, now);
-    await tx.run("UPDATE credits_approvals SET status = 'revoked', ended_at = ? WHERE id = ?", now, row.id);
+    await changeOne(
+      tx,
+      "UPDATE credits_approvals SET status = 'revoked', ended_at = ? WHERE id = ? AND status = 'active'",
+      now,
+      row.id,
+    );
     after += rest;
   }
   await setBalance(tx, payer, after);

@@ -6,16 +6,46 @@ import {
   type ClawbackRequest,
   type CreditRequest,
   MAX_WINC,
+  type Winc,
   winc,
 } from '../credits.ts';
 import { append, type NewEntry, openAccount, setBalance } from './accounts.ts';
 import { callBackLent } from './approvals.ts';
+import { takeOwn } from './assign.ts';
+import { insertSpending, type SpendingRow } from './spendings.ts';
 
 export async function credit(tx: SqlExecutor, request: CreditRequest, now: number): Promise<Changed> {
-  const { address, addressType, amount, reason, id, payment, note } = request;
+  const { address, addressType, amount, reason, id, payment, note, reserve } = request;
   assertAmount(amount);
+  if (reserve !== undefined && (reserve.amount < 1n || reserve.amount > amount)) {
+    throw new RangeError(`cannot reserve ${reserve.amount} of ${amount} winc`);
+  }
   const entry = { account: address, amount, reason, changeId: id, line: 0, payment, note };
-  return change(tx, entry, addressType, now);
+  const changed = await change(tx, entry, addressType, now);
+  if (!changed.applied || reserve === undefined) return changed;
+  return { applied: true, balance: await reserveOf(tx, address, reserve, now) };
+}
+
+/** Part of what was just given; what the wallet had or owed before is not touched. */
+async function reserveOf(
+  tx: SqlExecutor,
+  signer: string,
+  { reason, id, amount }: NonNullable<CreditRequest['reserve']>,
+  now: number,
+): Promise<Winc> {
+  const row: SpendingRow = {
+    id,
+    reason,
+    attempt: 1,
+    state: 'reserved',
+    signer,
+    amount: amount.toString(),
+    split: null,
+  };
+  if (!(await insertSpending(tx, row, undefined, now))) {
+    throw new ChangeConflict(`${reason} ${id} was reserved before`);
+  }
+  return winc(await takeOwn(tx, row, now));
 }
 
 export async function clawback(tx: SqlExecutor, request: ClawbackRequest, now: number): Promise<Changed> {

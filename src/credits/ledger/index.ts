@@ -5,6 +5,7 @@
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { CreditChanges, Credits, SpendRequest } from '../credits.ts';
 import { approve, revoke } from './approvals.ts';
+import { assign } from './assign.ts';
 import { expireApprovals, readApprovals, readApprovalsOf, readBalance } from './balance.ts';
 import { clawback, credit } from './credit.ts';
 import { hasPaid, readEntries, readPayments } from './history.ts';
@@ -31,6 +32,7 @@ export function createCredits({ sql, now = Date.now }: CreditsOptions): Credits 
     settle: (reason, id, amount) => settle(tx, reason, id, amount, now()),
     spend: (request) => take(tx, request, 'settled', now()),
     refund: (reason, id) => refund(tx, reason, id, now()),
+    assign: (reason, from, to, amount) => assign(tx, reason, from, to, amount, now()),
     approve: (request) => approve(tx, request, now()),
     revoke: (request) => revoke(tx, request, now()),
   });
@@ -42,6 +44,8 @@ export function createCredits({ sql, now = Date.now }: CreditsOptions): Credits 
     settle: (reason, id, amount) => sql.transaction((tx) => settle(tx, reason, id, amount, now())),
     spend: (request) => sql.transaction((tx) => take(tx, request, 'settled', now())),
     refund: (reason, id) => sql.transaction((tx) => refund(tx, reason, id, now())),
+    assign: (reason, from, to, amount) =>
+      sql.transaction((tx) => assign(tx, reason, from, to, amount, now())),
     approve: (request) => sql.transaction((tx) => approve(tx, request, now())),
     revoke: (request) => sql.transaction((tx) => revoke(tx, request, now())),
 

@@ -35,7 +35,7 @@ async function step(
     assert.equal(await allowed(change), expected, text);
     return text;
   };
-  switch (random.below(10)) {
+  switch (random.below(12)) {
     case 0:
     case 1: {
       const id = `tx${random.below(30)}`;
@@ -78,6 +78,20 @@ async function step(
     case 7:
       model.refund(item);
       return agree('refund', true, credits.refund('upload', item));
+    case 10: {
+      const id = `payment${random.below(30)}`;
+      const reserved = 1 + random.below(amount + 1);
+      const expected = model.changeReserving(wallet, amount + 1, `reserving ${id}`, item, reserved);
+      const request = { address: wallet, addressType: 'arweave', amount: winc(BigInt(amount + 1)), id };
+      const reserve = { reason: 'upload', id: item, amount: winc(BigInt(reserved)) } as const;
+      const change = credits.credit({ ...request, reason: 'x402_payment', reserve });
+      return agree(`credit ${id} reserving ${reserved}`, expected, change);
+    }
+    case 11: {
+      const to = `item${random.below(40)}`;
+      const expected = model.assign(item, to, amount);
+      return agree(`assign to ${to}`, expected, credits.assign('upload', item, to, winc(BigInt(amount))));
+    }
     case 8: {
       const id = `approval${random.below(200)}`;
       const seconds = random.below(2) === 0 ? undefined : 1 + random.below(20);

@@ -1,4 +1,5 @@
 /** Who pays a spending, and the taking of each share. */
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { InsufficientCredits, MAX_PAYERS, type PayerShare, type SpendRequest, winc } from '../credits.ts';
 import { type Locked, lockAccounts, setBalance } from './accounts.ts';
@@ -89,8 +90,9 @@ async function useApproval(tx: SqlExecutor, id: string, amount: bigint, now: num
   if (row === undefined) throw new Error(`approval ${id} is gone`);
   const used = BigInt(row.used) + amount;
   const usedUp = used === BigInt(row.amount);
-  await tx.run(
-    'UPDATE credits_approvals SET used = ?, status = ?, ended_at = ? WHERE id = ?',
+  await changeOne(
+    tx,
+    "UPDATE credits_approvals SET used = ?, status = ?, ended_at = ? WHERE id = ? AND status = 'active'",
     used.toString(),
     usedUp ? 'used' : 'active',
     usedUp ? now : null,

@@ -1,5 +1,6 @@
 /** Giving back along the split: each share to where it came from, or to its payer when the approval ended. */
 import { forgetUploadUses } from '../../pricing/catalogue/upload-uses.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { PayerShare, Spending, SpendReason } from '../credits.ts';
 import { appendNew, approvalAccount, lockAccounts, setBalance } from './accounts.ts';
@@ -83,7 +84,8 @@ async function restoreApproval(
   // One that is used up holds nothing, so that its expiry is only a label; an active one still holds its rest.
   const lives = row.status === 'active' || (row.status === 'used' && !payerOwes && !hasExpired(row, now));
   const status = lives ? 'active' : row.status === 'used' ? endOf(row, now) : row.status;
-  await tx.run(
+  await changeOne(
+    tx,
     'UPDATE credits_approvals SET used = ?, status = ?, ended_at = ? WHERE id = ?',
     used,
     status,

@@ -1,4 +1,5 @@
 /** The rows behind `Spending`, and the ids of the changes they make. */
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { type PayerShare, type Spending, type SpendReason, winc } from '../credits.ts';
 import { approvalAccount } from './accounts.ts';
@@ -63,9 +64,10 @@ export async function restartSpending(
   networkWinc: bigint | undefined,
   now: number,
 ): Promise<void> {
-  await tx.run(
+  await changeOne(
+    tx,
     `UPDATE credits_spendings SET attempt = ?, state = ?, signer = ?, amount = ?, network_winc = ?, split = ?,
-       created_at = ?, changed_at = ? WHERE id = ? AND reason = ?`,
+       created_at = ?, changed_at = ? WHERE id = ? AND reason = ? AND state = 'refunded' AND attempt = ?`,
     row.attempt,
     row.state,
     row.signer,
@@ -76,9 +78,11 @@ export async function restartSpending(
     now,
     row.id,
     row.reason,
+    row.attempt - 1,
   );
 }
 
+/** Ends an attempt that `row` shows as it was locked. */
 export async function endSpending(
   tx: SqlExecutor,
   row: SpendingRow,
@@ -87,14 +91,18 @@ export async function endSpending(
   split: string | null,
   now: number,
 ): Promise<void> {
-  await tx.run(
-    'UPDATE credits_spendings SET state = ?, amount = ?, split = ?, changed_at = ? WHERE id = ? AND reason = ?',
+  await changeOne(
+    tx,
+    `UPDATE credits_spendings SET state = ?, amount = ?, split = ?, changed_at = ?
+     WHERE id = ? AND reason = ? AND state = ? AND attempt = ?`,
     state,
     amount.toString(),
     split,
     now,
     row.id,
     row.reason,
+    row.state,
+    row.attempt,
   );
 }
 

@@ -39,6 +39,30 @@ export class Model {
     return true;
   }
 
+  changeReserving(address: string, amount: number, id: string, item: string, reserved: number): boolean {
+    const isNew = !this.changes.has(id);
+    if (isNew && this.spendings.has(item)) return false;
+    if (!this.change(address, amount, id)) return false;
+    if (!isNew) return true;
+    this.#add(address, -reserved);
+    const shares = [{ payer: address, approval: undefined, amount: reserved }];
+    this.spendings.set(item, { signer: address, state: 'reserved', shares });
+    return true;
+  }
+
+  assign(from: string, to: string, amount: number): boolean {
+    const held = this.spendings.get(from);
+    if (held?.state !== 'reserved' || total(held) < amount) return false;
+    const { signer } = held;
+    if (held.shares.some(({ payer, approval }) => payer !== signer || approval !== undefined)) return false;
+    if (to !== from && (this.spendings.get(to)?.state ?? 'refunded') !== 'refunded') return false;
+    this.refund(from);
+    this.#add(signer, -amount);
+    const shares = amount === 0 ? [] : [{ payer: signer, approval: undefined, amount }];
+    this.spendings.set(to, { signer, state: 'settled', shares });
+    return true;
+  }
+
   #callBack(payer: string): void {
     const balance = () => this.balances.get(payer) ?? 0;
     if (balance() >= 0) return;
