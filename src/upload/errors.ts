@@ -55,7 +55,9 @@ export const uploadErrors = {
   incompleteUpload: (why: string) => new HttpError(400, `Invalid Data Item! ${why}`),
   sessionClosed: () => new HttpError(400, 'This multi-part upload is being finalized or is over'),
   sessionBusy: () => new HttpError(503, 'This multi-part upload is being finalized', { retryAfter: 2 }),
-  paidElsewhere: () => new HttpError(409, 'This payment has begun an upload from another network address'),
+  paymentUsed: () => new HttpError(409, 'This payment has begun an upload already'),
+  guessableIdempotencyKey: () =>
+    new HttpError(400, 'Invalid Idempotency-Key: with a payment it has at least 16 characters'),
   invalidIdempotencyKey: () => new HttpError(400, 'Invalid Idempotency-Key'),
   tooManySessions: () =>
     new HttpError(429, 'Too many open multi-part uploads from this network address', { retryAfter: 60 }),

@@ -79,14 +79,17 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     maxItemBytes: config.MAX_DATA_ITEM_SIZE,
     announce: announcer === undefined ? undefined : () => announcer.wake(),
   });
+  const lifeMs = config.MULTIPART_EXPIRY_SECS * 1_000;
   const finalizer = new Finalizer({
     sql,
+    credits: deps.credits,
     blobs,
     intake,
     hashes,
     log,
     now,
     keepMs: 2 * config.BUNDLE_POLL_MS,
+    lifeMs,
   });
   const bundler = new Bundler({
     ...deps,
@@ -171,8 +174,10 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
         maxItemBytes: config.MAX_DATA_ITEM_SIZE,
         trustedProxies: config.TRUSTED_PROXY_COUNT,
         maxOpenPerAddress: config.MULTIPART_MAX_OPEN_PER_IP,
-        lifeMs: config.MULTIPART_EXPIRY_SECS * 1_000,
-        ...(paid === undefined ? {} : { payForSession: payForSession(paid) }),
+        lifeMs,
+        ...(paid === undefined
+          ? {}
+          : { payForSession: payForSession(paid, config.MULTIPART_MAX_OPEN_PER_IP) }),
       });
       txStatusRoutes(app, sql);
       dataItemRoutes(app, sql, blobs);

@@ -70,6 +70,7 @@ export async function setUp(
   };
   const x402 = reopen();
   const quote = await x402.offer({
+    product: 'top-up credits 1',
     winc: winc(1_000_000_000n),
     resource: 'http://localhost/v1/x402/top-up?type=credits&qty=1',
     description: 'Credits',

@@ -6,7 +6,7 @@
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { Credits, Winc } from '../credits.ts';
 import { winc } from '../credits.ts';
-import { endPayment, readPaymentRow } from './payment-rows.ts';
+import { endCredited, endUncredited, readPaymentRow } from './payment-rows.ts';
 import { creditPaymentIn, failure, success } from './settlement-rules.ts';
 
 export interface UnclearPayment {
@@ -70,11 +70,12 @@ export async function endByHand(
     // One that was just made is for the facilitator and the chain to tell.
     if (row.state === 'open' && now - row.createdAt < patienceMs) return false;
     if (transaction === undefined) {
-      return endPayment(tx, id, 'failed', row.settlement ?? failure(row, 'not_made'), now, row.state);
+      return endUncredited(tx, row, 'failed', row.settlement ?? failure(row, 'not_made'), now, row.state);
     }
     const settlement = success(row, transaction);
-    if (!(await endPayment(tx, id, 'credited', settlement, now, row.state))) return false;
-    await creditPaymentIn(tx, credits, row, settlement);
+    // Whoever wanted to upload with it was told that it failed: all of it is given as credits.
+    if (!(await endCredited(tx, row, settlement, 'returned', now))) return false;
+    await creditPaymentIn(tx, credits, row, settlement, 'returned');
     return true;
   });
 }

@@ -15,9 +15,12 @@ import type { Sql } from '../../storage/sql/sql.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
 import type { Credits, Winc } from '../credits.ts';
 import { AuthorizationChain } from './chain.ts';
+import { writeClaim } from './claims.ts';
 import { FacilitatorClient, FacilitatorUnavailable } from './facilitator-client.ts';
 import type { PaymentRow } from './payment-rows.ts';
+import { QuoteMemory } from './quote-memory.ts';
 import { type PaymentRules, paymentHeader, readSignedPayment } from './read-payment.ts';
+import { paymentId } from './settlement-rules.ts';
 import { Settlements } from './settlements.ts';
 import type { SettleRequest, SignedPayment, X402Payments } from './x402.ts';
 import { X402Refused, X402SettlementFailed } from './x402.ts';
@@ -74,9 +77,11 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
     settleTimeoutMs: config.X402_SETTLE_TIMEOUT_MS,
   });
   const minimum = BigInt(config.X402_MINIMUM_PAYMENT_USDC);
+  const quotes = new QuoteMemory(config.X402_PAYMENT_TIMEOUT_MS, now);
   const rules: PaymentRules = {
     minimum,
     toleranceBasisPoints: BigInt(Math.round(config.X402_PRICE_TOLERANCE * 10_000)),
+    quotes,
     settlementBufferSeconds: BigInt(config.X402_SETTLEMENT_BUFFER_SECONDS),
     chain,
     isKnown: (payment) => settlements.isKnown(payment),
@@ -97,6 +102,7 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
     async offer(request) {
       const price = await pricing.usdcFor(request.winc);
       return {
+        product: request.product,
         winc: request.winc,
         amount: price > minimum ? price : minimum,
         resource: request.resource,
@@ -108,12 +114,17 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
       };
     },
 
-    challenge: (offer: X402Offer, reason) => challenge(offer, reason ?? x402Reasons.paymentRequired),
+    challenge(quote, reason) {
+      quotes.remember(quote.product, quote.amount);
+      return challenge(quote, reason ?? x402Reasons.paymentRequired);
+    },
 
     async read(headers, quote) {
       const header = paymentHeader(headers);
       return header === undefined ? undefined : readSignedPayment(header, quote, rules);
     },
+
+    isKnown: (payment) => settlements.isKnown(payment),
 
     async verify(payment) {
       if (await settlements.isKnown(payment)) return;
@@ -133,6 +144,8 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
       const bought = await wincFor(payment, pricing);
       return settlements.settle(rowOf(payment, request, bought, now()));
     },
+
+    recall: (payment, request) => settlements.recall(rowOf(payment, request, winc(0n), now())),
 
     start: () => settlements.start(),
     async stop() {
@@ -170,8 +183,10 @@ function facilitatorRequest({ payment, quote, network }: SignedPayment): Facilit
 
 function rowOf(payment: SignedPayment, request: SettleRequest, bought: Winc, now: number): PaymentRow {
   const { authorization } = payment.payment;
+  const id = paymentId(payment);
+  const { reserve, claim } = request;
   return {
-    id: `${payment.network.caip2}:${payment.payer}:${authorization.nonce}`,
+    id,
     version: payment.payment.version,
     network: payment.network.caip2,
     payer: payment.payer,
@@ -184,6 +199,10 @@ function rowOf(payment: SignedPayment, request: SettleRequest, bought: Winc, now
     address: request.wallet?.address ?? payment.payer,
     addressType: request.wallet?.addressType ?? 'ethereum',
     winc: bought,
+    reserved: reserve === undefined || reserve < bought ? reserve : bought,
+    purchase: undefined,
+    item: undefined,
+    claim: claim === undefined ? null : writeClaim(id, claim),
     state: 'open',
     settlement: undefined,
     leasedUntil: 0,

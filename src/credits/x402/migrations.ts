@@ -34,4 +34,18 @@ export const x402Migrations: readonly Migration[] = [
     id: 'x402-002-unclear',
     up: `CREATE INDEX x402_payments_unclear ON x402_payments (created_at) WHERE state = 'unclear'`,
   },
+  {
+    // What a payment bought. Rows from before have none of it: they bought credits, and nothing else can be had for them.
+    id: 'x402-003-purchases',
+    up: `
+      ALTER TABLE x402_payments ADD COLUMN reserved AMOUNT;
+      ALTER TABLE x402_payments ADD COLUMN purchase TEXT;
+      ALTER TABLE x402_payments ADD COLUMN session TEXT;
+      ALTER TABLE x402_payments ADD COLUMN item TEXT;
+      ALTER TABLE x402_payments ADD COLUMN claim TEXT;
+      ALTER TABLE x402_payments ADD COLUMN credited_at BIGINT;
+      CREATE INDEX x402_payments_reserved ON x402_payments (credited_at)
+        WHERE purchase = 'reserved' AND session IS NULL
+    `,
+  },
 ];

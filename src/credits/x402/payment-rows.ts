@@ -1,8 +1,11 @@
 /** Payments as they are kept: stored before they are settled, credited in the transaction that finishes them. */
 import type { FacilitatorRequest, SettleAnswer } from '../../formats/x402/facilitator.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { Winc } from '../credits.ts';
 import { winc } from '../credits.ts';
+import { type PurchaseState, purchaseState } from './purchases.ts';
+import { readStoredRequest, readStoredSettlement } from './stored-json.ts';
 
 /**
  * `open`: stored, not known to be settled. `credited` and `failed` are final. `unclear`: it may have been carried out
@@ -25,9 +28,17 @@ export interface PaymentRow {
   readonly address: string;
   readonly addressType: string;
   readonly winc: Winc;
+  /** Of it, what is reserved for what is bought; undefined: only credits are. */
+  readonly reserved: Winc | undefined;
+  /** Since it was credited; what became of the reservation (`purchases.ts`). */
+  readonly purchase: PurchaseState | undefined;
+  readonly item: string | undefined;
+  /** Who may have its answer again (`claims.ts`). */
+  readonly claim: string | null;
   readonly state: PaymentState;
   readonly settlement: SettleAnswer | undefined;
   readonly leasedUntil: number;
+  /** Grows each time that it is taken to be worked on: who has an older number has lost it. */
   readonly attempts: number;
   /** Unix milliseconds. */
   readonly createdAt: number;
@@ -47,28 +58,29 @@ interface StoredRow {
   address: string;
   address_type: string;
   winc: string;
+  reserved: string | null;
+  claim: string | null;
   state: string;
   settlement: string | null;
   leased_until: number;
   attempts: number;
+  purchase: string | null;
+  item: string | null;
   created_at: number;
 }
 
 const columns = `id, version, network, payer, nonce, value, valid_before, request, purpose, reference, address,
-  address_type, winc, state, settlement, leased_until, attempts`;
+  address_type, winc, reserved, claim, state, settlement, leased_until, attempts`;
 
 export async function readPaymentRow(tx: SqlExecutor, id: string): Promise<PaymentRow | undefined> {
   const row = await tx.get<StoredRow>(
-    `SELECT ${columns}, created_at FROM x402_payments WHERE id = ? ${tx.forUpdate}`,
+    `SELECT ${columns}, purchase, item, created_at FROM x402_payments WHERE id = ? ${tx.forUpdate}`,
     id,
   );
   return row === undefined ? undefined : fromStored(row);
 }
 
 function fromStored(row: StoredRow): PaymentRow {
-  const request: FacilitatorRequest = JSON.parse(row.request);
-  const settlement: SettleAnswer | undefined =
-    row.settlement === null ? undefined : JSON.parse(row.settlement);
   return {
     id: row.id,
     version: row.version === 1 ? 1 : 2,
@@ -77,14 +89,18 @@ function fromStored(row: StoredRow): PaymentRow {
     nonce: row.nonce,
     value: BigInt(row.value),
     validBefore: BigInt(row.valid_before),
-    request,
+    request: readStoredRequest(row.request, row.id),
     purpose: row.purpose,
     reference: row.reference,
     address: row.address,
     addressType: row.address_type,
     winc: winc(BigInt(row.winc)),
+    reserved: row.reserved === null ? undefined : winc(BigInt(row.reserved)),
+    purchase: purchaseState(row.purchase),
+    item: row.item ?? undefined,
+    claim: row.claim,
     state: stateOf(row.state),
-    settlement,
+    settlement: row.settlement === null ? undefined : readStoredSettlement(row.settlement, row.id),
     leasedUntil: row.leased_until,
     attempts: row.attempts,
     createdAt: row.created_at,
@@ -97,9 +113,10 @@ function stateOf(text: string): PaymentState {
 }
 
 export async function insertPaymentRow(tx: SqlExecutor, row: PaymentRow, now: number): Promise<void> {
-  await tx.run(
+  await changeOne(
+    tx,
     `INSERT INTO x402_payments (${columns}, due_at, created_at, changed_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.id,
     row.version,
     row.network,
@@ -113,6 +130,8 @@ export async function insertPaymentRow(tx: SqlExecutor, row: PaymentRow, now: nu
     row.address,
     row.addressType,
     row.winc.toString(),
+    row.reserved === undefined ? null : row.reserved.toString(),
+    row.claim,
     row.state,
     null,
     row.leasedUntil,
@@ -153,42 +172,85 @@ export async function leasePayment(
   return changed === 1 ? readPaymentRow(tx, id) : undefined;
 }
 
-/** Whoever works on it goes on doing so; not on one that was put back or has ended. */
-export async function renewLease(tx: SqlExecutor, id: string, until: number): Promise<void> {
-  await tx.run(
-    "UPDATE x402_payments SET leased_until = ? WHERE id = ? AND state = 'open' AND leased_until > 0",
+/** A lease that somebody has on an open payment: good until another takes it, which only its lapse allows. */
+export type HeldPayment = Pick<PaymentRow, 'id' | 'attempts'>;
+
+/** Whoever works on it goes on doing so; false when another has it, or it was put back or has ended. */
+export async function renewLease(
+  tx: SqlExecutor,
+  { id, attempts }: HeldPayment,
+  until: number,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE x402_payments SET leased_until = ?
+     WHERE id = ? AND attempts = ? AND state = 'open' AND leased_until > 0`,
     until,
     id,
+    attempts,
   );
+  return changed === 1;
 }
 
-/** Puts it back, to be looked at again later. */
-export async function releasePayment(tx: SqlExecutor, id: string, now: number, dueAt: number): Promise<void> {
-  await tx.run(
-    "UPDATE x402_payments SET leased_until = 0, due_at = ?, changed_at = ? WHERE id = ? AND state = 'open'",
+/** Puts it back, to be looked at again later; false when another has it or it has ended. */
+export async function releasePayment(
+  tx: SqlExecutor,
+  { id, attempts }: HeldPayment,
+  now: number,
+  dueAt: number,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE x402_payments SET leased_until = 0, due_at = ?, changed_at = ?
+     WHERE id = ? AND attempts = ? AND state = 'open'`,
     dueAt,
     now,
     id,
+    attempts,
   );
+  return changed === 1;
 }
 
-/** Ends it; false when it had ended before. One that is unclear ends by hand only. */
-export async function endPayment(
+/** Ends one without crediting it; false when another has it or it has ended. */
+export async function endUncredited(
   tx: SqlExecutor,
-  id: string,
-  state: Exclude<PaymentState, 'open'>,
+  { id, attempts }: HeldPayment,
+  state: 'failed' | 'unclear',
   settlement: SettleAnswer,
   now: number,
   from: 'open' | 'unclear' = 'open',
 ): Promise<boolean> {
   const changed = await tx.run(
     `UPDATE x402_payments SET state = ?, settlement = ?, leased_until = 0, changed_at = ?
-     WHERE id = ? AND state = ?`,
+     WHERE id = ? AND attempts = ? AND state = ?`,
     state,
     JSON.stringify(settlement),
     now,
     id,
+    attempts,
     from,
+  );
+  return changed === 1;
+}
+
+/**
+ * Marks it as credited; false when it was before. Whoever knows of the transfer may, with a lease or without, and also
+ * after another gave the payment up: what was paid is credited. `purchase` is what becomes of the reservation, where
+ * one was asked for.
+ */
+export async function endCredited(
+  tx: SqlExecutor,
+  row: PaymentRow,
+  settlement: SettleAnswer,
+  purchase: PurchaseState,
+  now: number,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE x402_payments SET state = 'credited', settlement = ?, purchase = ?, credited_at = ?, leased_until = 0,
+       changed_at = ? WHERE id = ? AND state <> 'credited'`,
+    JSON.stringify(settlement),
+    row.reserved === undefined ? null : purchase,
+    now,
+    now,
+    row.id,
   );
   return changed === 1;
 }

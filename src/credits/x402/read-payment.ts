@@ -7,14 +7,16 @@ import { decodePayment, MalformedPayment, UnknownPaymentVersion } from '../../fo
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
 import { isSignedByHolder, transferDigest } from '../../wallets/ethereum/transfer-authorization.ts';
 import type { AuthorizationChain } from './chain.ts';
+import type { QuoteMemory } from './quote-memory.ts';
 import type { SignedPayment, X402Quote } from './x402.ts';
 import { X402Refused, X402SignatureInvalid } from './x402.ts';
 
 export interface PaymentRules {
   /** Smallest amount that is ever taken, atomic. */
   readonly minimum: bigint;
-  /** By how many hundredths of a percent the price may have risen since the payer signed. */
+  /** By how many hundredths of a percent the price may have risen since it was asked. */
   readonly toleranceBasisPoints: bigint;
+  readonly quotes: Pick<QuoteMemory, 'wasAsked'>;
   /** How long an authorisation must still be valid, so that settling can succeed. */
   readonly settlementBufferSeconds: bigint;
   readonly chain: AuthorizationChain;
@@ -82,17 +84,19 @@ function refusalOf(
   rules: PaymentRules,
 ): string | undefined {
   const { value, validAfter, validBefore } = authorization;
-  if (value < leastAccepted(quote, rules) || value >= 10n ** 18n) return x402Reasons.value;
+  if (!paysQuote(value, quote, rules) || value >= 10n ** 18n) return x402Reasons.value;
   const now = BigInt(Math.floor(rules.now() / 1000));
   if (validAfter > now) return x402Reasons.validAfter;
   if (validBefore < now + rules.settlementBufferSeconds) return x402Reasons.validBefore;
   return undefined;
 }
 
-/** The payer signed the price of a moment ago: a small rise since then does not turn him away. */
-export function leastAccepted(quote: X402Quote, rules: PaymentRules): bigint {
+/** Whoever pays what was asked a moment ago is not turned away for a small rise since; less was never asked for. */
+function paysQuote(value: bigint, quote: X402Quote, rules: PaymentRules): boolean {
+  if (value < rules.minimum) return false;
+  if (value >= quote.amount) return true;
   const tolerated = (quote.amount * (10_000n - rules.toleranceBasisPoints) + 9_999n) / 10_000n;
-  return tolerated > rules.minimum ? tolerated : rules.minimum;
+  return value >= tolerated && rules.quotes.wasAsked(quote.product, value);
 }
 
 async function isSigned(

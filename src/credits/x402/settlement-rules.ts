@@ -5,8 +5,12 @@ import { findX402Network, type X402Network } from '../../formats/x402/networks.t
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { Credits } from '../credits.ts';
 import type { PaymentRow } from './payment-rows.ts';
-import type { X402Receipt } from './x402.ts';
+import type { SignedPayment, X402Receipt } from './x402.ts';
 import { X402Refused } from './x402.ts';
+
+/** What a payment is known by: no two of one payer on one chain have the same nonce. */
+export const paymentId = ({ network, payer, payment }: SignedPayment): string =>
+  `${network.caip2}:${payer}:${payment.authorization.nonce}`;
 
 export function networkOf(row: PaymentRow): X402Network {
   const network = findX402Network(row.network);
@@ -38,22 +42,29 @@ export function receipt(
     settlement,
     payTo,
     applied,
+    ...(row.purchase === undefined || row.reserved === undefined
+      ? {}
+      : { purchase: { state: row.purchase, reserved: row.reserved, item: row.item } }),
   };
 }
 
-/** In the transaction that ends the payment. */
+/** In the transaction that ends the payment. `purchase`: whether the price of what it is for is reserved out of it. */
 export async function creditPaymentIn(
   tx: SqlExecutor,
   credits: Credits,
   row: PaymentRow,
   settlement: SettleAnswer,
+  purchase: 'reserved' | 'returned',
 ): Promise<void> {
-  await credits.within(tx).credit({
+  const { applied } = await credits.within(tx).credit({
     address: row.address,
     addressType: row.addressType,
     amount: row.winc,
     reason: 'x402_payment',
     id: row.id,
+    ...(row.reserved === undefined || purchase === 'returned'
+      ? {}
+      : { reserve: { reason: 'upload', id: row.id, amount: row.reserved } }),
     payment: {
       type: 'crypto',
       tokenType: 'usdc',
@@ -63,17 +74,20 @@ export async function creditPaymentIn(
       transactionId: settlement.transaction,
     },
   });
+  if (!applied) throw new Error(`x402 payment ${row.id} was credited before it was settled`);
 }
 
 /**
- * A payment buys once what it was first sent for. Its signature is on the chain for all to read once it is settled,
- * so that whoever sends it again for something else need not be its payer.
+ * A payment buys once what it was first sent for, for whom it was sent. Its signature is on the chain for all to read
+ * once it is settled, so that whoever sends it again for something else need not be its payer, and is not told whom
+ * it credited.
  */
 export function refuseOtherUse(first: PaymentRow, now: PaymentRow): void {
-  if (first.purpose !== now.purpose || first.reference !== now.reference) {
-    throw new X402Refused(x402Reasons.nonceUsed);
-  }
+  if (!isSameUse(first, now)) throw new X402Refused(x402Reasons.nonceUsed);
 }
+
+export const isSameUse = (first: PaymentRow, now: PaymentRow): boolean =>
+  first.purpose === now.purpose && first.reference === now.reference && first.address === now.address;
 
 /**
  * Whether the first asking was refused for what the payment itself is, or for want of funds, so that nothing was sent.

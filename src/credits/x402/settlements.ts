@@ -17,7 +17,8 @@ import { FacilitatorUnavailable } from './facilitator-client.ts';
 import type { PaymentRow } from './payment-rows.ts';
 import {
   duePayments,
-  endPayment,
+  endCredited,
+  endUncredited,
   insertPaymentRow,
   leasePayment,
   readPaymentRow,
@@ -27,7 +28,9 @@ import {
 import {
   creditPaymentIn,
   failure,
+  isSameUse,
   networkOf,
+  paymentId,
   provesNothingSent,
   receipt,
   refuseOtherUse,
@@ -68,8 +71,14 @@ export class Settlements {
 
   /** Whether this payment was seen before: then the facilitator would refuse it, and the kept answer counts. */
   async isKnown(payment: SignedPayment): Promise<boolean> {
-    const id = `${payment.network.caip2}:${payment.payer}:${payment.payment.authorization.nonce}`;
-    return (await readPaymentRow(this.#options.sql, id)) !== undefined;
+    return (await readPaymentRow(this.#options.sql, paymentId(payment))) !== undefined;
+  }
+
+  /** The kept answer to a payment that was credited for the same as `row`. */
+  async recall(row: PaymentRow): Promise<X402Receipt | undefined> {
+    const kept = await readPaymentRow(this.#options.sql, row.id);
+    if (kept?.state !== 'credited' || !isSameUse(kept, row)) return undefined;
+    return this.#finished(kept);
   }
 
   /** The same payment asked for twice at once is one settlement. */
@@ -112,30 +121,46 @@ export class Settlements {
         if (error instanceof UniqueViolation) throw new X402InProgress(row.id);
         throw error;
       });
-    if (before === undefined) return this.#holding(row.id, () => this.#carryOut({ ...row, attempts: 1 }));
+    if (before === undefined) {
+      const inserted = { ...row, attempts: 1 };
+      return this.#holding(inserted, () => this.#carryOut(inserted));
+    }
     refuseOtherUse(before, row);
     if (before.state !== 'open') return this.#finished(before);
     const leased = await sql.transaction((tx) => leasePayment(tx, row.id, now(), leasedUntil));
     if (leased === undefined) throw new X402InProgress(row.id);
-    return this.#holding(row.id, () => this.#resume(leased, 'sent again'));
+    return this.#holding(leased, () => this.#resume(leased, 'sent again'));
   }
 
   #leaseEnd(): number {
     return this.#options.now() + leaseMs;
   }
 
-  async #holding(id: string, work: () => Promise<X402Receipt>): Promise<X402Receipt> {
+  /**
+   * Renews the lease while a slow facilitator or chain is waited for. Should it lapse all the same, another may take the
+   * payment up: the nonce is used once on the chain, and the row is credited once, whoever comes first.
+   */
+  async #holding(row: PaymentRow, work: () => Promise<X402Receipt>): Promise<X402Receipt> {
     const { sql, log } = this.#options;
     const renewal = setInterval(() => {
       sql
-        .transaction((tx) => renewLease(tx, id, this.#leaseEnd()))
-        .catch((error: unknown) => log.warn({ err: error, payment: id }, 'x402 payment could not be held'));
+        .transaction((tx) => renewLease(tx, row, this.#leaseEnd()))
+        .catch((error: unknown) =>
+          log.warn({ err: error, payment: row.id }, 'x402 payment could not be held'),
+        );
     }, leaseMs / 3);
     try {
       return await work();
     } finally {
       clearInterval(renewal);
     }
+  }
+
+  /** What became of it in other hands, while the lease here had lapsed. */
+  async #takenOver(row: PaymentRow): Promise<X402Receipt> {
+    const now = await readPaymentRow(this.#options.sql, row.id);
+    if (now === undefined || now.state === 'open') throw new X402InProgress(row.id);
+    return this.#finished(now);
   }
 
   /** What the first asking led to. */
@@ -225,42 +250,43 @@ export class Settlements {
   async #credit(row: PaymentRow, settlement: SettleAnswer): Promise<X402Receipt> {
     const { sql, now, onSettlement, log } = this.#options;
     const applied = await sql.transaction(async (tx) => {
-      if (!(await endPayment(tx, row.id, 'credited', settlement, now()))) return false;
-      await creditPaymentIn(tx, this.#options.credits, row, settlement);
+      if (!(await endCredited(tx, row, settlement, 'reserved', now()))) return false;
+      await creditPaymentIn(tx, this.#options.credits, row, settlement, 'reserved');
       return true;
     });
-    if (applied) {
-      onSettlement(row.network, 'credited');
-      log.info(
-        { payment: row.id, transaction: settlement.transaction, winc: row.winc.toString() },
-        'x402 credited',
-      );
-    }
-    return receipt(row, settlement, this.#options.payTo, applied);
+    if (!applied) return this.#takenOver(row);
+    onSettlement(row.network, 'credited');
+    const { transaction } = settlement;
+    log.info({ payment: row.id, transaction, winc: row.winc.toString() }, 'x402 credited');
+    const credited: PaymentRow = row.reserved === undefined ? row : { ...row, purchase: 'reserved' };
+    return receipt(credited, settlement, this.#options.payTo, true);
   }
 
-  async #fail(row: PaymentRow, settlement: SettleAnswer): Promise<never> {
+  async #fail(row: PaymentRow, settlement: SettleAnswer): Promise<X402Receipt> {
     const { sql, now, onSettlement, log } = this.#options;
-    await sql.transaction((tx) => endPayment(tx, row.id, 'failed', settlement, now()));
+    const ended = await sql.transaction((tx) => endUncredited(tx, row, 'failed', settlement, now()));
+    if (!ended) return this.#takenOver(row);
     onSettlement(row.network, 'failed');
     log.info({ payment: row.id, reason: settlement.errorReason }, 'x402 settlement refused');
     throw new X402SettlementFailed(settlement);
   }
 
-  async #markUnclear(row: PaymentRow): Promise<never> {
+  async #markUnclear(row: PaymentRow): Promise<X402Receipt> {
     const { sql, now, onSettlement, log } = this.#options;
     const settlement = failure(row, x402Reasons.nonceUsed);
-    await sql.transaction((tx) => endPayment(tx, row.id, 'unclear', settlement, now()));
+    const ended = await sql.transaction((tx) => endUncredited(tx, row, 'unclear', settlement, now()));
+    if (!ended) return this.#takenOver(row);
     onSettlement(row.network, 'unclear');
     log.error({ payment: row.id }, 'x402 payment may have been made and no transfer is known: check by hand');
     throw new X402SettlementFailed(settlement);
   }
 
   /** Not known yet: it stays open and is looked at again later. */
-  async #putBack(row: PaymentRow, answer?: SettleAnswer, cause?: unknown): Promise<never> {
+  async #putBack(row: PaymentRow, answer?: SettleAnswer, cause?: unknown): Promise<X402Receipt> {
     const { sql, now } = this.#options;
     const wait = Math.min(1_000 * 2 ** Math.min(row.attempts, 20), longestWaitMs);
-    await sql.transaction((tx) => releasePayment(tx, row.id, now(), now() + wait));
+    const released = await sql.transaction((tx) => releasePayment(tx, row, now(), now() + wait));
+    if (!released) return this.#takenOver(row);
     throw new X402SettlementFailed(answer ?? failure(row, x402Reasons.unexpectedSettle), cause);
   }
 
@@ -281,9 +307,14 @@ export class Settlements {
     for (const id of await duePayments(sql, now(), recoveredAtOnce)) {
       if (this.#stopped) return;
       if (this.#running.has(id)) continue;
-      const leased = await sql.transaction((tx) => leasePayment(tx, id, now(), this.#leaseEnd()));
+      const leased = await sql
+        .transaction((tx) => leasePayment(tx, id, now(), this.#leaseEnd()))
+        .catch((error: unknown) => {
+          // One that cannot be read must not keep the others waiting.
+          log.error({ err: error, payment: id }, 'x402 payment could not be taken up');
+        });
       if (leased === undefined) continue;
-      const resumed = this.#holding(id, () => this.#resume(leased, 'found')).finally(() =>
+      const resumed = this.#holding(leased, () => this.#resume(leased, 'found')).finally(() =>
         this.#running.delete(id),
       );
       this.#running.set(id, { row: leased, ended: resumed });

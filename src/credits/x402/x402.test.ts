@@ -111,17 +111,25 @@ forEachEngine((_engine, open) => {
     assert.equal(await s.balance(), 0n);
   });
 
-  it('takes a payment whose price has risen a little, and credits what it is worth', async (t) => {
+  it('takes a payment whose price has risen a little since it was asked, and credits what it is worth', async (t) => {
     const s = await setUp(t, await open(migrations));
     const dearer: X402Quote = { ...s.quote, amount: 1_050_000n };
+    const refused = { reason: 'invalid_exact_evm_payload_authorization_value' };
+    await assert.rejects(s.read({ value: 1_000_000n }, dearer), refused, 'nobody was asked so little');
+    s.x402.challenge(s.quote);
+    await assert.rejects(s.read({ value: 999_999n }, dearer), refused, 'nor so little');
+    await assert.rejects(s.read({ value: 1_000_000n }, { ...dearer, product: 'other' }), refused);
+    await assert.rejects(s.read({ value: 1_000_000n }, { ...dearer, amount: 1_060_000n }), refused);
+    assert.deepEqual(await stateOf(s.sql), []);
     const payment = await s.read({ value: 1_000_000n }, dearer);
     assert.ok(payment !== undefined);
     market.wincPerUnit = 952n;
     const receipt = await s.x402.settle(payment, { purpose: 'top-up' });
     assert.equal(receipt.creditedWinc, 952_000_000n);
-    await assert.rejects(s.read({ value: 997_499n }, dearer), {
-      reason: 'invalid_exact_evm_payload_authorization_value',
-    });
+    s.clock.offsetMs = 300_001;
+    const validBefore = BigInt(Math.floor(Date.now() / 1000)) + 900n;
+    await assert.rejects(s.read({ value: 1_000_000n, validBefore }, dearer), refused, 'that was long ago');
+    assert.deepEqual(await stateOf(s.sql), ['credited']);
   });
 
   it('never credits less than was offered for the amount that was asked', async (t) => {

@@ -53,7 +53,9 @@ export class EgressPayments {
         reference: `egress:${client}`,
         wallet,
       });
-      await paid.credit(receipt.id, client, tokensFor(receipt.value, bytes, prices));
+      // One that was sent for something smaller buys what was paid for it, not what is asked for now.
+      const wanted = receipt.value >= quote.amount ? bytes : 0;
+      await paid.credit(receipt.id, client, tokensFor(receipt.value, wanted, prices));
       onPayment?.('taken');
       return settlementHeaders(receipt.settlement);
     } catch (error) {
@@ -66,6 +68,7 @@ export class EgressPayments {
     const { x402, pricing, prices } = this.#options;
     const amount = priceOf(bytes, prices);
     const offer = await x402.offer({
+      product: `egress ${bytes}`,
       winc: await pricing.wincForUsdc(amount),
       resource: `${request.protocol}://${request.host}${request.url}`,
       description: `${bytes} bytes of content`,

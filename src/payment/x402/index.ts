@@ -128,6 +128,7 @@ async function pay(
   { x402, pricing }: X402TopUpDeps,
 ): Promise<X402Receipt> {
   const quote = await x402.offer({
+    product: `top-up ${wanted.kind} ${wanted.kind === 'bytes' ? wanted.bytes : wanted.winc}`,
     winc: await wincWanted(wanted, pricing),
     resource: `${request.protocol}://${request.host}${request.url}`,
     description: describe(wanted),

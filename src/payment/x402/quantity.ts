@@ -21,10 +21,9 @@ export function parseWanted(type: string | undefined, qty: string | undefined): 
   return { kind: 'credits', winc: winc(BigInt(whole) * WINC_PER_CREDIT + BigInt(part.padEnd(12, '0'))) };
 }
 
-/** Storage is priced without the charge per item: nothing is uploaded yet. */
+/** So many bytes are one upload of them: what it would be charged, the charge per item included. */
 export async function wincWanted(wanted: Wanted, pricing: Pick<Pricing, 'quoteBytes'>): Promise<Winc> {
   if (wanted.kind === 'credits') return wanted.winc;
   const quote = await pricing.quoteBytes(wanted.bytes);
-  const amount = quote.winc - quote.surchargeWinc;
-  return winc(amount > 0n ? amount : 1n);
+  return quote.winc > 0n ? quote.winc : winc(1n);
 }

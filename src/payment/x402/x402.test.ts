@@ -67,9 +67,9 @@ test('without a payment it asks for one, in both versions of the protocol', asyn
   assert.equal(header.x402Version, 2);
 });
 
-test('bytes are priced without the charge per item, and never below the smallest payment', async (t) => {
+test('bytes are priced as one upload, the charge per item included, and never below the smallest payment', async (t) => {
   const { get } = await openDoor(t);
-  assert.equal((await json(await get('type=bytes&qty=1000000000'))).maxAmountRequired, '10000');
+  assert.equal((await json(await get('type=bytes&qty=1000000000'))).maxAmountRequired, '10001');
   assert.equal((await json(await get('type=bytes&qty=1'))).maxAmountRequired, '1000');
 });
 

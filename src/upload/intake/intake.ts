@@ -30,7 +30,7 @@ import { contentTypeOf } from './content-type.ts';
 import { explain } from './explain.ts';
 import type { FreeTier } from './free-tier.ts';
 import { inlineBytes, PayloadSink, type StoredPayload, writeHashed } from './payload-sink.ts';
-import { atMost, paymentFor } from './payment-for.ts';
+import { paymentFor } from './payment-for.ts';
 import { deadlineBlocks, type Receipt, type Receipts } from './receipts.ts';
 import { type Stored, storeItem } from './store-item.ts';
 
@@ -62,12 +62,8 @@ export interface Payers {
   readonly guard?: (tx: SqlExecutor) => Promise<void>;
   /** A payment that came with the request. */
   readonly prepaid?: Prepaid;
-  /** An account that was paid into for this upload, charged in place of the signer's, no more than was paid. */
-  readonly charged?: {
-    readonly account: WalletAddress;
-    readonly most: bigint;
-    readonly answer: Readonly<Record<string, unknown>>;
-  };
+  /** A payment that was taken when the upload began. */
+  readonly reserved?: ReservedPayment;
 }
 
 export interface IntakeRequest extends Payers {
@@ -82,12 +78,15 @@ export interface IntakeRequest extends Payers {
 export interface Prepaid {
   /** The item must have exactly this size. */
   readonly bytes: number;
-  /** Takes the payment; the credits it bought are in the account that is then charged. */
-  settle(itemId: string): Promise<SettledPayment>;
+  /** Takes the payment, and has the price reserved out of it. */
+  settle(itemId: string): Promise<ReservedPayment>;
 }
 
-export interface SettledPayment {
-  readonly account: WalletAddress;
+/** A payment out of which the price of an upload is reserved: nobody else is charged for it. */
+export interface ReservedPayment {
+  /** The payment's id. */
+  readonly payment: string;
+  /** What is reserved: the upload costs no more. */
   readonly winc: Winc;
   /** What the receipt says about it. */
   readonly answer: Readonly<Record<string, unknown>>;
@@ -176,13 +175,10 @@ export class Intake {
     size: number,
   ): Promise<void> {
     const { freeTier, pricing, credits } = this.#deps;
-    if (payers.prepaid !== undefined || freeTier.covers(size, signer.address)) return;
-    const { address, kind: signerType } = payers.charged?.account ?? signer;
-    const { winc: price } = await pricing.quoteBytes(
-      size,
-      payers.charged === undefined ? address : undefined,
-    );
-    const amount = atMost(price, payers.charged?.most ?? price);
+    if (payers.prepaid !== undefined || payers.reserved !== undefined) return;
+    if (freeTier.covers(size, signer.address)) return;
+    const { address, kind: signerType } = signer;
+    const { winc: amount } = await pricing.quoteBytes(size, address);
     const request = {
       id,
       reason: 'upload',
@@ -271,8 +267,10 @@ export class Intake {
       const payload = parser.push(piece);
       if (typeof payload === 'string') throw uploadErrors.unreadableItem(itemProblems[payload]);
       if (admitted === undefined && parser.header !== undefined) {
-        // A small item is stored as soon as it is looked up: the transaction says whether it was there.
-        const stored = isSmall ? undefined : await findKept(this.#deps.sql, parser.header.id);
+        // A small item is stored as soon as it is looked up: the transaction says whether it was there. One with a
+        // payment is looked up first, since that is taken before the transaction.
+        const asksFirst = !isSmall || request.prepaid !== undefined;
+        const stored = asksFirst ? await findKept(this.#deps.sql, parser.header.id) : undefined;
         if (stored !== undefined) return stored;
         admitted = this.admit(parser.header, request.token);
         if ((contentLength ?? 0) >= askFirstBytes)

@@ -13,6 +13,7 @@ import {
   type Winc,
   winc,
 } from '../../credits/credits.ts';
+import { PurchaseOver, returnPurchase, spendPurchase } from '../../credits/x402/purchases.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
 import { useBlobs, useNoted } from '../items/blob-uses.ts';
@@ -29,8 +30,8 @@ export interface StoreDeps {
 export type Payment =
   | { readonly kind: 'free'; readonly clientAddress: string }
   | { readonly kind: 'credits'; readonly spend: Omit<SpendRequest, 'id' | 'reason'> }
-  /** Paid by a payment of its own, whose credits are spent: the receipt says that no credits were charged. */
-  | { readonly kind: 'prepaid'; readonly spend: Omit<SpendRequest, 'id' | 'reason'> };
+  /** Paid by a payment of its own, out of what that reserved: the receipt says that no credits were charged. */
+  | { readonly kind: 'prepaid'; readonly payment: string; readonly amount: Winc };
 
 export interface Stored {
   /** What the receipt says was charged. */
@@ -54,8 +55,11 @@ export function storeItem(
     await guard?.(tx);
     const row = { ...item, winc: charged };
     if (!(await insertItem(tx, row))) {
-      if (!(await forgetFailed(tx, item.id, item.receivedAt)) || !(await insertItem(tx, row)))
+      if (!(await forgetFailed(tx, item.id, item.receivedAt)) || !(await insertItem(tx, row))) {
+        // Another request stored it meanwhile: a payment that has not bought it is left as credits.
+        if (payment.kind === 'prepaid') await returnPurchase(tx, deps.credits, payment.payment, item.id);
         return undefined;
+      }
     }
     await (item.isNoted ? useNoted : useBlobs)(tx, item.segments, item.receivedAt);
     await pay(tx, deps, item, payment);
@@ -69,6 +73,15 @@ export function storeItem(
 async function pay(tx: SqlExecutor, deps: StoreDeps, item: NewItem, payment: Payment): Promise<void> {
   if (payment.kind === 'free') {
     await deps.freeTier.count(tx, item.size, item.signer, payment.clientAddress, item.receivedAt);
+    return;
+  }
+  if (payment.kind === 'prepaid') {
+    try {
+      await spendPurchase(tx, deps.credits, payment.payment, item.id, payment.amount);
+    } catch (error) {
+      if (error instanceof PurchaseOver) throw uploadErrors.insufficientBalance();
+      throw error;
+    }
     return;
   }
   const { amount, adjustments = [] } = payment.spend;

@@ -9,6 +9,7 @@ import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
+import { createCredits } from '../../credits/ledger/index.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
@@ -57,10 +58,11 @@ describe('a claim on a session', () => {
 
     it('that is over changes nothing any more, whatever became of the session', async () => {
       const sql = await open(testMigrations);
+      const credits = createCredits({ sql });
       const ends: ((id: string, claim: Claim) => Promise<unknown>)[] = [
         (_id, claim) => markUnderfunded(sql, claim, 'Insufficient balance', 5 * minute),
-        (_id, claim) => closeSession(sql, claim, { state: 'FINALIZED', itemId: 'item' }, 5 * minute),
-        (_id, claim) => closeSession(sql, claim, { state: 'INVALID' }, 5 * minute),
+        (_id, claim) => closeSession(sql, credits, claim, { state: 'FINALIZED', itemId: 'item' }, 5 * minute),
+        (_id, claim) => closeSession(sql, credits, claim, { state: 'INVALID' }, 5 * minute),
         (id) => claimed(sql, id, 10 * minute),
       ];
       for (const end of ends) {
@@ -72,7 +74,7 @@ describe('a claim on a session', () => {
         for (const claim of [late, ...(end === ends[3] ? [] : [next])]) {
           assert.equal(await renewClaim(sql, claim, 6 * minute), false);
           await markUnderfunded(sql, claim, 'late', 6 * minute);
-          await closeSession(sql, claim, { state: 'INVALID', failure: 'late' }, 6 * minute);
+          await closeSession(sql, credits, claim, { state: 'INVALID', failure: 'late' }, 6 * minute);
           await assert.rejects(
             sql.transaction((tx) => keepClaim(tx, claim)),
             LostClaim,

@@ -3,7 +3,8 @@
  * stay where they are and become the item's bytes; nothing is written again. What was being finalized when the
  * process died is taken up by `resume`.
  */
-import { MAX_WINC, winc } from '../../credits/credits.ts';
+import type { Credits } from '../../credits/credits.ts';
+import { returnAbandoned } from '../../credits/x402/purchases.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
@@ -35,7 +36,7 @@ import {
   findSession,
   type PartRow,
   partsOf,
-  type SessionPayment,
+  reservedFor,
   type SessionRow,
   type SessionState,
 } from './sessions.ts';
@@ -48,6 +49,7 @@ const none = Buffer.alloc(0);
 
 export interface FinalizerDeps {
   readonly sql: Sql;
+  readonly credits: Credits;
   readonly blobs: BlobStore;
   readonly intake: Intake;
   readonly hashes: PayloadHashes;
@@ -55,6 +57,8 @@ export interface FinalizerDeps {
   readonly now: () => number;
   /** How often unfinished uploads are looked after. */
   readonly keepMs: number;
+  /** How long a payment may wait for the upload that it was made for. */
+  readonly lifeMs: number;
 }
 
 export class Finalizer {
@@ -98,10 +102,11 @@ export class Finalizer {
 
   /** Takes up what is unfinished and removes what was abandoned. */
   async keep(): Promise<void> {
-    const { sql, log, now } = this.#deps;
+    const { sql, credits, log, now, lifeMs } = this.#deps;
     try {
       await this.resume();
-      while ((await expireSessions(sql, 50, now())) > 0) this.#deleting.wake();
+      while ((await expireSessions(sql, credits, 50, now())) > 0) this.#deleting.wake();
+      while ((await returnAbandoned(sql, credits, now() - lifeMs, 50)) > 0);
     } catch (error) {
       log.warn({ err: error }, 'unfinished uploads were not looked after');
     }
@@ -166,12 +171,12 @@ export class Finalizer {
   }
 
   async #assemble(claim: Claim): Promise<Accepted> {
-    const { sql, now, log } = this.#deps;
+    const { sql, credits, now, log } = this.#deps;
     const id = claim.session;
     try {
       const session = await findSession(sql, id);
       const accepted = await this.#accept(claim, session, await partsOf(sql, id));
-      await closeSession(sql, claim, { state: 'FINALIZED', itemId: accepted.receipt.id }, now());
+      await closeSession(sql, credits, claim, { state: 'FINALIZED', itemId: accepted.receipt.id }, now());
       return accepted;
     } catch (error) {
       if (error instanceof LostClaim) {
@@ -231,12 +236,14 @@ export class Finalizer {
 
   /** Remembers why, where trying again cannot help; else the session is taken up again. */
   async #fail(claim: Claim, answer: unknown): Promise<void> {
-    const { sql, now } = this.#deps;
+    const { sql, credits, now } = this.#deps;
     const state = stateAfter(answer);
     const failure = answer instanceof HttpError ? answer.message : undefined;
     if (state === 'finalizing') await postponeClaim(sql, claim, now()).catch(() => {});
     else if (state === 'UNDERFUNDED') await markUnderfunded(sql, claim, failure, now());
-    else await closeSession(sql, claim, { state, ...(failure === undefined ? {} : { failure }) }, now());
+    else {
+      await closeSession(sql, credits, claim, { state, ...(failure === undefined ? {} : { failure }) }, now());
+    }
   }
 
   async #finished(session: SessionRow): Promise<Accepted> {
@@ -270,14 +277,12 @@ function payloadOf(parts: readonly PartRow[], headerBytes: number): StoredPayloa
   return { inline: none, segments, isNoted: false };
 }
 
-/** What was paid when the session was created is charged to the account that got the credits. */
+/** What was paid when the session was created pays for it. */
 function payersOf(session: SessionRow): Payers {
   const paidBy: string[] = JSON.parse(session.paid_by);
   const base = { paidBy, clientAddress: session.client_address };
-  if (session.payment === null) return base;
-  const { account, winc: credited, answer }: SessionPayment = JSON.parse(session.payment);
-  const most = credited === undefined ? MAX_WINC : winc(BigInt(credited));
-  return { ...base, charged: { account, most, answer } };
+  const reserved = reservedFor(session);
+  return reserved === undefined ? base : { ...base, reserved };
 }
 
 /** What a session is after its finalization was answered so. */

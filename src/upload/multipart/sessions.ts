@@ -6,9 +6,14 @@
  *   APPROVAL_FAILED, REVOKE_FAILED, which are final
  */
 import { randomUUID } from 'node:crypto';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { type Credits, parseAmount, winc } from '../../credits/credits.ts';
+import { matchingClaim, type PaymentClaim } from '../../credits/x402/claims.ts';
+import { beginSession, readPurchase, returnPurchase } from '../../credits/x402/purchases.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import type { WalletAddress } from '../../wallets/address.ts';
 import { uploadErrors } from '../errors.ts';
+import type { ReservedPayment } from '../intake/intake.ts';
 import { freeBlobs } from '../items/blob-uses.ts';
 import type { Segment } from '../items/segments.ts';
 import type { Claim } from './claims.ts';
@@ -33,7 +38,7 @@ export interface SessionRow {
   /** JSON list of addresses. */
   readonly paid_by: string;
   readonly client_address: string;
-  /** JSON: the account that a payment made at creation was credited to, and what the receipt says about it. */
+  /** JSON: the payment that was made at creation (`reservedFor`). */
   readonly payment: string | null;
   readonly item_id: string | null;
   /** The answer that a failed finalization gave. */
@@ -43,20 +48,13 @@ export interface SessionRow {
   readonly part_bytes: number;
 }
 
-export interface SessionPayment {
-  readonly id: string;
-  readonly account: WalletAddress;
-  /** What it was credited: more than that is not charged there. Absent in rows of earlier versions. */
-  readonly winc?: string;
-  readonly answer: Readonly<Record<string, unknown>>;
-}
-
 export interface NewSession {
   readonly token: string;
   readonly chunkSize: number | undefined;
   readonly clientAddress: string;
   readonly totalBytes?: number;
-  readonly payment?: SessionPayment;
+  /** What was paid for it, and by which of the payment's clients it is asked for. */
+  readonly paid?: { readonly reserved: ReservedPayment; readonly claim: PaymentClaim };
   /** The client's own name for the request: asking again with it answers the same session. */
   readonly idempotencyKey?: string;
 }
@@ -68,25 +66,12 @@ export async function createSession(
   now: number,
 ): Promise<string> {
   const id = randomUUID();
+  const { paid } = session;
   return sql.transaction(async (tx) => {
-    const key = requestKey(session);
-    if (key !== undefined) {
-      const begun = await tx.get<{ id: string; client_address: string }>(
-        'SELECT id, client_address FROM upload_sessions WHERE request_key = ?',
-        key,
-      );
-      // A settled payment can be read on its chain: that alone must not open another's upload.
-      if (begun !== undefined && begun.client_address !== session.clientAddress)
-        throw uploadErrors.paidElsewhere();
-      if (begun !== undefined) return begun.id;
-    }
-    // All that holds parts: what could not be paid holds them too.
-    const open = await tx.get<{ n: number }>(
-      `SELECT COUNT(*) AS n FROM upload_sessions
-       WHERE client_address = ? AND state IN ('open', 'finalizing', 'UNDERFUNDED')`,
-      session.clientAddress,
-    );
-    if ((open?.n ?? 0) >= limits.maxOpen) throw uploadErrors.tooManySessions();
+    const begun = paid === undefined ? await begunByName(tx, session) : await begunByPayment(tx, paid, now);
+    if (begun !== undefined) return begun;
+    // What is paid for is given: there was room when the payment was taken.
+    if (paid === undefined) await checkOpenSessions(tx, session.clientAddress, limits.maxOpen);
     await tx.run(
       `INSERT INTO upload_sessions (id, token, chunk_size, total_bytes, state, paid_by, client_address, payment,
          request_key, claimed_until, created_at, changed_at, expires_at)
@@ -96,20 +81,120 @@ export async function createSession(
       session.chunkSize ?? null,
       session.totalBytes ?? null,
       session.clientAddress,
-      session.payment === undefined ? null : JSON.stringify(session.payment),
-      key ?? null,
+      paid === undefined ? null : writePayment(paid.reserved),
+      paid === undefined ? (requestKey(session) ?? null) : null,
       now,
       now,
       now + limits.lifeMs,
     );
+    if (paid !== undefined) await beginSession(tx, paid.reserved.payment, id);
     return id;
   });
 }
 
-/** What makes two requests one: the payment they carry, or the name a client gave from one address. */
-function requestKey({ payment, idempotencyKey, clientAddress }: NewSession): string | undefined {
-  if (payment !== undefined) return `payment ${payment.id}`;
+/** Throws 429 when one network address has as many uploads as it may: all that hold parts, those unpaid too. */
+export async function checkOpenSessions(
+  sql: SqlExecutor,
+  clientAddress: string,
+  maxOpen: number,
+): Promise<void> {
+  const open = await sql.get<{ n: number }>(
+    `SELECT COUNT(*) AS n FROM upload_sessions
+     WHERE client_address = ? AND state IN ('open', 'finalizing', 'UNDERFUNDED')`,
+    clientAddress,
+  );
+  if ((open?.n ?? 0) >= maxOpen) throw uploadErrors.tooManySessions();
+}
+
+/** What makes two unpaid requests one: the name that a client gave, from one address. */
+function requestKey({ idempotencyKey, clientAddress }: NewSession): string | undefined {
   return idempotencyKey === undefined ? undefined : `client ${clientAddress} ${idempotencyKey}`;
+}
+
+async function begunByName(tx: SqlExecutor, session: NewSession): Promise<string | undefined> {
+  const key = requestKey(session);
+  if (key === undefined) return undefined;
+  const begun = await tx.get<{ id: string }>('SELECT id FROM upload_sessions WHERE request_key = ?', key);
+  return begun?.id;
+}
+
+/**
+ * How long a client without a key of its own may ask again for what its payment began. Long enough to try again after
+ * an answer that was lost, and settled by then.
+ */
+const askAgainMs = 10 * 60_000;
+
+/**
+ * The upload that a payment began, now or ever: a payment begins one and never another. Its id lets whoever has it put
+ * bytes into it, and a settled payment can be read on its chain, so that it is told only to the client of the first
+ * request. That one proves itself by the `Idempotency-Key` it sent then, for ever; without one by its network, which
+ * others share, and so only for a while, and only while nothing is in the upload. Everyone else is told 409, whatever
+ * became of the upload: nothing is created, and nobody is charged.
+ */
+async function begunByPayment(
+  tx: SqlExecutor,
+  { reserved: { payment }, claim }: NonNullable<NewSession['paid']>,
+  now: number,
+): Promise<string | undefined> {
+  const purchase = await readPurchase(tx, payment);
+  if (purchase === undefined) throw new Error(`x402 payment ${payment} is gone`);
+  const { session, creditedAt } = purchase;
+  const proof = matchingClaim(purchase.claim, payment, claim);
+  const isProven =
+    proof === 'key' ||
+    (proof === 'network' &&
+      now - creditedAt <= askAgainMs &&
+      (session === undefined || (await isUntouched(tx, session))));
+  if (!isProven) throw uploadErrors.paymentUsed();
+  if (session === undefined && purchase.state !== 'reserved') throw uploadErrors.paymentUsed();
+  return session;
+}
+
+async function isUntouched(tx: SqlExecutor, session: string): Promise<boolean> {
+  const row = await tx.get<{ parts: number }>(
+    `SELECT (SELECT COUNT(*) FROM upload_parts WHERE session = upload_sessions.id) AS parts
+     FROM upload_sessions WHERE id = ? AND state = 'open'`,
+    session,
+  );
+  return row?.parts === 0;
+}
+
+const StoredPayment = Type.Object({
+  id: Type.String(),
+  /** Absent in rows of before, whose price was reserved nowhere. */
+  reserved: Type.Optional(Type.String()),
+  answer: Type.Record(Type.String(), Type.Unknown()),
+});
+
+const writePayment = ({ payment, winc: reserved, answer }: ReservedPayment): string =>
+  JSON.stringify({ id: payment, reserved: reserved.toString(), answer });
+
+/**
+ * The payment out of which the price of a session is reserved. One that was paid for before prices were reserved has
+ * none: what it paid went to a wallet's credits, and its item is charged like any other, to who signed it.
+ */
+export function reservedFor({
+  id,
+  payment,
+}: Pick<SessionRow, 'id' | 'payment'>): ReservedPayment | undefined {
+  if (payment === null) return undefined;
+  const stored: unknown = JSON.parse(payment);
+  if (!Value.Check(StoredPayment, stored)) throw new Error(`the payment of upload ${id} cannot be read`);
+  if (stored.reserved === undefined) return undefined;
+  const reserved = parseAmount(stored.reserved);
+  if (reserved === undefined) throw new Error(`the payment of upload ${id} has no amount`);
+  return { payment: stored.id, winc: winc(reserved), answer: stored.answer };
+}
+
+/** What is still reserved goes back to the wallet that the payment credited, once. */
+async function returnReserved(
+  tx: SqlExecutor,
+  credits: Credits,
+  session: Pick<SessionRow, 'id' | 'payment'>,
+  item?: string,
+): Promise<void> {
+  const reserved = reservedFor(session);
+  if (reserved !== undefined) await returnPurchase(tx, credits, reserved.payment, item);
 }
 
 export async function findSession(sql: SqlExecutor, id: string): Promise<SessionRow> {
@@ -133,19 +218,20 @@ export function partsOf(sql: SqlExecutor, session: string): Promise<PartRow[]> {
 }
 
 /**
- * Ends a session in a state from which nothing follows; its parts are no longer needed. Does nothing when others have
- * gone on with it.
+ * Ends a session in a state from which nothing follows: its parts are no longer needed, nor what it did not cost. Does
+ * nothing when others have gone on with it.
  */
 export function closeSession(
   sql: Sql,
+  credits: Credits,
   claim: Claim,
   end: { readonly state: SessionState; readonly itemId?: string; readonly failure?: string },
   now: number,
 ): Promise<void> {
   return sql.transaction(async (tx) => {
-    const closed = await tx.run(
+    const closed = await tx.get<Pick<SessionRow, 'id' | 'payment'>>(
       `UPDATE upload_sessions SET state = ?, item_id = ?, failure = ?, claimed_until = 0, changed_at = ?
-       WHERE id = ? AND claim = ? AND state = 'finalizing'`,
+       WHERE id = ? AND claim = ? AND state = 'finalizing' RETURNING id, payment`,
       end.state,
       end.itemId ?? null,
       end.failure ?? null,
@@ -153,12 +239,19 @@ export function closeSession(
       claim.session,
       claim.name,
     );
-    if (closed > 0) await dropParts(tx, claim.session, now);
+    if (closed === undefined) return;
+    await dropParts(tx, claim.session, now);
+    await returnReserved(tx, credits, closed, end.itemId);
   });
 }
 
-/** Removes up to `limit` sessions whose time is over, with what they held. */
-export async function expireSessions(sql: Sql, limit: number, now: number): Promise<number> {
+/** Removes up to `limit` sessions whose time is over, with what they held; what was reserved for them goes back. */
+export async function expireSessions(
+  sql: Sql,
+  credits: Credits,
+  limit: number,
+  now: number,
+): Promise<number> {
   const rows = await sql.all<{ id: string }>(
     'SELECT id FROM upload_sessions WHERE expires_at <= ? AND claimed_until < ? ORDER BY expires_at LIMIT ?',
     now,
@@ -167,8 +260,14 @@ export async function expireSessions(sql: Sql, limit: number, now: number): Prom
   );
   for (const { id } of rows) {
     await sql.transaction(async (tx) => {
-      const removed = await tx.run('DELETE FROM upload_sessions WHERE id = ? AND claimed_until < ?', id, now);
-      if (removed > 0) await dropParts(tx, id, now);
+      const removed = await tx.get<Pick<SessionRow, 'id' | 'payment'>>(
+        'DELETE FROM upload_sessions WHERE id = ? AND claimed_until < ? RETURNING id, payment',
+        id,
+        now,
+      );
+      if (removed === undefined) return;
+      await dropParts(tx, id, now);
+      await returnReserved(tx, credits, removed);
     });
   }
   return rows.length;

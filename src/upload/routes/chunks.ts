@@ -9,6 +9,7 @@
  *   GET  /chunks/:token/:id/status            how far it is
  */
 import { Type } from 'typebox';
+import type { PaymentClaim } from '../../credits/x402/claims.ts';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
@@ -38,7 +39,8 @@ export interface ChunksDeps extends PutPartDeps {
     request: Request,
     totalBytes: number,
     address: string | undefined,
-  ) => Promise<Partial<NewSession>>;
+    claim: PaymentClaim,
+  ) => Promise<Pick<NewSession, 'totalBytes' | 'paid'>>;
 }
 
 const token = Type.String({ pattern: '^[a-z0-9-]{1,32}$' });
@@ -85,14 +87,13 @@ function createRoute(app: App, deps: ChunksDeps): void {
         throw uploadErrors.invalidChunkSize(min, max);
       }
       await checkDisk(deps);
-      const paid = await payment(request, deps, totalBytes, address);
-      const session = {
+      const asked = {
         token: request.params.token,
         chunkSize,
         clientAddress: clientNetwork(request, deps.trustedProxies),
         ...namedRequest(request),
-        ...paid,
       };
+      const session = { ...asked, ...(await payment(request, deps, asked, totalBytes, address)) };
       const limits = { maxOpen: deps.maxOpenPerAddress, lifeMs: deps.lifeMs };
       const id = await createSession(deps.sql, session, limits, deps.now());
       return reply.send({ id, min, max, ...(chunkSize === undefined ? {} : { chunkSize }) });
@@ -116,9 +117,13 @@ function namedRequest(request: Request): Pick<NewSession, 'idempotencyKey'> {
   return { idempotencyKey: key };
 }
 
+/** Shorter keys could be guessed by who has read a payment on its chain. */
+const leastSecretLength = 16;
+
 async function payment(
   request: Request,
   deps: ChunksDeps,
+  { clientAddress: network, idempotencyKey: key }: NewSession,
   totalBytes: string | undefined,
   address: string | undefined,
 ): Promise<Partial<NewSession>> {
@@ -126,7 +131,10 @@ async function payment(
   const bytes = parseSize(totalBytes);
   if (Number.isNaN(bytes) || bytes < 1) throw uploadErrors.invalidByteCount();
   if (bytes > deps.maxItemBytes) throw uploadErrors.tooLarge(deps.maxItemBytes);
-  return (await deps.payForSession?.(request, bytes, address)) ?? {};
+  if (deps.payForSession === undefined) return {};
+  if (key !== undefined && key.length < leastSecretLength) throw uploadErrors.guessableIdempotencyKey();
+  const claim: PaymentClaim = key === undefined ? { kind: 'network', network } : { kind: 'key', key };
+  return deps.payForSession(request, bytes, address, claim);
 }
 
 function readRoutes(app: App, deps: ChunksDeps): void {

@@ -3,6 +3,7 @@
  * `POST /x402/upload/unsigned` raw data that the service signs; both also under `/x402/data-item/…`, as older
  * clients call them. Without a payment they answer how to make one.
  */
+import type { PaymentClaim } from '../../credits/x402/claims.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
@@ -16,7 +17,7 @@ import { explain } from '../intake/explain.ts';
 import type { Accepted, Intake } from '../intake/intake.ts';
 import { PayloadSink, writeHashed } from '../intake/payload-sink.ts';
 import { findKept } from '../items/item-rows.ts';
-import type { NewSession } from '../multipart/sessions.ts';
+import { checkOpenSessions, type NewSession } from '../multipart/sessions.ts';
 import { makeUnsignedItem, readUserTags, unsignedItemBytes } from '../x402/unsigned-item.ts';
 import type { UploadPayment, UploadPayments } from '../x402/upload-payment.ts';
 import { checkContentType, contentLength, takeRawBodies, uploadBody } from './request-body.ts';
@@ -70,17 +71,21 @@ export function payableUploads(deps: X402UploadDeps): PayableUploads {
   };
 }
 
-/** The payment of an upload in parts, which is taken before the first part. */
-export function payForSession(deps: X402UploadDeps) {
+/** The payment of an upload in parts, which is taken before the first part. `address` is credited with what is left. */
+export function payForSession(deps: X402UploadDeps, maxOpenPerAddress: number) {
   return async (
     request: Request,
     totalBytes: number,
     address: string | undefined,
-  ): Promise<Partial<NewSession>> => {
+    claim: PaymentClaim,
+  ): Promise<Pick<NewSession, 'totalBytes' | 'paid'>> => {
     const payment = await deps.payments.read(request, totalBytes);
+    if (!(await payment.isKnown())) {
+      const network = clientNetwork(request, deps.trustedProxies);
+      await checkOpenSessions(deps.sql, network, maxOpenPerAddress);
+    }
     const wallet = address === undefined ? undefined : parseAddress(address);
-    const { id, account, winc, answer } = await payment.settle(`multipart ${totalBytes}`, wallet);
-    return { totalBytes, payment: { id, account, winc: winc.toString(), answer } };
+    return { totalBytes, paid: { reserved: await payment.settleSession(wallet, claim), claim } };
   };
 }
 
@@ -110,7 +115,7 @@ async function receiveSigned(
     token,
     prepaid: payment,
   });
-  nameSettlement(reply, payment);
+  await nameSettlement(reply, payment, accepted);
   return accepted;
 }
 
@@ -137,11 +142,13 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
     const stored = await findKept(deps.sql, admitted.id);
     if (stored !== undefined) {
       await sink.abort();
-      return await deps.intake.repeat(stored);
+      const repeated = await deps.intake.repeat(stored);
+      await nameSettlement(reply, payment, repeated);
+      return repeated;
     }
     const payers = { paidBy: [], clientAddress: '', prepaid: payment };
     const accepted = await deps.intake.accept(payers, admitted, size, await deps.intake.commit(sink));
-    nameSettlement(reply, payment);
+    await nameSettlement(reply, payment, accepted);
     return accepted;
   } catch (error) {
     await sink.abort();
@@ -151,8 +158,10 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
   }
 }
 
-function nameSettlement(reply: Reply, payment: UploadPayment): void {
-  if (payment.receipt !== undefined) reply.headers(settlementHeaders(payment.receipt.settlement));
+/** A payment that was not taken now, since the item is there, may be the one that bought it. */
+async function nameSettlement(reply: Reply, payment: UploadPayment, accepted: Accepted): Promise<void> {
+  const receipt = payment.receipt ?? (await payment.recall(accepted.receipt.id));
+  if (receipt !== undefined) reply.headers(settlementHeaders(receipt.settlement));
 }
 
 function sendAccepted(reply: Reply, accepted: Accepted): Reply {

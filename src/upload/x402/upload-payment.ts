@@ -1,13 +1,15 @@
 /**
  * A payment that came with an upload. It is checked before the body is read and taken when the item is known to be
- * good: the payer is credited, and the item is charged to that account in the transaction that stores it. Whatever
- * goes wrong in between, what was paid is there as credits, and the same payment again buys the same item.
+ * good: the payer is credited and the price is reserved out of that credit, in one transaction; the transaction that
+ * stores the item spends what is reserved. Whatever goes wrong in between, the same payment again buys the same item,
+ * and what nobody comes back for is given to the payer as credits.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Winc } from '../../credits/credits.ts';
 import { winc } from '../../credits/credits.ts';
+import type { PaymentClaim } from '../../credits/x402/claims.ts';
 import { paymentAnswer, paymentRequired } from '../../credits/x402/refusals.ts';
 import {
+  type SettleRequest,
   type SignedPayment,
   type X402Payments,
   type X402Quote,
@@ -18,7 +20,7 @@ import { x402Reasons } from '../../formats/x402/facilitator.ts';
 import type { Request } from '../../kernel/http/server.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
-import type { Prepaid } from '../intake/intake.ts';
+import type { Prepaid, ReservedPayment } from '../intake/intake.ts';
 
 /** Long uploads need longer between the signature of a payment and its settlement. */
 const timeouts: readonly (readonly [bytes: number, seconds: number])[] = [
@@ -44,6 +46,7 @@ export class UploadPayments {
   async quote(request: Request, bytes: number): Promise<X402Quote> {
     const price = await this.#pricing.quoteBytes(bytes);
     return this.#x402.offer({
+      product: `upload ${bytes}`,
       // Nothing can be bought for nothing.
       winc: price.winc > 0n ? price.winc : winc(1n),
       resource: `${request.protocol}://${request.host}${request.url}`,
@@ -91,27 +94,45 @@ export class UploadPayment implements Prepaid {
     return this.#payment.payer;
   }
 
-  /** Takes the payment for an item, or for an upload in parts; credits go to the payer or to `wallet`. */
-  async settle(reference: string, wallet?: WalletAddress) {
-    const credited = wallet ?? { kind: 'ethereum' as const, address: this.#payment.payer };
+  /** Whether it was sent before. */
+  isKnown(): Promise<boolean> {
+    return this.#x402.isKnown(this.#payment);
+  }
+
+  /** Takes the payment for an item; one that bought something else, or nothing that is left, is refused. */
+  settle(itemId: string): Promise<ReservedPayment> {
+    return this.#settle({ purpose: 'upload', reference: itemId }, ({ purchase }) => {
+      if (purchase?.state !== 'reserved' && purchase?.item !== itemId) {
+        throw new X402Refused(x402Reasons.nonceUsed);
+      }
+    });
+  }
+
+  /** Takes the payment for an upload in parts. What it does not cost goes to `wallet`, else to the payer. */
+  settleSession(wallet: WalletAddress | undefined, claim: PaymentClaim): Promise<ReservedPayment> {
+    return this.#settle({
+      purpose: 'upload',
+      reference: `multipart ${this.bytes}`,
+      claim,
+      ...(wallet && { wallet: { address: wallet.address, addressType: wallet.kind } }),
+    });
+  }
+
+  /** How it was settled, when it was, for this item. */
+  recall(itemId: string): Promise<X402Receipt | undefined> {
+    return this.#x402.recall(this.#payment, { purpose: 'upload', reference: itemId });
+  }
+
+  async #settle(request: SettleRequest, check?: (receipt: X402Receipt) => void): Promise<ReservedPayment> {
     try {
-      const receipt = await this.#x402.settle(this.#payment, {
-        purpose: 'upload',
-        reference,
-        wallet: { address: credited.address, addressType: credited.kind },
-      });
-      // The same payment again, and now somebody else is to be charged.
-      if (receipt.walletAddress !== credited.address) throw new X402Refused(x402Reasons.nonceUsed);
+      const receipt = await this.#x402.settle(this.#payment, { ...request, reserve: this.#quote.winc });
+      check?.(receipt);
       this.receipt = receipt;
-      return { account: credited, winc: this.#charge(receipt), answer: describe(receipt), id: receipt.id };
+      const { id, purchase } = receipt;
+      return { payment: id, winc: purchase?.reserved ?? winc(0n), answer: describe(receipt) };
     } catch (error) {
       throw paymentAnswer(error, this.#x402, this.#quote);
     }
-  }
-
-  /** What was quoted; less only when the rate moved within what the protocol tolerates. */
-  #charge(receipt: X402Receipt): Winc {
-    return receipt.creditedWinc < this.#quote.winc ? receipt.creditedWinc : this.#quote.winc;
   }
 }
 
