@@ -24,7 +24,8 @@ export interface X402Bench {
   readonly sql: Sql;
   readonly credits: Credits;
   readonly x402: X402Payments;
-  readonly oracle: { down: boolean };
+  /** Whether rates can be had, and what a credit costs, in hundredths of a dollar. */
+  readonly oracle: { down: boolean; percent: bigint };
   get(query: string, headers?: Record<string, string>): Promise<Response>;
 }
 
@@ -45,13 +46,13 @@ export async function openX402Bench(t: TestContext, world: X402World): Promise<X
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-x402-door-'));
   const sql = await openSqliteFile(join(folder, 'ledger.db'), [...creditsMigrations, ...x402Migrations]);
   const credits = createCredits({ sql });
-  const oracle = { down: false };
+  const oracle = { down: false, percent: 100n };
   const pricing = {
     usdcFor: async (amount: bigint) => {
       if (oracle.down) throw new OracleUnavailable('rates', 7);
-      return (amount + 999_999n) / 1_000_000n;
+      return (amount * oracle.percent + 99_999_999n) / 100_000_000n;
     },
-    wincForUsdc: async (amount: bigint) => winc(amount * 1_000_000n),
+    wincForUsdc: async (amount: bigint) => winc((amount * 100_000_000n) / oracle.percent),
     quoteBytes: async (bytes: number) => ({
       winc: winc(BigInt(bytes) * 10n + 500n),
       networkWinc: winc(BigInt(bytes) * 10n),

@@ -335,7 +335,8 @@ test('two processes on PostgreSQL have one bucket for a client, also after a res
   await until('it learns what is left', async () => (await read(gateway.url)) === 429);
 });
 
-test('who pays reads on, once for each payment', async (t) => {
+/** Readers pay a tenth of a cent for ten kilobytes, to the service at `address`. */
+async function openPaid(t: TestContext) {
   const facilitator = await startFacilitator(t);
   const { url, payTo, rpcUrls } = facilitator.facilitator;
   const { x402, credits } = await openX402Bench(t, { facilitatorUrl: url, payTo, rpcUrls });
@@ -357,6 +358,14 @@ test('who pays reads on, once for each payment', async (t) => {
       }),
     },
   );
+  const pay = (value: bigint) => ({
+    'x-payment': encodeHeader(signPayment({ payTo, value }).paymentPayload),
+  });
+  return { gateway, facilitator, credits, address, payTo, pay };
+}
+
+test('who pays reads on, once for each payment', async (t) => {
+  const { gateway, facilitator, credits, address, payTo, pay } = await openPaid(t);
   // A token bucket of 20 KiB; a cent buys 97 of them.
   const id = await post(gateway, 60 * 1024);
   const asked = await gateway.get(`/raw/${id}`);
@@ -378,8 +387,7 @@ test('who pays reads on, once for each payment', async (t) => {
   });
 
   await facilitator.mint(examplePayment.payer, 1_000_000n);
-  const { paymentPayload } = signPayment({ payTo: facilitator.payTo, value: 6_000n });
-  const payment = { 'x-payment': encodeHeader(paymentPayload) };
+  const payment = pay(6_000n);
   const paid = await gateway.get(`/raw/${id}`, payment);
   assert.equal(paid.status, 200);
   assert.equal(paid.body.length, 60 * 1024);
@@ -398,4 +406,37 @@ test('who pays reads on, once for each payment', async (t) => {
     assert.equal((await gateway.get(`/raw/${id}`, { 'x-payment': bad })).status, 402);
   }
   assert.equal(await facilitator.balance(examplePayment.payer), '994000');
+});
+
+test('less than what was asked buys nothing, and is not taken', async (t) => {
+  const { gateway, facilitator, credits, address, pay } = await openPaid(t);
+  await facilitator.mint(examplePayment.payer, 1_000_000n);
+  const id = await post(gateway, 60 * 1024);
+  assert.equal((await gateway.get(`/raw/${id}`)).status, 402);
+  const refused = await gateway.get(`/raw/${id}`, pay(5_760n));
+  assert.equal(refused.status, 402);
+  assert.equal(JSON.parse(refused.body).error, 'invalid_exact_evm_payload_authorization_value');
+  assert.equal(await facilitator.balance(examplePayment.payer), '1000000');
+  assert.equal(await credits.balance(address), undefined);
+});
+
+test('a payment that was sent for something small buys no more when it comes again for something large', async (t) => {
+  const { gateway, facilitator, pay } = await openPaid(t);
+  await facilitator.mint(examplePayment.payer, 1_000_000n);
+  const [small, large] = [await post(gateway, 1024), await post(gateway, 60 * 1024)];
+  await facilitator.call('POST', '/test/faults', { refuse: 1 });
+  const payment = pay(1_000n);
+  assert.equal(
+    (await gateway.get(`/raw/${small}`, payment)).status,
+    503,
+    'it is not known what became of it',
+  );
+  assert.equal((await gateway.get(`/raw/${large}`, payment)).status, 429);
+  assert.equal(
+    await facilitator.balance(examplePayment.payer),
+    '999000',
+    'it was taken, and counts for what it paid',
+  );
+  const tokens = await gateway.context.index.sql.get<{ tokens: number }>('SELECT tokens FROM meter_payments');
+  assert.equal(tokens?.tokens, 9);
 });

@@ -178,3 +178,47 @@ test('a settlement that fails is 503 and says so in the header; an oracle that i
   assert.equal(await down.text(), '"Fiat Oracle Unavailable"');
   assert.equal(down.headers.get('retry-after'), '7');
 });
+
+test('a little less than the price is taken only when it was asked a short while ago', async (t) => {
+  const { get, credits, facilitator, oracle } = await openDoor(t);
+  await facilitator.mint(payer, 5_000_000n);
+  const pay = (query: string, value: bigint) => {
+    const { paymentPayload } = signPayment({ payTo: facilitator.payTo, value });
+    return get(query, { 'x-payment': encodeHeader(paymentPayload) });
+  };
+  for (const query of ['type=credits&qty=1', 'type=bytes&qty=100000000000']) {
+    const { maxAmountRequired } = await json(await get(query));
+    const low = (BigInt(String(maxAmountRequired)) * 96n) / 100n;
+    const refused = await pay(query, low);
+    assert.equal(refused.status, 402);
+    assert.equal((await json(refused)).error, 'invalid_exact_evm_payload_authorization_value');
+  }
+  assert.equal(await credits.balance(payer), undefined);
+  assert.equal(await facilitator.balance(payer), '5000000');
+  // It rises by four percent after it was asked.
+  oracle.percent = 104n;
+  assert.equal((await pay('type=credits&qty=2', 2_000_000n)).status, 402, 'this was not asked');
+  assert.equal((await pay('type=credits&qty=1', 999_999n)).status, 402, 'nor so little');
+  const taken = await pay('type=credits&qty=1', 1_000_000n);
+  assert.equal(taken.status, 200);
+  assert.equal((await json(taken)).creditedWinc, '961538461538', 'what was paid is credited');
+  assert.equal(await facilitator.balance(payer), '4000000');
+});
+
+test('a payment shown by who does not know whom it credited says nothing and moves nothing', async (t) => {
+  const { get, credits, facilitator } = await openDoor(t);
+  await facilitator.mint(payer, 1_000_000n);
+  const header = { 'x-payment': encodeHeader(signPayment({ payTo: facilitator.payTo }).paymentPayload) };
+  const address = `${'a'.repeat(42)}A`;
+  const query = 'type=credits&qty=1';
+  const first = await json(await get(`${query}&address=${address}`, header));
+  for (const other of ['', `&address=${'b'.repeat(42)}A`, `&address=${payer}`]) {
+    const answer = await get(`${query}${other}`, header);
+    assert.equal(answer.status, 402, other);
+    assert.ok(!(await answer.text()).includes(address));
+  }
+  assert.deepEqual(await json(await get(`${query}&address=${address}`, header)), first);
+  assert.equal((await credits.balance(address))?.winc, 1_000_000_000_000n);
+  assert.equal(await credits.balance(payer), undefined);
+  assert.equal(await facilitator.balance(payer), '0');
+});
