@@ -6,6 +6,9 @@ import { after, before, test } from 'node:test';
 import Stripe from 'stripe';
 import { encodeHeader, examplePayment } from '../../src/formats/x402/testing.ts';
 import { signPayment } from '../../src/localnet/x402/testing.ts';
+import { itemOwner } from '../../src/wallets/data-items/owner.ts';
+import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
+import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const wallet = `${'w'.repeat(42)}A`;
@@ -75,6 +78,27 @@ test('an x402 payment arrives as credits', async () => {
   assert.equal(paid.walletAddress, payer);
   assert.ok(BigInt(String(paid.creditedWinc)) >= 1_000_000_000_000n);
   assert.equal(await balance(payer), paid.creditedWinc);
+});
+
+test('an x402 payment for so many bytes pays for an upload of them, right afterwards', async () => {
+  for (const [name, bytes] of [
+    ['a small file', 300_000],
+    ['a large file', 4_998_000],
+  ] as const) {
+    const signer = solanaSigner(ed25519TestKey(name));
+    const { address } = itemOwner(4, signer.owner).wallet;
+    const item = await signItem({ data: Buffer.alloc(bytes, name) }, signer);
+    const path = `${url('payment')}/v1/x402/top-up?type=bytes&qty=${item.length}&address=${address}`;
+    const asked = await json(path);
+    const value = BigInt(String(asked.maxAmountRequired));
+    const { paymentPayload } = signPayment({ payTo: String(asked.payTo), value });
+    const paid = await json(path, { headers: { 'x-payment': encodeHeader(paymentPayload) } });
+    assert.equal(paid.walletAddress, address);
+    const headers = { 'content-type': 'application/octet-stream' };
+    const stored = await fetch(`${url('upload')}/v1/tx/solana`, { method: 'POST', headers, body: item });
+    assert.equal(stored.status, 200, await stored.text());
+    assert.ok(BigInt(String(await balance(address))) < BigInt(String(paid.creditedWinc)) / 100n);
+  }
 });
 
 test('behind a trusted proxy a payment is asked for at the address that the payer knows', async () => {

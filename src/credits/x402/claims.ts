@@ -1,29 +1,39 @@
 /**
  * Who may have the answer to a payment again. A settled authorisation can be read on its chain by anyone, so that the
- * payment itself proves nothing: it is the client that sent it first who knows the key it chose, or, having chosen none,
- * asks again from where it asked. Kept as a hash that is of use for this payment alone.
+ * payment itself proves nothing. The client that sent it first proves itself by the key it chose then; one that chose
+ * none, by asking from the same network. Kept as a hash that is of use for this payment alone.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-export type PaymentClaim =
-  /** Chosen by the client, unguessable, never sent to a chain. */
-  | { readonly kind: 'key'; readonly key: string }
+export interface PaymentClaim {
   /** Weak: others are in the same network. Worth something for a short time only. */
-  | { readonly kind: 'network'; readonly network: string };
-
-export function writeClaim(payment: string, claim: PaymentClaim): string {
-  const text = claim.kind === 'key' ? claim.key : claim.network;
-  const hash = createHash('sha256').update(`${claim.kind}\n${payment}\n${text}`).digest('base64url');
-  return `${claim.kind} ${hash}`;
+  readonly network: string;
+  /** Chosen by the client, unguessable, never sent to a chain. Whoever sends one is known by it alone. */
+  readonly key?: string;
 }
 
-/** Which kind of claim was made first and is met now; undefined when it is not. */
+export type ClaimKind = 'key' | 'network';
+
+export function writeClaim(payment: string, { key, network }: PaymentClaim): string {
+  return key === undefined ? written('network', payment, network) : written('key', payment, key);
+}
+
+/** How a claim meets the first one of a payment; undefined when it does not. */
 export function matchingClaim(
   stored: string | undefined,
   payment: string,
-  claim: PaymentClaim,
-): PaymentClaim['kind'] | undefined {
+  { key, network }: PaymentClaim,
+): ClaimKind | undefined {
   if (stored === undefined) return undefined;
-  const [first, second] = [Buffer.from(stored), Buffer.from(writeClaim(payment, claim))];
-  return first.length === second.length && timingSafeEqual(first, second) ? claim.kind : undefined;
+  if (isEqual(stored, written('network', payment, network))) return 'network';
+  return key !== undefined && isEqual(stored, written('key', payment, key)) ? 'key' : undefined;
+}
+
+function written(kind: ClaimKind, payment: string, text: string): string {
+  return `${kind} ${createHash('sha256').update(`${kind}\n${payment}\n${text}`).digest('base64url')}`;
+}
+
+function isEqual(a: string, b: string): boolean {
+  const [first, second] = [Buffer.from(a), Buffer.from(b)];
+  return first.length === second.length && timingSafeEqual(first, second);
 }

@@ -8,7 +8,7 @@ import { forEachEngine } from '../../storage/sql/testing.ts';
 import { type Credits, winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';
 import { endByHand, unclearPayments } from './by-hand.ts';
-import { matchingClaim } from './claims.ts';
+import { matchingClaim, writeClaim } from './claims.ts';
 import { x402Migrations } from './migrations.ts';
 import {
   beginSession,
@@ -23,7 +23,7 @@ import { X402Refused, X402SettlementFailed } from './x402.ts';
 
 const full = 1_000_000_000n;
 const price = winc(600_000_000n);
-const key = { kind: 'key', key: 'a-secret-of-the-client' } as const;
+const key = { network: '192.0.2.1', key: 'a-secret-of-the-client' };
 const upload: SettleRequest = { purpose: 'upload', reference: 'item', reserve: price, claim: key };
 
 async function settled(s: Setting, request: SettleRequest = upload, nonce = `0x${'31'.repeat(32)}`) {
@@ -129,11 +129,20 @@ forEachEngine((_engine, open) => {
     const { receipt } = await settled(s);
     const claim = (await readPurchase(s.sql, receipt.id))?.claim;
     assert.equal(matchingClaim(claim, receipt.id, key), 'key');
-    assert.equal(matchingClaim(claim, receipt.id, { kind: 'key', key: 'another' }), undefined);
-    assert.equal(matchingClaim(claim, receipt.id, { kind: 'network', network: key.key }), undefined);
+    assert.equal(matchingClaim(claim, receipt.id, { ...key, network: '192.0.2.9' }), 'key');
+    assert.equal(matchingClaim(claim, receipt.id, { ...key, key: 'another' }), undefined);
+    assert.equal(matchingClaim(claim, receipt.id, { network: key.network }), undefined);
+    assert.equal(matchingClaim(claim, receipt.id, { network: key.key }), undefined);
     assert.equal(matchingClaim(claim, 'another payment', key), undefined);
     assert.equal(matchingClaim(undefined, receipt.id, key), undefined);
     assert.ok(claim !== undefined && !claim.includes(key.key), 'the key itself is not kept');
+    const byNetwork = writeClaim(receipt.id, { network: key.network });
+    assert.equal(
+      matchingClaim(byNetwork, receipt.id, key),
+      'network',
+      'a key that is sent later adds nothing',
+    );
+    assert.equal(matchingClaim(byNetwork, receipt.id, { ...key, network: '192.0.2.9' }), undefined);
   });
 
   it('credits all of a payment that a person ends, since its upload was told that it failed', async (t) => {

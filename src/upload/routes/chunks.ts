@@ -133,8 +133,7 @@ async function payment(
   if (bytes > deps.maxItemBytes) throw uploadErrors.tooLarge(deps.maxItemBytes);
   if (deps.payForSession === undefined) return {};
   if (key !== undefined && key.length < leastSecretLength) throw uploadErrors.guessableIdempotencyKey();
-  const claim: PaymentClaim = key === undefined ? { kind: 'network', network } : { kind: 'key', key };
-  return deps.payForSession(request, bytes, address, claim);
+  return deps.payForSession(request, bytes, address, { network, ...(key !== undefined && { key }) });
 }
 
 function readRoutes(app: App, deps: ChunksDeps): void {

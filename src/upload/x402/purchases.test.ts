@@ -275,7 +275,7 @@ forEachEngine((_engine, open) => {
   it('a payment whose upload was never begun can be used by its client alone, and goes back after a day', async (t) => {
     const world = await start(t);
     const { upload, pay, spent } = world;
-    const claim = { kind: 'key', key } as const;
+    const claim = { network: '127.0.0.1', key };
     const [taken, left] = [pay(costOf(30_000)), pay(costOf(20_000))];
     await settleOnly(world, taken, costOf(30_000), 'multipart 30000', { claim, address: victim });
     await settleOnly(world, left, costOf(20_000), 'multipart 20000', { claim, address: victim });
