@@ -23,7 +23,8 @@ export const x402 = {
     check: checkUrls,
   }),
   X402_PAYMENT_TIMEOUT_MS: milliseconds({
-    meaning: 'How long a payer may take between signing and settlement',
+    meaning:
+      'How long a payer may take between signing and settlement, and how long an asked price is remembered',
     default: 300_000,
     min: 10_000,
     max: 86_400_000,
@@ -35,7 +36,8 @@ export const x402 = {
     max: 1_000_000_000,
   }),
   X402_PRICE_TOLERANCE: fraction({
-    meaning: 'By how much the price may have risen since the payer signed; he is credited what he paid',
+    meaning:
+      'By how much the price may have risen since it was asked; the payer is credited what was paid, and less than was asked is refused',
     default: 0.05,
   }),
   X402_SETTLEMENT_BUFFER_SECONDS: integer({

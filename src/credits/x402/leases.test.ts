@@ -111,28 +111,30 @@ forEachEngine((_engine, open) => {
     }
   }
 
-  it('lets nobody whose lease lapsed end or free a payment that another works on', async (t) => {
-    const s = await setUpStill(t, await open(migrations), { withChain: false });
-    const [one, two] = [await startSlow(t, s), await startSlow(t, s)];
-    const payment = await s.read({ nonce });
-    assert.ok(payment !== undefined);
-    const first = one.x402.settle(payment, topUp);
-    await one.asked;
-    s.clock.offsetMs = 11_000;
-    const second = two.x402.settle(payment, topUp);
-    await two.asked;
-    const lease = await leaseOf(s);
-    one.answer(refused);
-    await assert.rejects(first, X402InProgress);
-    assert.deepEqual(await stateOf(s.sql), ['open'], 'what the first heard is not the last word');
-    assert.ok((await leaseOf(s)) >= lease);
-    await assert.rejects(s.x402.settle(payment, topUp), X402InProgress);
-    await s.settleElsewhere({ nonce });
-    two.answer(made);
-    assert.equal((await second).applied, true);
-    assert.equal(await s.balance(), 1_000_000_000n);
-    assert.equal(await s.tokens(), '4000000');
-  });
+  for (const errorReason of ['insufficient_funds', 'unexpected_settle_error']) {
+    it(`lets nobody whose lease lapsed end or free a payment that another works on (${errorReason})`, async (t) => {
+      const s = await setUpStill(t, await open(migrations), { withChain: false });
+      const [one, two] = [await startSlow(t, s), await startSlow(t, s)];
+      const payment = await s.read({ nonce });
+      assert.ok(payment !== undefined);
+      const first = one.x402.settle(payment, topUp);
+      await one.asked;
+      s.clock.offsetMs = 11_000;
+      const second = two.x402.settle(payment, topUp);
+      await two.asked;
+      const lease = await leaseOf(s);
+      one.answer({ ...refused, errorReason });
+      await assert.rejects(first, X402InProgress);
+      assert.deepEqual(await stateOf(s.sql), ['open'], 'what the first heard is not the last word');
+      assert.ok((await leaseOf(s)) >= lease);
+      await assert.rejects(s.x402.settle(payment, topUp), X402InProgress);
+      await s.settleElsewhere({ nonce });
+      two.answer(made);
+      assert.equal((await second).applied, true);
+      assert.equal(await s.balance(), 1_000_000_000n);
+      assert.equal(await s.tokens(), '4000000');
+    });
+  }
 
   it('credits a transfer that is heard of after the payment was given up', async (t) => {
     const s = await setUpStill(t, await open(migrations));

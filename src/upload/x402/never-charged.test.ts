@@ -1,6 +1,7 @@
 /** Random sequences of payments, replays, uploads and lapses: no wallet ever has less than it had before. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { costOf, openX402World, payer, type X402World } from '../../../test/support/x402-uploads.ts';
 import { winc } from '../../credits/credits.ts';
 import { returnAbandoned } from '../../credits/x402/purchases.ts';
 import { type SeededRandom, seededRandom } from '../../formats/testing/seeded-random.ts';
@@ -12,7 +13,6 @@ import { ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
 import { expireSessions } from '../multipart/sessions.ts';
 import { type TestUpload, testMigrations } from '../testing.ts';
-import { costOf, openX402World, payer, type X402World } from './testing.ts';
 
 const signer = solanaSigner(ed25519TestKey('never charged'));
 const wallets = [

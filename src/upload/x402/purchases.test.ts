@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
+import { costOf, openX402World, payer, type X402World } from '../../../test/support/x402-uploads.ts';
 import { type AddressType, winc } from '../../credits/credits.ts';
 import type { PaymentClaim } from '../../credits/x402/claims.ts';
 import { parseItemHeader } from '../../formats/ans104/item-header.ts';
@@ -14,7 +15,6 @@ import { solanaAddress } from '../../wallets/solana/address.ts';
 import { ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
 import { type TestAnswer, type TestUpload, testMigrations } from '../testing.ts';
-import { costOf, openX402World, payer, type X402World } from './testing.ts';
 
 const random = seededRandom(73);
 const signer = solanaSigner(ed25519TestKey('x402 purchases'));
@@ -164,6 +164,7 @@ forEachEngine((_engine, open) => {
       if (end === 'fails') {
         assert.equal((await put(upload, id, random.bytes(20_000))).status, 200);
         assert.equal((await finalize(upload, id)).status, 400);
+        assert.equal(await upload.balance(victim), costOf(30_000), 'at once');
       }
       upload.clock += day + 1;
       other.clock = upload.clock;

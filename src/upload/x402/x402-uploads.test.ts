@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { costOf, openX402World, payer, type X402WorldOptions } from '../../../test/support/x402-uploads.ts';
 import { winc } from '../../credits/credits.ts';
 import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { encodeHeader } from '../../formats/x402/testing.ts';
@@ -11,7 +12,6 @@ import { solanaAddress } from '../../wallets/solana/address.ts';
 import { ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
 import { ed25519TestKey, testArweaveKey } from '../../wallets/testing/keys.ts';
 import { byteForWinc, type TestUpload } from '../testing.ts';
-import { costOf, openX402World, payer, type X402WorldOptions } from './testing.ts';
 
 const random = seededRandom(71);
 const signer = solanaSigner(ed25519TestKey('x402'));

@@ -1,16 +1,16 @@
 /** The upload surface with x402 for tests: a facilitator of its own, a wallet with money, a market that can move. */
 import type { TestContext } from 'node:test';
-import { x402TestConfig } from '../../../test/support/x402-config.ts';
-import { winc } from '../../credits/credits.ts';
-import { createX402Payments } from '../../credits/x402/index.ts';
-import type { X402Payments } from '../../credits/x402/x402.ts';
-import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
-import { createLogger } from '../../kernel/log.ts';
-import { type FacilitatorForTest, signPayment, startFacilitator } from '../../localnet/x402/testing.ts';
-import type { Pricing } from '../../pricing/pricing.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
-import type { UploadDeps } from '../index.ts';
-import { pricePerByte, startTestUpload, type TestUpload } from '../testing.ts';
+import { winc } from '../../src/credits/credits.ts';
+import { createX402Payments } from '../../src/credits/x402/index.ts';
+import type { X402Payments } from '../../src/credits/x402/x402.ts';
+import { encodeHeader, examplePayment } from '../../src/formats/x402/testing.ts';
+import { createLogger } from '../../src/kernel/log.ts';
+import { type FacilitatorForTest, signPayment, startFacilitator } from '../../src/localnet/x402/testing.ts';
+import type { Pricing } from '../../src/pricing/pricing.ts';
+import type { Sql } from '../../src/storage/sql/sql.ts';
+import type { UploadDeps } from '../../src/upload/index.ts';
+import { pricePerByte, startTestUpload, type TestUpload } from '../../src/upload/testing.ts';
+import { x402TestConfig } from './x402-config.ts';
 
 export const { payer } = examplePayment;
 /** Atomic dollars that the payer has at first. */
