@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { after, describe, it, mock } from 'node:test';
 import { LOSS_ACCOUNT, winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
+import { examplePayment } from '../../formats/x402/testing.ts';
+import { signPayment } from '../../localnet/x402/testing.ts';
 import { writeReceipt } from '../../names/receipts.ts';
 import { insertRow } from '../../payment/chain/store.ts';
 import { createGifts } from '../../payment/gifts/gifts.ts';
@@ -73,7 +75,7 @@ describe('turnpike ledger', () => {
          VALUES (?, 1, 'eip155:84532', ?, '0x', '1000000', '1', ?, 'top-up', ?, 'ethereum', '700', 'unclear', 0, 1, 0, 0, 0)`,
         id,
         wallet,
-        JSON.stringify({ paymentRequirements: { network: 'base-sepolia' } }),
+        JSON.stringify(signPayment({ payTo: examplePayment.payTo })),
         other,
       );
     } finally {

@@ -242,7 +242,13 @@ export class Finalizer {
     if (state === 'finalizing') await postponeClaim(sql, claim, now()).catch(() => {});
     else if (state === 'UNDERFUNDED') await markUnderfunded(sql, claim, failure, now());
     else {
-      await closeSession(sql, credits, claim, { state, ...(failure === undefined ? {} : { failure }) }, now());
+      await closeSession(
+        sql,
+        credits,
+        claim,
+        { state, ...(failure === undefined ? {} : { failure }) },
+        now(),
+      );
     }
   }
 
