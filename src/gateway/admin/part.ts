@@ -1,15 +1,15 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
 import { join } from 'node:path';
 import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
-import { type App, mount } from '../../kernel/http/server.ts';
+import { type App, mount, mountGuarded } from '../../kernel/http/server.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { CreatePart, GatewayContext } from '../context.ts';
 import { Exporter } from '../export/index.ts';
 import type { Writers } from '../import/part.ts';
 import { gatewayPrefixes } from '../routes/gateway-routes.ts';
 import { AskedTransactions } from './asked.ts';
-import { fingerprint, guardWithKey } from './auth.ts';
-import { databaseUnavailable, noSuchRoute } from './errors.ts';
+import { adminGuard, fingerprint } from './auth.ts';
+import { databaseUnavailable } from './errors.ts';
 import { Figures } from './figures.ts';
 import { BlockStore } from './moderation/block-store.ts';
 import type { LocateElsewhere } from './moderation/blocked-regions.ts';
@@ -56,12 +56,12 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
     });
     const figures = new Figures({ context, writers, asked, blocklist });
     const key = fingerprint(deps.adminKey);
+    const guard = adminGuard(deps.adminKey);
 
     function routes(scope: App): void {
       scope.setErrorHandler((error, request, reply) =>
         mapError(error instanceof DatabaseUnavailable ? databaseUnavailable(error) : error, request, reply),
       );
-      guardWithKey(scope, deps.adminKey);
       takeEmptyBodies(scope);
       // Who did what, and when. Announcements are the upload surface's daily traffic.
       scope.addHook('onResponse', async (request, reply) => {
@@ -83,12 +83,6 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
         folder: config.PARQUET_EXPORT_DIR ?? join(config.DATA_DIR, 'parquet'),
         stableHeight: () => index.stableHeight,
       });
-      // Also what does not exist is behind the key, and is not taken for content.
-      for (const url of ['/', '/*']) {
-        scope.all(url, { schema: { hide: true } }, async () => {
-          throw noSuchRoute();
-        });
-      }
     }
 
     return {
@@ -96,8 +90,8 @@ export function createAdminPart(deps: AdminPartDeps): CreatePart {
       routes: (app) =>
         mount(
           app,
-          routes,
-          gatewayPrefixes(config.GW_ALIAS_PREFIXES).map((prefix) => `${prefix}/admin`),
+          (scope) => mountGuarded(scope, '/admin', guard, routes),
+          gatewayPrefixes(config.GW_ALIAS_PREFIXES),
         ),
       reasons: () => vitals.reasons(),
       async start() {

@@ -26,6 +26,7 @@ import { watchRequests } from './request-watch.ts';
 export type { App, Reply, Request, Routes } from './app.ts';
 export { mount } from './app.ts';
 export { sendError, sendJson } from './error-mapper.ts';
+export { type Guard, mountGuarded } from './guard.ts';
 
 export interface HttpServerOptions extends ConnectionLimits {
   /** For logs, for example `payment`. */
@@ -44,7 +45,8 @@ export interface HttpServerOptions extends ConnectionLimits {
   readonly metrics: Metrics;
   /** Bytes of a parsed body; streaming routes take the raw request and count for themselves. */
   readonly bodyLimit?: number;
-  readonly cors?: CorsOptions;
+  /** False where no page but the server's own may call. */
+  readonly cors?: CorsOptions | false;
   /** Default: the message itself, a JSON string (interface §7). */
   readonly errorBody?: ErrorBody;
   /** The body of a 404 for an unknown path. */
@@ -71,13 +73,20 @@ export interface HttpServer {
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const errorBody: ErrorBody = options.errorBody ?? ((_status, message) => message);
-  const cors = createCors(options.cors ?? {});
+  const cors = createCors(options.cors === false ? {} : (options.cors ?? {}));
   const mapError = createErrorMapper(errorBody);
   const inFlight = new InFlight();
   const commonHeaders = (request: Request, reply: Reply): void => {
-    reply.header('access-control-allow-origin', '*').header('x-request-id', request.id);
+    reply.header('x-request-id', request.id);
+    if (options.cors === false) return;
+    reply.header('access-control-allow-origin', '*');
     if (cors.exposed !== undefined) reply.header('access-control-expose-headers', cors.exposed);
   };
+  /** Pages elsewhere have no business behind a guard, which is asked about their preflights like about any request. */
+  const answersOptions = (request: Request, reply: Reply): boolean =>
+    options.cors !== false &&
+    request.routeOptions.config?.guarded?.preflights !== false &&
+    cors.answerOptions(request, reply);
   let connections: Connections | undefined;
 
   const trusted = options.trustedProxies ?? [];
@@ -119,7 +128,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply);
     commonHeaders(request, reply);
-    if (request.method === 'OPTIONS' && cors.answerOptions(request, reply)) return;
+    if (request.method === 'OPTIONS' && answersOptions(request, reply)) return;
     if (enterSpan === undefined) done();
     else enterSpan(request, reply, done);
   });

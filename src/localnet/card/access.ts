@@ -1,6 +1,7 @@
 /** Who may call the API: the holder of the secret key, or a browser with an object's own client secret. */
-import { createHash, timingSafeEqual } from 'node:crypto';
-import { unauthorized } from './errors.ts';
+import type { Guard, Request } from '../../kernel/http/server.ts';
+import { sameSecret } from '../../kernel/same-secret.ts';
+import { type CardApiError, noSuchRoute, secretKeyRequired, unauthorized } from './errors.ts';
 
 export interface ProviderKeys {
   readonly secretKey: string;
@@ -13,8 +14,8 @@ export type Caller = 'merchant' | 'browser';
 /** `Authorization: Bearer <key>`, or Basic with the key as user name (what `curl -u key:` sends). */
 export function callerOf(authorization: string | undefined, keys: ProviderKeys): Caller {
   const key = keyOf(authorization ?? '');
-  if (key !== undefined && sameText(key, keys.secretKey)) return 'merchant';
-  if (key !== undefined && sameText(key, keys.publishableKey)) return 'browser';
+  if (key !== undefined && sameSecret(key, keys.secretKey)) return 'merchant';
+  if (key !== undefined && sameSecret(key, keys.publishableKey)) return 'browser';
   throw unauthorized();
 }
 
@@ -25,8 +26,24 @@ function keyOf(authorization: string): string | undefined {
   return undefined;
 }
 
-/** Compares in constant time, whatever the lengths. */
-export function sameText(a: string, b: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
+/** Any key: what a browser may do with its own is each call's to say. */
+export function apiGuard(keys: ProviderKeys): Guard {
+  return {
+    check: (request) => void callerOf(request.headers.authorization, keys),
+    noSuchRoute: unknownPath,
+    preflights: true,
+  };
 }
+
+/** The secret key. */
+export function merchantGuard(keys: ProviderKeys): Guard {
+  return {
+    check(request) {
+      if (callerOf(request.headers.authorization, keys) !== 'merchant') throw secretKeyRequired();
+    },
+    noSuchRoute: unknownPath,
+  };
+}
+
+export const unknownPath = ({ method, url }: Request): CardApiError =>
+  noSuchRoute(method, url.split('?', 1)[0] ?? url);

@@ -3,11 +3,12 @@
  * with its idempotency, and Stripe's headers. The files in `routes/` only say what each call does.
  */
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { sameSecret } from '../../kernel/same-secret.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { Caller, ProviderKeys } from './access.ts';
-import { callerOf, sameText } from './access.ts';
+import { callerOf } from './access.ts';
 import type { Deliveries } from './deliveries.ts';
-import { CardApiError, invalidRequest, unauthorized } from './errors.ts';
+import { invalidRequest, secretKeyRequired, unauthorized } from './errors.ts';
 import type { Faults } from './faults.ts';
 import { FormError, parseForm } from './form.ts';
 import type { Answer, KeyedRequest } from './idempotency.ts';
@@ -127,20 +128,14 @@ function send(reply: Reply, requestId: string, status: number, body: string): Re
 
 /** Only the holder of the secret key may do this. */
 export function requireMerchant(call: Call): void {
-  if (call.caller !== 'merchant') {
-    throw new CardApiError(403, {
-      type: 'invalid_request_error',
-      code: 'secret_key_required',
-      message: 'This API call cannot be made with a publishable API key.',
-    });
-  }
+  if (call.caller !== 'merchant') throw secretKeyRequired();
 }
 
 /** A browser may act on the one object whose secret it was given. */
 export function requireClientSecret(call: Call, secret: string): void {
   const given = call.params.optionalText('client_secret');
   if (call.caller === 'merchant') return;
-  if (given === undefined || !sameText(given, secret)) throw unauthorized();
+  if (given === undefined || !sameSecret(given, secret)) throw unauthorized();
 }
 
 /** `limit` (1–100, default 10) and `starting_after`. */

@@ -52,5 +52,18 @@ export const unauthorized = () =>
     { 'www-authenticate': 'Basic realm="card provider"' },
   );
 
+export const secretKeyRequired = () =>
+  new CardApiError(403, {
+    type: 'invalid_request_error',
+    code: 'secret_key_required',
+    message: 'This API call cannot be made with a publishable API key.',
+  });
+
+export const noSuchRoute = (method: string, path: string) =>
+  new CardApiError(404, {
+    type: 'invalid_request_error',
+    message: `Unrecognized request URL (${method}: ${path}).`,
+  });
+
 export const unexpectedState = (kind: string, code: string, message: string) =>
   invalidRequest(message, { code: `${kind}_${code}` });

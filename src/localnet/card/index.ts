@@ -7,14 +7,14 @@
  */
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { createHttpServer } from '../../kernel/http/server.ts';
+import { createHttpServer, mountGuarded } from '../../kernel/http/server.ts';
 import { readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import type { Surface } from '../../kernel/surface.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import type { ProviderKeys } from './access.ts';
+import { apiGuard, merchantGuard, type ProviderKeys, unknownPath } from './access.ts';
 import type { Provider } from './api.ts';
 import { changeByVisitor } from './api.ts';
 import { Deliveries } from './deliveries.ts';
@@ -64,12 +64,7 @@ export function createLocalCardProvider(
     metrics: new Metrics(),
     bodyLimit: 256 * 1024,
     errorBody: (_status, message) => ({ error: { type: 'invalid_request_error', message } }),
-    notFound: (request) => ({
-      error: {
-        type: 'invalid_request_error',
-        message: `Unrecognized request URL (${request.method}: ${request.url.split('?', 1)[0]}).`,
-      },
-    }),
+    notFound: (request) => unknownPath(request).body,
   });
   server.app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -112,15 +107,13 @@ export function createLocalCardProvider(
       }, sweepIntervalMs);
       sweep.unref();
       running = { sql, keys: made, deliveries, sweep };
-      for (const routes of [
-        paymentIntentRoutes,
-        checkoutSessionRoutes,
-        chargeRoutes,
-        checkoutPageRoutes,
-        testControlRoutes,
-      ]) {
-        routes(server.app, provider);
-      }
+      mountGuarded(server.app, '/v1', apiGuard(made), (app) => {
+        paymentIntentRoutes(app, provider);
+        checkoutSessionRoutes(app, provider);
+        chargeRoutes(app, provider);
+      });
+      mountGuarded(server.app, '/test', merchantGuard(made), (app) => testControlRoutes(app, provider));
+      checkoutPageRoutes(server.app, provider);
       await sweepOld(provider);
       await deliveries.forgetOld();
       await server.listen();

@@ -4,14 +4,13 @@
  * origin, and every call carries the token in a header, which no foreign page can set.
  */
 import { isIPv6 } from 'node:net';
-import type { Request } from '../../kernel/http/server.ts';
+import type { Guard, Request } from '../../kernel/http/server.ts';
 import { managementError } from '../errors.ts';
 import { type BearerGuard, createBearerGuard } from '../request/bearer.ts';
 
-export interface AdminGuard {
-  /** For every request, the page's own files included. */
+export interface AdminGuard extends Guard {
+  /** For every request, the page's own files included; `check` asks for the token. */
   checkOrigin(request: Pick<Request, 'headers'>): void;
-  checkToken(request: Request): void;
 }
 
 export function createAdminGuard(host: string, token: () => string): AdminGuard {
@@ -33,9 +32,8 @@ export function createAdminGuard(host: string, token: () => string): AdminGuard 
         throw managementError(403, 'Forbidden origin');
       }
     },
-    checkToken(request) {
-      bearer.require(request, request.ip);
-    },
+    check: (request) => bearer.require(request, request.ip),
+    noSuchRoute: () => managementError(404, 'Not Found'),
   };
 }
 

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { isTxId } from '../../formats/base64url.ts';
-import { createHttpServer, type HttpServer } from '../../kernel/http/server.ts';
+import { type App, createHttpServer, type HttpServer, mountGuarded } from '../../kernel/http/server.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { managementError } from '../errors.ts';
 import { blockContent } from '../moderation/block-content.ts';
@@ -52,16 +52,15 @@ export function createAdminServer(parts: RouterParts, token: string): HttpServer
     bodyLimit: 16 * 1024,
     errorBody: (_status, message) => ({ error: message }),
     docs: false,
+    // For nobody but the page itself.
+    cors: false,
   });
   const { app } = server;
 
   app.addHook('onRequest', (request, reply, done) => {
-    // The kernel lets every page read; this one is for nobody but itself.
-    reply.removeHeader('access-control-allow-origin').removeHeader('access-control-expose-headers');
     reply.headers(strict);
     try {
       guard.checkOrigin(request);
-      if (request.url.startsWith('/api/')) guard.checkToken(request);
       done();
     } catch (error) {
       done(error instanceof Error ? error : new Error(String(error)));
@@ -77,18 +76,24 @@ export function createAdminServer(parts: RouterParts, token: string): HttpServer
     });
   }
 
-  app.get('/api/status', () => statusView(parts));
-  app.get('/api/gateways', () => {
+  mountGuarded(app, '/api', guard, (scope) => apiRoutes(scope, parts));
+  return server;
+}
+
+/** Everything that the page reads and does, all of it with the token. */
+function apiRoutes(app: App, parts: RouterParts): void {
+  app.get('/status', () => statusView(parts));
+  app.get('/gateways', () => {
     const gateways = gatewaysView(parts);
     return { gateways, total: gateways.length };
   });
-  app.get('/api/config', () => ({ variables: configView(parts) }));
+  app.get('/config', () => ({ variables: configView(parts) }));
 
   const Range = Type.Object({ range: Type.Optional(Type.String()), format: Type.Optional(Type.String()) });
-  app.get('/api/telemetry', { schema: { querystring: Range } }, (request) =>
+  app.get('/telemetry', { schema: { querystring: Range } }, (request) =>
     telemetryView(parts, hoursOf(request.query.range)),
   );
-  app.get('/api/telemetry/export', { schema: { querystring: Range } }, async (request, reply) => {
+  app.get('/telemetry/export', { schema: { querystring: Range } }, async (request, reply) => {
     const view = await telemetryView(parts, hoursOf(request.query.range));
     if (!view.enabled) throw managementError(503, 'Telemetry not enabled');
     if (request.query.format !== 'csv') return view;
@@ -97,7 +102,7 @@ export function createAdminServer(parts: RouterParts, token: string): HttpServer
 
   const Origin = Type.Object({ gateway: Type.String() });
   for (const action of ['quarantine', 'release'] as const) {
-    app.post(`/api/gateways/${action}`, { schema: { body: Origin } }, (request) => {
+    app.post(`/gateways/${action}`, { schema: { body: Origin } }, (request) => {
       const gateway = parts.gateways.find(request.body.gateway);
       if (gateway === undefined) throw managementError(404, 'Gateway not found');
       if (action === 'release') gateway.health.release();
@@ -107,17 +112,13 @@ export function createAdminServer(parts: RouterParts, token: string): HttpServer
     });
   }
 
-  app.get(
-    '/api/names/:name',
-    { schema: { params: Type.Object({ name: Type.String() }) } },
-    async (request) => {
-      const label = request.params.name.toLowerCase();
-      if (!name.test(label)) throw managementError(400, 'Invalid ArNS name');
-      return { name: label, ballots: await parts.names.poll(label) };
-    },
-  );
+  app.get('/names/:name', { schema: { params: Type.Object({ name: Type.String() }) } }, async (request) => {
+    const label = request.params.name.toLowerCase();
+    if (!name.test(label)) throw managementError(400, 'Invalid ArNS name');
+    return { name: label, ballots: await parts.names.poll(label) };
+  });
 
-  app.post('/api/cache/purge', { schema: { body: Type.Object({ id: Type.String() }) } }, async (request) => {
+  app.post('/cache/purge', { schema: { body: Type.Object({ id: Type.String() }) } }, async (request) => {
     const { id } = request.body;
     if (!isTxId(id)) throw managementError(400, 'Invalid transaction ID format');
     return { ok: true, purged: await parts.content.purge(id) };
@@ -127,24 +128,23 @@ export function createAdminServer(parts: RouterParts, token: string): HttpServer
     if (parts.blocklist === undefined) throw managementError(404, 'Moderation is not enabled');
     return parts.blocklist;
   };
-  app.get('/api/moderation', async () => {
+  app.get('/moderation', async () => {
     if (parts.blocklist === undefined) return { enabled: false };
     const { entries, stats } = { entries: parts.blocklist.entries(), stats: parts.blocklist.stats() };
     return { enabled: true, entries, stats, audit: await parts.blocklist.audit(50) };
   });
-  app.post('/api/moderation/block', { schema: { body: Type.Unknown() } }, async (request) => {
+  app.post('/moderation/block', { schema: { body: Type.Unknown() } }, async (request) => {
     const { type, canonical, reason, blockedBy } = readBlock(request.body);
     const by = blockedBy === 'api' ? 'admin' : blockedBy;
     const entry = { type, value: canonical, reason, blockedBy: by };
     return { ok: true, ...(await blockContent(parts, blocklist(), entry, 'admin')) };
   });
   const Target = Type.Object({ type: Type.String(), value: Type.String() });
-  app.post('/api/moderation/unblock', { schema: { body: Target } }, async (request) => {
+  app.post('/moderation/unblock', { schema: { body: Target } }, async (request) => {
     const { type, canonical } = readTarget(request.body.type, request.body.value);
     const removed = await blocklist().unblock(type, canonical, 'admin', 'admin');
     return { ok: true, removed: removed !== undefined };
   });
-  return server;
 }
 
 function hoursOf(range: string | undefined): number {

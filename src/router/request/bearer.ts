@@ -1,7 +1,7 @@
 /** Bearer tokens (RFC 6750): compared in constant time, and guessed only slowly. */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { RateLimit } from '../../kernel/http/rate-limit.ts';
 import type { Request } from '../../kernel/http/server.ts';
+import { sameSecret } from '../../kernel/same-secret.ts';
 import { managementError } from '../errors.ts';
 
 export interface BearerGuard {
@@ -16,7 +16,7 @@ export function createBearerGuard(token: () => string): BearerGuard {
   const failures = new RateLimit(failuresPerMinute, 60_000);
   const holds = (request: Request): boolean => {
     const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-    return given !== undefined && equal(given, token());
+    return given !== undefined && sameSecret(given, token());
   };
   return {
     holds,
@@ -33,10 +33,4 @@ export function createBearerGuard(token: () => string): BearerGuard {
       throw managementError(403, 'Invalid authorization token');
     },
   };
-}
-
-/** The hashes have one length, so that the time says nothing about the token's. */
-export function equal(given: string, expected: string): boolean {
-  const hash = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(hash(given), hash(expected));
 }

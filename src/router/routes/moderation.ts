@@ -1,9 +1,10 @@
 /** The blocklist over HTTP (interface §4.5). Everything but `check` needs the moderation token (interface §5). */
 import { Type } from 'typebox';
 import { clientAddress } from '../../kernel/http/client-network.ts';
-import type { App, Request } from '../../kernel/http/server.ts';
+import { type App, type Guard, mountGuarded, type Request } from '../../kernel/http/server.ts';
 import { managementError, notFound } from '../errors.ts';
 import { blockContent } from '../moderation/block-content.ts';
+import type { Blocklist } from '../moderation/blocklist.ts';
 import {
   type BlockType,
   canonicalValue,
@@ -25,17 +26,46 @@ export function moderationRoutes(app: App, parts: RouterParts): void {
     disabledRoutes(app);
     return;
   }
-  const guard: BearerGuard = createBearerGuard(parts.moderationToken);
+  const bearer: BearerGuard = createBearerGuard(parts.moderationToken);
   const actor = (request: Request) => clientAddress(request, parts.settings.config.TRUSTED_PROXY_COUNT);
-  const authorized = (request: Request) => guard.require(request, actor(request));
 
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.header('cache-control', 'no-store');
-    done();
-  });
+  // For everybody, so it stands outside the guard.
+  app.get(
+    '/moderation/check/:type/:value',
+    {
+      schema: { summary: 'Whether a name or an id is blocked', params: Params },
+      onRequest: async (_request, reply) => {
+        reply.header('cache-control', 'no-store');
+      },
+    },
+    (request, reply) => {
+      const { type, value, canonical } = readTarget(request.params.type, request.params.value);
+      const blocked = type === 'arns' ? blocklist.blocksLabel(canonical) : blocklist.blocksId(canonical);
+      // Why and by whom is for those who may read the list.
+      const entry = bearer.holds(request) ? blocklist.find(type, canonical) : undefined;
+      return reply.send({ type, value, blocked, ...(entry === undefined ? {} : { entry }) });
+    },
+  );
 
+  const guard: Guard = {
+    check(request, reply) {
+      reply.header('cache-control', 'no-store');
+      bearer.require(request, actor(request));
+    },
+    noSuchRoute: (request) => notFound(pathOf(request)),
+  };
+  mountGuarded(app, '/moderation', guard, (scope) => guardedRoutes(scope, parts, blocklist, actor));
+}
+
+/** What only the holder of the moderation token may do. */
+function guardedRoutes(
+  app: App,
+  parts: RouterParts,
+  blocklist: Blocklist,
+  actor: (request: Request) => string,
+): void {
   app.post(
-    '/moderation/block',
+    '/block',
     {
       schema: {
         summary: 'Block a name or an id',
@@ -43,7 +73,6 @@ export function moderationRoutes(app: App, parts: RouterParts): void {
         body: Type.Unknown({ description: '{type: "arns" | "txid", value, reason, blockedBy?}' }),
       },
       bodyLimit,
-      onRequest: async (request) => authorized(request),
     },
     async (request, reply) => {
       const { type, value, canonical, reason, blockedBy } = readBlock(request.body);
@@ -62,14 +91,13 @@ export function moderationRoutes(app: App, parts: RouterParts): void {
   );
 
   app.get(
-    '/moderation/blocklist',
+    '/blocklist',
     {
       schema: {
         summary: 'Everything that is blocked',
         security: [{ bearer: [] }],
         querystring: Type.Object({ type: Type.Optional(Type.String()) }),
       },
-      onRequest: async (request) => authorized(request),
     },
     (request, reply) => {
       const { type } = request.query;
@@ -80,23 +108,8 @@ export function moderationRoutes(app: App, parts: RouterParts): void {
   );
 
   app.get(
-    '/moderation/check/:type/:value',
-    { schema: { summary: 'Whether a name or an id is blocked', params: Params } },
-    (request, reply) => {
-      const { type, value, canonical } = readTarget(request.params.type, request.params.value);
-      const blocked = type === 'arns' ? blocklist.blocksLabel(canonical) : blocklist.blocksId(canonical);
-      // Why and by whom is for those who may read the list.
-      const entry = guard.holds(request) ? blocklist.find(type, canonical) : undefined;
-      return reply.send({ type, value, blocked, ...(entry === undefined ? {} : { entry }) });
-    },
-  );
-
-  app.get(
-    '/moderation/stats',
-    {
-      schema: { summary: 'Moderation figures', security: [{ bearer: [] }] },
-      onRequest: async (request) => authorized(request),
-    },
+    '/stats',
+    { schema: { summary: 'Moderation figures', security: [{ bearer: [] }] } },
     (_request, reply) => reply.send(blocklist.stats()),
   );
 
@@ -105,11 +118,8 @@ export function moderationRoutes(app: App, parts: RouterParts): void {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, _body, done) => done(null));
     scope.delete(
-      '/moderation/block/:type/:value',
-      {
-        schema: { summary: 'Unblock a name or an id', security: [{ bearer: [] }], params: Params },
-        onRequest: async (request) => authorized(request),
-      },
+      '/block/:type/:value',
+      { schema: { summary: 'Unblock a name or an id', security: [{ bearer: [] }], params: Params } },
       async (request, reply) => {
         const { type, value, canonical } = readTarget(request.params.type, request.params.value);
         const removed = await blocklist
@@ -128,11 +138,10 @@ export function moderationRoutes(app: App, parts: RouterParts): void {
     );
 
     scope.post(
-      '/moderation/reload',
+      '/reload',
       {
         schema: { summary: 'Read the blocklist from disk again', security: [{ bearer: [] }] },
         bodyLimit,
-        onRequest: async (request) => authorized(request),
       },
       async (_request, reply) => {
         await blocklist.reload('api').catch((error: unknown) => {
@@ -159,7 +168,7 @@ function disabledRoutes(app: App): void {
       url,
       schema: { summary: 'Needs MODERATION_ENABLED' },
       onRequest: async (request) => {
-        throw notFound(request.url.split('?', 1)[0] ?? request.url);
+        throw notFound(pathOf(request));
       },
       handler: (_request, reply) => reply,
     });
@@ -200,6 +209,10 @@ export function readTarget(
   const canonical = canonicalValue(type, value);
   if (canonical === undefined) throw managementError(400, type === 'txid' ? wrongId : 'Invalid ArNS name');
   return { type, value, canonical };
+}
+
+function pathOf(request: Request): string {
+  return request.url.split('?', 1)[0] ?? request.url;
 }
 
 function messageOf(error: unknown): string {

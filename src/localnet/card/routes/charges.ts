@@ -9,11 +9,11 @@ import type { Kind } from '../store.ts';
 import { findEvent, getObject, listEvents, listObjects } from '../store.ts';
 
 export function chargeRoutes(app: App, provider: Provider): void {
-  readable(app, provider, '/v1/charges', 'charge');
-  readable(app, provider, '/v1/refunds', 'refund');
-  readable(app, provider, '/v1/disputes', 'dispute');
+  readable(app, provider, '/charges', 'charge');
+  readable(app, provider, '/refunds', 'refund');
+  readable(app, provider, '/disputes', 'dispute');
 
-  post(app, provider, '/v1/refunds', async (change, call) => {
+  post(app, provider, '/refunds', async (change, call) => {
     requireMerchant(call);
     const { params } = call;
     const order = {
@@ -33,7 +33,7 @@ export function chargeRoutes(app: App, provider: Provider): void {
     return { object: await refundCharge(change, await getObject(change.tx, 'charge', chargeId), order) };
   });
 
-  post(app, provider, '/v1/disputes/:id', async (change, call) => {
+  post(app, provider, '/disputes/:id', async (change, call) => {
     requireMerchant(call);
     const evidence = call.params.object('evidence');
     const text = evidence?.optionalText('uncategorized_text', 20_000);
@@ -44,13 +44,13 @@ export function chargeRoutes(app: App, provider: Provider): void {
     return { object: text === undefined ? dispute : await submitEvidence(change, dispute, text) };
   });
 
-  post(app, provider, '/v1/disputes/:id/close', async (change, call) => {
+  post(app, provider, '/disputes/:id/close', async (change, call) => {
     requireMerchant(call);
     call.params.done();
     return { object: await acceptDispute(change, await getObject(change.tx, 'dispute', call.id)) };
   });
 
-  get(app, provider, '/v1/events', async (tx, call) => {
+  get(app, provider, '/events', async (tx, call) => {
     requireMerchant(call);
     const { params } = call;
     const created = params.object('created');
@@ -62,7 +62,7 @@ export function chargeRoutes(app: App, provider: Provider): void {
     return listOf('/v1/events', page, await listEvents(tx, { since, types }, page));
   });
 
-  get(app, provider, '/v1/events/:id', async (tx, call) => {
+  get(app, provider, '/events/:id', async (tx, call) => {
     requireMerchant(call);
     const event = await findEvent(tx, call.id);
     if (event === undefined) throw noSuch('event', call.id);
@@ -80,6 +80,6 @@ function readable(app: App, provider: Provider, path: string, kind: Kind): void 
     requireMerchant(call);
     const parent = call.params.optionalText('payment_intent');
     const page = pageOf(call.params);
-    return listOf(path, page, await listObjects(tx, kind, parent, page));
+    return listOf(`/v1${path}`, page, await listObjects(tx, kind, parent, page));
   });
 }

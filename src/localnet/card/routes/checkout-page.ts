@@ -1,6 +1,6 @@
 /** `/c/pay/{session}`: the hosted page, and `/c/embedded/{client secret}`: the same inside another page. */
 import type { App, Reply } from '../../../kernel/http/server.ts';
-import { sameText } from '../access.ts';
+import { sameSecret } from '../../../kernel/same-secret.ts';
 import type { Provider } from '../api.ts';
 import { changeByVisitor, unixSeconds } from '../api.ts';
 import type { CheckoutSession } from '../objects.ts';
@@ -30,7 +30,7 @@ async function sessionFor(provider: Provider, capability: string): Promise<Check
   const [id = ''] = capability.split('_secret_', 1);
   const session = await findObject(provider.sql, 'checkout.session', id);
   if (session === undefined) return undefined;
-  return sameText(capability, session.client_secret ?? session.id) ? session : undefined;
+  return sameSecret(capability, session.client_secret ?? session.id) ? session : undefined;
 }
 
 async function show(provider: Provider, reply: Reply, capability: string, action: string): Promise<Reply> {

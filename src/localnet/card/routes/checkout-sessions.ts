@@ -15,26 +15,26 @@ import { getObject } from '../store.ts';
 const uiModes = ['hosted_page', 'hosted', 'embedded_page', 'embedded'] as const;
 
 export function checkoutSessionRoutes(app: App, provider: Provider): void {
-  post(app, provider, '/v1/checkout/sessions', async (change, call) => {
+  post(app, provider, '/checkout/sessions', async (change, call) => {
     requireMerchant(call);
     const order = readOrder(call.params);
     call.params.done();
     return { object: await createSession(change, order, provider.url()) };
   });
 
-  get(app, provider, '/v1/checkout/sessions/:id', async (tx, call) => {
+  get(app, provider, '/checkout/sessions/:id', async (tx, call) => {
     requireMerchant(call);
     return getObject(tx, 'checkout.session', call.id);
   });
 
-  get(app, provider, '/v1/checkout/sessions/:id/line_items', async (tx, call) => {
+  get(app, provider, '/checkout/sessions/:id/line_items', async (tx, call) => {
     requireMerchant(call);
     await getObject(tx, 'checkout.session', call.id);
     const { items } = await getCheckout(tx, call.id);
     return listOf(`/v1/checkout/sessions/${call.id}/line_items`, pageOf(call.params), items);
   });
 
-  post(app, provider, '/v1/checkout/sessions/:id/expire', async (change, call) => {
+  post(app, provider, '/checkout/sessions/:id/expire', async (change, call) => {
     requireMerchant(call);
     const session = await getObject(change.tx, 'checkout.session', call.id);
     call.params.done();

@@ -11,7 +11,7 @@ import type { Change } from '../store.ts';
 import { getObject, putObject } from '../store.ts';
 
 export function paymentIntentRoutes(app: App, provider: Provider): void {
-  post(app, provider, '/v1/payment_intents', async (change, call) => {
+  post(app, provider, '/payment_intents', async (change, call) => {
     requireMerchant(call);
     const { params } = call;
     const automatic = params.object('automatic_payment_methods');
@@ -46,13 +46,13 @@ export function paymentIntentRoutes(app: App, provider: Provider): void {
     return { object: ready };
   });
 
-  get(app, provider, '/v1/payment_intents/:id', async (tx, call) => {
+  get(app, provider, '/payment_intents/:id', async (tx, call) => {
     const intent = await getObject(tx, 'payment_intent', call.id);
     requireClientSecret(call, intent.client_secret);
     return intent;
   });
 
-  post(app, provider, '/v1/payment_intents/:id/confirm', async (change, call) => {
+  post(app, provider, '/payment_intents/:id/confirm', async (change, call) => {
     const { params, id } = call;
     const intent = await getObject(change.tx, 'payment_intent', id);
     requireClientSecret(call, intent.client_secret);
@@ -69,7 +69,7 @@ export function paymentIntentRoutes(app: App, provider: Provider): void {
     return confirmed(await confirmIntent(change, intent, card, method));
   });
 
-  post(app, provider, '/v1/payment_intents/:id/cancel', async (change: Change, call: Call) => {
+  post(app, provider, '/payment_intents/:id/cancel', async (change: Change, call: Call) => {
     requireMerchant(call);
     const reason = call.params.choice('cancellation_reason', [
       'abandoned',

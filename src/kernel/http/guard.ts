@@ -1,0 +1,41 @@
+/**
+ * Routes that want a key. The check is a hook of the scope that the routes are registered in, so that it runs for
+ * whatever spelling of a path the framework takes for one of them; nothing looks at the text of a path. What does not
+ * exist below the prefix is behind the key too: without it nobody learns which routes there are.
+ */
+import type { App, Reply, Request, Routes } from './app.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set on every route behind a guard: whether preflights are answered for it all the same. */
+    guarded?: { readonly preflights: boolean };
+  }
+}
+
+export interface Guard {
+  /** Throws the refusal unless the request may pass. Runs before a body is read. */
+  check(request: Request, reply: Reply): void;
+  /** What a path below the prefix that does not exist answers to whoever may pass. */
+  noSuchRoute(request: Request): Error;
+  /** Pages elsewhere call these routes with a key of their own; without it they are refused like anybody. */
+  readonly preflights?: boolean;
+}
+
+/** Registers the routes below the prefix, behind the guard. */
+export function mountGuarded(app: App, prefix: string, guard: Guard, routes: Routes): void {
+  app.register(
+    async (scope: App) => {
+      scope.addHook('onRoute', (route) => {
+        route.config = { ...route.config, guarded: { preflights: guard.preflights === true } };
+      });
+      scope.addHook('onRequest', async (request, reply) => guard.check(request, reply));
+      await routes(scope);
+      for (const url of ['/', '/*']) {
+        scope.all(url, { schema: { hide: true } }, async (request) => {
+          throw guard.noSuchRoute(request);
+        });
+      }
+    },
+    { prefix },
+  );
+}

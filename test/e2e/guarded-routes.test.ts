@@ -1,0 +1,264 @@
+/**
+ * Every route that wants a key, asked in every spelling of its path without one and with a wrong one. The routes are
+ * those that the running servers have, so that a new one is asked too.
+ */
+import assert from 'node:assert/strict';
+import { subscribe } from 'node:diagnostics_channel';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { RouteOptions } from 'fastify';
+import { createStack, type Stack } from '../../src/cli/stack.ts';
+import { readConfig } from '../../src/config/config.ts';
+import type { App } from '../../src/kernel/http/server.ts';
+import { createLogger } from '../../src/kernel/log.ts';
+import { type Spelling, spellingsOf } from '../support/path-spellings.ts';
+import { freePorts } from '../support/stack.ts';
+
+interface Server {
+  readonly app: App;
+  readonly routes: RouteOptions[];
+}
+
+/** Prefixes below which everything wants a key, by the name of the server, and what there is open to all. */
+const protectedBelow: Record<string, { prefixes: RegExp; open: RegExp }> = {
+  gateway: { prefixes: /^\/(gw|ar-io)\/admin(\/|$)/, open: /^$/ },
+  router: {
+    prefixes: /^\/(router|wayfinder)\/moderation(\/|$)/,
+    open: /^\/(router|wayfinder)\/moderation\/check\/:type\/:value$/,
+  },
+  // Of the operator's page nothing is open but its files.
+  admin: { prefixes: /^/, open: /^\/(admin\.css|admin\.js|icon\.svg)?$/ },
+  card: { prefixes: /^\/(v1|test)(\/|$)/, open: /^$/ },
+};
+
+const id = 'A'.repeat(43);
+const root: Spelling = { name: 'the root', target: '/' };
+const tokens = { gateway: 'g'.repeat(30), router: 'm'.repeat(30), admin: 'a'.repeat(30) };
+/** What would do something, wherever it got through. */
+const json = JSON.stringify({
+  id,
+  name: 'victim',
+  type: 'txid',
+  value: id,
+  reason: 'x',
+  gateway: 'http://127.0.0.1:9',
+  drop: 7,
+  indexedAtThreshold: 1,
+});
+
+describe('routes that want a key', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-guarded-'));
+  const servers: Server[] = [];
+  let stack: Stack;
+  let urls: Record<string, string>;
+  let cardKey: string;
+
+  const onMade = (message: unknown): void => {
+    const { fastify: app } = message as { fastify: App };
+    const routes: RouteOptions[] = [];
+    app.addHook('onRoute', (route) => void routes.push(route));
+    servers.push({ app, routes });
+  };
+
+  before(async () => {
+    subscribe('fastify.initialization', onMade);
+    const config = readConfig({
+      ...freePorts(),
+      DATA_DIR: folder,
+      ADMIN_API_KEY: tokens.gateway,
+      MODERATION_ADMIN_TOKEN: tokens.router,
+      ADMIN_TOKEN: tokens.admin,
+      PING_ENABLED: 'false',
+    });
+    stack = createStack(config, createLogger({ name: 'test', level: 'silent', format: 'json' }));
+    for (const surface of stack.surfaces) await surface.start();
+    urls = Object.fromEntries(stack.addresses().map(({ name, url }) => [name, url]));
+    cardKey = readFileSync(join(folder, 'keys', 'local-card-secret-key'), 'utf8').trim();
+  });
+  after(async () => {
+    for (const surface of stack.surfaces.toReversed()) await surface.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const routesOf = (name: string): RouteOptions[] => {
+    const port = Number(new URL(urls[name] ?? '').port);
+    const server = servers.find(({ app }) => {
+      const address = app.server.address();
+      return typeof address === 'object' && address?.port === port;
+    });
+    assert.ok(server !== undefined, name);
+    return server.routes;
+  };
+  const isGuarded = (route: RouteOptions): boolean => route.config?.guarded !== undefined;
+
+  test('no server has a guarded route that this test does not know of, nor an open one below a guarded prefix', () => {
+    for (const name of Object.keys(urls)) {
+      const rules = protectedBelow[name];
+      for (const route of routesOf(name)) {
+        const wanted = rules?.prefixes.test(route.url) === true && !rules.open.test(route.url);
+        assert.equal(isGuarded(route), wanted, `${name} ${String(route.method)} ${route.url}`);
+      }
+    }
+  });
+
+  for (const name of Object.keys(protectedBelow)) {
+    test(`${name}: no spelling of a path gets through without the key, or with a wrong one`, async () => {
+      const asked = guardedOf(routesOf(name));
+      assert.ok(asked.length > 5, `${asked.length} routes`);
+      const { host } = new URL(urls[name] ?? '');
+      const jobs = asked.flatMap(({ method, path, preflights }) => {
+        const spellings = spellingsOf(path, host);
+        assert.ok(spellings.length >= 50);
+        // Of the local card provider: pages call it with a key that everybody may have.
+        const closed = spellings.filter(({ headers }) => !preflights || headers?.origin === undefined);
+        return closed.flatMap((spelling) =>
+          [undefined, `Bearer ${'x'.repeat(30)}`].map((authorization) => ({
+            method,
+            spelling,
+            authorization,
+          })),
+        );
+      });
+      const before = await state();
+      await inParallel(jobs, 24, async ({ method, spelling, authorization }) => {
+        const status = await ask(host, method, spelling, authorization);
+        const refusals = [400, 401, 404, 405];
+        // A wrong token of the router's is 403, and 429 after a few of them; so is another origin at its page.
+        if (authorization !== undefined || spelling.headers?.origin !== undefined) refusals.push(403, 429);
+        const wanted = spelling.isRoot ? [await ask(host, method, root, undefined)] : refusals;
+        const what = `${spelling.method ?? method} ${spelling.target} (${spelling.name}) ${authorization ?? ''}`;
+        assert.ok(wanted.includes(status), `${what}: ${status}`);
+      });
+      assert.deepEqual(await state(), before, 'nothing changed');
+    });
+  }
+
+  test('what does not exist below a guarded prefix is 401 without the key, in every method', async () => {
+    for (const [name, path] of [
+      ['gateway', '/gw/admin/nothing'],
+      ['gateway', '/ar-io/admin'],
+      ['router', '/router/moderation/nothing'],
+      ['router', '/wayfinder/moderation'],
+      ['admin', '/api/nothing'],
+      ['admin', '/api'],
+      ['card', '/test/nothing'],
+      ['card', '/v1/nothing'],
+    ] as const) {
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+        const spelling = { name: path, target: path };
+        const { host } = new URL(urls[name] ?? '');
+        assert.equal(await ask(host, method, spelling, undefined), 401, `${name} ${method} ${path}`);
+      }
+    }
+  });
+
+  test('with the key they answer, and what does not exist is 404', async () => {
+    const key = { ...tokens, card: cardKey };
+    for (const [name, path, status] of [
+      ['gateway', '/gw/admin/blocks', 200],
+      ['gateway', '/%67w/admin/blocks', 200],
+      ['gateway', '/gw/admin/nothing', 404],
+      ['router', '/router/moderation/stats', 200],
+      ['router', '/router/moderation/nothing', 404],
+      ['admin', '/api/status', 200],
+      ['admin', '/%61pi/status', 200],
+      ['admin', '/api/nothing', 404],
+      ['card', '/test/webhooks', 200],
+      ['card', '/v1/events', 200],
+      ['card', '/v1/nothing', 404],
+    ] as const) {
+      const { host } = new URL(urls[name] ?? '');
+      const got = await ask(host, 'GET', { name: path, target: path }, `Bearer ${key[name]}`);
+      assert.equal(got, status, `${name} ${path}`);
+    }
+  });
+
+  /** What a call that got through would have changed. */
+  async function state(): Promise<unknown> {
+    const read = async (name: string, path: string, key: string) => {
+      const answer = await fetch(`${urls[name]}${path}`, { headers: { authorization: `Bearer ${key}` } });
+      assert.equal(answer.status, 200, path);
+      return answer.json();
+    };
+    const gateways = (await read('admin', '/api/gateways', tokens.admin)) as {
+      gateways: { state: string }[];
+    };
+    return {
+      gateway: await read('gateway', '/gw/admin/blocks', tokens.gateway),
+      pruned: await read('gateway', '/gw/admin/prune-stable-data-items/status', tokens.gateway),
+      exported: await read('gateway', '/gw/admin/export-parquet/status', tokens.gateway),
+      router: await read('admin', '/api/moderation', tokens.admin),
+      states: gateways.gateways.map(({ state }) => state),
+      webhooks: await read('card', '/test/webhooks', cardKey),
+      events: await read('card', '/v1/events', cardKey),
+    };
+  }
+});
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly preflights: boolean;
+}
+
+/** Each guarded path with a method that it has; of the paths that do not exist a read and a write. */
+function guardedOf(routes: readonly RouteOptions[]): Asked[] {
+  const asked = new Map<string, Asked>();
+  for (const { url, method: given, config } of routes) {
+    if (config?.guarded === undefined) continue;
+    const path = url.replace(/:[a-z]+/gi, id).replace('*', 'nothing/here');
+    const methods = [given].flat().map(String);
+    const some = methods.length > 2 ? ['GET', 'POST'] : methods;
+    const { preflights } = config.guarded;
+    for (const method of some) asked.set(`${method} ${path}`, { method, path, preflights });
+  }
+  return [...asked.values()];
+}
+
+/** The status of the answer, over a socket of its own: clients would tidy the target up. */
+function ask(
+  host: string,
+  method: string,
+  { target, method: other, headers = {} }: Spelling,
+  authorization: string | undefined,
+): Promise<number> {
+  const verb = other ?? method;
+  const body = ['POST', 'PUT', 'PATCH', 'DELETE'].includes(verb) ? json : '';
+  const lines = Object.entries({
+    host,
+    connection: 'close',
+    ...(authorization !== undefined && { authorization }),
+    ...(body !== '' && { 'content-type': 'application/json', 'content-length': String(body.length) }),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const { hostname, port } = new URL(`http://${host}`);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname);
+    let got = '';
+    socket.setTimeout(60_000, () => socket.destroy(new Error(`no answer to ${verb} ${target}`)));
+    socket.on('data', (piece: Buffer) => {
+      got += piece.toString('latin1');
+    });
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      // A refusal may close the connection while the body is still on its way.
+      if (got === '' && error.code !== 'EPIPE' && error.code !== 'ECONNRESET') reject(error);
+    });
+    socket.on('close', () => resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(got)?.[1] ?? 0)));
+    socket.write(`${verb} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+  });
+}
+
+async function inParallel<T>(
+  jobs: readonly T[],
+  width: number,
+  run: (job: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let job = jobs[next++]; job !== undefined; job = jobs[next++]) await run(job);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}
