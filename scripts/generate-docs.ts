@@ -10,7 +10,9 @@ export function configurationPage(): string {
     '# Configuration',
     '',
     'Everything is configured by environment variables. `npm run turnpike -- config` shows the values in force;',
-    'a wrong value stops the start with one line per problem. This page is made by `npm run docs`.',
+    'a wrong value stops the start with one line per problem. `WORLD` says which money and chains this is about: some',
+    'defaults depend on it, and a start that mixes worlds is refused (see [Going to production](operations.md#going-to-production)).',
+    'This page is made by `npm run docs`.',
   ];
   let group = '';
   for (const row of describeConfig()) {
@@ -18,7 +20,8 @@ export function configurationPage(): string {
       group = row.group;
       lines.push('', `## ${group}`, '', '| Variable | Default | Kind | Meaning |', '|---|---|---|---|');
     }
-    const shown = row.defaultText === '' ? '–' : `\`${cell(row.defaultText)}\``;
+    const others = Object.entries(row.inWorlds).map(([world, text]) => `, ${world}: \`${cell(text)}\``);
+    const shown = row.defaultText === '' ? '–' : `\`${cell(row.defaultText)}\`${others.join('')}`;
     lines.push(`| \`${row.name}\` | ${shown} | ${cell(row.kind)} | ${cell(row.meaning)} |`);
   }
   return `${lines.join('\n')}\n`;

@@ -2,7 +2,8 @@
  * The command line: `turnpike <command> [arguments]`. This room wires the others together and talks to
  * people; it is the only one that may import everything.
  */
-import { ConfigError } from '../config/config.ts';
+import { inspect } from 'node:util';
+import { ConfigError, hideProcessKeys } from '../config/config.ts';
 import { StartupError } from '../kernel/errors.ts';
 import { type Command, UsageError } from './command.ts';
 import { version } from './version.ts';
@@ -99,18 +100,18 @@ export async function main(args: string[]): Promise<void> {
 /** Turns what went wrong into a line for a person; a stack is shown only for a failure of ours. */
 function explain(error: unknown, command: Command): number {
   if (error instanceof UsageError || isParseArgsError(error)) {
-    console.error(`${error.message}\n\n${command.usage}`);
+    console.error(`${hideProcessKeys(error.message)}\n\n${command.usage}`);
     return 2;
   }
   if (error instanceof ConfigError) {
-    for (const problem of error.problems) console.error(problem);
+    for (const problem of error.problems) console.error(hideProcessKeys(problem));
     return 1;
   }
   if (error instanceof StartupError) {
-    console.error(error.message);
+    console.error(hideProcessKeys(error.message));
     return 1;
   }
-  console.error(error);
+  console.error(hideProcessKeys(inspect(error)));
   return 1;
 }
 

@@ -1,6 +1,7 @@
 /** What the commands ask of an Arweave node. */
 import type { Config } from '../config/config.ts';
 import { StartupError } from '../kernel/errors.ts';
+import { urlHost } from '../kernel/http/server.ts';
 import { HttpClient } from '../outside/http.ts';
 
 const maxAnswerBytes = 64 * 1024 * 1024;
@@ -10,7 +11,9 @@ export class NodeClient {
   readonly #http = new HttpClient({ timeoutMs: 60_000, maxBytes: maxAnswerBytes });
 
   constructor(config: Config) {
-    this.url = config.ARWEAVE_NODE_URLS[0] ?? `http://127.0.0.1:${config.LOCAL_ARWEAVE_PORT}`;
+    this.url =
+      config.ARWEAVE_NODE_URLS[0] ??
+      `http://${urlHost(config.LOCAL_NETWORK_HOST)}:${config.LOCAL_ARWEAVE_PORT}`;
   }
 
   get(path: string): Promise<string> {

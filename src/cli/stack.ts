@@ -27,8 +27,10 @@ export interface Stack {
 }
 
 export interface StackOptions {
-  /** Only these surfaces; all unless given. The local network is there too, unless it is the router alone. */
+  /** Only these surfaces; all unless given. Of the local network what they use. */
   readonly only?: readonly string[];
+  /** Of those, only the local network that they use: other processes run the surfaces themselves. */
+  readonly localOnly?: boolean;
   /** Where parts of the local network listen that another process runs. */
   readonly given?: ReadonlyMap<string, string>;
   /** This process is one of several of its surface. */
@@ -37,7 +39,7 @@ export interface StackOptions {
 
 /** Surfaces with the local network they stand on. Nothing runs before `start`. */
 export function createStack(config: Config, log: Logger, options: StackOptions = {}): Stack {
-  const { only, given, sharesPort = false } = options;
+  const { only = surfaceNames, localOnly = false, given, sharesPort = false } = options;
   const world: World = {
     config,
     log,
@@ -46,10 +48,8 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
     arweaveNodeUrls: config.ARWEAVE_NODE_URLS,
     sharesPort,
   };
-  // The router reads from gateways and from nothing else.
-  const standsAlone = only !== undefined && only.length > 0 && only.every((name) => name === 'router');
-  const chosen = (part: Part) => (part.local ? !standsAlone : only === undefined || only.includes(part.name));
-  const wanted = [...localParts, ...surfaceParts].filter((part) => part.wanted(config) && chosen(part));
+  const parts = localOnly ? localParts : [...localParts, ...surfaceParts];
+  const wanted = parts.filter((part) => part.wanted(config, only));
   return {
     // The database opens when first used and closes when everything that uses it has stopped.
     surfaces: [
@@ -59,7 +59,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
       ),
     ],
     addresses: () => [
-      ...wanted.map((part) => addressOf(part.name, world.urls.get(part.name) ?? '')),
+      ...wanted.map((part) => addressOf(part.name, world.urls.get(part.name) ?? '', config)),
       ...adminPage(world),
     ],
   };
@@ -73,10 +73,14 @@ function adminPage({ router }: World): Address[] {
 }
 
 /** A line of the table of addresses. */
-export function addressOf(name: string, url: string): Address {
-  const what = [...localParts, ...surfaceParts].find((part) => part.name === name)?.what ?? '';
-  return { name, url, what };
+export function addressOf(name: string, url: string, config: Config): Address {
+  const part = [...localParts, ...surfaceParts].find((one) => one.name === name);
+  const host = config.LOCAL_NETWORK_HOST;
+  const reach = part?.local && !isLoopback(host) ? `, open to whoever reaches ${host}` : '';
+  return { name, url, what: `${part?.what ?? ''}${reach}` };
 }
+
+const isLoopback = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host);
 
 /** A part is made when its turn comes: only then is known where those before it listen. */
 function madeAtStart(part: Part, world: World): Surface {

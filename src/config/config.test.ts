@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ConfigError, describeConfig, readConfig } from './config.ts';
+import { ConfigError, createKeyHider, describeConfig, readConfig } from './config.ts';
 import { variables } from './variables.ts';
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
@@ -12,14 +12,6 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
   }
   return [];
 }
-
-test('a password inside an address is not shown', () => {
-  const rows = describeConfig({
-    ARWEAVE_NODE_URLS: 'http://me:secret@one.example,https://two.example:1984/x',
-  });
-  const shown = rows.find(({ name }) => name === 'ARWEAVE_NODE_URLS')?.current;
-  assert.equal(shown, 'http://me:(hidden)@one.example,https://two.example:1984/x');
-});
 
 describe('readConfig', () => {
   test('an empty environment gives the defaults, and an empty value counts as absent', () => {
@@ -102,10 +94,44 @@ describe('readConfig', () => {
   });
 });
 
-test('confirmations that are not set follow the network', () => {
-  assert.equal(readConfig({}).BUNDLE_CONFIRMATIONS, 1);
-  assert.equal(readConfig({ ARWEAVE_NODE_URLS: 'https://node.example' }).BUNDLE_CONFIRMATIONS, 18);
-  assert.equal(readConfig({ BUNDLE_CONFIRMATIONS: '5' }).BUNDLE_CONFIRMATIONS, 5);
+describe('the world', () => {
+  test('is local unless set, and sets the defaults that belong together', () => {
+    const of = (WORLD: string) => {
+      const c = readConfig({ WORLD });
+      return [
+        c.WORLD,
+        c.BUNDLE_CONFIRMATIONS,
+        c.ARWEAVE_MIN_CONFIRMATIONS,
+        c.X402_NETWORKS,
+        c.ARNS_PROGRAM_CLUSTER,
+      ];
+    };
+    assert.deepEqual(of(''), ['local', 1, 1, ['base-sepolia'], 'local']);
+    assert.deepEqual(of('testnet'), ['testnet', 18, 18, ['base-sepolia'], 'devnet']);
+    assert.deepEqual(of('public'), ['public', 18, 18, ['base'], 'mainnet']);
+    assert.match(problemsOf({ WORLD: 'mainnet' })[0] ?? '', /^WORLD must be one of local, testnet, public/);
+  });
+
+  test('what is set wins over its defaults', () => {
+    const config = readConfig({ WORLD: 'public', BUNDLE_CONFIRMATIONS: '5', X402_NETWORKS: 'polygon' });
+    assert.equal(config.BUNDLE_CONFIRMATIONS, 5);
+    assert.deepEqual(config.X402_NETWORKS, ['polygon']);
+    const local = readConfig({ ARWEAVE_NODE_URLS: 'http://127.0.0.1:1984' });
+    assert.equal(local.BUNDLE_CONFIRMATIONS, 1, 'a node elsewhere makes no other world');
+  });
+
+  test('is what the table of variables shows the defaults of', () => {
+    const shown = (environment: Record<string, string>) =>
+      describeConfig(environment).find(({ name }) => name === 'X402_NETWORKS')?.defaultText;
+    assert.equal(shown({}), 'base-sepolia');
+    assert.equal(shown({ WORLD: 'public' }), 'base');
+  });
+});
+
+test('an address that is none is told in one line', () => {
+  assert.deepEqual(problemsOf({ ARWEAVE_NODE_URLS: 'arweave.net' }), [
+    'ARWEAVE_NODE_URLS must be a URL with http or https, not "arweave.net"',
+  ]);
 });
 
 describe('describeConfig', () => {
@@ -119,13 +145,72 @@ describe('describeConfig', () => {
     const shown = (value: string) =>
       describeConfig({ SOLANA_RPC_URL: value }).find((row) => row.name === 'SOLANA_RPC_URL')?.current;
     assert.equal(shown('https://a-long-name-of-a-host.example'), 'https://a-long-name-of-a-host.example');
-    assert.equal(shown('http://127.0.0.1:8899/rpc'), 'http://127.0.0.1:8899/rpc');
+    assert.equal(shown('http://127.0.0.1:8899/'), 'http://127.0.0.1:8899/');
+    assert.equal(shown('http://[::1]:8899/k1'), 'http://[::1]:8899/(hidden)');
     assert.equal(
-      shown('https://rpc.example/v2/0123456789abcdefABCDEF01, https://u:p@two.example/?api-key=k1&net=main'),
-      'https://rpc.example/v2/(hidden), https://u:(hidden)@two.example/?api-key=(hidden)&net=(hidden)',
+      shown('https://rpc.example/v2/k1, https://u:p@two.example/?api-key=k1&net=main'),
+      'https://rpc.example/(hidden),https://(hidden)@two.example/(hidden)',
     );
     const [problem = ''] = problemsOf({ SOLANA_RPC_URL: 'wss://rpc.example/?api-key=k1' });
-    assert.ok(problem.includes('api-key=(hidden)') && !problem.includes('k1'), problem);
+    assert.ok(problem.includes('wss://rpc.example/(hidden)') && !problem.includes('k1'), problem);
+  });
+
+  test('no variable of the table shows a key of an address, however it was written', () => {
+    const keys = ['uzer7', 'pazz7', 'k3y', 'd33p', 'q7', 'f9', 'p@zz', 'c0mma'];
+    const addresses = [
+      'https://uzer7:pazz7@host.example/v2/k3y/d33p?api-key=q7#f9',
+      'https://uzer7@host.example',
+      'https://host.example/k3y',
+      'https://host.example:8443/k3y/',
+      'https://host.example?q7',
+      'https://host.example/a,c0mma',
+      'https://uzer7:pa/zz@host.example/k3y',
+      'https://uzer7:p@zz7@host.example/',
+      'wss://host.example/k3y',
+      'https:\\/\\/host.example\\/k3y',
+      'uzer7:pazz7@host.example/k3y',
+      'host.example/k3y',
+    ];
+    const shapes = (address: string, isAddress: boolean): string[] => [
+      address,
+      `${address},${address}`,
+      `https://first.example, ${address}`,
+      `{"base": "${address}"}`,
+      `{"base": {"deeper": ["${address}", 1]}}`,
+      `[{"publisher": "x", "url": "${address}", "names": true}]`,
+      // Broken, so that it is told what is wrong with it.
+      ...(isAddress ? [`{"base": "${address}"`, `"${address}`] : []),
+    ];
+    for (const [name, { kind, secret }] of Object.entries(variables)) {
+      const isAddress = kind === 'json' || /\burls?\b/.test(kind);
+      for (const address of addresses) {
+        // What is no address is known for one only where one is asked for.
+        if (!address.includes('://') && !isAddress && !secret) continue;
+        for (const value of shapes(address, isAddress)) {
+          const row = describeConfig({ [name]: value }).find((one) => one.name === name)?.current ?? '';
+          const lines = [row, ...problemsOf({ [name]: value })].join('\n');
+          for (const key of keys) assert.ok(!lines.includes(key), `${name}=${value}: ${lines}`);
+        }
+      }
+    }
+  });
+
+  test('log and error lines hide the same keys', () => {
+    const hide = createKeyHider({
+      ARWEAVE_NODE_URLS: 'https://node.example/k3y/,https://node.example/k3y-two',
+      X402_RPC_URLS: '{"base": "https://base.example/v2/k3y"}',
+      DATABASE_URL: 'postgres://uzer7:pazz7@db.example/d33p',
+      STRIPE_SECRET_KEY: 'sk_live_0123456789',
+      JWT_SECRET: 'short',
+      GATEWAY_URL: 'https://gateway.example',
+    });
+    assert.equal(
+      hide('https://node.example/k3y/info failed, then https://node.example/k3y-two/info did'),
+      'https://node.example/(hidden)/info failed, then https://node.example/(hidden)/info did',
+    );
+    assert.equal(hide('asked https://base.example/v2/k3y'), 'asked https://base.example/(hidden)');
+    assert.equal(hide('postgres://uzer7:pazz7@db.example/d33p sk_live_0123456789'), '(hidden) (hidden)');
+    assert.equal(hide('https://gateway.example/raw/x in short'), 'https://gateway.example/raw/x in short');
   });
 
   test('every variable has a meaning', () => {

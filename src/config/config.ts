@@ -3,11 +3,16 @@
  * the `Config`, whose keys are the variables' own names, so that a name found in the documentation is the
  * name to search for in the code.
  */
-import type { Variable } from './kinds.ts';
+import { addressesIn, hidden, hideInAddress } from './hide-keys.ts';
+import { type Variable, type WorldName, worldNames } from './kinds.ts';
 import { groups, variables } from './variables.ts';
 
 type Values<T> = { readonly [K in keyof T]: T[K] extends Variable<infer V> ? V : never };
 export type Config = Values<typeof variables>;
+
+export type { WorldName } from './kinds.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -21,26 +26,33 @@ export class ConfigError extends Error {
 }
 
 /** Reads every variable of the table; throws `ConfigError` naming all that are wrong. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+export function readConfig(environment: Environment): Config {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
+  const world = worldOf(environment);
   for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
     const text = environment[name];
     if (text === undefined || text === '') {
-      values[name] = variable.fallback;
+      values[name] = variable.inWorlds[world] ?? variable.fallback;
       continue;
     }
     try {
       values[name] = variable.parse(text);
     } catch (error) {
-      const shown = variable.secret ? 'a secret value' : JSON.stringify(withoutKeys(text).slice(0, 100));
+      const shown = variable.secret ? 'a secret value' : JSON.stringify(variable.show(text).slice(0, 100));
       problems.push(`${name} ${(error as Error).message}, not ${shown}`);
     }
   }
-  const config = withNetworkDefaults(values as Config);
-  if (problems.length === 0) problems.push(...contradictions(config));
+  if (problems.length > 0) throw new ConfigError(problems);
+  const config = withDepths(values as Config);
+  problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+/** What WORLD says; a wrong value is told where all are told. */
+function worldOf({ WORLD }: Environment): WorldName {
+  return worldNames.find((name) => name === WORLD) ?? variables.WORLD.fallback;
 }
 
 /** The process's own environment: the only place that touches it. */
@@ -49,11 +61,11 @@ export function readProcessConfig(overrides: Readonly<Record<string, string>> = 
 }
 
 /**
- * How deep a block must be before it counts depends on the network: public miners may reorganise, the local
- * network mines only when something waits, so that eighteen blocks would never come.
+ * How deep a block must be before it counts depends on the world: public miners may reorganise, the local network
+ * mines only when something waits, so that eighteen blocks would never come.
  */
-function withNetworkDefaults(config: Config): Config {
-  const depth = config.ARWEAVE_NODE_URLS.length === 0 ? 1 : 18;
+function withDepths(config: Config): Config {
+  const depth = config.WORLD === 'local' ? 1 : 18;
   return {
     ...config,
     ARWEAVE_MIN_CONFIRMATIONS: config.ARWEAVE_MIN_CONFIRMATIONS || depth,
@@ -84,7 +96,10 @@ export interface ConfigRow {
   readonly name: string;
   readonly kind: string;
   readonly meaning: string;
+  /** Of the world that the environment says. */
   readonly defaultText: string;
+  /** The defaults of worlds that have one of their own. */
+  readonly inWorlds: Readonly<Record<string, string>>;
   /** What is set, with secrets hidden; undefined where the default holds. */
   readonly current: string | undefined;
 }
@@ -94,30 +109,60 @@ export function describeProcessConfig(): ConfigRow[] {
   return describeConfig(process.env);
 }
 
-/** Providers of nodes put their keys anywhere in a URL: as password, as long part of the path, as query. */
-function withoutKeys(text: string): string {
-  return text.replace(/:\/\/[^\s,"]+/g, (address) =>
-    address
-      .replace(/^(:\/\/[^/?#:@]*):[^/?#]+@/, '$1:(hidden)@')
-      .replace(/\/[\w.~-]{20,}(?=[/?#]|$)/g, (part, at: number) => (at < 3 ? part : '/(hidden)'))
-      .replace(/([?&][^=&#]*=)[^&#]+/g, '$1(hidden)'),
-  );
-}
-
 /** The table behind `turnpike config` and docs/configuration.md. */
-export function describeConfig(environment: Readonly<Record<string, string | undefined>> = {}): ConfigRow[] {
+export function describeConfig(environment: Environment = {}): ConfigRow[] {
+  const world = worldOf(environment);
   return Object.entries(groups).flatMap(([group, members]) =>
     Object.entries<Variable<unknown>>(members).map(([name, variable]) => {
       const set = environment[name];
+      const { kind, meaning, textInWorlds: inWorlds } = variable;
       return {
         group,
         name,
-        kind: variable.kind,
-        meaning: variable.meaning,
-        defaultText: variable.defaultText ?? '',
-        current:
-          set === undefined || set === '' ? undefined : variable.secret ? '(hidden)' : withoutKeys(set),
+        kind,
+        meaning,
+        defaultText: inWorlds[world] ?? variable.defaultText ?? '',
+        inWorlds,
+        current: set === undefined || set === '' ? undefined : variable.show(set),
       };
     }),
   );
 }
+
+/** A variable's value as it may be shown: without keys. */
+export function showValue(name: string, text: string): string {
+  return (
+    Object.entries<Variable<unknown>>(variables)
+      .find(([other]) => other === name)?.[1]
+      .show(text) ?? ''
+  );
+}
+
+/** Shorter ones are found in every other word. */
+const leastSecret = 8;
+
+/**
+ * Hides in any text, such as a log line, the secrets that the environment sets and the addresses that it sets with
+ * something in them that may be a key.
+ */
+export function createKeyHider(environment: Environment): (text: string) => string {
+  const found = new Map<string, string>();
+  for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
+    const set = environment[name]?.trim() ?? '';
+    if (variable.secret && set.length >= leastSecret) found.set(set, hidden);
+    for (const address of addressesIn(set)) {
+      const shown = variable.secret ? hidden : hideInAddress(address);
+      if (shown !== address) found.set(address, shown);
+    }
+  }
+  // The longest first: one may be the beginning of another.
+  const hides = [...found].sort(([a], [b]) => b.length - a.length);
+  return (text) => hides.reduce((line, [address, shown]) => line.replaceAll(address, shown), text);
+}
+
+/** The same for the environment of this process. */
+export function hideProcessKeys(text: string): string {
+  hideKeys ??= createKeyHider(process.env);
+  return hideKeys(text);
+}
+let hideKeys: ((text: string) => string) | undefined;

@@ -3,6 +3,12 @@
  * value is a sentence about what it should be, never a guess.
  */
 
+import { hidden, hideInAddress, hideInJson, hideInList, hideInText } from './hide-keys.ts';
+
+/** Which money and which chains the process deals with. */
+export const worldNames = ['local', 'testnet', 'public'] as const;
+export type WorldName = (typeof worldNames)[number];
+
 export interface Variable<T> {
   readonly meaning: string;
   /** How the value is written, for people: `port`, `url`, `integer ≥ 1` … */
@@ -10,6 +16,12 @@ export interface Variable<T> {
   /** Text form of the default, or undefined when there is none. */
   readonly defaultText: string | undefined;
   readonly secret: boolean;
+  /** A value as it may be shown: without keys. */
+  readonly show: (text: string) => string;
+  /** The default in worlds that have one of their own. */
+  readonly inWorlds: Readonly<Partial<Record<WorldName, T>>>;
+  /** Text forms of those. */
+  readonly textInWorlds: Readonly<Record<string, string>>;
   /** Answers the value or throws `Error` with the rest of the sentence "NAME …". */
   readonly parse: (text: string) => T;
   readonly fallback: T;
@@ -18,17 +30,28 @@ export interface Variable<T> {
 interface Options<D> {
   readonly meaning: string;
   readonly default: D;
+  /** In place of the default, in these worlds. */
+  readonly inWorlds?: Readonly<Partial<Record<WorldName, D>>>;
 }
 
 function variable<T>(
   kind: string,
   options: Options<T>,
   parse: (text: string) => T,
-  show: (value: T) => string = String,
+  write: (value: T) => string = String,
+  show: (text: string) => string = hideInText,
 ): Variable<T> {
   const value = options.default;
-  const defaultText = value === undefined ? undefined : show(value);
-  return { meaning: options.meaning, kind, defaultText, secret: false, parse, fallback: value };
+  const defaultText = value === undefined ? undefined : write(value);
+  const { meaning } = options;
+  const inWorlds: Partial<Record<WorldName, T>> = options.inWorlds ?? {};
+  const textInWorlds = Object.fromEntries(
+    worldNames.flatMap((world) => {
+      const other = inWorlds[world];
+      return other === undefined ? [] : [[world, write(other)]];
+    }),
+  );
+  return { meaning, kind, defaultText, secret: false, show, inWorlds, textInWorlds, parse, fallback: value };
 }
 
 export const text = <D extends string | undefined>(options: Options<D>): Variable<string | D> =>
@@ -38,6 +61,7 @@ export const text = <D extends string | undefined>(options: Options<D>): Variabl
 export const secret = (options: { meaning: string }): Variable<string | undefined> => ({
   ...variable<string | undefined>('secret', { ...options, default: undefined }, (value) => value),
   secret: true,
+  show: () => hidden,
 });
 
 export function integer<D extends number | undefined>(
@@ -101,7 +125,13 @@ function parseUrl(value: string, protocols: readonly string[]): string {
 export const url = <D extends string | undefined>(
   options: Options<D> & { protocols?: readonly string[] },
 ): Variable<string | D> =>
-  variable<string | D>('url', options, (value) => parseUrl(value, options.protocols ?? ['http', 'https']));
+  variable<string | D>(
+    'url',
+    options,
+    (value) => parseUrl(value, options.protocols ?? ['http', 'https']),
+    String,
+    hideInAddress,
+  );
 
 export const list = (options: Options<readonly string[]>): Variable<readonly string[]> =>
   variable('comma-separated list', options, splitList, (value) => value.join(','));
@@ -112,6 +142,7 @@ export const urls = (options: Options<readonly string[]>): Variable<readonly str
     options,
     (value) => splitList(value).map((item) => parseUrl(item, ['http', 'https'])),
     (value) => value.join(','),
+    hideInList,
   );
 
 export const json = <T>(options: Options<T> & { check?: (value: unknown) => T }): Variable<T> =>
@@ -128,6 +159,7 @@ export const json = <T>(options: Options<T> & { check?: (value: unknown) => T })
       return options.check === undefined ? (parsed as T) : options.check(parsed);
     },
     (value) => JSON.stringify(value),
+    hideInJson,
   );
 
 function splitList(value: string): string[] {

@@ -15,15 +15,18 @@ export interface LoggerOptions {
   readonly format: 'json' | 'pretty';
   /** Where whole lines go; standard error unless given, so that standard output stays the command's. */
   readonly write?: (line: string) => void;
+  /** Hides in a line what only this process knows to be a secret. */
+  readonly hide?: (line: string) => string;
 }
 
 export function createLogger(options: LoggerOptions): Logger {
   const out = options.write ?? standardError();
   const colour = options.write === undefined && process.stderr.isTTY === true;
+  const { hide = (line) => line } = options;
   const write =
     options.format === 'pretty'
-      ? (line: string) => out(prettyLine(hideInText(line), colour))
-      : (line: string) => out(hideInText(line));
+      ? (line: string) => out(prettyLine(hideInText(hide(line)), colour))
+      : (line: string) => out(hideInText(hide(line)));
   const log = pino(
     {
       name: options.name,

@@ -32,7 +32,7 @@ test('a folder that cannot be made is said in a line', () => {
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const config = {
-  HOST: '127.0.0.1',
+  LOCAL_NETWORK_HOST: '127.0.0.1',
   DATA_DIR: folder,
   LOCAL_ARWEAVE_PORT: 0,
   LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: 0,

@@ -10,7 +10,10 @@ export type ProgramConfig = Pick<
 >;
 
 export function configuredPrograms(config: ProgramConfig): NamePrograms {
-  if (config.ARNS_PROGRAM_CLUSTER !== 'custom') return namePrograms[config.ARNS_PROGRAM_CLUSTER];
+  const cluster = config.ARNS_PROGRAM_CLUSTER;
+  // The local ledger has the programs where mainnet has them, so that published clients find them.
+  if (cluster === 'local') return namePrograms.mainnet;
+  if (cluster !== 'custom') return namePrograms[cluster];
   return {
     arns: needed(config, 'ARNS_PROGRAM_ID'),
     ant: needed(config, 'ANT_PROGRAM_ID'),

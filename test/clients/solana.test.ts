@@ -60,7 +60,10 @@ describe('published clients on the local ledger', () => {
   let folder: string;
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'turnpike-solana-'));
-    local = createLocalSolana({ HOST: '127.0.0.1', LOCAL_SOLANA_PORT: 0, DATA_DIR: folder }, { log: silent });
+    local = createLocalSolana(
+      { LOCAL_NETWORK_HOST: '127.0.0.1', LOCAL_SOLANA_PORT: 0, DATA_DIR: folder },
+      { log: silent },
+    );
     await local.start();
   });
   after(async () => {

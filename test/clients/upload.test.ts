@@ -108,7 +108,6 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
         PENDING_PAYMENT_RECHECK_MS: '200',
         BUNDLE_MAX_WAIT_MS: '200',
         BUNDLE_POLL_MS: '50',
-        X402_NETWORKS: 'base',
       },
     });
     await fetch(`${stack.urls.arweave}/mint/${arweaveTestAddress}/${100 * oneAr}`);

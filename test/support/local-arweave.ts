@@ -108,6 +108,7 @@ export async function startLocalArweave(options: LocalArweaveOptions = {}): Prom
   const surface = createLocalArweave(
     {
       DATA_DIR: dataDir,
+      LOCAL_NETWORK_HOST: '127.0.0.1',
       LOCAL_ARWEAVE_PORT: 0,
       LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: options.blockIntervalMs ?? 0,
       LOCAL_ARWEAVE_CONFIRM_BLOCKS: options.confirmBlocks ?? 0,

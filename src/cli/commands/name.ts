@@ -219,7 +219,7 @@ async function withRegistry<T>(
   config: Config,
   work: (registry: ReturnType<typeof createNameRegistry>) => Promise<T>,
 ): Promise<T> {
-  const local = serviceUrl(undefined, config.HOST, config.LOCAL_SOLANA_PORT);
+  const local = serviceUrl(undefined, config.LOCAL_NETWORK_HOST, config.LOCAL_SOLANA_PORT);
   const urls = config.SOLANA_RPC_URL.length > 0 ? config.SOLANA_RPC_URL : [local];
   const chain = createNameChain(httpTransport({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS }));
   try {

@@ -1,13 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Config, readProcessConfig } from '../../config/config.ts';
+import { type Config, hideProcessKeys, readProcessConfig, type WorldName } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
 import { makeFilesPrivate, privateFolderMode } from '../../kernel/private-files.ts';
 import { type Command, UsageError } from '../command.ts';
 import { checkLists } from '../config-lists.ts';
+import { insistOnOneWorld } from '../stack/ask-world.ts';
+import { markFolder } from '../stack/folder-world.ts';
 import { traces } from '../stack/tracing.ts';
 import { type Address, addressOf, createStack, type Stack, surfaceNames } from '../stack.ts';
 import { createWorkers } from '../workers/primary.ts';
@@ -38,15 +40,18 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     const count = workerCount(values.workers, positionals);
     const config = readProcessConfig();
     checkLists(config);
+    const only = positionals.length === 0 ? surfaceNames : positionals;
+    await insistOnOneWorld(config, only);
     const dataDir = prepareDataDir(config.DATA_DIR);
+    markFolder(dataDir, config.WORLD);
     const log = logOf(config);
     const stack =
       count === undefined
-        ? createStack(config, log, positionals.length === 0 ? {} : { only: positionals })
-        : withWorkers(createStack(config, log, { only: [] }), count, config, log);
+        ? createStack(config, log, { only })
+        : withWorkers(createStack(config, log, { only, localOnly: true }), count, config, log);
     const running = await startSurfaces([...traces(config, log), ...stack.surfaces], lifeOf(config, log));
     const addresses = stack.addresses();
-    console.log(values.json ? JSON.stringify(addresses) : addressTable(addresses, dataDir));
+    console.log(values.json ? JSON.stringify(addresses) : addressTable(addresses, dataDir, config.WORLD));
     await running.stopped;
     return 0;
   },
@@ -89,7 +94,7 @@ function withWorkers(local: Stack, count: number, config: Config, log: Logger): 
   });
   return {
     surfaces: [...local.surfaces, workers],
-    addresses: () => [...running(), addressOf(surface, workers.url)],
+    addresses: () => [...running(), addressOf(surface, workers.url, config)],
   };
 }
 
@@ -105,7 +110,7 @@ function workerCount(text: string | undefined, surfaces: readonly string[]): num
 
 function logOf(config: Config): Logger {
   const format = process.stderr.isTTY ? 'pretty' : config.LOG_FORMAT;
-  return createLogger({ name: 'turnpike', level: config.LOG_LEVEL, format });
+  return createLogger({ name: 'turnpike', level: config.LOG_LEVEL, format, hide: hideProcessKeys });
 }
 
 const lifeOf = (config: Config, log: Logger): LifecycleOptions => ({
@@ -124,11 +129,18 @@ function prepareDataDir(path: string): string {
   return resolve(path);
 }
 
-function addressTable(addresses: readonly Address[], dataDir: string): string {
+const moneyOf: Readonly<Record<WorldName, string>> = {
+  local: 'play money',
+  testnet: 'test money',
+  public: 'real money',
+};
+
+function addressTable(addresses: readonly Address[], dataDir: string, world: WorldName): string {
   const width = Math.max(...addresses.map((address) => address.name.length));
   const urlWidth = Math.max(...addresses.map((address) => address.url.length));
   const rows = addresses.map(
     ({ name, url, what }) => `  ${name.padEnd(width)}  ${url.padEnd(urlWidth)}  ${what}`,
   );
-  return `\nTurnpike is open. Data and keys are in ${dataDir}\n\n${rows.join('\n')}\n\nCtrl-C stops it.\n`;
+  const opening = `Turnpike is open in the world ${world}, with ${moneyOf[world]}. Data and keys are in ${dataDir}`;
+  return `\n${opening}\n\n${rows.join('\n')}\n\nCtrl-C stops it.\n`;
 }

@@ -22,9 +22,9 @@ export interface Ledger {
   readonly sql: Sql;
   readonly credits: Credits;
   readonly pricing: Pricing;
-  /** Absent when the local card provider is not wanted and no other is configured. */
+  /** Absent when cards are not taken here. */
   readonly cards: CardPayments | undefined;
-  /** Absent when a facilitator is configured without an address to be paid at. */
+  /** Absent when x402 payments are not taken here. */
   readonly x402: X402Payments | undefined;
   /** Counts payments; shown by the payment surface. */
   readonly metrics: Metrics;
@@ -49,6 +49,7 @@ export async function openLedger(world: World): Promise<Ledger> {
 /** The configured provider, or the local one, told apart by nothing but address and keys. */
 function cardPayments(world: World, { sql, pricing, metrics }: Base): CardPayments | undefined {
   const { config, log, localCard } = world;
+  if (!config.CARD_PAYMENTS_ENABLED) return undefined;
   const secretKey = config.STRIPE_SECRET_KEY ?? localCard?.secretKey;
   if (secretKey === undefined) return undefined;
   const webhookSecret =

@@ -1,15 +1,16 @@
-/** The local network: each part is there when its real counterpart is not configured. */
+/** The local network: each part is there when a surface uses it and its real counterpart is not configured. */
 import { createLocalArweave } from '../../localnet/arweave/index.ts';
 import { createLocalCardProvider } from '../../localnet/card/index.ts';
 import { createLocalSolana } from '../../localnet/solana/index.ts';
 import { createLocalFacilitator } from '../../localnet/x402/index.ts';
+import { standsIn } from './outside.ts';
 import type { Part } from './part.ts';
 
 const arweave: Part = {
   name: 'arweave',
   what: 'local Arweave node',
   local: true,
-  wanted: (config) => config.ARWEAVE_NODE_URLS.length === 0,
+  wanted: (config, surfaces) => standsIn('arweave', config, surfaces),
   create: ({ config, log }) => createLocalArweave(config, { log }),
   started: (world) => {
     world.arweaveNodeUrls = [world.urls.get('arweave') ?? ''];
@@ -20,7 +21,7 @@ const solana: Part = {
   name: 'solana',
   what: 'local Solana ledger with the name programs',
   local: true,
-  wanted: (config) => config.SOLANA_RPC_URL.length === 0,
+  wanted: (config, surfaces) => standsIn('solana', config, surfaces),
   create: (world) => {
     world.localSolana = createLocalSolana(world.config, { log: world.log });
     return world.localSolana;
@@ -31,7 +32,7 @@ const card: Part = {
   name: 'card',
   what: 'local card provider',
   local: true,
-  wanted: (config) => config.STRIPE_SECRET_KEY === undefined,
+  wanted: (config, surfaces) => standsIn('card', config, surfaces),
   create: (world) => {
     world.localCard = createLocalCardProvider(world.config, { log: world.log });
     return world.localCard;
@@ -42,7 +43,7 @@ const x402: Part = {
   name: 'x402',
   what: 'local x402 facilitator',
   local: true,
-  wanted: (config) => config.X402_FACILITATOR_URL === undefined,
+  wanted: (config, surfaces) => standsIn('x402', config, surfaces),
   create: (world) => {
     world.localFacilitator = createLocalFacilitator(world.config, { log: world.log });
     return world.localFacilitator;

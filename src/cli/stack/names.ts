@@ -1,5 +1,6 @@
 /** Names: the chain they live on, and the door of the payment server that sells them. */
 import type { CardPayments } from '../../credits/card/card.ts';
+import { StartupError } from '../../kernel/errors.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import { createNames, type Names } from '../../names/index.ts';
 import { createNameChain, type NameChain } from '../../registry/chain.ts';
@@ -20,10 +21,11 @@ export function solanaNodes({ config, urls }: World): readonly string[] {
   return config.SOLANA_RPC_URL.length > 0 || local === undefined ? config.SOLANA_RPC_URL : [local];
 }
 
-/** Whoever opens it closes the chain. */
-export function openNameRegistry(world: World): OpenRegistry {
+/** Undefined without nodes. Whoever opens it closes the chain. */
+export function openNameRegistry(world: World): OpenRegistry | undefined {
   const { config } = world;
   const urls = solanaNodes(world);
+  if (urls.length === 0) return undefined;
   const chain = createNameChain(httpTransport({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS }));
   return { chain, registry: createNameRegistry(chain, configuredPrograms(config)) };
 }
@@ -37,7 +39,9 @@ export async function createNamesDoor(
   const key = await world.keys.solana();
   // The local ledger gives the key that sells names its first lamports and tokens.
   await world.localSolana?.fund(key.address);
-  const { chain, registry } = openNameRegistry(world);
+  const opened = openNameRegistry(world);
+  if (opened === undefined) throw new StartupError('SOLANA_RPC_URL must be set, or NAMES_ENABLED to false');
+  const { chain, registry } = opened;
   const names = createNames(world.config, {
     log: world.log.child({ part: 'names' }),
     metrics,

@@ -36,7 +36,8 @@ export interface Part {
   readonly what: string;
   /** A part of the local network stands in for an outside world that is not configured. */
   readonly local: boolean;
-  readonly wanted: (config: Config) => boolean;
+  /** Whether it is started, where these surfaces are asked for. */
+  readonly wanted: (config: Config, surfaces: readonly string[]) => boolean;
   readonly create: (world: World) => Promise<Surface> | Surface;
   /** Called once it answers. */
   readonly started?: (world: World) => Promise<void> | void;

@@ -32,7 +32,7 @@ const gateway: Part = {
   name: 'gateway',
   what: 'chain reads, content, GraphQL',
   local: false,
-  wanted: () => true,
+  wanted: (_config, surfaces) => surfaces.includes('gateway'),
   async create(world) {
     const { config, log, keys } = world;
     const cache = await openContentCache(config);
@@ -50,7 +50,7 @@ const gateway: Part = {
           shared: await openSharedStore(config),
           uploadUrl: () => world.urls.get('upload') ?? base(config.UPLOAD_URL),
           sources: (context) => [subscribedContent(context, subscribed)],
-          names: [namesOfRegistry(openNameRegistry(world).registry)],
+          names: nameSources(world),
         }),
         createIndexesPart({ subscribed, sharePort: world.sharesPort }),
         createMeter({ payments: () => egressPayments(world) }),
@@ -67,12 +67,17 @@ const payment: Part = {
   name: 'payment',
   what: 'prices, top-ups, balances, sharing, names',
   local: false,
-  wanted: () => true,
+  wanted: (_config, surfaces) => surfaces.includes('payment'),
   async create(world) {
     const { config, log, keys } = world;
     const { sql, credits, pricing, cards, x402, metrics } = await sharedLedger(world);
-    const names = await createNamesDoor(world, { sql, credits, pricing }, metrics, cards);
-    const auth = createAuthenticator({ jwtSecret: await keys.jwtSecret(), shown: names.shown });
+    const names = config.NAMES_ENABLED
+      ? await createNamesDoor(world, { sql, credits, pricing }, metrics, cards)
+      : undefined;
+    const auth = createAuthenticator({
+      jwtSecret: await keys.jwtSecret(),
+      ...(names !== undefined && { shown: names.shown }),
+    });
     const gifts = createGifts({ sql, credits });
     const card =
       cards === undefined
@@ -96,7 +101,7 @@ const payment: Part = {
       version,
       gateways: [gatewayUrl(world)],
       doors: [
-        names,
+        ...(names === undefined ? [] : [names]),
         card,
         ...(x402 === undefined ? [] : [createX402TopUps({ x402, credits, pricing, auth })]),
       ],
@@ -110,7 +115,7 @@ const upload: Part = {
   name: 'upload',
   what: 'data items in, receipts out, bundles to the chain',
   local: false,
-  wanted: () => true,
+  wanted: (_config, surfaces) => surfaces.includes('upload'),
   async create(world) {
     const { config, log, keys } = world;
     const { sql, credits, pricing, x402 } = await sharedLedger(world);
@@ -146,7 +151,7 @@ const router: Part = {
   name: 'router',
   what: 'content from proven gateways, by id or name',
   local: false,
-  wanted: () => true,
+  wanted: (_config, surfaces) => surfaces.includes('router'),
   create(world) {
     world.router = createRouterSurface(world.config, {
       log: world.log,
@@ -158,6 +163,16 @@ const router: Part = {
 };
 
 export const surfaceParts: readonly Part[] = [gateway, payment, upload, router];
+
+/** The registry, where its chain is known; a gateway without it may still ask trusted gateways. */
+function nameSources(world: World) {
+  const opened = world.config.NAMES_ENABLED ? openNameRegistry(world) : undefined;
+  if (opened !== undefined) return [namesOfRegistry(opened.registry)];
+  world.log.warn(
+    'this gateway reads no names from their chain: set SOLANA_RPC_URL and NAMES_ENABLED for that',
+  );
+  return [];
+}
 
 /** What readers pay for more bytes goes to the service. */
 async function egressPayments(world: World) {

@@ -3,7 +3,8 @@ import { integer, milliseconds, urls } from '../kinds.ts';
 /** The chain: which nodes the surfaces use, and how the local one behaves. */
 export const arweave = {
   ARWEAVE_NODE_URLS: urls({
-    meaning: 'Arweave nodes, in order of preference; without it the local node is started and used',
+    meaning:
+      'Arweave nodes, in order of preference; without it the local node is started and used, in the world `local`',
     default: [],
   }),
   LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: milliseconds({

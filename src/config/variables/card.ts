@@ -2,8 +2,9 @@ import { boolean, integer, milliseconds, secret, text, url } from '../kinds.ts';
 
 /** Card payments through Stripe, or through the local provider that speaks its API. */
 export const card = {
+  CARD_PAYMENTS_ENABLED: boolean({ meaning: 'Whether cards are taken', default: true }),
   STRIPE_SECRET_KEY: secret({
-    meaning: 'Secret API key; without it the local card provider is started and used',
+    meaning: 'Secret API key; without it the local card provider is started and used, in the world `local`',
   }),
   STRIPE_WEBHOOK_SECRET: secret({
     meaning:

@@ -1,7 +1,17 @@
-import { integer, milliseconds, oneOf, port, secret, text, url } from '../kinds.ts';
+import { integer, milliseconds, oneOf, port, secret, text, url, worldNames } from '../kinds.ts';
 
 export const general = {
+  WORLD: oneOf(worldNames, {
+    meaning:
+      'Which money and chains this is about: `local` = play money on chains of its own, `testnet` = public test networks, `public` = real money. A start that mixes them is refused',
+    default: 'local',
+  }),
   HOST: text({ meaning: 'Address that every surface binds', default: '127.0.0.1' }),
+  LOCAL_NETWORK_HOST: text({
+    meaning:
+      'Address that the parts of the local network bind, whatever HOST says: they give play money to whoever asks',
+    default: '127.0.0.1',
+  }),
   DATA_DIR: text({
     meaning: 'Folder that holds everything durable: keys, databases, blobs',
     default: './data',

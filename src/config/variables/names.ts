@@ -1,10 +1,14 @@
-import { fraction, integer, milliseconds, oneOf, secret, text, urls } from '../kinds.ts';
+import { boolean, fraction, integer, milliseconds, oneOf, secret, text, urls } from '../kinds.ts';
 
 /** The chain that names live on, and what the service charges for acting on it. */
 export const names = {
+  NAMES_ENABLED: boolean({
+    meaning: 'Whether names are sold and resolved; false = no Solana ledger is needed',
+    default: true,
+  }),
   SOLANA_RPC_URL: urls({
     meaning:
-      'Solana RPC nodes, the first that answers is used, and all before something counts as absent; without any the local ledger is started',
+      'Solana RPC nodes, the first that answers is used, and all before something counts as absent; without any the local ledger is started, in the world `local`',
     default: [],
   }),
   SOLANA_RPC_TIMEOUT_MS: milliseconds({
@@ -16,9 +20,11 @@ export const names = {
     meaning:
       'Key that pays for and controls sold names: base58 of 64 bytes; without it one is made under DATA_DIR/keys',
   }),
-  ARNS_PROGRAM_CLUSTER: oneOf(['mainnet', 'devnet', 'custom'], {
-    meaning: 'Which name programs are used; `custom` takes the three addresses below',
-    default: 'mainnet',
+  ARNS_PROGRAM_CLUSTER: oneOf(['local', 'devnet', 'mainnet', 'custom'], {
+    meaning:
+      'Which name programs are used; the local ledger has them at the addresses of mainnet; `custom` takes the three addresses below',
+    default: 'local',
+    inWorlds: { testnet: 'devnet', public: 'mainnet' },
   }),
   ARNS_PROGRAM_ID: text({ meaning: 'Name registry program, with `custom`', default: undefined }),
   ANT_PROGRAM_ID: text({ meaning: 'Name token program, with `custom`', default: undefined }),

@@ -42,7 +42,7 @@ export const payment = {
     default: [],
   }),
   ARWEAVE_MIN_CONFIRMATIONS: integer({
-    meaning: 'Confirmations after which a payment in AR is credited; 0 = 18, or 1 on the local network',
+    meaning: 'Confirmations after which a payment in AR is credited; 0 = 18, or 1 in the world `local`',
     default: 0,
   }),
   ETHEREUM_MIN_CONFIRMATIONS: integer({

@@ -26,7 +26,8 @@ const rates: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 /** Where prices come from and what is added to them. */
 export const pricing = {
   RATES_URL: url({
-    meaning: 'CoinGecko-shaped source of token prices (`…/api/v3`); without it STATIC_RATES are used',
+    meaning:
+      'CoinGecko-shaped source of token prices (`…/api/v3`); without it STATIC_RATES are used, but never in the world `public`',
     default: undefined,
   }),
   RATES_API_KEY: secret({ meaning: 'Key for RATES_URL' }),

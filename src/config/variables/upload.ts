@@ -61,7 +61,7 @@ export const upload = {
     default: 30_000,
   }),
   BUNDLE_CONFIRMATIONS: integer({
-    meaning: 'Confirmations after which a bundle counts as permanent; 0 = 18, or 1 on the local network',
+    meaning: 'Confirmations after which a bundle counts as permanent; 0 = 18, or 1 in the world `local`',
     default: 0,
   }),
   BUNDLE_POLL_MS: milliseconds({

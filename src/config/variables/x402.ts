@@ -4,7 +4,8 @@ import { boolean, fraction, integer, json, list, milliseconds, secret, text, url
 export const x402 = {
   X402_ENABLED: boolean({ meaning: 'Whether x402 payments are taken', default: true }),
   X402_FACILITATOR_URL: url({
-    meaning: 'Facilitator that verifies and settles; without it the local one is started and used',
+    meaning:
+      'Facilitator that verifies and settles; without it the local one is started and used, in the world `local`',
     default: undefined,
   }),
   X402_FACILITATOR_TOKEN: secret({ meaning: 'Bearer token for the facilitator, where it wants one' }),
@@ -15,6 +16,7 @@ export const x402 = {
   X402_NETWORKS: list({
     meaning: 'Chains to be paid on, the preferred first: base, base-sepolia, polygon, polygon-amoy, ethereum',
     default: ['base-sepolia'],
+    inWorlds: { public: ['base'] },
   }),
   X402_RPC_URLS: json<Readonly<Record<string, string>>>({
     meaning:

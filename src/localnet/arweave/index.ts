@@ -1,14 +1,14 @@
 /**
  * The local Arweave network: one node that published clients cannot tell from a small real one. It checks what
- * a node checks, answers in a node's words, mines by itself, keeps everything in one SQLite file, and binds
- * loopback only. `/info` says that the network is local.
+ * a node checks, answers in a node's words, mines by itself, and keeps everything in one SQLite file. `/info` says
+ * that the network is local.
  *
  * `chain/` is the node without HTTP, `routes/` its paths by family, `faults.ts` the switches for tests. Calls
  * formats, kernel and storage.
  */
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { createHttpServer, type HttpServer } from '../../kernel/http/server.ts';
+import { createHttpServer, type HttpServer, urlHost } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import type { Surface } from '../../kernel/surface.ts';
@@ -19,7 +19,11 @@ import { nodeRoutes } from './server.ts';
 
 export type LocalArweaveConfig = Pick<
   Config,
-  'DATA_DIR' | 'LOCAL_ARWEAVE_PORT' | 'LOCAL_ARWEAVE_BLOCK_INTERVAL_MS' | 'LOCAL_ARWEAVE_CONFIRM_BLOCKS'
+  | 'DATA_DIR'
+  | 'LOCAL_NETWORK_HOST'
+  | 'LOCAL_ARWEAVE_PORT'
+  | 'LOCAL_ARWEAVE_BLOCK_INTERVAL_MS'
+  | 'LOCAL_ARWEAVE_CONFIRM_BLOCKS'
 >;
 
 export interface LocalArweaveDeps {
@@ -38,7 +42,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
   return {
     name: 'arweave',
     get url() {
-      return server?.url ?? `http://127.0.0.1:${config.LOCAL_ARWEAVE_PORT}`;
+      return server?.url ?? `http://${urlHost(config.LOCAL_NETWORK_HOST)}:${config.LOCAL_ARWEAVE_PORT}`;
     },
     async start() {
       const path = join(config.DATA_DIR, 'localnet', 'arweave.db');
@@ -57,7 +61,8 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
         name: 'arweave',
         title: 'Local Arweave node',
         description: 'A whole Arweave network on loopback: the routes of a node, and controls for tests.',
-        host: '127.0.0.1',
+        host: config.LOCAL_NETWORK_HOST,
+        hostVariable: 'LOCAL_NETWORK_HOST',
         port: config.LOCAL_ARWEAVE_PORT,
         portVariable: 'LOCAL_ARWEAVE_PORT',
         log: deps.log,

@@ -1,9 +1,10 @@
 /** What is fixed on the local network: the chain's own limits, and the figures that a real network votes on. */
 import { createHash } from 'node:crypto';
 import { toArweaveAddress } from '../../formats/base64url.ts';
+import { localSign } from '../sign.ts';
 
 /** Clients tell chains apart by this name: it can be mistaken for no public network. */
-export const NETWORK = 'turnpike.local';
+export const NETWORK = localSign.arweaveNetwork;
 /** The protocol and release numbers of the node whose interface this is. */
 export const PROTOCOL_VERSION = 5;
 export const RELEASE = 92;

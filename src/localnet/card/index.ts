@@ -14,6 +14,7 @@ import { Metrics } from '../../kernel/metrics.ts';
 import type { Surface } from '../../kernel/surface.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
+import { sayLocal } from '../sign.ts';
 import { apiGuard, merchantGuard, type ProviderKeys, unknownPath } from './access.ts';
 import type { Provider } from './api.ts';
 import { changeByVisitor } from './api.ts';
@@ -50,14 +51,15 @@ export interface LocalCardProvider extends Surface {
 const sweepIntervalMs = 5_000;
 
 export function createLocalCardProvider(
-  config: Pick<Config, 'HOST' | 'LOCAL_CARD_PORT' | 'DATA_DIR'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_CARD_PORT' | 'DATA_DIR'>,
   deps: LocalCardProviderDeps,
 ): LocalCardProvider {
   const { log, now = Date.now } = deps;
   const server = createHttpServer({
     name: 'card',
     title: 'Local card provider',
-    host: config.HOST,
+    host: config.LOCAL_NETWORK_HOST,
+    hostVariable: 'LOCAL_NETWORK_HOST',
     port: config.LOCAL_CARD_PORT,
     portVariable: 'LOCAL_CARD_PORT',
     log,
@@ -66,6 +68,7 @@ export function createLocalCardProvider(
     errorBody: (_status, message) => ({ error: { type: 'invalid_request_error', message } }),
     notFound: (request) => unknownPath(request).body,
   });
+  sayLocal(server.app, 'local card provider');
   server.app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },

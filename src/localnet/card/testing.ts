@@ -38,7 +38,7 @@ export async function startProvider(
   const dataDir = await temporaryFolder(context, async () => current?.stop());
   const start = async (): Promise<ProviderForTest> => {
     const provider = createLocalCardProvider(
-      { HOST: '127.0.0.1', LOCAL_CARD_PORT: 0, DATA_DIR: dataDir },
+      { LOCAL_NETWORK_HOST: '127.0.0.1', LOCAL_CARD_PORT: 0, DATA_DIR: dataDir },
       { log: silent, ...options },
     );
     current = provider;

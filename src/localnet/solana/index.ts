@@ -51,13 +51,17 @@ export interface LocalSolana extends Surface {
 }
 
 /** Where clients look for WebSockets when they are told only the HTTP port: the next one. */
-function nextPort(server: Server, config: Pick<Config, 'HOST' | 'LOCAL_SOLANA_PORT'>, log: Logger): void {
+function nextPort(
+  server: Server,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT'>,
+  log: Logger,
+): void {
   if (config.LOCAL_SOLANA_PORT === 0 || config.LOCAL_SOLANA_PORT === 65_535) return;
   const port = config.LOCAL_SOLANA_PORT + 1;
   server.on('error', (error) =>
     log.warn({ err: error, port }, 'WebSockets are served on the HTTP port only'),
   );
-  server.listen({ host: config.HOST, port });
+  server.listen({ host: config.LOCAL_NETWORK_HOST, port });
 }
 
 interface Running {
@@ -70,14 +74,15 @@ interface Running {
 const maxBody = 1024 * 1024;
 
 export function createLocalSolana(
-  config: Pick<Config, 'HOST' | 'LOCAL_SOLANA_PORT' | 'DATA_DIR'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT' | 'DATA_DIR'>,
   deps: LocalSolanaDeps,
 ): LocalSolana {
   const { log, now = Date.now, crankIntervalMs = 60_000, programs = namePrograms.mainnet } = deps;
   const server = createHttpServer({
     name: 'solana',
     title: 'Local Solana ledger',
-    host: config.HOST,
+    host: config.LOCAL_NETWORK_HOST,
+    hostVariable: 'LOCAL_NETWORK_HOST',
     port: config.LOCAL_SOLANA_PORT,
     portVariable: 'LOCAL_SOLANA_PORT',
     log,

@@ -17,6 +17,7 @@ import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { ethereumAddress } from '../../wallets/ethereum/address.ts';
 import { publicKeyOf } from '../../wallets/ethereum/secp256k1.ts';
+import { sayLocal } from '../sign.ts';
 import { type Facilitator, facilitatorRoutes } from './routes.ts';
 import { rpcRoutes } from './rpc.ts';
 import { migrations, TokenLedger } from './token-ledger.ts';
@@ -36,7 +37,7 @@ export interface LocalFacilitator extends Surface {
 }
 
 export function createLocalFacilitator(
-  config: Pick<Config, 'HOST' | 'LOCAL_X402_PORT' | 'DATA_DIR' | 'X402_NETWORKS'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_X402_PORT' | 'DATA_DIR' | 'X402_NETWORKS'>,
   deps: LocalFacilitatorDeps,
 ): LocalFacilitator {
   const { log, now = Date.now } = deps;
@@ -48,13 +49,15 @@ export function createLocalFacilitator(
   const server = createHttpServer({
     name: 'x402',
     title: 'Local x402 facilitator',
-    host: config.HOST,
+    host: config.LOCAL_NETWORK_HOST,
+    hostVariable: 'LOCAL_NETWORK_HOST',
     port: config.LOCAL_X402_PORT,
     portVariable: 'LOCAL_X402_PORT',
     log,
     metrics: new Metrics(),
     bodyLimit: 128 * 1024,
   });
+  sayLocal(server.app, 'local x402 facilitator');
   let running: { sql: Sql; payTo: string } | undefined;
 
   return {

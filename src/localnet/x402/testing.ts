@@ -33,7 +33,12 @@ export async function startFacilitator(context: TestContext): Promise<Facilitato
   });
   const start = async (): Promise<FacilitatorForTest> => {
     const facilitator = createLocalFacilitator(
-      { HOST: '127.0.0.1', LOCAL_X402_PORT: 0, DATA_DIR: dataDir, X402_NETWORKS: ['base-sepolia'] },
+      {
+        LOCAL_NETWORK_HOST: '127.0.0.1',
+        LOCAL_X402_PORT: 0,
+        DATA_DIR: dataDir,
+        X402_NETWORKS: ['base-sepolia'],
+      },
       { log: createLogger({ name: 'test', level: 'silent', format: 'json' }) },
     );
     current = facilitator;

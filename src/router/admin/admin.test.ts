@@ -11,7 +11,12 @@ before(async () => {
   item = await testItem('for the operator');
   bench = await startRouterBench({
     items: [item],
-    environment: { ADMIN_TOKEN: token, MODERATION_ADMIN_TOKEN: 'm'.repeat(20) },
+    environment: {
+      ADMIN_TOKEN: token,
+      MODERATION_ADMIN_TOKEN: 'm'.repeat(20),
+      UPLOAD_URL: 'https://uzer7:pazz7@fallback.example/k3y?q7',
+      GATEWAY_URL: 'https://gateway.example/k3y',
+    },
   });
 });
 after(() => bench.stop());
@@ -78,6 +83,8 @@ test('the views say what is going on', async () => {
   const config = (await admin('/api/config', signed())).body.toString();
   assert.ok(config.includes('ROUTING_STRATEGY'));
   assert.ok(!config.includes(token) && !config.includes('m'.repeat(20)), 'no secret is shown');
+  assert.ok(config.includes('https://(hidden)@fallback.example/(hidden)'), config);
+  assert.doesNotMatch(config, /uzer7|pazz7|k3y|q7/, 'nor a key in an address');
 });
 
 test('the operator quarantines and releases a gateway, and sees who says what about a name', async () => {

@@ -1,5 +1,5 @@
 /** What the admin page shows, as data. */
-import { describeConfig } from '../../config/config.ts';
+import { describeConfig, showValue } from '../../config/config.ts';
 import type { Gateway } from '../gateways/gateway.ts';
 import type { RouterParts } from '../parts.ts';
 import { problemsOf, uptimeOf } from '../routes/health.ts';
@@ -89,15 +89,15 @@ export async function telemetryView({ telemetry }: RouterParts, hours: number) {
   return { enabled: true as const, buckets, gateways, series, totals: totals(gateways) };
 }
 
-/** The router's variables; whether a secret is set is said, never what it is. */
+/** The router's variables, addresses without their keys; whether a secret is set is said, never what it is. */
 export function configView({ settings }: RouterParts) {
   const { config } = settings;
   return describeConfig()
     .filter(({ group }) => group === 'Router' || group === 'General' || group === 'Ports')
     .map(({ group, name, kind, meaning, defaultText }) => {
       const value: unknown = Object.getOwnPropertyDescriptor(config, name)?.value;
-      const secret = kind === 'secret' || name.endsWith('_URL') || /TOKEN|SECRET|KEY/.test(name);
-      const shown = value === undefined ? '' : secret ? '(set)' : String(value);
+      const secret = kind === 'secret' || /TOKEN|SECRET|KEY/.test(name);
+      const shown = value === undefined ? '' : secret ? '(set)' : showValue(name, String(value));
       return { group, name, meaning, value: shown, isDefault: shown === defaultText };
     });
 }

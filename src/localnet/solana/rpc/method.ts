@@ -1,5 +1,6 @@
 /** What a method of the RPC is given, and the answer with the slot it is true for. */
 import type { SolanaAddress } from '../../../formats/solana/address.ts';
+import { localSign } from '../../sign.ts';
 import type { Ledger } from '../ledger.ts';
 import { RpcError, rpcCode } from './errors.ts';
 import { type Options, type Params, toInteger } from './params.ts';
@@ -14,7 +15,7 @@ export type Method = (context: RpcContext, params: Params) => unknown;
 export type Methods = Readonly<Record<string, Method>>;
 
 /** Says what it is: nobody should take it for a real cluster. */
-export const ledgerVersion = 'turnpike-local-ledger';
+export const ledgerVersion = localSign.solanaVersion;
 
 export function withContext(context: RpcContext, value: unknown): object {
   return { context: { slot: context.ledger.slots.now().slot, apiVersion: ledgerVersion }, value };
