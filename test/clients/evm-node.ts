@@ -1,4 +1,4 @@
-/** A real EVM node from the package registry, on a free port, for payments on chains. */
+/** A real EVM node from the package registry, on a free port, for payments on chains: one that says it is a developer's own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -14,7 +14,7 @@ export async function startEvmNode(): Promise<EvmNode> {
   const child = spawn(process.execPath, [...args, '--config', 'token/hardhat.config.cjs'], {
     cwd: import.meta.dirname,
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true' },
+    env: { ...process.env, HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true', CHAIN_ID: '31337' },
   });
   const url = await listening(child.stdout);
   child.stdout.resume();
