@@ -11,6 +11,7 @@ import { paymentMigrations } from '../payment/migrations.ts';
 import { openDatabase, type StorageLog } from '../storage/sql/open.ts';
 import type { Migration, Sql } from '../storage/sql/sql.ts';
 import { uploadMigrations } from '../upload/migrations.ts';
+import { worldMigrations } from './stack/ledger-world.ts';
 
 export const ledgerMigrations: readonly Migration[] = [
   ...creditsMigrations,
@@ -19,6 +20,7 @@ export const ledgerMigrations: readonly Migration[] = [
   ...x402Migrations,
   ...namesMigrations,
   ...uploadMigrations,
+  ...worldMigrations,
 ];
 
 export function openLedgerDatabase(

@@ -16,6 +16,7 @@ import { pricingFromConfig } from '../../pricing/configured.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
+import { claimLedger } from './ledger-world.ts';
 import type { World } from './part.ts';
 
 export interface Ledger {
@@ -35,6 +36,10 @@ type Base = Omit<Ledger, 'cards' | 'x402'>;
 export async function openLedger(world: World): Promise<Ledger> {
   const { config, log } = world;
   const sql = await openLedgerDatabase(config, log);
+  await claimLedger(sql, config.WORLD).catch(async (error: unknown) => {
+    await sql.close();
+    throw error;
+  });
   const credits = createCredits({ sql });
   const pricing = pricingFromConfig(config, {
     sql,

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { readConfig } from '../../config/config.ts';
+import { variables } from '../../config/variables.ts';
 import { contradictions, type Heard } from './world.ts';
 
 const all = ['gateway', 'payment', 'upload', 'router'];
@@ -236,4 +239,22 @@ describe('what the outside says of itself', () => {
     assert.deepEqual(lines(real, { heard: heard(undefined) }), []);
     assert.deepEqual(lines(tests, { heard: heard(undefined) }), []);
   });
+});
+
+test('the worked examples of the guide start', () => {
+  const guide = readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8');
+  const examples = [...guide.matchAll(/```ini\n# turnpike start ?(.*)\n([^`]*)```/g)];
+  assert.equal(examples.length, 5);
+  for (const [, words = '', text = ''] of examples) {
+    const pairs = text
+      .trim()
+      .split('\n')
+      .map((line): [string, string] => {
+        const at = line.indexOf('=');
+        return [line.slice(0, at), line.slice(at + 1)];
+      });
+    for (const [name] of pairs) assert.ok(name in variables, name);
+    const surfaces = words === '' ? all : words.split(' ');
+    assert.deepEqual(lines(Object.fromEntries(pairs), { surfaces }), []);
+  }
 });
