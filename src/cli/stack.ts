@@ -53,7 +53,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   return {
     // The database opens when first used and closes when everything that uses it has stopped.
     surfaces: [
-      closesLedger(world),
+      ledgerAndKeys(world, localOnly ? [] : only),
       ...wanted.map((part) =>
         given?.has(part.name) ? runsElsewhere(part, world) : madeAtStart(part, world),
       ),
@@ -117,11 +117,15 @@ function runsElsewhere(part: Part, world: World): Surface {
 }
 
 /** Started first, so stopped last. */
-function closesLedger(world: World): Surface {
+function ledgerAndKeys(world: World, surfaces: readonly string[]): Surface {
   return {
     name: 'ledger',
     url: '',
-    async start() {},
+    async start() {
+      // Making a wallet takes a second on the first start: others start meanwhile, and who needs it is told of a failure.
+      if (surfaces.includes('payment') || surfaces.includes('upload')) world.keys.wallet().catch(() => {});
+      if (surfaces.includes('upload')) world.keys.receipts().catch(() => {});
+    },
     drain: async () => true,
     async stop() {
       // One that could not be opened has told so to who asked for it.
