@@ -11,6 +11,7 @@ import { readConfig } from '../src/config/config.ts';
 import { winc } from '../src/credits/credits.ts';
 import { createCredits } from '../src/credits/ledger/index.ts';
 import { creditsMigrations } from '../src/credits/migrations.ts';
+import { RequestSignatures } from '../src/credits/signatures/request-signatures.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import {
   createAuthenticator,
@@ -97,12 +98,14 @@ async function startPayment(): Promise<void> {
     fees: configuredFees('Fee', '0.766', '0.5'),
     tokensWithoutFees: [],
   });
+  const signatures = new RequestSignatures({ sql, service: testArweaveKey.address });
   const surface = createPaymentSurface(config, {
     log,
     sql,
     credits,
     pricing,
-    auth: createAuthenticator({ jwtSecret: 'bench' }),
+    auth: createAuthenticator({ jwtSecret: 'bench', signatures }),
+    signatures,
     gifts: createGifts({ sql, credits }),
     chains: { arweaveNodes: [] },
     version: 'bench',

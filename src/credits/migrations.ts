@@ -1,5 +1,6 @@
 import { pricingMigrations } from '../pricing/catalogue/migrations.ts';
 import type { Migration } from '../storage/sql/sql.ts';
+import { signatureMigrations } from './signatures/migrations.ts';
 
 /**
  * The ledger's tables, in the database `ledger`, after those of pricing, whose catalogue counts uses with
@@ -67,4 +68,5 @@ export const creditsMigrations: readonly Migration[] = [
     id: 'credits-003-notes',
     up: `ALTER TABLE credits_entries ADD COLUMN note TEXT;`,
   },
+  ...signatureMigrations,
 ];

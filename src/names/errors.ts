@@ -33,6 +33,11 @@ export const invalidParameters = () => answer(400, 'Invalid parameters');
 /** 401: who asks is not who may. */
 export const signatureRequired = () => answer(401, 'Signed request is required for this route');
 export const unboundSignature = () => answer(401, 'Invalid or unbound signature for this action');
+export const signatureForAnotherService = () => answer(401, 'The signature is for another service');
+export const unboundRefused = () =>
+  answer(401, 'This service takes only signatures that name it (x-service-address) and cover the request');
+export const ownerNonceRefused = () =>
+  answer(401, 'Invalid or unbound signature for this action: x-owner-nonce must be a UUID');
 export const nonceReplayed = () => answer(401, 'Nonce already used — replay rejected');
 
 export const insufficientBalance = (address: string) => answer(402, `Insufficient balance for '${address}'`);
@@ -45,6 +50,10 @@ export const tooManyOpenActions = (limit: number) =>
   answer(429, `At most ${limit} actions may wait for a signature at a time; sign or let one expire first`, {
     retryAfter: 60,
   });
+
+/** 409: a nonce stands for the first request that was signed with it. */
+export const nonceOfAnother = () =>
+  answer(409, 'This nonce was used for another request; nothing was done, sign a new nonce');
 
 /** 409: the blockhash is provably dead and the chain has not seen the signature. */
 export const signedTooLate = (refunded: boolean) =>

@@ -17,6 +17,7 @@
 import type { Config } from '../config/config.ts';
 import type { CardPayments } from '../credits/card/card.ts';
 import { type Credits, InsufficientCredits, parseAmount } from '../credits/credits.ts';
+import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import { antBuilder } from '../formats/solana/instructions-ant.ts';
 import { arnsBuilder } from '../formats/solana/instructions-arns.ts';
 import { isArweaveId } from '../formats/solana/name-rules.ts';
@@ -32,7 +33,6 @@ import { DatabaseUnavailable, type Sql } from '../storage/sql/sql.ts';
 import type { ActionContext } from './actions/context.ts';
 import { sponsorTokens } from './actions/get-ready.ts';
 import { reconcileActions } from './actions/reconcile.ts';
-import { SpentNonces } from './actions/spent-nonces.ts';
 import { ActionStore } from './actions/store.ts';
 import { Background } from './background.ts';
 import { CardPurchases } from './cards/purchases.ts';
@@ -50,9 +50,8 @@ import {
 import { LockLost, Locks, LockTimeout } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
 import type { NamesContext } from './names-context.ts';
-import { noteShown } from './payer.ts';
 import { NamePrices } from './prices/prices.ts';
-import { arnsActionRoutes } from './routes/arns-actions.ts';
+import { arnsActionRoutes, keepBody } from './routes/arns-actions.ts';
 import { arnsMyNamesRoute } from './routes/arns-my-names.ts';
 import { arnsPriceRoute } from './routes/arns-price.ts';
 import { arnsPurchaseRoute } from './routes/arns-purchase.ts';
@@ -71,7 +70,6 @@ export type NamesConfig = Pick<
   | 'ARNS_CARD_PAYMENTS'
   | 'ARNS_DEFAULT_TARGET'
   | 'ARNS_MAX_OPEN_ACTIONS'
-  | 'ARNS_NONCE_TTL_SECONDS'
   | 'ARNS_RECONCILE_MS'
   | 'ARNS_UNIT_PRICE_MICROLAMPORTS'
 >;
@@ -83,6 +81,8 @@ export interface NamesDeps {
   readonly sql: Sql;
   readonly credits: Credits;
   readonly pricing: Pricing;
+  /** Also watches the server that the routes are added to. */
+  readonly signatures: RequestSignatures;
   readonly chain: NameChain;
   readonly registry: NameRegistry;
   /** Without it names can be priced and looked up, not acted on. */
@@ -104,8 +104,6 @@ export interface Names {
   stop(): Promise<void>;
   /** Looks after everything unfinished now, whatever its age. */
   reconcile(): Promise<void>;
-  /** A signature was shown on a route beside these: its nonce shall not act on names any more. */
-  shown(address: string, nonce: string): Promise<void>;
   /** Resolves when no work in the background is left. */
   settled(): Promise<void>;
 }
@@ -119,7 +117,6 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   }
   const metrics = createNamesMetrics(deps.metrics);
   const background = new Background(log);
-  const nonces = new SpentNonces(sql, config.ARNS_NONCE_TTL_SECONDS * 1000, now);
   const prices = new NamePrices(
     registry,
     pricing,
@@ -135,7 +132,6 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   const actions: ActionContext | undefined = key && {
     sql,
     store: new ActionStore(sql),
-    nonces,
     credits,
     prices,
     chain,
@@ -164,14 +160,13 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     pricing,
     prices,
     registry,
-    nonces,
+    signatures: deps.signatures,
     actions,
     cards,
     appUrl: config.APP_URL,
   };
 
   async function lookAfter(unchangedFor?: number): Promise<void> {
-    await nonces.forget();
     if (actions === undefined) return;
     await actions.locks.sweep();
     await reconcileActions(actions, unchangedFor);
@@ -188,9 +183,10 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
         });
         // Everything may be in the query: then a client may say JSON and send nothing.
         const parse = app.getDefaultJsonParser('error', 'error');
-        app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-          if (body === '') done(null, undefined);
-          else parse(request, String(body), done);
+        app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+          keepBody(request, Buffer.from(body));
+          if (body.length === 0) done(null, undefined);
+          else parse(request, body.toString(), done);
         });
         arnsPriceRoute(app, context);
         arnsPurchaseRoute(app, context);
@@ -208,7 +204,6 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
       await actions?.locks.stop();
     },
     reconcile: () => lookAfter(0),
-    shown: (address, nonce) => noteShown(nonces, address, nonce),
     settled: () => background.settled(),
   };
 }

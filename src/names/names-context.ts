@@ -1,9 +1,9 @@
 /** What the routes of the surface are handed. */
+import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { NameRegistry } from '../registry/name-registry.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import type { ActionContext } from './actions/context.ts';
-import type { SpentNonces } from './actions/spent-nonces.ts';
 import type { CardPurchases } from './cards/purchases.ts';
 import { signerMissing } from './errors.ts';
 import type { NamePrices } from './prices/prices.ts';
@@ -13,7 +13,7 @@ export interface NamesContext {
   readonly pricing: Pricing;
   readonly prices: NamePrices;
   readonly registry: NameRegistry;
-  readonly nonces: SpentNonces;
+  readonly signatures: RequestSignatures;
   /** Undefined where the service has no key: then names can be priced and looked up, not acted on. */
   readonly actions: ActionContext | undefined;
   /** Where a buyer goes after checkout unless the request says; undefined: back to this service. */

@@ -176,12 +176,6 @@ test('a nonce that was shown on another route cannot be used to act', async () =
   await bench.get('/arns/price/buy-name/other-name?type=permabuy', payerHeaders(payer, nonce));
   const answer = await bench.create('extend-lease', { name: 'paid-by-anybody', years: 1 }, payer, { nonce });
   assert.deepEqual([answer.status, answer.body], [401, 'Nonce already used — replay rejected']);
-  const elsewhere = randomUUID();
-  await bench.names.shown(payer.address, elsewhere);
-  const stolen = await bench.create('extend-lease', { name: 'paid-by-anybody', years: 1 }, payer, {
-    nonce: elsewhere,
-  });
-  assert.deepEqual([stolen.status, stolen.body], [401, 'Nonce already used — replay rejected']);
 });
 
 test('without enough credits nothing happens', async () => {
@@ -237,14 +231,14 @@ test('proofs with a field changed, replayed, missing or by somebody else are ref
     ttlSeconds: 600,
   };
   const held = await bench.balance(payer);
-  const proof = ownerHeaders('set-record', body, owner);
+  const wrong = ownerHeaders('set-record', body, owner);
   for (const [name, value] of [
     ['ttlSeconds', 601],
     ['undername', 'doc'],
     ['transactionId', target.replace('T', 'U')],
     ['undername', 'DOCS'],
   ] as const) {
-    const answer = await bench.create('set-record', { ...body, [name]: value }, payer, { headers: proof });
+    const answer = await bench.create('set-record', { ...body, [name]: value }, payer, { headers: wrong });
     assert.deepEqual(
       [answer.status, answer.body],
       [401, 'Invalid or unbound signature for this action'],
@@ -257,7 +251,11 @@ test('proofs with a field changed, replayed, missing or by somebody else are ref
   assert.equal(foreign.status, 401);
   const lying = { ...body, ownerAddress: friend.address };
   assert.equal((await bench.create('set-record', lying, payer, { owner: friend })).status, 401);
+  // A proof that was shown for something else than it covers has been seen, and is good for nothing any more.
+  const late = await bench.create('set-record', body, payer, { headers: wrong });
+  assert.deepEqual([late.status, late.body], [401, 'Nonce already used — replay rejected']);
   assert.equal(await bench.balance(payer), held);
+  const proof = ownerHeaders('set-record', body, owner);
   assert.equal((await bench.create('set-record', body, payer, { headers: proof })).status, 200);
   const spent = await bench.balance(payer);
   const replay = await bench.create('set-record', body, payer, { headers: proof });

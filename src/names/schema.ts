@@ -116,4 +116,24 @@ CREATE INDEX arns_action_sending_ant ON arns_action (ant_id) WHERE status = 'sen
 CREATE INDEX arns_purchase_paying ON arns_purchase (name) WHERE stage = 'paying';
 `,
   },
+  {
+    // What was used up so far moves to where every surface remembers it, each nonce in its one form. A nonce that acted
+    // is there too, whether it was forgotten or not.
+    id: 'names-005-spent-signatures',
+    up: `
+INSERT INTO spent_signatures (signer, key, claim, created_at)
+  SELECT signer, LOWER(nonce), NULL, 0 FROM arns_spent_nonce WHERE true ON CONFLICT DO NOTHING;
+INSERT INTO spent_signatures (signer, key, claim, created_at)
+  SELECT 'payer:' || payer, LOWER(payer_nonce), NULL, created_at FROM arns_action WHERE true ON CONFLICT DO NOTHING;
+DROP TABLE arns_spent_nonce;
+`,
+  },
+  {
+    // Actions that will wait for their owner count before they do; the row of a payer is what is locked to count.
+    id: 'names-006-open-actions',
+    up: `
+ALTER TABLE arns_action ADD COLUMN owner_signs BIGINT NOT NULL DEFAULT 0;
+CREATE TABLE arns_payer (payer TEXT PRIMARY KEY);
+`,
+  },
 ];

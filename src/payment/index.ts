@@ -12,7 +12,9 @@
  */
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
+import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import type { Routes } from '../kernel/http/app.ts';
+import { createErrorMapper } from '../kernel/http/error-mapper.ts';
 import { limitClients } from '../kernel/http/limit-clients.ts';
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -32,6 +34,7 @@ import type { RedeemableGifts } from './gifts/gifts.ts';
 import { createJob } from './jobs.ts';
 import { paymentMetrics } from './metrics.ts';
 import { type PaymentRoutesDeps, registerPaymentRoutes, registerRootRoutes } from './register.ts';
+import { translated } from './route-failures.ts';
 
 export { createAuthenticator } from './auth/request-wallet.ts';
 export type { ChainWorld } from './chain/accepted-tokens.ts';
@@ -46,6 +49,8 @@ export interface PaymentDeps {
   readonly credits: Credits;
   readonly pricing: Pricing;
   readonly auth: Authenticator;
+  /** Watches every route of the server, those of names too. */
+  readonly signatures: RequestSignatures;
   readonly gifts: RedeemableGifts;
   readonly chains: ChainWorld;
   readonly version: string;
@@ -106,6 +111,7 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
       gateway: deps.gateways[0] ?? '',
       gateways: deps.gateways,
       freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
+      boundSignatures: deps.signatures.requireBound ? 'required' : 'optional',
     }),
   });
   return {
@@ -138,6 +144,8 @@ function createServer(
   metrics: Metrics,
   routes: PaymentRoutesDeps,
 ): HttpServer {
+  const { signatures } = deps;
+  const mapError = createErrorMapper((_status, message) => message);
   const server = createHttpServer({
     name: 'payment',
     title: 'Payment and names',
@@ -151,7 +159,14 @@ function createServer(
     bodyLimit: BODY_LIMIT,
     trustedProxies: config.TRUSTED_PROXIES,
     cors: paymentCors,
+    refusal: (error, request, reply) => {
+      signatures.spendShown(request).then(
+        () => mapError(error, request, reply),
+        (failure: unknown) => mapError(translated(failure, {}), request, reply),
+      );
+    },
   });
+  signatures.watch(server.app);
   limitClients(server.app, paymentLimits(config), config.TRUSTED_PROXY_COUNT);
   server.mount((app) => registerPaymentRoutes(app, routes), ['/v1']);
   for (const more of deps.routes ?? []) server.mount(more, ['/v1']);

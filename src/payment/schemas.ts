@@ -52,4 +52,7 @@ export const signatureHeaders = Type.Object({
   'x-nonce': Type.Optional(Type.String()),
   'x-public-key': Type.Optional(Type.String()),
   'x-signature-type': Type.Optional(Type.String()),
+  'x-service-address': Type.Optional(
+    Type.String({ description: 'the service that a bound signature is for' }),
+  ),
 });

@@ -6,6 +6,7 @@ import { type Config, readConfig } from '../config/config.ts';
 import { type Credits, winc } from '../credits/credits.ts';
 import { createCredits } from '../credits/ledger/index.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
+import { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import { limitClients } from '../kernel/http/limit-clients.ts';
 import { createHttpServer } from '../kernel/http/server.ts';
 import { createLogger } from '../kernel/log.ts';
@@ -20,7 +21,7 @@ import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '
 import { type Authenticator, createAuthenticator } from './auth/request-wallet.ts';
 import type { ChainTransaction } from './chain/chain.ts';
 import { ChainPayments } from './chain/payments.ts';
-import { fakeTokens } from './chain/testing.ts';
+import { fakeTokens, serviceWallets } from './chain/testing.ts';
 import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
 import { createGifts, type RedeemableGifts } from './gifts/gifts.ts';
@@ -56,8 +57,6 @@ export interface Outside {
   pause: Promise<void> | undefined;
   /** How often a chain was asked. */
   lookups: number;
-  /** Signatures that were shown, as `address nonce`. */
-  readonly shown: string[];
 }
 
 export interface PaymentBench {
@@ -101,7 +100,6 @@ export async function paymentBench(
     pause: undefined,
     transactions: new Map(),
     lookups: 0,
-    shown: [],
   };
   const now = (): number => outside.now;
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-payment-'));
@@ -127,11 +125,8 @@ export async function paymentBench(
     tokensWithoutFees: config.TOKENS_WITHOUT_FEES,
     now,
   });
-  const auth = createAuthenticator({
-    jwtSecret,
-    now,
-    shown: async (address, nonce) => void outside.shown.push(`${address} ${nonce}`),
-  });
+  const signatures = new RequestSignatures({ sql, service: serviceWallets.arweave, now });
+  const auth = createAuthenticator({ jwtSecret, now, signatures });
   const gifts = createGifts({ sql, credits, now });
   const paymentsOptions = {
     sql,
@@ -184,6 +179,7 @@ export async function paymentBench(
       },
     ],
   };
+  signatures.watch(server.app);
   limitClients(server.app, paymentLimits(config), config.TRUSTED_PROXY_COUNT);
   server.mount((app) => registerPaymentRoutes(app, routes), ['/v1']);
   server.mount((app) => registerRootRoutes(app, routes));

@@ -45,7 +45,10 @@ export const uploadErrors = {
   approvalWithoutAmount: () => new ApprovalRefused('Approval x-amount tag missing a winc value!'),
   approvalFailed: (reason: string) =>
     new ApprovalRefused(`Unable to create delegated payment approval : ${reason}`),
-  revokeFailed: () => new RevokeRefused('Unable to revoke delegated payment approval !'),
+  revokeFailed: (reason?: string) =>
+    new RevokeRefused(
+      `Unable to revoke delegated payment approval !${reason === undefined ? '' : ` ${reason}`}`,
+    ),
 
   invalidChunkSize: (min: number, max: number) =>
     new HttpError(400, { error: 'Invalid chunk size', min, max }),

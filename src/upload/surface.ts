@@ -77,6 +77,14 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     now,
     blocked: new Set(config.BLOCK_LISTED_ADDRESSES.map((address) => normalizeAddress(address) ?? address)),
     maxItemBytes: config.MAX_DATA_ITEM_SIZE,
+    approvalRules: {
+      // As `/info` of this surface and of payment name the service.
+      services: [
+        wallet.address,
+        ...(config.ARWEAVE_ADDRESS === undefined ? [] : [config.ARWEAVE_ADDRESS]),
+      ],
+      requireBound: config.REQUIRE_BOUND_SIGNATURES,
+    },
     announce: announcer === undefined ? undefined : () => announcer.wake(),
   });
   const lifeMs = config.MULTIPART_EXPIRY_SECS * 1_000;

@@ -50,6 +50,14 @@ export async function verifyMessageAsync(
   return signed ? { kind: 'arweave', address: arweaveAddress(publicKey) } : undefined;
 }
 
+/**
+ * Names a signature by its bytes. Of a 65-byte one (Ethereum) the recovery byte is left out: it may be written in two
+ * ways. The verifiers take no other form of the same signature: S below the order, s at most n/2, RSA below the modulus.
+ */
+export function signatureHash(signature: Buffer): string {
+  return hash('sha256', signature.length === 65 ? signature.subarray(0, 64) : signature, 'base64url');
+}
+
 /** The type a key of this length has, for clients that do not say. */
 export function inferSignatureType(publicKey: Uint8Array): MessageSignatureType | undefined {
   switch (publicKey.length) {

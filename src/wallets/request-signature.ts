@@ -1,7 +1,7 @@
 /**
  * Signed requests (interface §5): the headers `x-public-key`, `x-nonce`, `x-signature` and, from newer
- * clients, `x-signature-type` prove which wallet speaks. What is signed is the UTF-8 text of the bound data
- * (empty on most routes) followed by the nonce.
+ * clients, `x-signature-type` prove which wallet speaks. Published clients sign the nonce and nothing else. A client
+ * that also names the service (`x-service-address`) signs the request with it: see `signedText`.
  *
  * A signature over a nonce alone can be replayed by whoever saw it: it identifies a reader and must never
  * by itself move credits.
@@ -10,13 +10,21 @@ import type { WalletAddress } from './address.ts';
 import {
   inferSignatureType,
   messageSignatureTypes,
+  signatureHash,
   verifyMessage,
   verifyMessageAsync,
 } from './message-signature.ts';
 
-export const maxNonceBytes = 256;
 /** An RSA modulus or signature is 683 characters of base64url; with padding, 684. */
 const maxFieldLength = 700;
+
+/**
+ * What a nonce may look like. Published clients send 32 hexadecimal digits to read and a UUID to act. Nothing that
+ * wallets sign elsewhere has this form: a data item is signed over 48 bytes or their 96 hexadecimal digits, a
+ * transaction, an owner's proof and a bound request over more, with bytes that are not in this set.
+ */
+const nonceForm = /^[A-Za-z0-9._:-]{1,64}$/;
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export interface RequestSignature {
   readonly publicKey: string;
@@ -24,8 +32,37 @@ export interface RequestSignature {
   readonly nonce: string;
   /** Decimal digits as in the header; without it the key's length decides. */
   readonly signatureType?: string | undefined;
-  /** What the route binds to the signature, put before the nonce. */
-  readonly boundData?: string;
+  /** What the signature covers beside the nonce; undefined: nothing. */
+  readonly boundTo?: BoundRequest | undefined;
+}
+
+/** The one request that a bound signature is good for. */
+export interface BoundRequest {
+  /** The service's Arweave address, as its `/v1/info` says. */
+  readonly service: string;
+  readonly method: string;
+  /** Path and query, as they were sent. */
+  readonly path: string;
+  /** The `Content-Digest` header (RFC 9530) as it was sent; empty for a request without a body. */
+  readonly contentDigest: string;
+}
+
+/** The first line of everything that is signed for a service of this kind, and signed for nothing else. */
+export const boundPrefix = 'turnpike request';
+
+/**
+ * The text that is signed. The lines of a bound request cannot run into each other: none of its parts has a line
+ * break, and the nonce has a form of its own.
+ */
+export function signedText({ nonce, boundTo }: Pick<RequestSignature, 'nonce' | 'boundTo'>): string {
+  if (boundTo === undefined) return nonce;
+  const { service, method, path, contentDigest } = boundTo;
+  return [boundPrefix, service, method, path, contentDigest, nonce].join('\n');
+}
+
+/** A UUID in its one form, lower case; undefined for anything else. The signature covers the text as it was sent. */
+export function canonicalUuid(text: string): string | undefined {
+  return uuidForm.test(text) ? text.toLowerCase() : undefined;
 }
 
 /** The wallet that signed, or undefined when anything is wrong. */
@@ -42,8 +79,14 @@ export async function verifyRequestSignatureAsync(
   return read && verifyMessageAsync(read.type, read.publicKey, read.message, read.signature);
 }
 
+/** Names a signature header whatever it is encoded in; undefined when it is none. */
+export function signatureHeaderHash(header: string): string | undefined {
+  const signature = decodeBase64(header);
+  return signature && signatureHash(signature);
+}
+
 function readRequest(request: RequestSignature) {
-  if (request.nonce === '' || Buffer.byteLength(request.nonce) > maxNonceBytes) return undefined;
+  if (!nonceForm.test(request.nonce)) return undefined;
   const publicKey = decodeKey(request.publicKey);
   const signature = decodeBase64(request.signature);
   if (publicKey === undefined || signature === undefined) return undefined;
@@ -52,8 +95,7 @@ function readRequest(request: RequestSignature) {
       ? inferSignatureType(publicKey)
       : messageSignatureTypes.find((known) => String(known) === request.signatureType);
   if (type === undefined) return undefined;
-  const message = Buffer.from((request.boundData ?? '') + request.nonce, 'utf8');
-  return { type, publicKey, message, signature };
+  return { type, publicKey, message: Buffer.from(signedText(request), 'utf8'), signature };
 }
 
 /** Ethereum tools also write keys as `0x` hex. */

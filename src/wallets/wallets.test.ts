@@ -1,12 +1,28 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { parseItemHeader } from '../formats/ans104/item-header.ts';
 import { seededRandom } from '../formats/testing/seeded-random.ts';
 import { addressKind, normalizeAddress, parseAddress } from './address.ts';
 import { arweavePublicKey, exportJwk, importJwk, signPss, verifyPss } from './arweave/rsa.ts';
+import { aptosText, hexText } from './data-items/owner.ts';
+import {
+  aptosSigner,
+  arweaveSigner,
+  ed25519Signer,
+  ethereumSigner,
+  signItem,
+  solanaSigner,
+  typedEthereumSigner,
+} from './data-items/signer.ts';
 import { publicKeyOf } from './ethereum/secp256k1.ts';
 import { kyveAddress, parseKyveAddress } from './kyve-address.ts';
-import { verifyRequestSignature } from './request-signature.ts';
+import {
+  canonicalUuid,
+  signatureHeaderHash,
+  signedText,
+  verifyRequestSignature,
+} from './request-signature.ts';
 import { isOnCurve, parseSolanaAddress, solanaAddress } from './solana/address.ts';
 import {
   ed25519PrivateKey,
@@ -15,7 +31,7 @@ import {
   signEd25519,
   verifyEd25519,
 } from './solana/ed25519.ts';
-import { testArweaveKey, testEd25519Key } from './testing/keys.ts';
+import { testArweaveKey, testEd25519Key, testEthereumKey } from './testing/keys.ts';
 
 const nonce = '5f2c6a0e9b1d4c3aa7e8f0d1c2b3a495';
 const ethereum = {
@@ -83,14 +99,129 @@ describe('request signatures', () => {
     );
   });
 
-  test('bound data is signed before the nonce', () => {
-    const message = Buffer.from(`arns\nset-record\nname${nonce}`);
-    const signature = signEd25519(testEd25519Key, message).toString('base64url');
+  test('a bound request is signed as lines, and holds for the request that it names alone', () => {
+    const boundTo = {
+      service: testArweaveKey.address,
+      method: 'POST',
+      path: '/v1/arns/actions/buy-name?name=a',
+      contentDigest: 'sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:',
+    };
+    const text = signedText({ nonce, boundTo });
+    assert.equal(
+      text,
+      `turnpike request\n${testArweaveKey.address}\nPOST\n/v1/arns/actions/buy-name?name=a\n` +
+        `sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:\n${nonce}`,
+    );
+    const signature = signEd25519(testEd25519Key, Buffer.from(text)).toString('base64url');
     const publicKey = ed25519RawPublicKey(testEd25519Key).toString('base64url');
     const request = { publicKey, signature, nonce };
-    assert.ok(verifyRequestSignature({ ...request, boundData: 'arns\nset-record\nname' }) !== undefined);
-    assert.equal(verifyRequestSignature({ ...request, boundData: 'arns\nset-record\nother' }), undefined);
+    assert.ok(verifyRequestSignature({ ...request, boundTo }) !== undefined);
     assert.equal(verifyRequestSignature(request), undefined);
+    for (const other of [
+      { ...boundTo, service: ethereum.address },
+      { ...boundTo, method: 'GET' },
+      { ...boundTo, path: '/v1/arns/actions/buy-name?name=b' },
+      { ...boundTo, contentDigest: '' },
+    ]) {
+      assert.equal(verifyRequestSignature({ ...request, boundTo: other }), undefined);
+    }
+    assert.equal(verifyRequestSignature({ ...request, nonce: 'other', boundTo }), undefined);
+  });
+
+  test('a UUID has one form, whatever letter case it is sent in', () => {
+    const uuid = 'abcdefab-1111-4111-8111-abcdefabcdef';
+    assert.equal(canonicalUuid(uuid.toUpperCase()), uuid);
+    for (const wrong of [
+      '',
+      nonce,
+      `${uuid}0`,
+      ` ${uuid}`,
+      `${uuid}\n`,
+      uuid.replaceAll('-', ''),
+      `{${uuid}}`,
+    ]) {
+      assert.equal(canonicalUuid(wrong), undefined, wrong);
+    }
+  });
+
+  test('a signature has one name in every encoding that is taken', () => {
+    const bytes = Buffer.from(ethereum.signature, 'base64url');
+    const raw = Buffer.from(bytes);
+    raw[64]! -= 27;
+    const names = [bytes, raw].flatMap((form) =>
+      [form.toString('base64url'), form.toString('base64'), `${form.toString('base64url')}=`].map(
+        signatureHeaderHash,
+      ),
+    );
+    assert.equal(new Set(names).size, 1);
+    // The other s of the same signature, and an S above the order, are taken from nobody.
+    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    const s = BigInt(`0x${bytes.subarray(32, 64).toString('hex')}`);
+    const high = Buffer.concat([
+      bytes.subarray(0, 32),
+      Buffer.from((order - s).toString(16).padStart(64, '0'), 'hex'),
+      Buffer.from([bytes[64] === 27 ? 28 : 27]),
+    ]);
+    const { publicKey } = ethereum;
+    const mirrored = { publicKey, nonce, signature: high.toString('base64url') };
+    assert.equal(verifyRequestSignature(mirrored), undefined);
+    const group = 2n ** 252n + 27742317777372353535851937790883648493n;
+    const ed = Buffer.from(solana.raw, 'base64url');
+    const scalar = BigInt(`0x${Buffer.from(ed.subarray(32)).reverse().toString('hex')}`) + group;
+    const grown = Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex').reverse();
+    const signature = Buffer.concat([ed.subarray(0, 32), grown]).toString('base64url');
+    assert.equal(verifyRequestSignature({ publicKey: solana.publicKey, nonce, signature }), undefined);
+  });
+
+  test('nothing that a published item shows is a signed request', async () => {
+    const signers = [
+      arweaveSigner(testArweaveKey),
+      arweaveSigner(testArweaveKey, { saltLength: 0 }),
+      ed25519Signer(testEd25519Key),
+      ethereumSigner(testEthereumKey),
+      solanaSigner(testEd25519Key),
+      aptosSigner(testEd25519Key),
+      typedEthereumSigner(testEthereumKey),
+    ];
+    const tags = [
+      { name: 'x-approve-payment', value: ethereum.address },
+      { name: 'x-amount', value: '1' },
+    ];
+    for (const signer of signers) {
+      let message: Buffer = Buffer.alloc(0);
+      const noted = { ...signer, sign: (bytes: Buffer) => signer.sign((message = bytes)) };
+      const bytes = await signItem({ data: Buffer.from('public'), tags }, noted);
+      const header = parseItemHeader(bytes);
+      assert.ok(typeof header !== 'string' && message.length === 48);
+      const digest = hash('sha256', message, 'buffer');
+      const texts = [
+        message.toString('hex'),
+        message.toString('hex').toUpperCase(),
+        message.toString('latin1'),
+        message.toString('utf8'),
+        message.toString('base64url'),
+        digest.toString('hex'),
+        digest.toString('latin1'),
+        header.id,
+        aptosText(message).toString('latin1'),
+        hexText(message).toString('latin1'),
+        Buffer.from(message.toString('hex')).toString('hex'),
+      ];
+      const keys = [header.owner, Buffer.from(publicKeyOf(testEthereumKey))];
+      for (const text of texts) {
+        for (const key of keys) {
+          for (const signatureType of ['1', '2', '3', '4', undefined]) {
+            const found = verifyRequestSignature({
+              publicKey: key.toString('base64url'),
+              signature: header.signature.toString('base64url'),
+              nonce: text,
+              signatureType,
+            });
+            assert.equal(found, undefined, `type ${signer.signatureType}: ${text}`);
+          }
+        }
+      }
+    }
   });
 
   test('wrong nonces, types, keys and texts are nobody', () => {
@@ -99,7 +230,10 @@ describe('request signatures', () => {
     for (const wrong of [
       { ...good, nonce: `${nonce}0` },
       { ...good, nonce: '' },
-      { ...good, nonce: 'n'.repeat(257) },
+      ...['n'.repeat(65), 'a b', 'a\n', 'ä', 'a/b', 'a,b', '\u0000'].map((text) => ({
+        ...good,
+        nonce: text,
+      })),
       { ...good, signatureType: '4' },
       { ...good, signatureType: '101' },
       { ...good, signatureType: '03' },

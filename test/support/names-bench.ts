@@ -10,6 +10,7 @@ import { cardMigrations } from '../../src/credits/card/migrations.ts';
 import { type Credits, winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/index.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
+import { RequestSignatures } from '../../src/credits/signatures/request-signatures.ts';
 import { encodeBase58 } from '../../src/formats/base58.ts';
 import { addressBytes } from '../../src/formats/solana/address.ts';
 import { parseTransaction, serializeTransaction, signersOf } from '../../src/formats/solana/transaction.ts';
@@ -53,6 +54,9 @@ export interface NamesBenchOptions {
   readonly cardRoutes?: (app: App, cards: CardPayments) => void;
   readonly cards?: (bench: { sql: Sql; pricing: Pricing; now: () => number }) => CardPayments;
 }
+
+/** What bound signatures name the service of these tests by. */
+export const serviceAddress = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
 
 export const namesLedgerMigrations = [...creditsMigrations, ...cardMigrations, ...namesMigrations];
 
@@ -155,12 +159,19 @@ export class NamesBench {
 
   #create(): [Names, HttpServer] {
     const metrics = new Metrics();
+    const signatures = new RequestSignatures({
+      sql: this.sql,
+      service: serviceAddress,
+      requireBound: this.config.REQUIRE_BOUND_SIGNATURES,
+      now: () => this.ledger.time,
+    });
     const names = createNames(this.config, {
       log: silent,
       metrics,
       sql: this.sql,
       credits: this.credits,
       pricing: this.pricing,
+      signatures,
       chain: this.#chain,
       registry: this.registry,
       key: keyOf(this.service),
@@ -177,6 +188,7 @@ export class NamesBench {
       log: silent,
       metrics,
     });
+    signatures.watch(server.app);
     server.mount(
       (app) => {
         names.register(app);

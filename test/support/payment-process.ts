@@ -7,6 +7,7 @@ import { createCardPayments } from '../../src/credits/card/index.ts';
 import { cardMigrations } from '../../src/credits/card/migrations.ts';
 import { createCredits } from '../../src/credits/ledger/index.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
+import { RequestSignatures } from '../../src/credits/signatures/request-signatures.ts';
 import { createX402Payments } from '../../src/credits/x402/index.ts';
 import { x402Migrations } from '../../src/credits/x402/migrations.ts';
 import { createLogger } from '../../src/kernel/log.ts';
@@ -84,7 +85,10 @@ if (process.argv[1] === import.meta.filename) {
     { sql, credits, pricing, log },
   );
   const gifts = createGifts({ sql, credits });
-  const auth = createAuthenticator({ jwtSecret: 'test' });
+  const auth = createAuthenticator({
+    jwtSecret: 'test',
+    signatures: new RequestSignatures({ sql, service: 'test' }),
+  });
   const doors = [
     createCardTopUps({ cards, credits, pricing, gifts, appUrl: undefined }),
     createX402TopUps({ x402, credits, pricing, auth }),

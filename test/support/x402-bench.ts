@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test';
 import { type Credits, winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/index.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
+import { RequestSignatures } from '../../src/credits/signatures/request-signatures.ts';
 import { createX402Payments } from '../../src/credits/x402/index.ts';
 import { x402Migrations } from '../../src/credits/x402/migrations.ts';
 import type { X402Payments } from '../../src/credits/x402/x402.ts';
@@ -76,7 +77,15 @@ export async function openX402Bench(t: TestContext, world: X402World): Promise<X
       ...(world.now === undefined ? {} : { now: world.now }),
     },
   );
-  const door = createX402TopUps({ x402, credits, pricing, auth: createAuthenticator({ jwtSecret: 'test' }) });
+  const door = createX402TopUps({
+    x402,
+    credits,
+    pricing,
+    auth: createAuthenticator({
+      jwtSecret: 'test',
+      signatures: new RequestSignatures({ sql, service: 'test' }),
+    }),
+  });
   const server = await serveDoors([door], log, world.limits);
   t.after(async () => {
     await door.stop();

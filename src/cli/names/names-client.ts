@@ -1,10 +1,15 @@
-/** Asks a name service for things, signed by who pays and, where it takes him, by who owns. */
-import { randomUUID } from 'node:crypto';
+/**
+ * Asks a name service for things, signed by who pays and, where it takes him, by who owns. Every signature names the
+ * service and covers the request, so that it is good for nothing else.
+ */
+import { hash, randomUUID } from 'node:crypto';
 import { request } from 'undici';
 import { addressBytes } from '../../formats/solana/address.ts';
 import { parseTransaction, serializeTransaction, signersOf } from '../../formats/solana/transaction.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { ownerText } from '../../names/actions/owner-proof.ts';
 import { type ArweaveKey, signPss } from '../../wallets/arweave/rsa.ts';
+import { signedText } from '../../wallets/request-signature.ts';
 import type { OwnerKey } from './owner-key.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;
@@ -28,10 +33,12 @@ export class NamesClient {
     owner: OwnerKey | undefined,
     proofLines?: readonly string[],
   ): Promise<Answer> {
-    const headers = await payerHeaders(payer);
+    const service = await this.#serviceAddress();
+    const path = `/arns/actions/${action}`;
+    const headers = await payerHeaders(payer, service, path, body);
     if (owner !== undefined && proofLines !== undefined)
-      Object.assign(headers, proof(action, proofLines, owner));
-    const created = await this.#call('POST', `/arns/actions/${action}`, body, headers);
+      Object.assign(headers, proof(action, proofLines, owner, service));
+    const created = await this.#call('POST', path, body, headers);
     if (created.status === 'completed') return created;
     const { nonce, transaction } = created;
     if (owner === undefined || typeof transaction !== 'string') {
@@ -42,6 +49,16 @@ export class NamesClient {
     return this.#call('POST', `/arns/actions/${String(nonce)}/sign`, {
       transaction: signed(transaction, owner),
     });
+  }
+
+  /** What signatures name the service by. */
+  async #serviceAddress(): Promise<string> {
+    const { addresses } = await this.get('/info');
+    const named: Answer = typeof addresses === 'object' && addresses !== null ? { ...addresses } : {};
+    if (typeof named.arweave !== 'string') {
+      throw new StartupError(`${this.#url} does not say its Arweave address, which signatures name it by`);
+    }
+    return named.arweave;
   }
 
   async #call(
@@ -74,10 +91,19 @@ export class NamesClient {
   }
 }
 
-async function payerHeaders(payer: ArweaveKey): Promise<Record<string, string>> {
+async function payerHeaders(
+  payer: ArweaveKey,
+  service: string,
+  path: string,
+  body: Answer,
+): Promise<Record<string, string>> {
   const nonce = randomUUID();
-  const signature = await signPss(payer.privateKey, Buffer.from(nonce));
+  const contentDigest = `sha-256=:${hash('sha256', JSON.stringify(body), 'base64')}:`;
+  const boundTo = { service, method: 'POST', path: `/v1${path}`, contentDigest };
+  const signature = await signPss(payer.privateKey, Buffer.from(signedText({ nonce, boundTo })));
   return {
+    'x-service-address': service,
+    'content-digest': contentDigest,
     'x-nonce': nonce,
     'x-signature': signature.toString('base64url'),
     'x-public-key': payer.modulus.toString('base64url'),
@@ -85,11 +111,17 @@ async function payerHeaders(payer: ArweaveKey): Promise<Record<string, string>> 
   };
 }
 
-/** The owner's proof (interface §5): the action and its fields, line by line, then a nonce. */
-function proof(action: string, lines: readonly string[], owner: OwnerKey): Record<string, string> {
+/** The owner's proof (interface §5): the service, the action and its fields, line by line, then a nonce. */
+function proof(
+  action: string,
+  lines: readonly string[],
+  owner: OwnerKey,
+  service: string,
+): Record<string, string> {
   const nonce = randomUUID();
-  const message = ['arns', action, ...lines].join('\n') + nonce;
+  const message = ownerText(['arns', action, ...lines].join('\n'), { nonce, service });
   return {
+    'x-owner-service-address': service,
     'x-owner-public-key': addressBytes(owner.address).toString('base64url'),
     'x-owner-nonce': nonce,
     'x-owner-signature': owner.sign(Buffer.from(message)).toString('base64url'),

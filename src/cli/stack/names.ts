@@ -1,5 +1,6 @@
 /** Names: the chain they live on, and the door of the payment server that sells them. */
 import type { CardPayments } from '../../credits/card/card.ts';
+import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import { createNames, type Names } from '../../names/index.ts';
@@ -32,7 +33,7 @@ export function openNameRegistry(world: World): OpenRegistry | undefined {
 
 export async function createNamesDoor(
   world: World,
-  ledger: Pick<Ledger, 'sql' | 'credits' | 'pricing'>,
+  ledger: Pick<Ledger, 'sql' | 'credits' | 'pricing'> & { readonly signatures: RequestSignatures },
   metrics: Metrics,
   cards?: CardPayments,
 ): Promise<Names> {
@@ -48,6 +49,7 @@ export async function createNamesDoor(
     sql: ledger.sql,
     credits: ledger.credits,
     pricing: ledger.pricing,
+    signatures: ledger.signatures,
     chain,
     registry,
     key,

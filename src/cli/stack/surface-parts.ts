@@ -1,5 +1,6 @@
 /** The surfaces, in the order they start. */
 import { request } from 'undici';
+import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { createAdminPart } from '../../gateway/admin/index.ts';
 import {
   createContentPart,
@@ -71,13 +72,16 @@ const payment: Part = {
   async create(world) {
     const { config, log, keys } = world;
     const { sql, credits, pricing, cards, x402, metrics } = await sharedLedger(world);
-    const names = config.NAMES_ENABLED
-      ? await createNamesDoor(world, { sql, credits, pricing }, metrics, cards)
-      : undefined;
-    const auth = createAuthenticator({
-      jwtSecret: await keys.jwtSecret(),
-      ...(names !== undefined && { shown: names.shown }),
+    const signatures = new RequestSignatures({
+      sql,
+      service: config.ARWEAVE_ADDRESS ?? (await keys.wallet()).address,
+      requireBound: config.REQUIRE_BOUND_SIGNATURES,
+      perMinute: config.ACTING_SIGNATURES_PER_MINUTE,
     });
+    const names = config.NAMES_ENABLED
+      ? await createNamesDoor(world, { sql, credits, pricing, signatures }, metrics, cards)
+      : undefined;
+    const auth = createAuthenticator({ jwtSecret: await keys.jwtSecret(), signatures });
     const gifts = createGifts({ sql, credits });
     const card =
       cards === undefined
@@ -89,6 +93,7 @@ const payment: Part = {
       credits,
       pricing,
       auth,
+      signatures,
       gifts,
       metrics,
       chains: {

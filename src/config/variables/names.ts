@@ -60,11 +60,6 @@ export const names = {
     default: 60_000,
     min: 100,
   }),
-  ARNS_NONCE_TTL_SECONDS: integer({
-    meaning: 'How long a used nonce is refused; a signature over it never runs out by itself',
-    default: 315_360_000,
-    min: 3_600,
-  }),
   ARNS_MAX_OPEN_ACTIONS: integer({
     meaning: 'Actions one payer may have waiting for a signature',
     default: 20,

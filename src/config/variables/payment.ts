@@ -1,9 +1,19 @@
-import { integer, list, milliseconds, secret, text, urls } from '../kinds.ts';
+import { boolean, integer, list, milliseconds, secret, text, urls } from '../kinds.ts';
 
 /** Where chain payments go, how they are looked up, and who may read what. */
 export const payment = {
   JWT_SECRET: secret({
     meaning: 'Signs the tokens that stand for a verified request signature; made on first start without it',
+  }),
+  REQUIRE_BOUND_SIGNATURES: boolean({
+    meaning:
+      'Whether signatures that act (on names, to lend credits) must name this service; published clients do not',
+    default: false,
+  }),
+  ACTING_SIGNATURES_PER_MINUTE: integer({
+    meaning: 'New signatures over a UUID that are taken from one client network; each is remembered for ever',
+    default: 1_200,
+    min: 1,
   }),
   SUPPORTED_COUNTRIES: list({
     meaning: 'Countries that GET /countries lists, in this order; without it the built-in list',

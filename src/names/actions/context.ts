@@ -10,7 +10,6 @@ import type { SolanaKey } from '../chain/service-key.ts';
 import type { Locks } from '../locks.ts';
 import type { NamesMetrics } from '../metrics.ts';
 import type { NamePrices } from '../prices/prices.ts';
-import type { SpentNonces } from './spent-nonces.ts';
 import type { ActionStore } from './store.ts';
 
 export interface ActionSettings {
@@ -25,7 +24,6 @@ export interface ActionSettings {
 export interface ActionContext {
   readonly sql: Sql;
   readonly store: ActionStore;
-  readonly nonces: SpentNonces;
   readonly credits: Credits;
   readonly prices: NamePrices;
   readonly chain: NameChain;

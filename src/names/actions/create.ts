@@ -2,7 +2,9 @@
  * Creating an action (interface §4.2): who pays, whether the owner agrees, what the chain says, what it costs; then
  * the debit and the action are stored together, and only then anything is done.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { InsufficientCredits } from '../../credits/credits.ts';
+import type { ClaimResult } from '../../credits/signatures/spent-signatures.ts';
 import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
 import { UniqueViolation } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
@@ -10,25 +12,28 @@ import {
   chainUnavailable,
   chainUnreadable,
   insufficientBalance,
-  NamesError,
+  nonceOfAnother,
   nonceReplayed,
   tooManyOpenActions,
 } from '../errors.ts';
 import type { ActionRequest } from './action.ts';
 import type { ActionContext } from './context.ts';
 import { getReady, type Ready } from './get-ready.ts';
-import type { OwnerProof } from './owner-proof.ts';
+import type { ProvenOwner } from './owner-proof.ts';
 import { performAlone, prepare, settleAlone, subjectOf } from './perform.ts';
-import { type Action, insertAction } from './store.ts';
+import { type Action, awaitingCountIn, insertAction } from './store.ts';
 
 export interface CreateRequest {
   readonly request: ActionRequest;
   readonly payer: WalletAddress;
-  /** A UUID; the action is known by it. */
+  /** A UUID in lower case; the action is known by it. */
   readonly payerNonce: string;
+  /** Whether the signatures are for this very request. */
+  readonly claimed: { readonly payer: ClaimResult; readonly owner: ClaimResult };
   /** Normalised addresses to charge first, in order. */
   readonly paidBy: readonly string[];
-  readonly proof: OwnerProof | undefined;
+  /** The owner, where the action needs his proof. */
+  readonly provenOwner: ProvenOwner | undefined;
 }
 
 /** The action, and whether this very call made it. */
@@ -47,25 +52,33 @@ export async function createAction(context: ActionContext, asked: CreateRequest)
       async () => (await repeated(context, asked)) ?? make(context, asked),
     );
   } catch (error) {
-    if (error instanceof NamesError && error.status === 401) {
-      // The nonce may have been used up a moment ago by the same request, sent twice.
-      const same = await context.store.byPayerNonce(asked.payer.address, asked.payerNonce);
-      if (same !== undefined) return { action: await resumed(context, same), repeated: true };
-    }
     if (error instanceof ChainUnavailable || error instanceof ChainRefused) throw chainUnavailable(error);
     if (error instanceof InsufficientCredits) throw insufficientBalance(error.address);
     throw error;
   }
 }
 
-/** The same payer with the same nonce gets the same action; anybody else's nonce is refused. */
+/**
+ * The same request again gets the same action, another one with its nonce is refused; so are anybody else's nonce, and
+ * signatures that were shown for anything else.
+ */
 async function repeated(context: ActionContext, asked: CreateRequest): Promise<Created | undefined> {
-  const { payer, payerNonce } = asked;
+  const { payer, payerNonce, claimed } = asked;
   const same = await context.store.byPayerNonce(payer.address, payerNonce);
-  if (same !== undefined) return { action: await resumed(context, same), repeated: true };
+  if (same !== undefined) {
+    if (claimed.payer === 'another' || !isSame(asked.request, same.request)) throw nonceOfAnother();
+    return { action: await resumed(context, same), repeated: true };
+  }
+  if (claimed.payer === 'another') throw nonceOfAnother();
+  if (claimed.payer === 'spent' || claimed.owner !== 'ours') throw nonceReplayed();
   if ((await context.store.byNonce(payerNonce)) !== undefined) throw nonceReplayed();
-  if (await context.nonces.isSpent(payerKey(payer.address), payerNonce)) throw nonceReplayed();
   return undefined;
+}
+
+/** As it would be stored: what is undefined is not there. */
+function isSame(asked: ActionRequest, stored: ActionRequest): boolean {
+  const written: unknown = JSON.parse(JSON.stringify(asked));
+  return isDeepStrictEqual(written, stored);
 }
 
 /** A repeat of something that is still on its way waits for it, so that it is never told to sign what needs none. */
@@ -76,19 +89,10 @@ async function resumed(context: ActionContext, action: Action): Promise<Action> 
   return action;
 }
 
-export function payerKey(address: string): string {
-  return `payer:${address}`;
-}
-
 async function make(context: ActionContext, asked: CreateRequest): Promise<Created> {
   const { request } = asked;
   const ready = await getReady(context, asked);
   const { owner } = ready.work.plan;
-  if (owner !== undefined) {
-    const { maxOpen } = context.settings;
-    if ((await context.store.awaitingCount(asked.payer.address)) >= maxOpen)
-      throw tooManyOpenActions(maxOpen);
-  }
   const action = await debit(context, asked, ready);
   if (action === undefined) {
     const other = await repeated(context, asked);
@@ -106,7 +110,7 @@ async function make(context: ActionContext, asked: CreateRequest): Promise<Creat
   return { action: done, repeated: false };
 }
 
-/** The action, its debit and the nonces it uses up, all or none; undefined when another call was first. */
+/** The action and its debit, both or none; undefined when another call was first. */
 async function debit(
   context: ActionContext,
   asked: CreateRequest,
@@ -115,10 +119,14 @@ async function debit(
   const { payer, payerNonce, paidBy, request } = asked;
   const nonce = payerNonce;
   const at = context.now();
+  const ownerSigns = ready.work.plan.owner !== undefined;
+  const { maxOpen, lifeMs } = context.settings;
   try {
     await context.sql.transaction(async (tx) => {
-      if (ready.ownerNonce) await context.nonces.spendIn(tx, ready.ownerNonce.signer, ready.ownerNonce.nonce);
-      await context.nonces.spendIn(tx, payerKey(payer.address), payerNonce);
+      // Counted where the action is stored, one payer at a time: requests at once cannot pass the limit together.
+      if (ownerSigns && (await awaitingCountIn(tx, payer.address)) >= maxOpen) {
+        throw tooManyOpenActions(maxOpen);
+      }
       await insertAction(tx, {
         nonce,
         payer: payer.address,
@@ -130,7 +138,8 @@ async function debit(
         mtoken: ready.mtoken,
         tokenWinc: ready.tokenWinc ?? 0n,
         before: ready.before,
-        expiresAt: at + context.settings.lifeMs,
+        ownerSigns,
+        expiresAt: at + lifeMs,
         createdAt: at,
       });
       await context.credits.within(tx).reserve({

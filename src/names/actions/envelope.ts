@@ -8,6 +8,9 @@ export interface Envelope {
   readonly action: string;
   readonly status: PublicStatus;
   readonly wincQty: string;
+  /** What it acts on, and for whom, where the request says so. */
+  readonly name?: string;
+  readonly ownerAddress?: string;
   readonly antId?: string;
   readonly messageId?: string;
   /** Base64 of the wire transaction: exactly one signature slot is empty, the owner's. */
@@ -39,13 +42,15 @@ export function publicStatus(action: Action): PublicStatus {
 
 /** `signable`: whether the transaction may still be signed, so that it is worth handing out. */
 export function envelopeOf(action: Action, feePayer: string, signable: boolean): Envelope {
-  const { owned } = action;
+  const { owned, request } = action;
   const open = owned !== undefined && publicStatus(action) === 'awaiting-signature';
   return {
     nonce: action.nonce,
-    action: action.request.action,
+    action: request.action,
     status: publicStatus(action),
     wincQty: action.winc.toString(),
+    ...('name' in request && { name: request.name }),
+    ...('owner' in request && { ownerAddress: request.owner }),
     ...(action.antId !== undefined && { antId: action.antId }),
     ...(action.messageId !== undefined && { messageId: action.messageId }),
     ...(open &&

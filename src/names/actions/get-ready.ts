@@ -26,7 +26,7 @@ import {
 } from './action.ts';
 import type { ActionContext } from './context.ts';
 import type { CreateRequest } from './create.ts';
-import { type OwnerProof, verifyOwnerProof } from './owner-proof.ts';
+import type { ProvenOwner } from './owner-proof.ts';
 import { authorityWork, recordWork, requireSponsor, spawnWork, type Work } from './perform.ts';
 import type { BeforeState } from './store.ts';
 import { requireSettled } from './unsettled.ts';
@@ -41,15 +41,13 @@ export interface Ready {
   readonly firstWinc?: Winc;
   readonly before?: BeforeState;
   readonly antId?: SolanaAddress;
-  /** Whose nonce is used up with the debit. */
-  readonly ownerNonce?: { readonly signer: string; readonly nonce: string };
 }
 
 export function getReady(context: ActionContext, asked: CreateRequest): Promise<Ready> {
   const { request } = asked;
   if (request.action === 'buy-name') return readyToBuy(context, request);
   if ('name' in request) return readyToPay(context, request);
-  if (isRecordRequest(request)) return readyToWrite(context, request, asked.proof);
+  if (isRecordRequest(request)) return readyToWrite(context, request, asked.provenOwner);
   return readyToGovern(context, request, asked.payer.address);
 }
 
@@ -98,16 +96,15 @@ async function readyToPay(
 async function readyToWrite(
   context: ActionContext,
   request: RecordRequest,
-  proof: OwnerProof | undefined,
+  proven: ProvenOwner | undefined,
 ): Promise<Ready> {
-  if (proof === undefined) throw signatureRequired();
-  const signer = verifyOwnerProof(request, proof);
+  if (proven === undefined) throw signatureRequired();
   await requireSettled(context, { antId: request.antId });
   const undername = request.undername.toLowerCase();
   const state = await context.registry.antRecord(request.antId, undername);
   if (state === undefined) throw antNotFound(request.antId);
   const { ant, record, metadata } = state;
-  if (signer !== ant.owner || request.owner !== ant.owner) throw unboundSignature();
+  if (proven.address !== ant.owner || request.owner !== ant.owner) throw unboundSignature();
   if (record === undefined && request.action !== 'set-record') {
     throw badRequest(`The ANT has no record ${undername}`);
   }
@@ -122,7 +119,6 @@ async function readyToWrite(
     mtoken: 0n,
     antId: ant.asset,
     work: await recordWork(context, request, state),
-    ownerNonce: { signer: `owner:${signer}`, nonce: proof.nonce },
   };
 }
 

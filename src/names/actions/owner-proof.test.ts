@@ -3,14 +3,24 @@ import { test } from 'node:test';
 import { parseSolanaAddress } from '../../formats/solana/address.ts';
 import { ed25519PrivateKey, signEd25519 } from '../../wallets/solana/ed25519.ts';
 import type { RecordRequest } from './action.ts';
-import { proofMessages, readOwnerProof, verifyOwnerProof } from './owner-proof.ts';
+import {
+  type OwnerProof,
+  ownerText,
+  proofMessages,
+  readOwnerProof,
+  verifyOwnerProof,
+} from './owner-proof.ts';
 
 const antId = parseSolanaAddress('US517G5965aydkZ46HS38QLi7UQiSojurfbQfKCELFx');
 const owner = parseSolanaAddress('AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9');
 const target = parseSolanaAddress('cGfHiC6Kgg3FpFZvgwGcswsCRtp4aBP2fzuXRQPizuN');
 const transactionId = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
 const nonce = '11111111-1111-4111-8111-111111111111';
+const service = 'ServiceWalletServiceWalletServiceWalletSer0';
 const publicKey = 'iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w';
+
+const ownerOf = (request: RecordRequest, proof: OwnerProof, requireBound = false) =>
+  verifyOwnerProof(request, proof, { service, requireBound }).address;
 
 /** Signatures of a published client with the key whose seed is 32 times 0x01. */
 const vectors: readonly (readonly [RecordRequest, string])[] = [
@@ -46,7 +56,7 @@ const vectors: readonly (readonly [RecordRequest, string])[] = [
 
 test('signatures of published clients hold', () => {
   for (const [request, signature] of vectors) {
-    assert.equal(verifyOwnerProof(request, { publicKey, nonce, signature }), owner, request.action);
+    assert.equal(ownerOf(request, { publicKey, nonce, signature }), owner, request.action);
   }
 });
 
@@ -54,7 +64,7 @@ test('a proof holds for its own request and no other', () => {
   for (const [index, [, signature]] of vectors.entries()) {
     for (const [other, [request]] of vectors.entries()) {
       if (index === other) continue;
-      assert.throws(() => verifyOwnerProof(request, { publicKey, nonce, signature }), /unbound/);
+      assert.throws(() => ownerOf(request, { publicKey, nonce, signature }), /unbound/);
     }
   }
   const [set, signature] = vectors[0]!;
@@ -66,13 +76,10 @@ test('a proof holds for its own request and no other', () => {
     { ...set, transactionId: transactionId.replace('T', 'U') },
   ];
   for (const request of changed) {
-    assert.throws(() => verifyOwnerProof(request, { publicKey, nonce, signature }), /unbound/);
+    assert.throws(() => ownerOf(request, { publicKey, nonce, signature }), /unbound/);
   }
-  assert.throws(() => verifyOwnerProof(set, { publicKey, nonce: `${nonce}x`, signature }), /unbound/);
-  assert.throws(
-    () => verifyOwnerProof(set, { publicKey: publicKey.replace('i', 'j'), nonce, signature }),
-    /unbound/,
-  );
+  assert.throws(() => ownerOf(set, { publicKey, nonce: `${nonce}x`, signature }), /unbound/);
+  assert.throws(() => ownerOf(set, { publicKey: publicKey.replace('i', 'j'), nonce, signature }), /unbound/);
 });
 
 test('clearing, setting empty and leaving alone are told apart where the client tells them apart', () => {
@@ -86,10 +93,8 @@ test('clearing, setting empty and leaving alone are told apart where the client 
   const key = ed25519PrivateKey(Buffer.alloc(32, 1));
   const signature = signEd25519(key, Buffer.from(strict + nonce)).toString('base64url');
   const request = { ...base, change: { recordLogo: null } };
-  assert.equal(verifyOwnerProof(request, { publicKey, nonce, signature }), owner);
-  assert.throws(() =>
-    verifyOwnerProof({ ...base, change: { displayName: null } }, { publicKey, nonce, signature }),
-  );
+  assert.equal(ownerOf(request, { publicKey, nonce, signature }), owner);
+  assert.throws(() => ownerOf({ ...base, change: { displayName: null } }, { publicKey, nonce, signature }));
 });
 
 test('headers that are missing, doubled or of another kind are refused', () => {
@@ -103,8 +108,77 @@ test('headers that are missing, doubled or of another kind are refused', () => {
   assert.throws(() => readOwnerProof({ ...headers, 'x-owner-nonce': undefined }), /required/);
   assert.throws(() => readOwnerProof({ ...headers, 'x-owner-signature': ['a', 'b'] }), /required/);
   assert.throws(() => readOwnerProof({ ...headers, 'x-owner-signature-type': '3' }), /unbound/);
-  assert.throws(() => readOwnerProof({ ...headers, 'x-owner-nonce': 'n'.repeat(257) }), /unbound/);
+  assert.throws(() => readOwnerProof({ ...headers, 'x-owner-signature-type': undefined }), /required/);
+  assert.throws(() => readOwnerProof({ ...headers, 'x-owner-service-address': ['a', 'b'] }), /unbound/);
   for (const broken of ['', '!', 'AAAA']) {
-    assert.throws(() => verifyOwnerProof(vectors[0]![0], { publicKey, nonce, signature: broken }), /unbound/);
+    assert.throws(() => ownerOf(vectors[0]![0], { publicKey, nonce, signature: broken }), /unbound/);
   }
+});
+
+test('the border between the fields and the nonce cannot move', () => {
+  const key = ed25519PrivateKey(Buffer.alloc(32, 1));
+  const sign = (message: string) => signEd25519(key, Buffer.from(message)).toString('base64url');
+  const set = {
+    action: 'set-record' as const,
+    antId,
+    owner,
+    undername: '@',
+    transactionId,
+    ttlSeconds: 3600,
+  };
+  const signature = sign(proofMessages(set)[0] + nonce);
+  assert.equal(ownerOf(set, { publicKey, nonce, signature }), owner);
+  for (const [ttlSeconds, moved] of [
+    [360, `0${nonce}`],
+    [36, `00${nonce}`],
+    [36_001, nonce.slice(1)],
+  ] as const) {
+    assert.throws(() => ownerOf({ ...set, ttlSeconds }, { publicKey, nonce: moved, signature }), /UUID/);
+  }
+  const remove = { action: 'remove-record' as const, antId, owner, undername: 'a' };
+  const removal = sign(`${proofMessages(remove)[0]}b${nonce}`);
+  assert.throws(() => ownerOf(remove, { publicKey, nonce: `b${nonce}`, signature: removal }), /UUID/);
+  assert.equal(ownerOf({ ...remove, undername: 'ab' }, { publicKey, nonce, signature: removal }), owner);
+  for (const other of ['', 'n', `${nonce}x`, nonce.replaceAll('-', ''), `{${nonce}}`, ` ${nonce}`]) {
+    const own = sign(proofMessages(set)[0] + other);
+    assert.throws(() => ownerOf(set, { publicKey, nonce: other, signature: own }), /UUID/, other);
+  }
+});
+
+test('a proof is used up by its nonce in either letter case and by its signature in any encoding', () => {
+  const key = ed25519PrivateKey(Buffer.alloc(32, 1));
+  const request = { action: 'remove-record' as const, antId, owner, undername: 'docs' };
+  const uuid = 'abcdefab-1111-4111-8111-abcdefabcdef';
+  const proven = (given: string) => {
+    const signature = signEd25519(key, Buffer.from(proofMessages(request)[0] + given)).toString('base64url');
+    return verifyOwnerProof(
+      request,
+      { publicKey, nonce: given, signature },
+      { service, requireBound: false },
+    );
+  };
+  const [lower, upper] = [proven(uuid), proven(uuid.toUpperCase())];
+  assert.deepEqual(lower.keys[0], upper.keys[0]);
+  assert.notDeepEqual(lower.keys[1], upper.keys[1]);
+  const signature = signEd25519(key, Buffer.from(proofMessages(request)[0] + uuid)).toString('base64url');
+  const padded = { publicKey, nonce: uuid, signature: `${signature}==` };
+  assert.deepEqual(verifyOwnerProof(request, padded, { service, requireBound: false }).keys, lower.keys);
+});
+
+test('a bound proof holds at the service that it names and nowhere else', () => {
+  const key = ed25519PrivateKey(Buffer.alloc(32, 1));
+  const request = { action: 'remove-record' as const, antId, owner, undername: 'docs' };
+  const text = ownerText(proofMessages(request)[0] ?? '', { nonce, service });
+  assert.equal(text, `turnpike owner proof\n${service}\narns\nremove-record\n${antId}\ndocs\n${nonce}`);
+  const signature = signEd25519(key, Buffer.from(text)).toString('base64url');
+  const bound = { publicKey, nonce, signature, service };
+  assert.equal(ownerOf(request, bound, true), owner);
+  const other = { ...bound, service: transactionId };
+  assert.throws(() => ownerOf(request, other), /another service/);
+  assert.throws(() => ownerOf(request, { publicKey, nonce, signature }), /unbound/);
+  assert.throws(() => ownerOf({ ...request, undername: 'other' }, bound), /unbound/);
+  const elsewhere = { service: transactionId, requireBound: false };
+  assert.throws(() => verifyOwnerProof(request, bound, elsewhere), /another service/);
+  const [, published] = vectors[1]!;
+  assert.throws(() => ownerOf(request, { publicKey, nonce, signature: published }, true), /name it/);
 });

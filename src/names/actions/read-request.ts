@@ -95,12 +95,15 @@ function readRecord(fields: Fields, fallback?: string) {
   if (undername.length > maxUndernameLength) {
     throw badRequest(`undername must be at most ${maxUndernameLength} characters`);
   }
+  // Lower case is ASCII's alone: U+212A would become a k that its owner did not sign.
   const lower = lowerCaseOf(undername);
   if (lower === undefined || !isUndername(lower)) {
     throw badRequest('undername must be @ or letters, digits, - and _, beginning with a letter or digit');
   }
   return { ...readToken(fields), undername };
 }
+
+const isAscii = (text: string): boolean => /^[\x21-\x7e]*$/.test(text);
 
 function readBuy(fields: Fields): ActionRequest {
   if (fields.transactionId !== undefined) {
@@ -149,8 +152,12 @@ function readChange(fields: Fields): MetadataChange {
   return change;
 }
 
-/** Lines and sentinels of the owner's proof are control characters, so no field may carry one. */
+/**
+ * Lines and sentinels of the owner's proof are control characters, so no field may carry one. Nor half a surrogate
+ * pair, which is signed as if it were U+FFFD.
+ */
 function refuseControls(text: string, name: string): void {
+  if (!text.isWellFormed()) throw badRequest(`${name} must be well-formed Unicode`);
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code < 0x20 || code === 0x7f) throw badRequest(`${name} must not contain control characters`);

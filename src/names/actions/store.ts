@@ -1,6 +1,7 @@
 /** Actions as they are kept. Every step is a guarded update: who comes second changes nothing. */
 import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { canonicalUuid } from '../../wallets/request-signature.ts';
 import type { ActionRequest } from './action.ts';
 
 /**
@@ -44,6 +45,8 @@ export interface Action {
   readonly keptWinc: bigint;
   readonly status: ActionStatus;
   readonly before: BeforeState | undefined;
+  /** Whether it will wait for its owner once it is prepared. */
+  readonly ownerSigns: boolean;
   /** For the owner; his slot is empty until he signed. */
   readonly owned: StoredTransaction | undefined;
   /** The service's own. */
@@ -70,6 +73,7 @@ interface Row {
   kept_winc: string;
   status: ActionStatus;
   before_state: string | null;
+  owner_signs: number;
   prepared: Buffer | null;
   signature: string | null;
   last_valid_block_height: number | null;
@@ -84,7 +88,7 @@ interface Row {
 }
 
 const columns = `nonce, payer, payer_type, payer_nonce, action, request, ant_id, winc, mtoken, token_winc, kept_winc, status,
-  before_state, prepared, signature, last_valid_block_height, service_wire, service_signature, service_last_valid, expires_at,
+  before_state, owner_signs, prepared, signature, last_valid_block_height, service_wire, service_signature, service_last_valid, expires_at,
   message_id, failed_reason, failed_at, created_at`;
 
 export type NewAction = Pick<
@@ -99,6 +103,7 @@ export type NewAction = Pick<
   | 'mtoken'
   | 'tokenWinc'
   | 'before'
+  | 'ownerSigns'
   | 'expiresAt'
   | 'createdAt'
 >;
@@ -110,8 +115,15 @@ export class ActionStore {
     this.#sql = sql;
   }
 
+  /** A nonce is the same in either letter case; before that was so, one was stored as it came. */
   async byNonce(nonce: string): Promise<Action | undefined> {
-    const row = await this.#sql.get<Row>(`SELECT ${columns} FROM arns_action WHERE nonce = ?`, nonce);
+    const uuid = canonicalUuid(nonce) ?? nonce;
+    const rows = await this.#sql.all<Row>(
+      `SELECT ${columns} FROM arns_action WHERE nonce IN (?, ?)`,
+      nonce,
+      uuid,
+    );
+    const row = rows.find((found) => found.nonce === nonce) ?? rows[0];
     return row && toAction(row);
   }
 
@@ -122,15 +134,6 @@ export class ActionStore {
       payerNonce,
     );
     return row && toAction(row);
-  }
-
-  /** Waiting for a signature. Whom they are for does not count: anybody may ask on an owner's behalf. */
-  async awaitingCount(payer: string): Promise<number> {
-    const row = await this.#sql.get<{ n: number }>(
-      "SELECT COUNT(*) AS n FROM arns_action WHERE payer = ? AND status = 'awaiting'",
-      payer,
-    );
-    return row?.n ?? 0;
   }
 
   /** Actions that are not finished and were not changed since, a page at a time in order of nonce. */
@@ -147,12 +150,29 @@ export class ActionStore {
   }
 }
 
+/**
+ * Actions that wait for a signature, or will in a moment. Whom they are for does not count: anybody may ask on an
+ * owner's behalf. Nobody else counts or adds an action of this payer until the transaction ends.
+ */
+export async function awaitingCountIn(tx: SqlExecutor, payer: string): Promise<number> {
+  await tx.run(
+    'INSERT INTO arns_payer (payer) VALUES (?) ON CONFLICT (payer) DO UPDATE SET payer = excluded.payer',
+    payer,
+  );
+  const row = await tx.get<{ n: number }>(
+    `SELECT COUNT(*) AS n FROM arns_action
+      WHERE payer = ? AND (status = 'awaiting' OR (status = 'reserved' AND owner_signs = 1))`,
+    payer,
+  );
+  return row?.n ?? 0;
+}
+
 export async function insertAction(tx: SqlExecutor, action: NewAction): Promise<void> {
   const { request } = action;
   await tx.run(
     `INSERT INTO arns_action (nonce, payer, payer_type, payer_nonce, action, request, name, owner, ant_id, winc,
-       mtoken, token_winc, status, before_state, expires_at, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?)`,
+       mtoken, token_winc, status, before_state, owner_signs, expires_at, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?, ?)`,
     action.nonce,
     action.payer,
     action.payerType,
@@ -166,6 +186,7 @@ export async function insertAction(tx: SqlExecutor, action: NewAction): Promise<
     action.mtoken.toString(),
     action.tokenWinc.toString(),
     action.before === undefined ? null : JSON.stringify(action.before),
+    action.ownerSigns ? 1 : 0,
     action.expiresAt,
     action.createdAt,
     action.createdAt,
@@ -241,6 +262,7 @@ function toAction(row: Row): Action {
     keptWinc: BigInt(row.kept_winc),
     status: row.status,
     before,
+    ownerSigns: row.owner_signs === 1,
     owned: stored(row.prepared, row.signature, row.last_valid_block_height),
     service: stored(row.service_wire, row.service_signature, row.service_last_valid),
     expiresAt: row.expires_at,

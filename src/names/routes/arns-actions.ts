@@ -1,23 +1,31 @@
 /** The action routes: create, price, status, sign (interface §4.2). */
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { MAX_PAYERS } from '../../credits/credits.ts';
-import type { App } from '../../kernel/http/app.ts';
+import type { App, Request } from '../../kernel/http/app.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
-import { isPurchaseAction, isRecordRequest, toActionName } from '../actions/action.ts';
+import { type ActionRequest, isPurchaseAction, isRecordRequest, toActionName } from '../actions/action.ts';
 import { createAction } from '../actions/create.ts';
 import { envelopeOf } from '../actions/envelope.ts';
-import { readOwnerProof } from '../actions/owner-proof.ts';
+import { readOwnerProof, verifyOwnerProof } from '../actions/owner-proof.ts';
 import { readActionRequest } from '../actions/read-request.ts';
 import { signAction } from '../actions/sign.ts';
 import type { Action } from '../actions/store.ts';
-import { actionNotFound, badRequest, signatureRequired, unknownAction } from '../errors.ts';
+import { actionNotFound, badRequest, unknownAction } from '../errors.ts';
 import { type Fields, listOf, mergeFields } from '../input.ts';
 import { acting, type NamesContext } from '../names-context.ts';
-import { payerOf, requireActingNonce, useUpNonce } from '../payer.ts';
+import { requirePayer } from '../payer.ts';
 import { envelope, errorText, ownerHeaders } from './schemas.ts';
 
 const maxBody = 64 * 1024;
+/** Bodies as they came, for the signatures that cover them. */
+const bodies = new WeakMap<IncomingMessage, Buffer>();
 const errors = { 400: errorText, 401: errorText, 402: errorText, 404: errorText, 503: errorText };
+
+export function keepBody(request: Request, body: Buffer): void {
+  bodies.set(request.raw, body);
+}
 
 export function arnsActionRoutes(app: App, context: NamesContext): void {
   app.post(
@@ -30,24 +38,32 @@ export function arnsActionRoutes(app: App, context: NamesContext): void {
         headers: ownerHeaders,
         querystring: Type.Unknown(),
         body: Type.Optional(Type.Unknown()),
-        response: { 200: envelope, ...errors },
+        response: { 200: envelope, 409: errorText, ...errors },
       },
+      config: { acts: true },
     },
     async (request) => {
       const name = toActionName(request.params.action);
       if (name === undefined) throw unknownAction(request.params.action.slice(0, 60));
       const actions = acting(context);
-      const payer = await payerOf(request);
-      if (payer === undefined) throw signatureRequired();
-      requireActingNonce(payer);
+      const { signatures } = context;
+      const signer = await requirePayer(request, signatures, bodies.get(request.raw) ?? Buffer.alloc(0));
+      const { wallet: payer, uuid: payerNonce } = signer;
       const fields = mergeFields(request.query, request.body);
       const asked = readActionRequest(name, fields, actions.key.address);
+      const paidBy = readPayers(fields);
+      const provenOwner = isRecordRequest(asked)
+        ? verifyOwnerProof(asked, readOwnerProof(request.headers), signatures)
+        : undefined;
+      const claim = claimOf(payer.address, payerNonce, asked, paidBy);
+      const claimed = await signatures.claim(request, signer, claim, provenOwner?.keys);
       const { action, repeated } = await createAction(actions, {
         request: asked,
-        payer: payer.wallet,
-        payerNonce: payer.nonce,
-        paidBy: readPayers(fields),
-        proof: isRecordRequest(asked) ? readOwnerProof(request.headers) : undefined,
+        payer,
+        payerNonce,
+        claimed,
+        paidBy,
+        provenOwner,
       });
       const answer = envelopeOf(action, actions.key.address, true);
       return repeated && action.status === 'completed' ? { ...answer, alreadyCompleted: true } : answer;
@@ -105,13 +121,17 @@ export function arnsActionRoutes(app: App, context: NamesContext): void {
     },
     async (request) => {
       const actions = acting(context);
-      await useUpNonce(request, context.nonces);
       const { transaction } = mergeFields(undefined, request.body);
       const { action, alreadyCompleted } = await signAction(actions, request.params.action, transaction);
       const answer = envelopeOf(action, actions.key.address, false);
       return alreadyCompleted ? { ...answer, alreadyCompleted } : answer;
     },
   );
+}
+
+/** Names a request by everything that it asks for: who pays, what is done, and whose credits are spent. */
+function claimOf(payer: string, nonce: string, request: ActionRequest, paidBy: readonly string[]): string {
+  return hash('sha256', JSON.stringify([payer, nonce, request, paidBy]), 'base64url');
 }
 
 function readPayers(fields: Fields): string[] {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { NamesBench, text } from '../../../test/support/names-bench.ts';
+import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { createHttpServer, type HttpServer } from '../../kernel/http/server.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { silent } from '../../localnet/solana/testing.ts';
-import { SpentNonces } from '../actions/spent-nonces.ts';
 import { NamePrices } from '../prices/prices.ts';
 import { arnsPriceRoute } from './arns-price.ts';
 
@@ -37,7 +37,7 @@ before(async () => {
         pricing: bench.pricing,
         prices,
         registry: bench.registry,
-        nonces: new SpentNonces(bench.sql, 1_000, now),
+        signatures: new RequestSignatures({ sql: bench.sql, service: 'test', now }),
         actions: undefined,
         cards: undefined,
         appUrl: undefined,

@@ -6,7 +6,6 @@ import { renderAdjustment } from '../../pricing/pricing.ts';
 import { badRequest, invalidParameters, notAnAnt } from '../errors.ts';
 import { listOf, mergeFields } from '../input.ts';
 import type { NamesContext } from '../names-context.ts';
-import { useUpNonce } from '../payer.ts';
 import type { NamePrice } from '../prices/prices.ts';
 import { readProcessId, readPurchase } from '../prices/read-purchase.ts';
 import { errorText, payerHeaders, priceResult } from './schemas.ts';
@@ -51,7 +50,6 @@ async function answerPrice(context: NamesContext, request: PriceRequest): Promis
   const { purchase } = readPurchase(intent, name, fields);
   const currency = readCurrency(request.query.currency);
   const processId = readProcessId(request.query.processId);
-  await useUpNonce(request, context.nonces);
   // Whatever else the address of the request says makes no other question.
   const question = JSON.stringify([purchase, processId]);
   const { answers } = context.prices;

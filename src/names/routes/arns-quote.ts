@@ -14,7 +14,6 @@ import { quoteSigner } from '../cards/quote-signer.ts';
 import { badRequest, cardSwitchedOff, invalidParameters } from '../errors.ts';
 import { listOf, mergeFields } from '../input.ts';
 import type { NamesContext } from '../names-context.ts';
-import { useUpNonce } from '../payer.ts';
 import { readProcessId, readPurchase } from '../prices/read-purchase.ts';
 import { adjustment, errorText, payerHeaders, paymentSession, purchaseQuote } from './schemas.ts';
 
@@ -56,7 +55,7 @@ export function arnsQuoteRoute(app: App, context: NamesContext): void {
           503: errorText,
         },
       },
-      config: { clientLimit: 'card-quote', invalid: 'Invalid parameters' },
+      config: { clientLimit: 'card-quote', invalid: 'Invalid parameters', acts: true },
     },
     async (request, reply) => {
       const { params } = request;
@@ -69,11 +68,8 @@ export function arnsQuoteRoute(app: App, context: NamesContext): void {
       const page = pageOf(request.query, { appUrl: context.appUrl, home: homeOf(request) });
       const processId = readProcessId(request.query.processId);
       const promoCodes = listOf(fields, 'promoCode') ?? [];
-      if (context.cards === undefined || context.actions === undefined) {
-        await useUpNonce(request, context.nonces);
-        throw cardSwitchedOff();
-      }
-      const signer = await quoteSigner(request, context.actions);
+      if (context.cards === undefined) throw cardSwitchedOff();
+      const signer = await quoteSigner(request, context.signatures);
       reply.header('cache-control', 'no-store');
       return context.cards.quote({
         ...asked,

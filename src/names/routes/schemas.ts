@@ -46,6 +46,8 @@ export const envelope = Type.Object(
     action: text,
     status: text,
     wincQty: amount,
+    name: optional(text),
+    ownerAddress: optional(text),
     antId: optional(text),
     messageId: optional(text),
     transaction: optional(Type.String({ description: 'base64 wire transaction for the owner to sign' })),
@@ -135,8 +137,13 @@ export const ownerHeaders = Type.Object({
   'x-nonce': optional(text),
   'x-public-key': optional(text),
   'x-signature-type': optional(text),
+  'x-service-address': optional(Type.String({ description: 'the service that a bound signature is for' })),
+  'content-digest': optional(
+    Type.String({ description: 'RFC 9530, sha-256: what a bound signature covers of the body' }),
+  ),
   'x-owner-signature': optional(text),
   'x-owner-nonce': optional(text),
   'x-owner-public-key': optional(text),
   'x-owner-signature-type': optional(text),
+  'x-owner-service-address': optional(text),
 });

@@ -3,9 +3,9 @@
  * after an earlier signature. Either identifies a reader and never by itself moves credits.
  */
 import { LRUCache } from 'lru-cache';
+import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import type { Reply, Request } from '../../kernel/http/app.ts';
 import { parseAddress } from '../../wallets/address.ts';
-import { verifyRequestSignatureAsync } from '../../wallets/request-signature.ts';
 import type { RequestWallet } from '../doors.ts';
 import { issueToken, readToken } from './jwt.ts';
 
@@ -19,8 +19,8 @@ export interface Authenticator {
 
 export interface AuthenticatorOptions {
   readonly jwtSecret: string;
-  /** Told of every signature that holds, before it is answered: what was shown to read must not act later. */
-  readonly shown?: (address: string, nonce: string) => Promise<void>;
+  /** Also watches the server, so that what is shown to read cannot act later. */
+  readonly signatures: Pick<RequestSignatures, 'signerOf'>;
   /** Unix milliseconds. */
   readonly now?: () => number;
 }
@@ -31,7 +31,7 @@ const TOKENS_KEPT = 10_000;
 
 export function createAuthenticator({
   jwtSecret,
-  shown,
+  signatures,
   now = Date.now,
 }: AuthenticatorOptions): Authenticator {
   const seconds = (): number => Math.floor(now() / 1000);
@@ -39,11 +39,11 @@ export function createAuthenticator({
   return {
     async walletOf(request, reply) {
       if (request.headers['x-signature'] === undefined) return bearer(request);
-      const wallet = await signer(request);
-      if (wallet === undefined) return 'invalid';
-      await shown?.(wallet.address, String(request.headers['x-nonce']));
-      reply.header('authorization', tokenFor(wallet.address));
-      return wallet;
+      const signer = await signatures.signerOf(request);
+      if (signer === undefined) return 'invalid';
+      const { address, kind } = signer.wallet;
+      reply.header('authorization', tokenFor(address));
+      return { address, addressType: kind };
     },
   };
 
@@ -63,17 +63,4 @@ export function createAuthenticator({
     const parsed = address === undefined ? undefined : parseAddress(address);
     return parsed && { address: parsed.address, addressType: parsed.kind };
   }
-}
-
-async function signer({ headers }: Request): Promise<RequestWallet | undefined> {
-  const publicKey = headers['x-public-key'];
-  const nonce = headers['x-nonce'];
-  const signature = headers['x-signature'];
-  const signatureType = headers['x-signature-type'];
-  if (typeof publicKey !== 'string' || typeof nonce !== 'string' || typeof signature !== 'string') {
-    return undefined;
-  }
-  if (Array.isArray(signatureType)) return undefined;
-  const wallet = await verifyRequestSignatureAsync({ publicKey, nonce, signature, signatureType });
-  return wallet && { address: wallet.address, addressType: wallet.kind };
 }

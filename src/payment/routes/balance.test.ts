@@ -32,13 +32,6 @@ describe('balances', () => {
       }
     });
 
-    it('tells that a signature was shown, once it holds', async () => {
-      bench.outside.shown.length = 0;
-      await bench.get('/v1/balance', ethereumHeaders);
-      await bench.get('/v1/balance', { ...ethereumHeaders, 'x-nonce': 'another' });
-      assert.deepEqual(bench.outside.shown, [`${ethereum} ${ethereumHeaders['x-nonce']}`]);
-    });
-
     it('issues a token that stands for the signature on reading routes', async () => {
       const answer = await bench.get('/v1/balance', ethereumHeaders);
       const token = answer.headers.authorization;

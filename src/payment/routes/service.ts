@@ -14,6 +14,8 @@ export interface ServiceInfo {
   readonly gateway: string;
   readonly gateways: readonly string[];
   readonly freeUploadLimitBytes?: number;
+  /** Whether signatures that act must name this service (`x-service-address`). */
+  readonly boundSignatures?: 'optional' | 'required';
 }
 
 export function infoRoutes(app: App, info: () => ServiceInfo): void {

@@ -25,7 +25,12 @@ import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { forgetNotes, noteBlobs } from '../items/blob-uses.ts';
 import { findItem, findKept, type NewItem, type StoredItem } from '../items/item-rows.ts';
 import type { UploadMetrics } from '../upload-metrics.ts';
-import { type ApprovalOrder, type RevokeOrder, readApprovalTags } from './approval-tags.ts';
+import {
+  type ApprovalOrder,
+  type ApprovalRules,
+  type RevokeOrder,
+  readApprovalTags,
+} from './approval-tags.ts';
 import { contentTypeOf } from './content-type.ts';
 import { explain } from './explain.ts';
 import type { FreeTier } from './free-tier.ts';
@@ -48,6 +53,7 @@ export interface IntakeDeps {
   readonly log: Logger;
   readonly blocked: ReadonlySet<string>;
   readonly maxItemBytes: number;
+  readonly approvalRules: ApprovalRules;
   /** Called when there is an item to tell the gateway about; absent where there is no gateway to tell. */
   readonly announce: (() => void) | undefined;
   readonly now: () => number;
@@ -160,7 +166,8 @@ export class Intake {
     // The same key has an address on either chain.
     this.refuseBlocked(wallet.address);
     this.refuseBlocked(signer.address);
-    return { header, id: header.id, signer, order: readApprovalTags(header.tags, signer.address) };
+    const order = readApprovalTags(header.tags, signer.address, this.#deps.approvalRules);
+    return { header, id: header.id, signer, order };
   }
 
   /** Throws 403 for a wallet that may not upload here. */

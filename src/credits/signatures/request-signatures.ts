@@ -1,0 +1,234 @@
+/**
+ * Signatures on requests (interface §5), for every surface that takes them: who signed, found out once per request, and
+ * the rule that what was shown anywhere can never act later. One hook over the whole server keeps that rule, whatever
+ * the route is and however it answers; only a route marked `acts` may claim the signature for what it does.
+ *
+ * A nonce that is no UUID cannot act, so that it is neither looked at nor stored: reading stays as fast as verifying.
+ */
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { HttpError } from '../../kernel/errors.ts';
+import type { App, Request } from '../../kernel/http/app.ts';
+import { RateLimit } from '../../kernel/http/rate-limit.ts';
+import { DatabaseUnavailable, type Sql } from '../../storage/sql/sql.ts';
+import type { WalletAddress } from '../../wallets/address.ts';
+import {
+  type BoundRequest,
+  canonicalUuid,
+  signatureHeaderHash,
+  verifyRequestSignatureAsync,
+} from '../../wallets/request-signature.ts';
+import {
+  type ClaimResult,
+  payerNonceKey,
+  type SpentKey,
+  SpentSignatures,
+  signatureKey,
+} from './spent-signatures.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route acts on a signature: it claims it by itself, and what it leaves unclaimed is spent when it answers. */
+    acts?: boolean;
+  }
+}
+
+/** A wallet that signed this request. */
+export interface Signer {
+  readonly wallet: WalletAddress;
+  /** The nonce as a UUID in lower case; undefined for one that can only read. */
+  readonly uuid: string | undefined;
+  /** Names the signature, whatever it was encoded in. */
+  readonly signatureHash: string;
+  /** Whether the signature covers this service, the method, the path and the digest of the body. */
+  readonly bound: boolean;
+}
+
+/** A signer whose signature may act. */
+export interface ActingSigner extends Signer {
+  readonly uuid: string;
+}
+
+export interface RequestSignaturesOptions {
+  /** The `ledger` database. */
+  readonly sql: Sql;
+  /** What bound signatures name this service by: its Arweave address, as `/v1/info` says. */
+  readonly service: string;
+  /** Whether only bound signatures act. */
+  readonly requireBound?: boolean;
+  /** How many signatures that could act are stored per minute for one client network. */
+  readonly perMinute?: number;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+const defaultPerMinute = 1_200;
+const contentDigestForm = /^sha-256=:[A-Za-z0-9+/]{43}=:$/;
+const tooManySignatures = (retryAfter: number) =>
+  new HttpError(429, 'Too many signed requests from this network address', { retryAfter });
+
+export class RequestSignatures {
+  readonly service: string;
+  readonly requireBound: boolean;
+  readonly #spent: SpentSignatures;
+  readonly #stored: RateLimit;
+  readonly #signers = new WeakMap<IncomingMessage, Promise<Signer | undefined>>();
+  readonly #claimed = new WeakSet<IncomingMessage>();
+
+  constructor(options: RequestSignaturesOptions) {
+    const { now = Date.now } = options;
+    this.service = options.service;
+    this.requireBound = options.requireBound ?? false;
+    this.#spent = new SpentSignatures(options.sql, now);
+    this.#stored = new RateLimit(options.perMinute ?? defaultPerMinute, 60_000);
+  }
+
+  /** Who signed the request, where the headers are there and hold. */
+  signerOf(request: Request): Promise<Signer | undefined> {
+    let signer = this.#signers.get(request.raw);
+    if (signer === undefined) {
+      signer = this.#verify(request);
+      this.#signers.set(request.raw, signer);
+    }
+    return signer;
+  }
+
+  /** Whether the request says that its signature is for another service. */
+  isForAnother({ headers }: Request): boolean {
+    const named = headers['x-service-address'];
+    return named !== undefined && named !== this.service;
+  }
+
+  /** Whether the body is the one that a bound signature covers. */
+  coversBody({ headers }: Request, body: Uint8Array): boolean {
+    const digest = headers['content-digest'];
+    if (digest === undefined) return body.length === 0;
+    return digest === `sha-256=:${hash('sha256', body, 'base64')}:`;
+  }
+
+  /**
+   * Takes the payer's nonce and signature, and the owner's where his proof holds, for the request named by `claim`.
+   * Called once the signatures are found valid; whatever else the request shows is spent.
+   */
+  async claim(
+    request: Request,
+    signer: ActingSigner,
+    claim: string,
+    owner: readonly SpentKey[] = [],
+  ): Promise<{ readonly payer: ClaimResult; readonly owner: ClaimResult }> {
+    const payer = keysOf(signer);
+    await this.#admit(request, [...payer, ...owner]);
+    const result = {
+      payer: await this.#spent.claim(payer, claim),
+      owner: owner.length === 0 ? ('ours' as const) : await this.#spent.claim(owner, claim),
+    };
+    const shown = ownerKeys(request);
+    if (shown.length > 0) await this.#spent.spend(shown);
+    this.#claimed.add(request.raw);
+    return result;
+  }
+
+  /** Nothing that the request shows may act later, unless it is claimed. */
+  async spendShown(request: Request): Promise<void> {
+    if (this.#claimed.has(request.raw)) return;
+    const keys = [...(await this.#payerKeys(request)), ...ownerKeys(request)];
+    if (keys.length === 0) return;
+    if (await this.#admit(request, keys)) await this.#spent.spend(keys);
+  }
+
+  /** Adds the hook to a server, for every route and every path without one. Before any route is added. */
+  watch(app: App): void {
+    app.addHook('onRoute', (route) => {
+      if (route.config?.acts !== true) return;
+      route.onSend = [route.onSend ?? [], (request: Request) => this.spendShown(request)].flat();
+      route.onRequestAbort = [
+        route.onRequestAbort ?? [],
+        (request: Request) => this.spendShown(request),
+      ].flat();
+    });
+    app.addHook('onRequest', (request, _reply, done) => {
+      const { headers } = request;
+      if (headers['x-signature'] === undefined && headers['x-owner-signature'] === undefined) return done();
+      if (request.routeOptions.config.acts === true) return done();
+      this.spendShown(request).then(
+        () => done(),
+        (error: Error) => done(request.is404 ? answerOf(error) : error),
+      );
+    });
+  }
+
+  async #verify(request: Request): Promise<Signer | undefined> {
+    const { headers } = request;
+    const publicKey = headers['x-public-key'];
+    const nonce = headers['x-nonce'];
+    const signature = headers['x-signature'];
+    const signatureType = headers['x-signature-type'];
+    if (typeof publicKey !== 'string' || typeof nonce !== 'string' || typeof signature !== 'string') {
+      return undefined;
+    }
+    if (Array.isArray(signatureType)) return undefined;
+    const bound = headers['x-service-address'] !== undefined;
+    const boundTo = bound ? this.#boundTo(request) : undefined;
+    if (bound && boundTo === undefined) return undefined;
+    const wallet = await verifyRequestSignatureAsync({ publicKey, nonce, signature, signatureType, boundTo });
+    const signatureHash = signatureHeaderHash(signature);
+    if (wallet === undefined || signatureHash === undefined) return undefined;
+    return { wallet, uuid: canonicalUuid(nonce), signatureHash, bound };
+  }
+
+  #boundTo(request: Request): BoundRequest | undefined {
+    const digest = request.headers['content-digest'] ?? '';
+    if (this.isForAnother(request) || typeof digest !== 'string') return undefined;
+    if (digest !== '' && !contentDigestForm.test(digest)) return undefined;
+    const { method, url: path = '' } = request.raw;
+    return { service: this.service, method: method ?? '', path, contentDigest: digest };
+  }
+
+  /** What could act of the payer's headers. */
+  async #payerKeys(request: Request): Promise<SpentKey[]> {
+    const nonce = request.headers['x-nonce'];
+    if (typeof nonce !== 'string' || canonicalUuid(nonce) === undefined) return [];
+    const signer = await this.signerOf(request);
+    if (signer !== undefined) return isActing(signer) ? keysOf(signer) : [];
+    // A bound signature does not verify where it was not made for, and may still be good where it was.
+    const bound = request.headers['x-service-address'] === this.service;
+    return bound ? signatureKeys(request.headers['x-signature']) : [];
+  }
+
+  /** Whether something of it is new. What is stored for ever is limited: signing costs a stranger nothing. */
+  async #admit(request: Request, keys: readonly SpentKey[]): Promise<boolean> {
+    if (await this.#spent.knowsAll(keys)) return false;
+    const { allowed, resetSeconds } = this.#stored.take(request.ip ?? '');
+    if (!allowed) throw tooManySignatures(resetSeconds);
+    return true;
+  }
+}
+
+export function isActing(signer: Signer): signer is ActingSigner {
+  return signer.uuid !== undefined;
+}
+
+function keysOf({ wallet, uuid, signatureHash }: ActingSigner): SpentKey[] {
+  return [payerNonceKey(wallet.address, uuid), signatureKey(signatureHash)];
+}
+
+/**
+ * What could act of an owner's proof. It covers the fields of its action, so that it cannot be verified on another
+ * route: its signature alone is spent, which nobody can name who has not seen it.
+ */
+function ownerKeys({ headers }: Request): SpentKey[] {
+  const nonce = headers['x-owner-nonce'];
+  if (typeof nonce !== 'string' || canonicalUuid(nonce) === undefined) return [];
+  return signatureKeys(headers['x-owner-signature']);
+}
+
+function signatureKeys(header: string | string[] | undefined): SpentKey[] {
+  const named = typeof header === 'string' ? signatureHeaderHash(header) : undefined;
+  return named === undefined ? [] : [signatureKey(named)];
+}
+
+/** Where no route has words of its own. */
+function answerOf(error: Error): Error {
+  if (!(error instanceof DatabaseUnavailable)) return error;
+  return new HttpError(503, 'Database unavailable', { retryAfter: 5, cause: error });
+}
