@@ -56,7 +56,7 @@ export interface NamesBenchOptions {
 }
 
 /** What bound signatures name the service of these tests by. */
-export const serviceAddress = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
+export const serviceAddress = 'NameServiceNameServiceNameServiceNameServi0';
 
 export const namesLedgerMigrations = [...creditsMigrations, ...cardMigrations, ...namesMigrations];
 
