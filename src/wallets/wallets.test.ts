@@ -189,7 +189,13 @@ describe('request signatures', () => {
     ];
     for (const signer of signers) {
       let message: Buffer = Buffer.alloc(0);
-      const noted = { ...signer, sign: (bytes: Buffer) => signer.sign((message = bytes)) };
+      const noted = {
+        ...signer,
+        sign(bytes: Buffer) {
+          message = bytes;
+          return signer.sign(bytes);
+        },
+      };
       const bytes = await signItem({ data: Buffer.from('public'), tags }, noted);
       const header = parseItemHeader(bytes);
       assert.ok(typeof header !== 'string' && message.length === 48);
