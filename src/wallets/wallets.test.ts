@@ -128,6 +128,22 @@ describe('request signatures', () => {
     assert.equal(verifyRequestSignature({ ...request, nonce: 'other', boundTo }), undefined);
   });
 
+  test('the bound request of docs/names.md holds', () => {
+    const wallet = verifyRequestSignature({
+      publicKey: solana.publicKey,
+      nonce: '11111111-1111-4111-8111-111111111111',
+      signature: 'I29WrDAOcnKtJOU36ypbyehbIBo5gmUcWFU9veGAiZukKmr8zcaP_82__fj-nc0dz_xLKA8OGCLIiunViL1CCw',
+      signatureType: '4',
+      boundTo: {
+        service: 'LudA6glCd-BgVeKGscDJ5ZyBotQiDYWj_2UtKpOQnxM',
+        method: 'POST',
+        path: '/v1/arns/actions/extend-lease',
+        contentDigest: `sha-256=:${hash('sha256', '{"name":"my-name","years":1}', 'base64')}:`,
+      },
+    });
+    assert.equal(wallet?.address, solana.address);
+  });
+
   test('a UUID has one form, whatever letter case it is sent in', () => {
     const uuid = 'abcdefab-1111-4111-8111-abcdefabcdef';
     assert.equal(canonicalUuid(uuid.toUpperCase()), uuid);

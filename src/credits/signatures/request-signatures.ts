@@ -107,7 +107,7 @@ export class RequestSignatures {
   }
 
   /**
-   * Takes the payer's nonce and signature, and the owner's where his proof holds, for the request named by `claim`.
+   * Takes the payer's nonce and signature, and the owner's where the proof holds, for the request named by `claim`.
    * Called once the signatures are found valid; whatever else the request shows is spent.
    */
   async claim(

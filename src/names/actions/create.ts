@@ -32,7 +32,7 @@ export interface CreateRequest {
   readonly claimed: { readonly payer: ClaimResult; readonly owner: ClaimResult };
   /** Normalised addresses to charge first, in order. */
   readonly paidBy: readonly string[];
-  /** The owner, where the action needs his proof. */
+  /** The owner, where the action needs a proof. */
   readonly provenOwner: ProvenOwner | undefined;
 }
 

@@ -173,6 +173,16 @@ test('a bound proof holds at the service that it names and nowhere else', () => 
   const signature = signEd25519(key, Buffer.from(text)).toString('base64url');
   const bound = { publicKey, nonce, signature, service };
   assert.equal(ownerOf(request, bound, true), owner);
+  // The example of docs/names.md.
+  const [set] = vectors[0]!;
+  const documented = {
+    publicKey,
+    nonce,
+    service: 'LudA6glCd-BgVeKGscDJ5ZyBotQiDYWj_2UtKpOQnxM',
+    signature: 'k8f92iCELrYS2YJ0x02DIJaWPVshXHNfSEGlqVMXDzlxy_pCCfj4oPQP8VaH28Chtv-pyVG6nZG-3VitlXCOAA',
+  };
+  const rules = { service: documented.service, requireBound: true };
+  assert.equal(verifyOwnerProof(set, documented, rules).address, owner);
   const other = { ...bound, service: transactionId };
   assert.throws(() => ownerOf(request, other), /another service/);
   assert.throws(() => ownerOf(request, { publicKey, nonce, signature }), /unbound/);
