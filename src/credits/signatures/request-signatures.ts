@@ -141,10 +141,6 @@ export class RequestSignatures {
     app.addHook('onRoute', (route) => {
       if (route.config?.acts !== true) return;
       route.onSend = [route.onSend ?? [], (request: Request) => this.spendShown(request)].flat();
-      route.onRequestAbort = [
-        route.onRequestAbort ?? [],
-        (request: Request) => this.spendShown(request),
-      ].flat();
     });
     app.addHook('onRequest', (request, _reply, done) => {
       const { headers } = request;
