@@ -159,6 +159,7 @@ function createServer(
     bodyLimit: BODY_LIMIT,
     trustedProxies: config.TRUSTED_PROXIES,
     cors: paymentCors,
+    admit: signatures.admit,
     refusal: (error, request, reply) => {
       signatures.spendShown(request).then(
         () => mapError(error, request, reply),

@@ -155,6 +155,7 @@ export async function paymentBench(
     portVariable: 'PAYMENT_PORT',
     log,
     metrics,
+    admit: signatures.admit,
   });
   const routes: PaymentRoutesDeps = {
     credits,

@@ -187,6 +187,7 @@ export class NamesBench {
       portVariable: 'PAYMENT_PORT',
       log: silent,
       metrics,
+      admit: signatures.admit,
     });
     signatures.watch(server.app);
     server.mount(

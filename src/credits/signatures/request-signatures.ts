@@ -1,7 +1,7 @@
 /**
  * Signatures on requests (interface §5), for every surface that takes them: who signed, found out once per request, and
- * the rule that what was shown anywhere can never act later. One hook over the whole server keeps that rule, whatever
- * the route is and however it answers; only a route marked `acts` may claim the signature for what it does.
+ * the rule that what was shown anywhere can never act later. The server keeps that rule for every request (`admit`),
+ * whatever the route is and however it answers; only a route marked `acts` may claim the signature for what it does.
  *
  * A nonce that is no UUID cannot act, so that it is neither looked at nor stored: reading stays as fast as verifying.
  */
@@ -136,20 +136,24 @@ export class RequestSignatures {
     if (await this.#admit(request, keys)) await this.#spent.spend(keys);
   }
 
-  /** Adds the hook to a server, for every route and every path without one. Before any route is added. */
+  /**
+   * For the server's `admit`: spends what a request shows before its route is asked, and costs one without signatures
+   * nothing. Routes that act are left to `watch`.
+   */
+  readonly admit = (request: Request): Promise<void> | undefined => {
+    const { headers } = request;
+    if (headers['x-signature'] === undefined && headers['x-owner-signature'] === undefined) return undefined;
+    if (request.routeOptions.config.acts === true) return undefined;
+    return this.spendShown(request).catch((error: unknown) => {
+      throw request.is404 ? answerOf(error) : error;
+    });
+  };
+
+  /** Makes routes that act spend what they did not claim, before they answer. Called before any route is added. */
   watch(app: App): void {
     app.addHook('onRoute', (route) => {
       if (route.config?.acts !== true) return;
       route.onSend = [route.onSend ?? [], (request: Request) => this.spendShown(request)].flat();
-    });
-    app.addHook('onRequest', (request, _reply, done) => {
-      const { headers } = request;
-      if (headers['x-signature'] === undefined && headers['x-owner-signature'] === undefined) return done();
-      if (request.routeOptions.config.acts === true) return done();
-      this.spendShown(request).then(
-        () => done(),
-        (error: Error) => done(request.is404 ? answerOf(error) : error),
-      );
     });
   }
 
@@ -224,7 +228,7 @@ function signatureKeys(header: string | string[] | undefined): SpentKey[] {
 }
 
 /** Where no route has words of its own. */
-function answerOf(error: Error): Error {
+function answerOf(error: unknown): unknown {
   if (!(error instanceof DatabaseUnavailable)) return error;
   return new HttpError(503, 'Database unavailable', { retryAfter: 5, cause: error });
 }

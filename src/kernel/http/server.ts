@@ -7,7 +7,7 @@
  */
 import '../fast-ticks.ts';
 import { createServer } from 'node:net';
-import { type FastifyError, fastify, LogController } from 'fastify';
+import { type FastifyError, fastify, type HookHandlerDoneFunction, LogController } from 'fastify';
 import { StartupError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -53,6 +53,11 @@ export interface HttpServerOptions extends ConnectionLimits {
   readonly notFound?: (request: Request) => unknown;
   /** Answers what the framework refuses before it knows a route, for example a path with a broken escape. */
   readonly refusal?: (error: FastifyError, request: Request, reply: Reply) => void;
+  /**
+   * Asked about every request, also where no route is, before anything is done with it: what must happen first, or
+   * undefined to go on at once.
+   */
+  readonly admit?: (request: Request) => Promise<void> | undefined;
   /** `TRUSTED_PROXIES`: of these addresses and networks `X-Forwarded-*` is believed. */
   readonly trustedProxies?: readonly string[];
   /** False where a surface must not show `/openapi.json` and `/api-docs`. */
@@ -124,13 +129,18 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const watch = watchRequests(app, inFlight, options.log, options.metrics.requests);
   const tracer = activeTracer();
   const enterSpan = tracer === undefined ? undefined : traceRequests(app, tracer, options.name);
+  const goOn = (request: Request, reply: Reply, done: HookHandlerDoneFunction): void => {
+    if (enterSpan === undefined) done();
+    else enterSpan(request, reply, done);
+  };
   // One hook for all of it: each further one costs every request.
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply);
     commonHeaders(request, reply);
     if (request.method === 'OPTIONS' && answersOptions(request, reply)) return;
-    if (enterSpan === undefined) done();
-    else enterSpan(request, reply, done);
+    const first = options.admit?.(request);
+    if (first !== undefined) return void first.then(() => goOn(request, reply, done), done);
+    goOn(request, reply, done);
   });
   if (options.docs !== false) addOpenApi(app, options);
 

@@ -98,8 +98,8 @@ describe('signatures that are shown to the payment service', () => {
       portVariable: 'PAYMENT_PORT',
       log: createLogger({ name: 'payment', level: 'silent', format: 'json' }),
       metrics: new Metrics(),
+      admit: new RequestSignatures({ sql: bench.sql, service: 'x', perMinute: 2 }).admit,
     });
-    new RequestSignatures({ sql: bench.sql, service: 'x', perMinute: 2 }).watch(server.app);
     await server.app.ready();
     try {
       const [, signer] = payersOfEachKind();
