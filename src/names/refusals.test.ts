@@ -127,7 +127,7 @@ test('record actions with fields out of bounds are refused', async () => {
     );
   }
   await refused('set-record', { ...set, undername: 'x'.repeat(62) }, /61/, true);
-  for (const undername of ['_a', '-a', 'a.b', 'ä', 'a b', '\u212aelvin']) {
+  for (const undername of ['_a', '-a', 'a.b', 'ä', 'a b', '\u212a', '\u212aelvin']) {
     await refused('set-record', { ...set, undername }, /undername/, true);
   }
   await refused('set-record', { ...set, transactionId: 'short' }, /transactionId/, true);
@@ -142,6 +142,7 @@ test('record actions with fields out of bounds are refused', async () => {
     ['displayName', 'x'.repeat(62)],
     ['displayName', 'two\nlines'],
     ['displayName', 'nul\u0000'],
+    ['displayName', 'half \ud800'],
     ['displayName', 5],
     ['recordLogo', 'short'],
     ['recordLogo', ''],

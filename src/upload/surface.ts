@@ -79,10 +79,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     maxItemBytes: config.MAX_DATA_ITEM_SIZE,
     approvalRules: {
       // As `/info` of this surface and of payment name the service.
-      services: [
-        wallet.address,
-        ...(config.ARWEAVE_ADDRESS === undefined ? [] : [config.ARWEAVE_ADDRESS]),
-      ],
+      services: [wallet.address, ...(config.ARWEAVE_ADDRESS === undefined ? [] : [config.ARWEAVE_ADDRESS])],
       requireBound: config.REQUIRE_BOUND_SIGNATURES,
     },
     announce: announcer === undefined ? undefined : () => announcer.wake(),
