@@ -85,7 +85,7 @@ forEachEngine((_engine, open) => {
     const store = () =>
       sql.transaction(async (tx) => {
         await one.fence(tx, 'name a');
-        await tx.run("INSERT INTO arns_spent_nonce (signer, nonce, expires_at) VALUES ('x', 'x', 0)");
+        await tx.run("INSERT INTO arns_payer (payer) VALUES ('x')");
       });
     await one.hold('name a', async () => {
       // As if its time were over by the database's clock.
@@ -93,7 +93,7 @@ forEachEngine((_engine, open) => {
       await two.hold('name a', () => assert.rejects(store(), LockLost));
       await assert.rejects(store(), LockLost);
     });
-    assert.deepEqual(await sql.all('SELECT * FROM arns_spent_nonce'), []);
+    assert.deepEqual(await sql.all('SELECT * FROM arns_payer'), []);
     await assert.rejects(store(), LockLost, 'nothing is held any more');
   });
 

@@ -130,6 +130,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const tracer = activeTracer();
   const enterSpan = tracer === undefined ? undefined : traceRequests(app, tracer, options.name);
   const goOn = (request: Request, reply: Reply, done: HookHandlerDoneFunction): void => {
+    if (request.method === 'OPTIONS' && answersOptions(request, reply)) return;
     if (enterSpan === undefined) done();
     else enterSpan(request, reply, done);
   };
@@ -137,7 +138,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply);
     commonHeaders(request, reply);
-    if (request.method === 'OPTIONS' && answersOptions(request, reply)) return;
     const first = options.admit?.(request);
     if (first !== undefined) return void first.then(() => goOn(request, reply, done), done);
     goOn(request, reply, done);

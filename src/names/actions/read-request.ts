@@ -103,8 +103,6 @@ function readRecord(fields: Fields, fallback?: string) {
   return { ...readToken(fields), undername };
 }
 
-const isAscii = (text: string): boolean => /^[\x21-\x7e]*$/.test(text);
-
 function readBuy(fields: Fields): ActionRequest {
   if (fields.transactionId !== undefined) {
     throw badRequest('transactionId is not accepted on buy-name: use antState.transactionId');
