@@ -109,8 +109,9 @@ describe('bundles', () => {
   it('are not believed in before their chunks can be read back', async () => {
     await node.client.post('/faults', { wrongChunks: true, path: '/chunk' });
     const { id } = await post(300_000);
-    await until('it to be looked at more than once', async () => (await counters(id)).unreadable > 1);
+    await until('it to be looked at more than once', async () => (await counters(id)).attempts > 1);
     assert.equal((await status(id)).info, 'pending', 'the node lies about the chunks');
+    assert.equal((await counters(id)).unreadable, 0, 'which says nothing about what it has');
     await node.client.post('/faults', {});
     await permanent(id);
   });
