@@ -12,12 +12,22 @@ export const testArweaveKey: ArweaveKey = rsaKey(
   prime('credit-gateway test key p', 4n),
   prime('credit-gateway test key q', 1991n),
 );
+/** Those of other wallets. */
+export const moreArweaveKeys = {
+  second: moreRsaKey('second', 1492n, 950n),
+  third: moreRsaKey('third', 568n, 313n),
+  fourth: moreRsaKey('fourth', 290n, 525n),
+};
 export const testEd25519Key = ed25519PrivateKey(sha256('credit-gateway test seed'));
 export const testEthereumKey = sha256('credit-gateway test eth');
 
 /** More keys of the quick kinds. */
 export const ed25519TestKey = (label: string) => ed25519PrivateKey(sha256(`ed25519 ${label}`));
 export const ethereumTestKey = (label: string) => sha256(`secp256k1 ${label}`);
+
+function moreRsaKey(label: string, p: bigint, q: bigint): ArweaveKey {
+  return rsaKey(prime(`turnpike ${label} test key p`, p), prime(`turnpike ${label} test key q`, q));
+}
 
 function prime(label: string, steps: bigint): bigint {
   const bytes = createHash('shake256', { outputLength: 256 }).update(label).digest();
