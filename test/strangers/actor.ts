@@ -14,7 +14,7 @@ import { TestWallet } from '../support/local-arweave.ts';
 import { ownerHeaders, ownerSigned } from '../support/names-bench.ts';
 import { type Answer, type Call, member, textOf } from './calls.ts';
 import { baseUsdc, transferCall } from './evm-chain.ts';
-import { type SignedHeaders, signedHeaders, type Wallet } from './wallets.ts';
+import { type BoundTo, boundProof, type SignedHeaders, signedHeaders, type Wallet } from './wallets.ts';
 import type { ServiceName, World } from './world.ts';
 
 export type Tags = readonly { readonly name: string; readonly value: string }[];
@@ -130,14 +130,21 @@ export class Actor {
     const tags = [
       { name: 'x-approve-payment', value: to },
       { name: 'x-amount', value: amount.toString() },
+      ...this.#serviceTag(service),
       ...(seconds === undefined ? [] : [{ name: 'x-expires-seconds', value: String(seconds) }]),
     ];
     return this.upload(service, await this.item(this.random.bytes(40), tags));
   }
 
   async takeBack(service: ServiceName, from: string): Promise<Answer> {
-    const tags = [{ name: 'x-delete-payment-approval', value: from }];
+    const tags = [{ name: 'x-delete-payment-approval', value: from }, ...this.#serviceTag(service)];
     return this.upload(service, await this.item(this.random.bytes(40), tags));
+  }
+
+  /** Where services demand it, a loan names the one that it is for. */
+  #serviceTag(service: ServiceName): Tags {
+    const { bound, services } = this.world;
+    return bound ? [{ name: 'x-service-address', value: services[service].wallets.arweave ?? '' }] : [];
   }
 
   /** An action on a name, signed by the payer and, where its owner must prove it, by the owner. */
@@ -148,15 +155,41 @@ export class Actor {
     options: { readonly proven?: boolean; readonly nonce?: string; readonly headers?: SignedHeaders } = {},
   ): Promise<Answer> {
     const path = `/v1/arns/actions/${action}`;
-    const headers = options.headers ?? (await signedHeaders(this.wallet, options.nonce ?? this.uuid()));
-    const proof = options.proven === true ? ownerHeaders(action, body, this.wallet.owner, this.uuid()) : {};
+    const text = JSON.stringify(body);
+    const boundTo = this.#boundTo(service, 'POST', path, text);
+    const headers =
+      options.headers ?? (await signedHeaders(this.wallet, options.nonce ?? this.uuid(), boundTo));
+    const proof = options.proven === true ? this.#proof(service, action, body) : {};
     this.#shows.signature?.(service, headers, 'act', `POST ${path}`);
     if (options.proven === true) this.#shows.proof?.(service, action, body, proof);
-    return this.post(service, 'payment', path, JSON.stringify(body), {
+    return this.post(service, 'payment', path, text, {
       'content-type': 'application/json',
       ...headers,
       ...proof,
     });
+  }
+
+  /** Where services demand it, a signature is for one request to one of them. */
+  #boundTo(service: ServiceName, method: string, path: string, body: string): BoundTo | undefined {
+    const { bound, services } = this.world;
+    return bound ? { service: services[service].wallets.arweave ?? '', method, path, body } : undefined;
+  }
+
+  #proof(service: ServiceName, action: string, body: Fields): SignedHeaders {
+    const { bound, services } = this.world;
+    if (!bound) return ownerHeaders(action, body, this.wallet.owner, this.uuid());
+    return boundProof(
+      this.wallet,
+      services[service].wallets.arweave ?? '',
+      proofLines(action, body),
+      this.uuid(),
+    );
+  }
+
+  /** The payer's headers for an action whose body is known. */
+  signedAction(service: ServiceName, action: string, body: string): Promise<SignedHeaders> {
+    const boundTo = this.#boundTo(service, 'POST', `/v1/arns/actions/${action}`, body);
+    return signedHeaders(this.wallet, this.uuid(), boundTo);
   }
 
   /** Signs what an action hands out and returns it. */
@@ -260,12 +293,13 @@ export class Actor {
     path: string,
     body?: Buffer,
     share = 100n,
+    headers: Readonly<Record<string, string>> = {},
   ): Promise<Answer> {
     const asked = await this.asked(service, server, method, path, body);
     if (asked === undefined) throw new Error(`${method} ${path} asks for no payment`);
     const payment = this.payment(service, (asked * share + 99n) / 100n, this.random.below(4) === 0 ? 2 : 1);
     this.#shows.payment?.(service, { server, method, path, ...payment, ...(body && { body }) });
-    return this.#call(service, server, method, path, body, { [payment.header]: payment.value });
+    return this.#call(service, server, method, path, body, { ...headers, [payment.header]: payment.value });
   }
 
   /** Puts an item into a session and finishes it. */
@@ -374,6 +408,24 @@ export class Actor {
 }
 
 export const oneSol = lamportsPerSol;
+
+/** The lines that an owner's proof of an action covers, in order. */
+function proofLines(action: string, body: Fields): string[] {
+  const fields: Fields = { undername: '@', ttlSeconds: 3_600, ...body };
+  const names: Readonly<Record<string, readonly string[]>> = {
+    'set-record': ['antId', 'undername', 'transactionId', 'ttlSeconds'],
+    'set-record-metadata': [
+      'antId',
+      'undername',
+      'displayName',
+      'recordLogo',
+      'recordDescription',
+      'recordKeywords',
+    ],
+  };
+  const lines = (names[action] ?? ['antId', 'undername']).map((name) => String(fields[name] ?? '\u0000'));
+  return ['arns', action, ...lines];
+}
 
 /** Waits for what happens behind an answer; only a fault makes it fail. */
 export async function until(what: string, holds: () => boolean): Promise<void> {

@@ -12,6 +12,12 @@ import type { ServiceName, World } from './world.ts';
 
 export const credit = 10n ** 12n;
 const target = (letter: string) => letter.repeat(42).concat('A');
+/** Where each of them is at home; a stranger may be behind the same address. */
+export const networks: Readonly<Record<string, string>> = {
+  ada: '127.0.0.2',
+  eve: '127.0.0.3',
+  sol: '127.0.0.4',
+};
 const undernames = ['@', 'a', 'ab', 'docs'];
 
 /** What a bystander knows of itself, so that the rest of the world can be compared with it. */
@@ -44,7 +50,8 @@ export class Bystander {
     this.#random = random;
     this.#knowledge = knowledge;
     this.#secrets = secrets;
-    this.actor = new Actor(world, wallet, random, this.#shows());
+    const from = networks[wallet.label] ?? '127.0.0.1';
+    this.actor = new Actor(world, wallet, random, this.#shows(), (call) => world.send({ ...call, from }));
     for (const address of [wallet.address, wallet.dollars.address, wallet.owner.address])
       knowledge.addresses.add(address);
   }
@@ -245,7 +252,9 @@ export class Bystander {
     const item = await this.actor.item(this.#random.bytes(20_000 + this.#random.below(20_000)));
     const mine = this.#random.below(2) === 0 ? `&address=${this.wallet.address}` : '';
     const path = `/v1/chunks/arweave/-1/-1?totalBytes=${item.bytes.length}${mine}`;
-    const begun = must(await this.actor.payWithDollars(service, 'upload', 'GET', path));
+    // Its client can prove to be the one that paid: others may share its network, and a chain shows the payment.
+    const key = { 'idempotency-key': `upload-${this.actor.uuid()}` };
+    const begun = must(await this.actor.payWithDollars(service, 'upload', 'GET', path, undefined, 100n, key));
     const session = this.#knowSession(service, begun);
     if (this.#random.below(3) === 0) return;
     this.own.items.set(item.id, service);

@@ -7,7 +7,7 @@ import type { StatementSync } from 'node:sqlite';
 import { antAddresses } from '../../src/formats/solana/accounts-ant.ts';
 import { arnsAddresses, arnsRecord } from '../../src/formats/solana/accounts-arns.ts';
 import { parseSolanaAddress } from '../../src/formats/solana/address.ts';
-import { namePrograms } from '../../src/formats/solana/programs.ts';
+import type { NamePrograms } from '../../src/formats/solana/programs.ts';
 import type { Bystander } from './bystanders.ts';
 import type { Service, ServiceName, World } from './world.ts';
 
@@ -38,7 +38,6 @@ const clawbackReasons = ['chargeback', 'card_refund'];
 /** A kind and the owner's key begin an asset. */
 const assetOwnerEnd = 33;
 const undernames = ['@', 'a', 'ab', 'docs', 'blog'];
-const programs = namePrograms.mainnet;
 
 export class BystandersState {
   readonly #world: World;
@@ -174,14 +173,14 @@ export class BystandersState {
     for (const { wallet, own } of this.#bystanders) {
       for (const { name, antId } of own.tokens) {
         const asset = parseSolanaAddress(antId);
-        for (const [what, address] of tokenAccounts(asset)) {
+        for (const [what, address] of tokenAccounts(this.#world.programs, asset)) {
           const { owner, data } = ledger.accounts.get(address);
           // Traits of the asset follow the name, which anybody may pay for; whose it is stands in front of them.
           const told = what === 'asset' ? data.subarray(0, assetOwnerEnd) : data;
           const value = createHash('sha1').update(owner).update(told).digest('hex');
           facts.set(`token: ${wallet.label} ${name} ${what}`, { value });
         }
-        const record = ledger.accounts.get(recordAddress(name)).data;
+        const record = ledger.accounts.get(recordAddress(this.#world.programs, name)).data;
         const { ant, type } = record.length === 0 ? { ant: 'none', type: 'none' } : arnsRecord.decode(record);
         facts.set(`name: ${wallet.label} ${name}`, { value: `${ant} ${type}` });
       }
@@ -195,7 +194,10 @@ type TokenAccount = readonly [what: string, address: ReturnType<typeof parseSola
 const accountsOfTokens = new Map<string, readonly TokenAccount[]>();
 
 /** Derived addresses cost a search; they never change. */
-function tokenAccounts(asset: ReturnType<typeof parseSolanaAddress>): readonly TokenAccount[] {
+function tokenAccounts(
+  programs: NamePrograms,
+  asset: ReturnType<typeof parseSolanaAddress>,
+): readonly TokenAccount[] {
   const known = accountsOfTokens.get(asset);
   if (known !== undefined) return known;
   const at = antAddresses(programs.ant);
@@ -214,7 +216,7 @@ function tokenAccounts(asset: ReturnType<typeof parseSolanaAddress>): readonly T
 
 const recordAddresses = new Map<string, ReturnType<typeof parseSolanaAddress>>();
 
-function recordAddress(name: string) {
+function recordAddress(programs: NamePrograms, name: string) {
   const known = recordAddresses.get(name) ?? arnsAddresses(programs.arns).record(name).address;
   recordAddresses.set(name, known);
   return known;

@@ -6,7 +6,7 @@ import { itemMessage, parseItem } from '../../src/formats/ans104/item.ts';
 import type { SeededRandom } from '../../src/formats/testing/seeded-random.ts';
 import { moreArweaveKeys } from '../../src/wallets/testing/keys.ts';
 import { Actor, oneSol } from './actor.ts';
-import type { Bystander } from './bystanders.ts';
+import { type Bystander, networks } from './bystanders.ts';
 import { type Answer, type Call, member } from './calls.ts';
 import { baseUsdc } from './evm-chain.ts';
 import { Generator, type Pool, respell } from './generate.ts';
@@ -223,8 +223,9 @@ export class Stranger {
     const { body, headers } = random.below(4) === 0 ? proof : moveBorder(random, proof);
     const actor = this.#actor();
     const service = random.below(5) === 0 ? other(proof.service) : proof.service;
-    const paid = await signedHeaders(actor.wallet, actor.uuid());
-    await actor.post(service, 'payment', `/v1/arns/actions/${proof.action}`, JSON.stringify(body), {
+    const text = JSON.stringify(body);
+    const paid = await actor.signedAction(service, proof.action, text);
+    await actor.post(service, 'payment', `/v1/arns/actions/${proof.action}`, text, {
       'content-type': 'application/json',
       ...paid,
       ...headers,
@@ -237,7 +238,7 @@ export class Stranger {
     const payment = this.#recent(knowledge.payments.all);
     if (payment === undefined) return;
     const service = random.below(6) === 0 ? other(payment.service) : payment.service;
-    if (random.below(2) === 0) this.#from = '127.0.0.7';
+    if (random.below(2) === 0) this.#from = networks[payment.who] ?? '127.0.0.7';
     const call =
       random.below(2) === 0 ? this.#sentAgain(payment, service) : await this.#elsewhere(payment, service);
     const send = () => this.#options.send({ ...call, ...(this.#from !== undefined && { from: this.#from }) });

@@ -87,12 +87,51 @@ const signatureTypes: Partial<Record<AddressKind, string>> = { arweave: '1', eth
 
 export type SignedHeaders = Readonly<Record<string, string>>;
 
-/** The headers of a signed request; `bound` is what the signature covers before the nonce. */
-export async function signedHeaders(wallet: Wallet, nonce: string, bound = ''): Promise<SignedHeaders> {
+/** The one request, at the one service, that a bound signature is for. */
+export interface BoundTo {
+  readonly service: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+/** The headers of a signed request: over its nonce as published clients sign, or bound to it. */
+export async function signedHeaders(
+  wallet: Wallet,
+  nonce: string,
+  boundTo?: BoundTo,
+): Promise<SignedHeaders> {
+  const digest =
+    boundTo === undefined || boundTo.body === ''
+      ? ''
+      : `sha-256=:${createHash('sha256').update(boundTo.body).digest('base64')}:`;
+  const text =
+    boundTo === undefined
+      ? nonce
+      : ['turnpike request', boundTo.service, boundTo.method, boundTo.path, digest, nonce].join('\n');
   return {
     'x-nonce': nonce,
     'x-public-key': wallet.publicKey,
-    'x-signature': (await wallet.sign(bound + nonce)).toString('base64url'),
+    'x-signature': (await wallet.sign(text)).toString('base64url'),
     'x-signature-type': signatureTypes[wallet.kind] ?? '1',
+    ...(boundTo && { 'x-service-address': boundTo.service }),
+    ...(digest !== '' && { 'content-digest': digest }),
+  };
+}
+
+/** An owner's proof that names the service; the fields are those that an unbound one covers. */
+export function boundProof(
+  wallet: Wallet,
+  service: string,
+  lines: readonly string[],
+  nonce: string,
+): SignedHeaders {
+  const text = ['turnpike owner proof', service, lines.join('\n'), nonce].join('\n');
+  return {
+    'x-owner-service-address': service,
+    'x-owner-public-key': addressBytes(wallet.owner.address).toString('base64url'),
+    'x-owner-nonce': nonce,
+    'x-owner-signature': signEd25519(wallet.owner.privateKey, Buffer.from(text)).toString('base64url'),
+    'x-owner-signature-type': '4',
   };
 }

@@ -16,6 +16,7 @@ import { testLogLevel } from '../../src/config/testing.ts';
 import { variables } from '../../src/config/variables.ts';
 import { encodeBase58 } from '../../src/formats/base58.ts';
 import { addressBytes } from '../../src/formats/solana/address.ts';
+import type { NamePrograms } from '../../src/formats/solana/programs.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import type { Surface } from '../../src/kernel/surface.ts';
 import { createLocalArweave } from '../../src/localnet/arweave/index.ts';
@@ -24,6 +25,7 @@ import { clientOf } from '../../src/localnet/card/testing.ts';
 import { keypairOf } from '../../src/localnet/solana/genesis.ts';
 import { createLocalSolana, type LocalSolana } from '../../src/localnet/solana/index.ts';
 import { createLocalFacilitator, type LocalFacilitator } from '../../src/localnet/x402/index.ts';
+import { configuredPrograms } from '../../src/registry/programs.ts';
 import { exportJwk } from '../../src/wallets/arweave/rsa.ts';
 import { moreArweaveKeys, testArweaveKey } from '../../src/wallets/testing/keys.ts';
 import { NodeClient } from '../support/local-arweave.ts';
@@ -67,6 +69,13 @@ export interface WorldOptions {
 /** An upload in parts that is not finished is removed after this. */
 export const sessionLifeSeconds = 120;
 const silent = () => createLogger({ name: 'strangers', level: testLogLevel(), format: 'json' });
+/** Requests come faster than people send them: what limits them is tried elsewhere. */
+const unlimited = {
+  ACTING_SIGNATURES_PER_MINUTE: '1000000',
+  PAYMENT_RATE_LIMIT_PER_MINUTE: '0',
+  PAYMENT_RATE_LIMIT_BURST: '1000000',
+  UNKNOWN_PAYMENTS_PER_MINUTE: '1000000',
+};
 /** Receives AR, ETH and USDC on the chain that both services read. */
 const evmAddress = {
   here: '0x1111111111111111111111111111111111111111',
@@ -81,6 +90,7 @@ export class World {
   readonly services: Record<ServiceName, Service>;
   readonly solana: LocalSolana;
   readonly arweave: NodeClient;
+  readonly programs: NamePrograms;
   readonly bound: boolean;
   readonly #parts: Surface[];
   readonly #folder: string;
@@ -92,6 +102,7 @@ export class World {
     services: Record<ServiceName, Service>;
     solana: LocalSolana;
     arweave: NodeClient;
+    programs: NamePrograms;
     bound: boolean;
     parts: Surface[];
     folder: string;
@@ -102,6 +113,7 @@ export class World {
     this.services = made.services;
     this.solana = made.solana;
     this.arweave = made.arweave;
+    this.programs = made.programs;
     this.bound = made.bound;
     this.#parts = made.parts;
     this.#folder = made.folder;
@@ -127,7 +139,8 @@ export class World {
       ),
     );
     const node = new NodeClient(arweave.url);
-    const solana = await begin(createLocalSolana(base, { log: silent(), crankIntervalMs: 0 }));
+    const programs = configuredPrograms(base);
+    const solana = await begin(createLocalSolana(base, { log: silent(), crankIntervalMs: 0, programs }));
     const bound = options.bound === true;
     const open = (name: ServiceName, more: Readonly<Record<string, string>>) =>
       openService(name, {
@@ -140,7 +153,7 @@ export class World {
           SOLANA_RPC_URL: solana.url,
           BASE_RPC_URL: evm.url,
           BASE_ETH_ADDRESS: evmAddress[name],
-          ...onlyKnown({ ALLOW_PLAY_MONEY: 'true', REQUIRE_BOUND_SIGNATURES: String(bound) }),
+          ...onlyKnown({ ...unlimited, ALLOW_PLAY_MONEY: 'true', REQUIRE_BOUND_SIGNATURES: String(bound) }),
           ...options.environment,
           ...more,
         },
@@ -155,6 +168,7 @@ export class World {
       services: { here, there },
       solana,
       arweave: node,
+      programs,
       bound,
       parts,
       folder,
