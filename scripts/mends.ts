@@ -1,0 +1,92 @@
+/**
+ * What keeps strangers out, taken out again one piece at a time: `npm run mends [-- part of a name …]`. Each undo is
+ * made in a copy of the tree, and then a test must fail that passes with it. A mend whose undo no test notices is not
+ * kept by any. `--show` prints what the tests print.
+ *
+ * The undos are in `mends/list.ts`; `mends.test.ts` sees to it that each still finds its text.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { foundCode } from './mends/found-code.ts';
+import { type Check, type Mend, mends } from './mends/list.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const longestMs = 10 * 60_000;
+
+/** The text with each undo made; fails where one does not fit exactly once. */
+export function undone(mend: Mend, read: (file: string) => string): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const { file, find, put } of mend.undo) {
+    const text = files.get(file) ?? read(file);
+    const parts = text.split(find);
+    if (parts.length !== 2) {
+      throw new Error(`${mend.what}: the text occurs ${parts.length - 1} times in ${file}`);
+    }
+    files.set(file, parts.join(put));
+  }
+  return files;
+}
+
+/** The tree as it is here, with what is not committed, and the installed packages. */
+function copyTree(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-mends-'));
+  const listed = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  for (const file of listed.stdout.split('\0').filter(Boolean)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    cpSync(join(root, file), join(folder, file));
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+function argumentsOf(check: Check): string[] {
+  if ('unit' in check) return ['--test', check.unit];
+  const { seed, requests, options = [] } = check.strangers;
+  return ['scripts/strangers.ts', '--seed', String(seed), '--requests', String(requests), ...options];
+}
+
+/** Whether the check fails as it should: a stranger's run that breaks down otherwise has found nothing. */
+function fails(check: Check, folder: string, show: boolean): boolean {
+  const { status } = spawnSync(process.execPath, argumentsOf(check), {
+    cwd: folder,
+    stdio: show ? 'inherit' : 'ignore',
+    timeout: longestMs,
+  });
+  return 'unit' in check ? status === 1 : status === foundCode;
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const { values, positionals: filters } = parseArgs({
+    options: { show: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
+  const chosen = mends.filter(
+    ({ what }) => filters.length === 0 || filters.some((part) => what.includes(part)),
+  );
+  const folder = copyTree();
+  const read = (file: string) => readFileSync(join(root, file), 'utf8');
+  let found = 0;
+  try {
+    for (const mend of chosen) {
+      const files = undone(mend, read);
+      for (const [file, text] of files) writeFileSync(join(folder, file), text);
+      const from = performance.now();
+      const isFound = fails(mend.fails, folder, values.show);
+      for (const file of files.keys()) writeFileSync(join(folder, file), read(file));
+      if (isFound) found += 1;
+      const seconds = Math.round((performance.now() - from) / 1_000);
+      console.log(`${isFound ? 'found    ' : 'NOT FOUND'} ${mend.what} (${seconds} s)`);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  console.log(`${found} found, ${chosen.length - found} not found`);
+  process.exit(found === chosen.length ? 0 : 1);
+}
