@@ -297,9 +297,16 @@ export class Actor {
   ): Promise<Answer> {
     const asked = await this.asked(service, server, method, path, body);
     if (asked === undefined) throw new Error(`${method} ${path} asks for no payment`);
-    const payment = this.payment(service, (asked * share + 99n) / 100n, this.random.below(4) === 0 ? 2 : 1);
-    this.#shows.payment?.(service, { server, method, path, ...payment, ...(body && { body }) });
-    return this.#call(service, server, method, path, body, { ...headers, [payment.header]: payment.value });
+    const part = (asked * share) / 100n;
+    const value = share < 100n && part === asked ? asked - 1n : part;
+    const payment = this.payment(service, value, this.random.below(4) === 0 ? 2 : 1);
+    const sent = { ...headers, [payment.header]: payment.value };
+    const answer = await this.#call(service, server, method, path, body, sent);
+    // Once it is settled, its chain shows it; what was not taken is known to the service alone.
+    if (answer.status === 200) {
+      this.#shows.payment?.(service, { server, method, path, ...payment, ...(body && { body }) });
+    }
+    return answer;
   }
 
   /** Puts an item into a session and finishes it. */

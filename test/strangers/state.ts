@@ -49,6 +49,8 @@ export class BystandersState {
   #facts: Facts = new Map();
   #transactions = -1;
   #tokens: Facts = new Map();
+  /** What others have paid into the accounts of bystanders and not used yet. */
+  readonly #paidByOthers = new Map<string, bigint>();
   /** What was taken back too much and told of already. */
   readonly #told = new Map<string, bigint>();
 
@@ -122,10 +124,9 @@ export class BystandersState {
   }
 
   /** Why an entry may not be; undefined when it may. */
-  #objection(
-    { account, spender, amount, reason, changeId }: Entry,
-    service: ServiceName,
-  ): string | undefined {
+  #objection(entry: Entry, service: ServiceName): string | undefined {
+    const { account, spender, amount, reason, changeId } = entry;
+    if (this.#isPaidByOthers(entry, service)) return undefined;
     if (amount >= 0n || clawbackReasons.includes(reason)) return undefined;
     const [id = ''] = changeId.split(/[:#]/, 1);
     const signer = this.#bystanders.find(({ wallet }) => wallet.address === spender);
@@ -136,6 +137,23 @@ export class BystandersState {
     if (this.#tolerance.elsewhere && madeFor !== undefined && madeFor !== service) return undefined;
     const owner = this.#bystanders.find(({ wallet }) => wallet.address === account);
     return `${owner?.wallet.label} was charged ${-amount} winc (${reason} ${changeId})`;
+  }
+
+  /**
+   * What somebody pays into a bystander's account for an upload may be used by that upload, and no more than that.
+   * Counted as it comes and goes: the payment, what is set aside for the upload, what the upload takes of it.
+   */
+  #isPaidByOthers({ account, amount, reason, changeId }: Entry, service: ServiceName): boolean {
+    if (!['x402_payment', 'upload', 'refunded_upload'].includes(reason)) return false;
+    const isOwn = this.#bystanders.some(
+      ({ wallet, own }) =>
+        changeId.includes(wallet.dollars.address) || own.items.has(changeId.split(/[:#]/, 1)[0] ?? ''),
+    );
+    if (isOwn) return false;
+    const key = `${service} ${account}`;
+    const left = (this.#paidByOthers.get(key) ?? 0n) + amount;
+    this.#paidByOthers.set(key, left < 0n ? 0n : left);
+    return left >= 0n;
   }
 
   #isMadeElsewhere(key: string): boolean {
