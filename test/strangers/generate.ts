@@ -74,7 +74,7 @@ export class Generator {
   /** The path of a route with its parameters and query filled in. */
   path(route: KnownRoute): string {
     const path = route.url
-      .replace(/:([A-Za-z]+)/g, (_whole, name: string) => encodeURIComponent(this.text(name)))
+      .replace(/:([A-Za-z][A-Za-z0-9]*)/g, (_whole, name: string) => encodeURIComponent(this.text(name)))
       .replace('*', () => encodeURIComponent(this.text('name')));
     const pairs = namesIn(route.schema.querystring)
       .filter(() => this.#random.below(3) > 0)

@@ -1,0 +1,77 @@
+/** The tables of docs/security.md have a row for every route of every server, and no row for one that is not there. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, it } from 'node:test';
+import { inOneSpelling, routesOfStack } from '../test/support/all-routes.ts';
+
+const text = readFileSync(resolve(import.meta.dirname, '../docs/security.md'), 'utf8');
+const everywhere = 'Every server';
+/** The page and the ledger have no documents of their own. */
+const withoutDocuments = new Set(['admin', 'solana']);
+
+/** `server METHOD /path` of each row, by the heading above its table. */
+function routesOfRows(markdown: string): string[] {
+  const [, tables = ''] = markdown.split('\n## Every route\n');
+  const [own = ''] = tables.split('\n## ', 1);
+  return own.split('\n### ').flatMap((section) => {
+    const [server = ''] = section.split('\n', 1);
+    const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+    return rows.flatMap((row) => {
+      const cells = row.split('|').map((cell) => cell.trim());
+      assert.equal(cells.length, 7, `a row has five cells: ${row}`);
+      for (const cell of cells.slice(1, -1)) assert.notEqual(cell, '', `an empty cell: ${row}`);
+      return [...(cells[1] ?? '').matchAll(/`([A-Z]+ \/[^`]*)`/g)].map(([, route]) => `${server} ${route}`);
+    });
+  });
+}
+
+describe('docs/security.md', () => {
+  const rows = routesOfRows(text);
+
+  it('has one row for every route that a stack answers, and no other', async () => {
+    const routes = await routesOfStack();
+    const servers = new Set(routes.map((route) => route.split(' ', 1)[0] ?? ''));
+    const shared = rows.filter((row) => row.startsWith(everywhere));
+    const own = rows.filter((row) => !row.startsWith(everywhere));
+    const documented = new Set([
+      ...own,
+      ...[...servers]
+        .filter((server) => !withoutDocuments.has(server))
+        .flatMap((server) => shared.map((row) => row.replace(everywhere, server))),
+    ]);
+    assert.deepEqual(
+      routes.filter((route) => !documented.has(route)),
+      [],
+      'these routes have no row',
+    );
+    assert.deepEqual(
+      [...documented].filter((route) => !routes.includes(route)),
+      [],
+      'these rows have no route',
+    );
+  });
+
+  it('names no route twice', () => {
+    assert.deepEqual(rows.length, new Set(rows).size);
+  });
+});
+
+describe('routes in one spelling', () => {
+  it('are told once by all the names that clients call them', () => {
+    const found = new Map([
+      ['gateway /gw/info', new Set(['GET', 'HEAD'])],
+      ['gateway /ar-io/info', new Set(['GET'])],
+      ['upload /v1/tx', new Set(['POST'])],
+      ['upload /tx', new Set(['POST'])],
+      ['upload /only', new Set(['GET'])],
+      ['router /*', new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE'])],
+    ]);
+    assert.deepEqual(inOneSpelling(found), [
+      'gateway GET /gw/info',
+      'upload POST /v1/tx',
+      'upload GET /only',
+      'router ANY /*',
+    ]);
+  });
+});

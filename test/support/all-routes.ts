@@ -1,0 +1,55 @@
+/** Every route of a whole stack, hidden ones included, in one spelling each. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createStack } from '../../src/cli/stack.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { createLogger } from '../../src/kernel/log.ts';
+import { RouteWatch } from '../strangers/routes.ts';
+import { freePorts } from './stack.ts';
+
+/** Started and stopped again: `server METHOD /path/{parameter}`, sorted. */
+export async function routesOfStack(): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-routes-'));
+  const watch = new RouteWatch();
+  const config = readConfig({ ...freePorts(), DATA_DIR: folder });
+  const stack = createStack(config, createLogger({ name: 'routes', level: 'silent', format: 'json' }));
+  try {
+    for (const surface of stack.surfaces) await surface.start();
+    const servers = new Map(stack.addresses().map(({ name, url }) => [new URL(url).port, name]));
+    const found = new Map<string, Set<string>>();
+    for (const { port, method, url } of watch.routes()) {
+      const path = `${servers.get(String(port)) ?? port} ${url.replace(/:([A-Za-z][A-Za-z0-9]*)/g, '{$1}')}`;
+      found.set(path, (found.get(path) ?? new Set()).add(method));
+    }
+    return inOneSpelling(found).sort();
+  } finally {
+    watch.stop();
+    for (const surface of [...stack.surfaces].reverse()) await surface.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** More methods than anybody means one by one: the route answers whatever is asked. */
+const manyMethods = 4;
+
+/**
+ * Names that published clients call the same route by, and HEAD beside GET, are the same: `ar-io` is `gw`, `wayfinder`
+ * is `router`, `farcaster` is `social`, and what answers with `/v1` and without it answers alike.
+ */
+export function inOneSpelling(found: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const names = new Set<string>();
+  for (const [place, methods] of found) {
+    const [server = '', path = ''] = place.split(' ');
+    const plain = path
+      .replace(/^\/ar-io(?=\/|$)/, '/gw')
+      .replace(/^\/wayfinder(?=\/|$)/, '/router')
+      .replace('/local/farcaster/', '/local/social/');
+    const versioned = `/v1${plain === '/' ? '' : plain}`;
+    const known = found.has(`${server} ${versioned}`) ? versioned : plain;
+    const own = [...methods].filter((method) => method !== 'HEAD' || !methods.has('GET'));
+    if (own.length >= manyMethods) names.add(`${server} ANY ${known}`);
+    else for (const method of own) names.add(`${server} ${method} ${known}`);
+  }
+  return [...names];
+}
