@@ -89,7 +89,7 @@ export class Actor {
 
   /** A signed reading request of the payment server. */
   async read(service: ServiceName, path: string, nonce: string): Promise<Answer> {
-    const headers = await signedHeaders(this.wallet, nonce);
+    const headers = await signedHeaders(this.wallet, nonce, this.#boundTo(service, 'GET', path, ''));
     this.#shows.signature?.(service, headers, 'read', `GET ${path}`);
     const answer = await this.get(service, 'payment', path, headers);
     const token = String(answer.headers.authorization ?? '').replace(/^Bearer /, '');

@@ -262,6 +262,7 @@ async function openService(name: ServiceName, opening: Opening): Promise<Service
     ...operatorSecrets,
     DATA_DIR: folder,
     SERVICE_WALLET_FILE: walletFile,
+    ...onlyKnown({ RECEIPT_KEY_FILE: walletFile, DATA_KEY_FILE: walletFile }),
     SOLANA_SIGNER_SECRET_KEY: encodeBase58(secret),
     STRIPE_SECRET_KEY: card.secretKey,
     STRIPE_WEBHOOK_SECRET: card.webhookSecret,
