@@ -329,7 +329,7 @@ class Trial {
       requests: this.#count,
       seconds: this.#seconds || (performance.now() - this.#started) / 1_000,
       hits: this.#hits,
-      asked: this.#asked.size,
+      asked: [...all].filter((name) => this.#asked.has(name)).length,
       routes: all.size,
       notAsked: [...all].filter((name) => !this.#asked.has(name)),
       succeeded: [...this.#asked.values()].filter(Boolean).length,
