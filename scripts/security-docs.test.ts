@@ -26,6 +26,13 @@ function routesOfRows(markdown: string): string[] {
   });
 }
 
+/** What a guard answers below its prefix where there is no route: refused as those are that have a row. */
+function isRestOf(route: string, documented: ReadonlySet<string>): boolean {
+  const [, server, prefix] = /^(\S+) ANY (\/.+?)(?:\/\*)?$/.exec(route) ?? [];
+  if (server === undefined || prefix === undefined || prefix === '/*') return false;
+  return [...documented].some((row) => row.startsWith(`${server} `) && row.includes(` ${prefix}/`));
+}
+
 describe('docs/security.md', () => {
   const rows = routesOfRows(text);
 
@@ -41,7 +48,7 @@ describe('docs/security.md', () => {
         .flatMap((server) => shared.map((row) => row.replace(everywhere, server))),
     ]);
     assert.deepEqual(
-      routes.filter((route) => !documented.has(route)),
+      routes.filter((route) => !documented.has(route) && !isRestOf(route, documented)),
       [],
       'these routes have no row',
     );
