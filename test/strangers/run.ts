@@ -121,6 +121,7 @@ class Trial {
       bystanders: this.#bystanders,
       tolerance: { elsewhere: !(options.crossService ?? options.bound === true) },
       strangersQuotes: this.#stranger.quotes,
+      signedElsewhere: this.#stranger.signedElsewhere,
     });
     this.#blocks = new DatabaseSync(join(world.services.here.folder, 'gateway.db'), { readOnly: true });
   }

@@ -36,6 +36,7 @@ const mayGrow = new Set(['receipt', 'purchase', 'chain payment', 'card payment']
 const transactionLifeMs = 55_000;
 /** Requests at once are looked at one by one, while what the first of them asked for is still being done. */
 const checksAfterAction = 4;
+const noQuotes: ReadonlySet<string> = new Set();
 const clawbackReasons = ['chargeback', 'card_refund'];
 /** A kind and the owner's key begin an asset. */
 const assetOwnerEnd = 33;
@@ -47,6 +48,8 @@ export class BystandersState {
   readonly #tolerance: Tolerance;
   /** Quotes that the stranger had made: what becomes of them is not a bystander's doing. */
   readonly #strangersQuotes: ReadonlySet<string>;
+  /** Those of them that carry a bystander's signature made for the other service. */
+  readonly #signedElsewhere: ReadonlySet<string>;
   readonly #ledgers: Record<ServiceName, LedgerView>;
   #facts: Facts = new Map();
   #transactions = -1;
@@ -63,11 +66,13 @@ export class BystandersState {
     bystanders: readonly Bystander[];
     tolerance: Tolerance;
     strangersQuotes: ReadonlySet<string>;
+    signedElsewhere: ReadonlySet<string>;
   }) {
     this.#world = options.world;
     this.#bystanders = options.bystanders;
     this.#tolerance = options.tolerance;
     this.#strangersQuotes = options.strangersQuotes;
+    this.#signedElsewhere = options.signedElsewhere;
     const view = (service: ServiceName) =>
       new LedgerView(options.world.services[service], options.bystanders);
     this.#ledgers = { here: view('here'), there: view('there') };
@@ -177,7 +182,7 @@ export class BystandersState {
   /** A wallet only loses what it got: no more is taken back than top-ups by card have given it. */
   #clawbacks(ledger: LedgerView): string[] {
     return ledger
-      .clawbacks()
+      .clawbacks(this.#tolerance.elsewhere ? this.#signedElsewhere : noQuotes)
       .filter(({ address, taken, given }) => {
         const key = `${ledger.service} ${address}`;
         const told = this.#told.get(key) ?? 0n;
@@ -311,29 +316,31 @@ class LedgerView {
       .filter(({ account, spender }) => this.#theirs.has(account) && this.#theirs.has(spender));
   }
 
-  clawbacks(): { address: string; taken: bigint; given: bigint }[] {
-    const rows = this.#all(
-      `SELECT account, reason, amount FROM credits_entries
-       WHERE account IN (SELECT value FROM json_each(?)) AND reason IN ('chargeback', 'card_refund', 'chargeback_reversed')`,
+  /** By wallet: what was taken back, and what the payments that went back had given it, or it had signed for. */
+  clawbacks(signedElsewhere: ReadonlySet<string>): { address: string; taken: bigint; given: bigint }[] {
+    const taken = new Map<string, bigint>();
+    const given = new Map<string, bigint>();
+    const add = (sums: Map<string, bigint>, address: unknown, amount: unknown) =>
+      sums.set(String(address), (sums.get(String(address)) ?? 0n) + BigInt(String(amount)));
+    for (const { account, reason, amount } of this.#all(
+      `SELECT account, reason, amount FROM credits_entries WHERE account IN (SELECT value FROM json_each(?))
+       AND reason IN ('chargeback', 'card_refund', 'chargeback_reversed', 'arns_excess_payment')`,
       this.#addresses,
-    );
-    if (rows.length === 0) return [];
-    const sums = new Map<string, bigint>();
-    for (const { account, amount } of rows) {
-      sums.set(String(account), (sums.get(String(account)) ?? 0n) - BigInt(String(amount)));
+    )) {
+      // A name may cost less than a card can be charged: the rest is credited with it.
+      if (reason === 'arns_excess_payment') add(given, account, amount);
+      else add(taken, account, -BigInt(String(amount)));
     }
-    const backs = this.#all(
-      `SELECT address, taken_back FROM card_quotes
-       WHERE purpose = 'top-up' AND state <> 'failed' AND address IN (SELECT value FROM json_each(?))`,
+    if (taken.size === 0) return [];
+    for (const { id, address, purpose, winc, taken_back } of this.#all(
+      `SELECT id, address, purpose, winc, taken_back FROM card_quotes
+       WHERE state <> 'failed' AND taken_back <> '0' AND address IN (SELECT value FROM json_each(?))`,
       this.#addresses,
-    );
-    return [...sums].map(([address, taken]) => ({
-      address,
-      taken,
-      given: backs
-        .filter((row) => row.address === address)
-        .reduce((sum, row) => sum + BigInt(String(row.taken_back)), 0n),
-    }));
+    )) {
+      if (purpose === 'top-up') add(given, address, taken_back);
+      else if (signedElsewhere.has(String(id))) add(given, address, winc);
+    }
+    return [...taken].map(([address, sum]) => ({ address, taken: sum, given: given.get(address) ?? 0n }));
   }
 
   read(facts: Facts, strangersQuotes: ReadonlySet<string>): void {

@@ -53,6 +53,8 @@ export class Stranger {
   ];
   /** Card quotes that it had made. */
   readonly quotes = new Set<string>();
+  /** Those of them that it had made with a signature that a bystander made for the other service. */
+  readonly signedElsewhere = new Set<string>();
   readonly #options: StrangerOptions;
   readonly #actors: readonly Actor[];
   readonly #generator: Generator;
@@ -211,7 +213,7 @@ export class Stranger {
       ]);
       await actor.get(service, 'payment', path, headers);
     } else {
-      await this.#disputedName(service, this.#addressOf(shown.who), headers);
+      await this.#disputedName(service, this.#addressOf(shown.who), headers, shown.service !== service);
     }
   }
 
@@ -372,7 +374,12 @@ export class Stranger {
   }
 
   /** More undernames for its own name, in somebody else's name, with a card whose money goes back. */
-  async #disputedName(service: ServiceName, address: string, headers: SignedHeaders): Promise<void> {
+  async #disputedName(
+    service: ServiceName,
+    address: string,
+    headers: SignedHeaders,
+    elsewhere = false,
+  ): Promise<void> {
     const { random } = this.#options;
     const actor = this.#actor();
     const name = this.#ownName();
@@ -387,6 +394,7 @@ export class Stranger {
     const intent = member(answer.json, 'paymentSession', 'id');
     if (typeof nonce !== 'string' || typeof intent !== 'string') return;
     this.quotes.add(nonce);
+    if (elsewhere) this.signedElsewhere.add(nonce);
     const { ledger } = this.#options.world.services[service];
     const status = ledger.prepare('SELECT status FROM arns_purchase WHERE nonce = ?');
     const delivered = () => status.get(nonce)?.status !== 'PENDING';
