@@ -1,7 +1,8 @@
 /**
  * What keeps strangers out, taken out again one piece at a time: `npm run mends [-- part of a name …]`. Each undo is
  * made in a copy of the tree, and then a test must fail that passes with it. A mend whose undo no test notices is not
- * kept by any. `--show` prints what the tests print.
+ * kept by any. The same tests are run on the tree as it is first: one that fails there says nothing. `--show` prints what
+ * the tests print.
  *
  * The undos are in `mends/list.ts`; `mends.test.ts` sees to it that each still finds its text.
  */
@@ -52,14 +53,27 @@ function argumentsOf(check: Check): string[] {
   return ['scripts/strangers.ts', '--seed', String(seed), '--requests', String(requests), ...options];
 }
 
-/** Whether the check fails as it should: a stranger's run that breaks down otherwise has found nothing. */
-function fails(check: Check, folder: string, show: boolean): boolean {
-  const { status } = spawnSync(process.execPath, argumentsOf(check), {
+function statusOf(check: Check, folder: string, show: boolean): number | null {
+  return spawnSync(process.execPath, argumentsOf(check), {
     cwd: folder,
     stdio: show ? 'inherit' : 'ignore',
     timeout: longestMs,
+  }).status;
+}
+
+/** Whether the check fails as it should: a stranger's run that breaks down otherwise has found nothing. */
+function fails(check: Check, folder: string, show: boolean): boolean {
+  return statusOf(check, folder, show) === ('unit' in check ? 1 : foundCode);
+}
+
+/** Every test file of the mends, and for each way to run the stranger a short run. */
+function checksOfTree(chosen: readonly Mend[]): Check[] {
+  const checks = chosen.map(({ fails: check }): Check => {
+    if ('unit' in check) return check;
+    const { options = [] } = check.strangers;
+    return { strangers: { seed: 1, requests: 2_000, options } };
   });
-  return 'unit' in check ? status === 1 : status === foundCode;
+  return [...new Map(checks.map((check) => [JSON.stringify(check), check])).values()];
 }
 
 if (process.argv[1] === import.meta.filename) {
@@ -74,6 +88,12 @@ if (process.argv[1] === import.meta.filename) {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
   let found = 0;
   try {
+    for (const check of checksOfTree(chosen)) {
+      if (statusOf(check, folder, values.show) === 0) continue;
+      console.error(`fails without any undo: node ${argumentsOf(check).join(' ')}`);
+      process.exitCode = 1;
+    }
+    if (process.exitCode === 1) process.exit();
     for (const mend of chosen) {
       const files = undone(mend, read);
       for (const [file, text] of files) writeFileSync(join(folder, file), text);

@@ -51,9 +51,12 @@ export class BystandersState {
   /** Those of them that carry a bystander's signature made for the other service. */
   readonly #signedElsewhere: ReadonlySet<string>;
   readonly #ledgers: Record<ServiceName, LedgerView>;
-  #facts: Facts = new Map();
+  readonly #facts: Record<ServiceName | 'chain', Facts> = {
+    here: new Map(),
+    there: new Map(),
+    chain: new Map(),
+  };
   #transactions = -1;
-  #tokens: Facts = new Map();
   /** For how many more looks changes of names are the work of an action that holds at both services. */
   #excused = 0;
   /** What others have paid into the accounts of bystanders and not used yet. */
@@ -83,34 +86,27 @@ export class BystandersState {
     for (const ledger of Object.values(this.#ledgers)) {
       ledger.changed();
       ledger.newEntries();
+      this.#facts[ledger.service] = ledger.read(this.#strangersQuotes);
     }
-    this.#facts = this.#read();
+    this.#facts.chain = this.#onChain();
   }
 
   /** What is not as it was and may not be so. Cheap while nothing was written. */
   breaches(): string[] {
-    const changed = Object.values(this.#ledgers).filter((ledger) => ledger.changed()).length > 0;
-    const onChain = this.#world.solana.ledger.transactionCount !== this.#transactions;
-    if (!changed && !onChain) return [];
+    const changed = Object.values(this.#ledgers).filter((ledger) => ledger.changed());
     const found: string[] = [];
-    for (const [service, ledger] of Object.entries(this.#ledgers)) {
-      for (const entry of ledger.newEntries()) {
-        const why = this.#objection(entry, ledger.service);
-        if (why !== undefined) found.push(`${service}: ${why}`);
-      }
-      found.push(...this.#clawbacks(ledger).map((text) => `${service}: ${text}`));
+    const compare = (source: ServiceName | 'chain', now: Facts) => {
+      found.push(...this.#differences(this.#facts[source], now));
+      this.#facts[source] = now;
+    };
+    for (const ledger of changed) {
+      const { service } = ledger;
+      const objections = ledger.newEntries().flatMap((entry) => this.#objection(entry, service) ?? []);
+      found.push(...[...objections, ...this.#clawbacks(ledger)].map((text) => `${service}: ${text}`));
+      compare(service, ledger.read(this.#strangersQuotes));
     }
-    const now = this.#read();
-    found.push(...this.#differences(this.#facts, now));
-    this.#facts = now;
+    if (this.#world.solana.ledger.transactionCount !== this.#transactions) compare('chain', this.#onChain());
     return found;
-  }
-
-  #read(): Facts {
-    const facts: Facts = new Map();
-    for (const ledger of Object.values(this.#ledgers)) ledger.read(facts, this.#strangersQuotes);
-    for (const [key, fact] of this.#onChain()) facts.set(key, fact);
-    return facts;
   }
 
   #differences(before: Facts, after: Facts): string[] {
@@ -198,7 +194,6 @@ export class BystandersState {
   /** Tokens of names, byte by byte, and the names that lead to them. */
   #onChain(): Facts {
     const { ledger } = this.#world.solana;
-    if (ledger.transactionCount === this.#transactions) return this.#tokens;
     this.#transactions = ledger.transactionCount;
     const facts: Facts = new Map();
     for (const { wallet, own } of this.#bystanders) {
@@ -216,7 +211,6 @@ export class BystandersState {
         facts.set(`name: ${wallet.label} ${name}`, { value: `${ant} ${type}` });
       }
     }
-    this.#tokens = facts;
     return facts;
   }
 }
@@ -343,8 +337,9 @@ class LedgerView {
     return [...taken].map(([address, sum]) => ({ address, taken: sum, given: given.get(address) ?? 0n }));
   }
 
-  read(facts: Facts, strangersQuotes: ReadonlySet<string>): void {
+  read(strangersQuotes: ReadonlySet<string>): Facts {
     const { service } = this;
+    const facts: Facts = new Map();
     const put = (kind: string, id: unknown, value: unknown[], until?: unknown) =>
       facts.set(`${kind}: ${service} ${id}`, {
         value: value.map(String).join(' '),
@@ -407,6 +402,7 @@ class LedgerView {
       put(kind, `${row.chain} ${row.transaction_id}`, [row.sender, row.destination, row.state]);
     }
     this.#readOwn(put);
+    return facts;
   }
 
   /** What only its owner knows the names of. */

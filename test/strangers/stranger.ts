@@ -121,7 +121,7 @@ export class Stranger {
   /** All scenarios with how often each is tried. */
   get scenarios(): readonly (readonly [weight: number, name: string, run: () => Promise<void>])[] {
     return [
-      [50, 'anything', () => this.#anything()],
+      [60, 'anything', () => this.#anything()],
       [10, 'an operator route', () => this.#operatorRoute()],
       [10, 'a shown signature', () => this.#shownSignature()],
       [5, "an owner's proof", () => this.#shownProof()],

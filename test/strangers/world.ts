@@ -279,7 +279,7 @@ async function openService(name: ServiceName, opening: Opening): Promise<Service
     ARNS_RECONCILE_MS: '1000',
     MAX_PAYMENT_TX_POLLING_ATTEMPTS: '1',
     // What waits for the chain is looked after often, and nothing is bundled: that moves no credits.
-    BUNDLE_POLL_MS: '100',
+    BUNDLE_POLL_MS: '250',
     BUNDLE_MAX_WAIT_MS: '2000000000',
     ...opening.environment,
   });
