@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 
 /** USDC on Base, as its issuer deployed it. */
 export const baseUsdc = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
+/** What development chains call themselves. */
+const localChainId = 31_337;
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 export interface EvmTransaction {
@@ -68,7 +70,7 @@ export class EvmChain {
 
   #answer(method: string, params: readonly unknown[]): unknown {
     if (method === 'eth_blockNumber') return quantity(this.#height);
-    if (method === 'eth_chainId') return quantity(8453);
+    if (method === 'eth_chainId') return quantity(localChainId);
     if (method === 'eth_getCode') return '0x';
     const found = this.#transactions.get(String(params[0]));
     if (found === undefined) return null;

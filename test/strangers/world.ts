@@ -153,7 +153,7 @@ export class World {
           SOLANA_RPC_URL: solana.url,
           BASE_RPC_URL: evm.url,
           BASE_ETH_ADDRESS: evmAddress[name],
-          ...onlyKnown({ ...unlimited, ALLOW_PLAY_MONEY: 'true', REQUIRE_BOUND_SIGNATURES: String(bound) }),
+          ...onlyKnown({ ...unlimited, REQUIRE_BOUND_SIGNATURES: String(bound) }),
           ...options.environment,
           ...more,
         },
