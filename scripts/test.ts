@@ -1,7 +1,7 @@
 /**
  * Runs the test-suites by name: `node scripts/test.ts unit e2e`.
  *
- *   unit     src/**, scripts/**: beside the code, no port but free ones, quick
+ *   unit     src/**, scripts/**, test/strangers/**: beside the code, no port but free ones, quick
  *   e2e      test/e2e/**: whole stacks on free ports, one process per file
  *   servers  test/servers/**, and on PostgreSQL the unit suites that run on every engine
  *   clients  test/clients/**: published third-party clients, with a package of their own
@@ -28,7 +28,10 @@ interface Suite {
 }
 
 const suites: Record<string, Suite> = {
-  unit: { globs: ['src/**/*.test.ts', 'scripts/**/*.test.ts'], flags: ['--test-concurrency=2'] },
+  unit: {
+    globs: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/strangers/**/*.test.ts'],
+    flags: ['--test-concurrency=2'],
+  },
   e2e: { globs: ['test/e2e/**/*.test.ts'], flags: ['--test-concurrency=2'] },
   servers: {
     globs: ['test/servers/**/*.test.ts', 'src/**/*.test.ts'],

@@ -25,6 +25,11 @@ export type Check =
       };
     };
 
+/** Long enough that what is open is found from any seed; a run ends with the first thing it finds. */
+const stranger = (seed: number, ...options: string[]): Check => ({
+  strangers: { seed, requests: 12_000, options },
+});
+
 export const mends: readonly Mend[] = [
   {
     what: 'turn a published Ethereum item into a second one, charged to its signer, by its recovery byte',
@@ -36,5 +41,174 @@ export const mends: readonly Mend[] = [
       },
     ],
     fails: { unit: 'src/wallets/data-items/data-items.test.ts' },
+  },
+  {
+    what: 'have the id of an upload that somebody paid for, by showing the payment again',
+    undo: [
+      {
+        file: 'src/upload/multipart/sessions.ts',
+        find: '  if (!isProven) throw uploadErrors.paymentUsed();\n',
+        put: '',
+      },
+    ],
+    fails: stranger(101),
+  },
+  {
+    what: 'begin another upload with a payment that began one before',
+    undo: [
+      {
+        file: 'src/upload/multipart/sessions.ts',
+        find: 'paid === undefined ? await begunByName(tx, session) : await begunByPayment(tx, paid, now)',
+        put: 'paid === undefined ? await begunByName(tx, session) : undefined',
+      },
+    ],
+    fails: stranger(112),
+  },
+  {
+    what: 'have every upload for 95 % of its price',
+    undo: [
+      {
+        file: 'src/credits/x402/read-payment.ts',
+        find: 'return value >= tolerated && rules.quotes.wasAsked(quote.product, value);',
+        put: 'return value >= tolerated;',
+      },
+    ],
+    fails: stranger(102),
+  },
+  {
+    what: 'pay once more for a small item that is stored already',
+    undo: [
+      {
+        file: 'src/upload/intake/intake.ts',
+        find: 'const asksFirst = !isSmall || request.prepaid !== undefined;',
+        put: 'const asksFirst = !isSmall;',
+      },
+    ],
+    fails: stranger(103),
+  },
+  {
+    what: "call the operator's routes without a key",
+    undo: [
+      {
+        file: 'src/kernel/http/guard.ts',
+        find: "      scope.addHook('onRequest', async (request, reply) => guard.check(request, reply));\n",
+        put: "      scope.addHook('onRequest', async (request, reply) => {\n        if (request.url.startsWith(prefix)) guard.check(request, reply);\n      });\n",
+      },
+    ],
+    fails: stranger(104),
+  },
+  {
+    what: "use an owner's proof again by moving the border between its last field and its nonce",
+    undo: [
+      {
+        file: 'src/names/actions/owner-proof.ts',
+        find: '  const uuid = canonicalUuid(proof.nonce);\n  if (uuid === undefined) throw ownerNonceRefused();\n',
+        put: '  const uuid = canonicalUuid(proof.nonce) ?? proof.nonce;\n',
+      },
+      {
+        file: 'src/names/actions/owner-proof.ts',
+        find: 'keys: [ownerNonceKey(address, uuid), signatureKey(signatureHash(signature))]',
+        put: 'keys: [ownerNonceKey(address, uuid)]',
+      },
+    ],
+    fails: stranger(105),
+  },
+  {
+    what: "use an owner's proof for something else, its signature being forgotten",
+    undo: [
+      {
+        file: 'src/names/actions/owner-proof.ts',
+        find: 'keys: [ownerNonceKey(address, uuid), signatureKey(signatureHash(signature))]',
+        put: 'keys: [ownerNonceKey(address, uuid)]',
+      },
+    ],
+    fails: { unit: 'src/names/actions/owner-proof.test.ts' },
+  },
+  {
+    what: "read a Solana wallet's payments with an item that it published",
+    undo: [
+      {
+        file: 'src/wallets/request-signature.ts',
+        find: 'const nonceForm = /^[A-Za-z0-9._:-]{1,64}$/;',
+        put: 'const nonceForm = /^[A-Za-z0-9._:-]{1,256}$/;',
+      },
+    ],
+    fails: stranger(106),
+  },
+  {
+    what: 'act with a signature that was shown to read',
+    undo: [
+      {
+        file: 'src/payment/index.ts',
+        find: '  signatures.watch(server.app);\n',
+        put: '',
+      },
+    ],
+    fails: stranger(107),
+  },
+  {
+    what: 'act at one service with a signature that names another',
+    undo: [
+      {
+        file: 'src/credits/signatures/request-signatures.ts',
+        find: '    return named !== undefined && named !== this.service;',
+        put: '    return named === null;',
+      },
+      {
+        file: 'src/credits/signatures/request-signatures.ts',
+        find: "    return { service: this.service, method: method ?? '', path, contentDigest: digest };",
+        put: "    const service = String(request.headers['x-service-address']);\n    return { service, method: method ?? '', path, contentDigest: digest };",
+      },
+    ],
+    fails: stranger(108, '--bound'),
+  },
+  {
+    what: 'act with a signature that is bound to another path or body',
+    undo: [
+      {
+        file: 'src/names/payer.ts',
+        find: '  if (signer.bound && !signatures.coversBody(request, body)) throw unboundSignature();\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/names/signatures.test.ts' },
+  },
+  {
+    what: 'lend credits at one service with an item that names another',
+    undo: [
+      {
+        file: 'src/upload/intake/approval-tags.ts',
+        find: "return services.includes(service) ? undefined : 'The item is for another service';",
+        put: 'return services.includes(service) ? undefined : undefined;',
+      },
+    ],
+    fails: stranger(109, '--bound'),
+  },
+  {
+    what: 'have somebody else owe what a card took back for a name',
+    undo: [
+      {
+        file: 'src/names/cards/reversals.ts',
+        find: 'export const debtorOf = ({ debtor }: CardQuote): Debtor => debtor ?? LOSS_ACCOUNT;',
+        put: 'export const debtorOf = ({ debtor, address, addressType }: CardQuote): Debtor =>\n  debtor ?? { address, addressType };',
+      },
+    ],
+    fails: stranger(110),
+  },
+  {
+    what: 'name the wallet to credit for the USDC of somebody else in the same transaction',
+    undo: [
+      {
+        file: 'src/payment/chain/evm.ts',
+        find: "  if (typeof transaction.to !== 'string' || address(transaction.to) !== contract) return undefined;\n  if (address(requireText(transaction, 'from')) !== sender) return undefined;\n",
+        put: '',
+      },
+      {
+        file: 'src/payment/chain/evm.ts',
+        find: '  if (!data.subarray(0, call.length).equals(call)) return undefined;\n',
+        put: '',
+      },
+    ],
+    fails: stranger(111),
   },
 ];
