@@ -125,7 +125,12 @@ export async function paymentBench(
     tokensWithoutFees: config.TOKENS_WITHOUT_FEES,
     now,
   });
-  const signatures = new RequestSignatures({ sql, service: serviceWallets.arweave, now });
+  const signatures = new RequestSignatures({
+    sql,
+    service: serviceWallets.arweave,
+    requireBound: config.REQUIRE_BOUND_SIGNATURES,
+    now,
+  });
   const auth = createAuthenticator({ jwtSecret, now, signatures });
   const gifts = createGifts({ sql, credits, now });
   const paymentsOptions = {

@@ -42,12 +42,12 @@ export async function verifyMessageAsync(
   signature: Buffer,
 ): Promise<WalletAddress | undefined> {
   if (type !== 1) return verifyMessage(type, publicKey, message, signature);
-  const key = rsaKey(publicKey, signature);
-  if (key === undefined) return undefined;
+  const signer = rsaSigner(publicKey, signature);
+  if (signer === undefined) return undefined;
   const signed =
-    (await verifyPssAsync(key, message, signature)) ||
-    (await verifyPssAsync(key, hash('sha256', message, 'buffer'), signature));
-  return signed ? { kind: 'arweave', address: arweaveAddress(publicKey) } : undefined;
+    (await verifyPssAsync(signer.key, message, signature)) ||
+    (await verifyPssAsync(signer.key, hash('sha256', message, 'buffer'), signature));
+  return signed ? signer.wallet : undefined;
 }
 
 /**
@@ -73,24 +73,34 @@ export function inferSignatureType(publicKey: Uint8Array): MessageSignatureType 
   }
 }
 
-/** Parsed keys of the wallets seen last. */
-const rsaKeys = new LRUCache<string, KeyObject>({ max: 1_024 });
+interface RsaSigner {
+  readonly key: KeyObject;
+  readonly wallet: WalletAddress;
+}
+
+/** Of the wallets seen last: their parsed keys and their addresses. */
+const rsaSigners = new LRUCache<string, RsaSigner>({ max: 1_024 });
 
 function verifyArweave(modulus: Buffer, message: Buffer, signature: Buffer): WalletAddress | undefined {
-  const key = rsaKey(modulus, signature);
-  if (key === undefined) return undefined;
+  const signer = rsaSigner(modulus, signature);
+  if (signer === undefined) return undefined;
+  const { key, wallet } = signer;
   // Some browser wallets hash the message before they sign it, and so sign the hash of its hash.
   const signed =
     verifyPss(key, message, signature) || verifyPss(key, hash('sha256', message, 'buffer'), signature);
-  return signed ? { kind: 'arweave', address: arweaveAddress(modulus) } : undefined;
+  return signed ? wallet : undefined;
 }
 
-function rsaKey(modulus: Buffer, signature: Buffer): KeyObject | undefined {
+function rsaSigner(modulus: Buffer, signature: Buffer): RsaSigner | undefined {
   if (modulus.length !== 512 || signature.length !== 512) return undefined;
   const name = modulus.toString('latin1');
-  const key = rsaKeys.get(name) ?? arweavePublicKey(modulus);
-  if (key !== undefined) rsaKeys.set(name, key);
-  return key;
+  const known = rsaSigners.get(name);
+  if (known !== undefined) return known;
+  const key = arweavePublicKey(modulus);
+  if (key === undefined) return undefined;
+  const signer: RsaSigner = { key, wallet: { kind: 'arweave', address: arweaveAddress(modulus) } };
+  rsaSigners.set(name, signer);
+  return signer;
 }
 
 /** Solana wallets of type 4 sign the message itself or, where they refuse binary, its lower-case hex. */

@@ -7,7 +7,7 @@ export const payment = {
   }),
   REQUIRE_BOUND_SIGNATURES: boolean({
     meaning:
-      'Whether signatures that act (on names, to lend credits) must name this service; published clients do not',
+      'Whether signatures must name this service, to act on names, to lend credits and to read; those of published clients do not',
     default: false,
   }),
   ACTING_SIGNATURES_PER_MINUTE: integer({

@@ -6,7 +6,7 @@
  * A nonce that is no UUID cannot act, so that it is neither looked at nor stored: reading stays as fast as verifying.
  */
 import { hash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Request } from '../../kernel/http/app.ts';
 import { RateLimit } from '../../kernel/http/rate-limit.ts';
@@ -36,17 +36,16 @@ declare module 'fastify' {
 /** A wallet that signed this request. */
 export interface Signer {
   readonly wallet: WalletAddress;
-  /** The nonce as a UUID in lower case; undefined for one that can only read. */
-  readonly uuid: string | undefined;
-  /** Names the signature, whatever it was encoded in. */
-  readonly signatureHash: string;
   /** Whether the signature covers this service, the method, the path and the digest of the body. */
   readonly bound: boolean;
 }
 
 /** A signer whose signature may act. */
 export interface ActingSigner extends Signer {
+  /** The nonce in lower case. */
   readonly uuid: string;
+  /** Names the signature, whatever it was encoded in. */
+  readonly signatureHash: string;
 }
 
 export interface RequestSignaturesOptions {
@@ -142,7 +141,7 @@ export class RequestSignatures {
    */
   readonly admit = (request: Request): Promise<void> | undefined => {
     const { headers } = request;
-    if (headers['x-signature'] === undefined && headers['x-owner-signature'] === undefined) return undefined;
+    if (!mayShowActing(headers)) return undefined;
     if (request.routeOptions.config.acts === true) return undefined;
     return this.spendShown(request).catch((error: unknown) => {
       throw request.is404 ? answerOf(error) : error;
@@ -171,9 +170,13 @@ export class RequestSignatures {
     const boundTo = bound ? this.#boundTo(request) : undefined;
     if (bound && boundTo === undefined) return undefined;
     const wallet = await verifyRequestSignatureAsync({ publicKey, nonce, signature, signatureType, boundTo });
+    if (wallet === undefined) return undefined;
+    const uuid = canonicalUuid(nonce);
+    if (uuid === undefined) return { wallet, bound };
     const signatureHash = signatureHeaderHash(signature);
-    if (wallet === undefined || signatureHash === undefined) return undefined;
-    return { wallet, uuid: canonicalUuid(nonce), signatureHash, bound };
+    if (signatureHash === undefined) return undefined;
+    const acting: ActingSigner = { wallet, bound, uuid, signatureHash };
+    return acting;
   }
 
   #boundTo(request: Request): BoundRequest | undefined {
@@ -204,8 +207,18 @@ export class RequestSignatures {
   }
 }
 
+/** Whether something is shown that could act; most requests, signed ones that read among them, show nothing. */
+function mayShowActing({
+  'x-nonce': nonce,
+  'x-signature': signature,
+  'x-owner-signature': owner,
+}: IncomingHttpHeaders): boolean {
+  if (owner !== undefined) return true;
+  return signature !== undefined && typeof nonce === 'string' && canonicalUuid(nonce) !== undefined;
+}
+
 export function isActing(signer: Signer): signer is ActingSigner {
-  return signer.uuid !== undefined;
+  return 'uuid' in signer;
 }
 
 function keysOf({ wallet, uuid, signatureHash }: ActingSigner): SpentKey[] {

@@ -20,7 +20,7 @@ export interface Authenticator {
 export interface AuthenticatorOptions {
   readonly jwtSecret: string;
   /** Also watches the server, so that what is shown to read cannot act later. */
-  readonly signatures: Pick<RequestSignatures, 'signerOf'>;
+  readonly signatures: Pick<RequestSignatures, 'signerOf' | 'requireBound'>;
   /** Unix milliseconds. */
   readonly now?: () => number;
 }
@@ -40,7 +40,8 @@ export function createAuthenticator({
     async walletOf(request, reply) {
       if (request.headers['x-signature'] === undefined) return bearer(request);
       const signer = await signatures.signerOf(request);
-      if (signer === undefined) return 'invalid';
+      // One over a bare nonce may have been shown to another service, which could then read here.
+      if (signer === undefined || (signatures.requireBound && !signer.bound)) return 'invalid';
       const { address, kind } = signer.wallet;
       reply.header('authorization', tokenFor(address));
       return { address, addressType: kind };

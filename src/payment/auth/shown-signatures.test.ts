@@ -9,7 +9,7 @@ import { createLogger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
-import { type PaymentBench, paymentBench } from '../testing.ts';
+import { type PaymentBench, paymentBench, serviceWallets } from '../testing.ts';
 
 describe('signatures that are shown to the payment service', () => {
   let bench: PaymentBench;
@@ -118,6 +118,24 @@ describe('signatures that are shown to the payment service', () => {
       assert.equal(await ask({}), 404);
     } finally {
       await server.close();
+    }
+  });
+
+  it('read nothing where bound ones are required, and give no token', async () => {
+    const strict = await paymentBench({ REQUIRE_BOUND_SIGNATURES: 'true' });
+    try {
+      for (const signer of payersOfEachKind()) {
+        await strict.give(signer.address, 1000n);
+        for (const path of ['/v1/balance', '/v1/account/payments']) {
+          const bare = await strict.get(path, await signedHeaders(signer, 'a-nonce'));
+          assert.deepEqual([bare.status, bare.headers.authorization], [403, undefined], path);
+          const boundTo = { service: serviceWallets.arweave, method: 'GET', path, contentDigest: '' };
+          const bound = await strict.get(path, await signedHeaders(signer, undefined, boundTo));
+          assert.equal(bound.status, 200, path);
+        }
+      }
+    } finally {
+      await strict.close();
     }
   });
 
