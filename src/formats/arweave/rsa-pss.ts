@@ -24,7 +24,7 @@ export function rsaPublicKey(modulus: Uint8Array): KeyObject | undefined {
   let key = publicKeys.get(n);
   if (key !== undefined) return key;
   try {
-    key = createPublicKey({ key: { kty: 'RSA', n, e: 'AQAB' }, format: 'jwk' });
+    key = withPss(createPublicKey({ key: { kty: 'RSA', n, e: 'AQAB' }, format: 'jwk' }));
   } catch {
     return undefined;
   }
@@ -99,8 +99,18 @@ export function verifyPssAsync(key: KeyObject, message: Uint8Array, signature: U
   return promise;
 }
 
-const pss = (key: KeyObject) => ({
-  key,
+const anySalt = {
   padding: constants.RSA_PKCS1_PSS_PADDING,
   saltLength: constants.RSA_PSS_SALTLEN_AUTO,
-});
+} as const;
+
+/**
+ * A public key that carries the options of its signatures. `crypto.verify` reads them from whatever it is given as the
+ * key; given an object around the key instead, it first finds out that this object is none, which costs an eighth of
+ * the verification.
+ */
+export function withPss(publicKey: KeyObject): KeyObject {
+  return Object.assign(publicKey, anySalt);
+}
+
+const pss = (key: KeyObject) => ('saltLength' in key ? key : { key, ...anySalt });

@@ -5,6 +5,7 @@
  * Signing runs on libuv's threads: one signature is milliseconds of work and must not hold the event loop.
  */
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
+import { withPss } from '../../formats/arweave/rsa-pss.ts';
 import {
   type ArweaveAddress,
   encodeBase64url,
@@ -47,7 +48,8 @@ export function arweavePublicKey(modulus: Uint8Array): KeyObject | undefined {
   if (modulus.length !== modulusBytes || modulus[0]! < 0x80 || modulus[modulusBytes - 1]! % 2 === 0) {
     return undefined;
   }
-  return createPublicKey({ key: { kty: 'RSA', n: encodeBase64url(modulus), e: 'AQAB' }, format: 'jwk' });
+  const key = createPublicKey({ key: { kty: 'RSA', n: encodeBase64url(modulus), e: 'AQAB' }, format: 'jwk' });
+  return withPss(key);
 }
 
 /** Reads a wallet file: a private RSA key of 4096 bits as JWK. Throws with one sentence for anything else. */

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { constants, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { test } from 'node:test';
+import { rsaPublicKey, verifyPss, verifyPssAsync, withPss } from './rsa-pss.ts';
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 4096 });
+const message = Buffer.from('any message');
+const signed = (options: object) => sign('sha256', message, { key: privateKey, ...options });
+const { n = '' } = publicKey.export({ format: 'jwk' });
+const modulus = Buffer.from(n, 'base64url');
+
+test('a key with its options, and one without, take a signature of any salt and no other padding', async () => {
+  const plain = createPublicKey({ key: { kty: 'RSA', n, e: 'AQAB' }, format: 'jwk' });
+  const made = rsaPublicKey(modulus);
+  assert.ok(made !== undefined);
+  for (const key of [plain, made, withPss(createPublicKey(privateKey))]) {
+    for (const saltLength of [0, 32, constants.RSA_PSS_SALTLEN_MAX_SIGN]) {
+      const signature = signed({ padding: constants.RSA_PKCS1_PSS_PADDING, saltLength });
+      assert.equal(verifyPss(key, message, signature), true);
+      assert.equal(await verifyPssAsync(key, message, signature), true);
+      assert.equal(verifyPss(key, Buffer.from('another'), signature), false);
+      assert.equal(await verifyPssAsync(key, Buffer.from('another'), signature), false);
+    }
+    assert.equal(verifyPss(key, message, signed({ padding: constants.RSA_PKCS1_PADDING })), false);
+  }
+});
