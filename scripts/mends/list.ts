@@ -140,7 +140,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/payment/index.ts',
-        find: '  signatures.watch(server.app);\n',
+        find: '    admit: signatures.admit,\n',
         put: '',
       },
     ],
