@@ -21,6 +21,12 @@ test('the packed package installs in an empty folder and starts', async () => {
       cwd: folder,
       stdio: 'ignore',
     });
+    const installed = readdirSync(join(folder, 'node_modules/turnpike'), { recursive: true }).map(String);
+    assert.deepEqual(
+      installed.filter((file) => /\.test\.|testing/.test(file)),
+      [],
+      'no test module and no test key is shipped',
+    );
     const child = spawn(process.execPath, ['node_modules/.bin/turnpike', 'start', '--json'], {
       cwd: folder,
       env: { ...process.env, ...freePorts(), LOG_LEVEL: 'warn' },
