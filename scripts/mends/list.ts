@@ -211,4 +211,202 @@ export const mends: readonly Mend[] = [
     ],
     fails: stranger(111),
   },
+  {
+    what: 'fill the disk below its floor with many bodies at once',
+    undo: [
+      {
+        file: 'src/storage/disk-room.ts',
+        find: 'this.#bodyFree - unseen - this.#reserved - bytes',
+        put: 'this.#bodyFree - unseen - bytes',
+      },
+    ],
+    fails: { unit: 'src/storage/disk-room.test.ts' },
+  },
+  {
+    what: 'park bytes without end by sending a part again and again',
+    undo: [
+      {
+        file: 'src/upload/multipart/put-part.ts',
+        find: '  if (replaced !== undefined) await freeBlobs(tx, [asSegment(replaced)], now);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/upload/multipart/part-budget.test.ts' },
+  },
+  {
+    what: 'fill the memory with made-up questions for prices of names',
+    undo: [
+      {
+        file: 'src/names/routes/arns-price.ts',
+        find: 'const question = JSON.stringify([purchase, processId]);',
+        put: 'const question = request.url;',
+      },
+    ],
+    fails: { unit: 'src/names/routes/arns-price.test.ts' },
+  },
+  {
+    what: 'use up a promo code for everybody with quotes that nobody pays',
+    undo: [
+      {
+        file: 'src/pricing/catalogue/promo.ts',
+        find: "SELECT COUNT(*) AS uses FROM pricing_promo_uses WHERE catalogue_id = ? AND state = 'used'",
+        put: 'SELECT COUNT(*) AS uses FROM pricing_promo_uses WHERE catalogue_id = ?',
+      },
+    ],
+    fails: { unit: 'src/pricing/service.test.ts' },
+  },
+  {
+    what: 'keep everybody from reporting payments with made-up transactions',
+    undo: [
+      {
+        file: 'src/payment/chain/payments.ts',
+        find: '    this.#limits.count(client);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/payment/chain/payments.test.ts' },
+  },
+  {
+    what: 'hold up all requests with a new query of very many fields',
+    undo: [
+      {
+        file: 'src/gateway/graphql/queries.ts',
+        find: 'if (fields <= maxCompiledFields && (isRepeated || isFaster)) {',
+        put: 'if (fields > 0) {',
+      },
+    ],
+    fails: { unit: 'src/gateway/graphql/queries.test.ts' },
+  },
+  {
+    what: 'have more actions wait than the limit, by asking for all at once',
+    undo: [
+      {
+        file: 'src/names/actions/create.ts',
+        find: '      if (ownerSigns && (await awaitingCountIn(tx, payer.address)) >= maxOpen) {\n        throw tooManyOpenActions(maxOpen);\n      }\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/names/engines.test.ts' },
+  },
+  {
+    what: 'a bundle is paid for twice when one node lacks it and another is away',
+    undo: [
+      {
+        file: 'src/outside/look-up.ts',
+        find: '  if (failure !== undefined) return failure;\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/confirm.test.ts' },
+  },
+  {
+    what: 'a bundle that a node may have taken is signed and paid for anew',
+    undo: [
+      {
+        file: 'src/upload/bundler/bundler.ts',
+        find: ' || (wasTold && !isAnchorDead(bundle, known.at))',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/pay-once.test.ts' },
+  },
+  {
+    what: 'an item is given up after one look that does not find its bytes',
+    undo: [
+      {
+        file: 'src/upload/bundler/bundler.ts',
+        find: '    if ((await countMiss(this.#lease.fenced, plan, error.id)) < maxMisses) return false;\n',
+        put: '    await countMiss(this.#lease.fenced, plan, error.id);\n',
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/counters.test.ts' },
+  },
+  {
+    what: 'background work that is asked for while it runs is forgotten',
+    undo: [
+      {
+        file: 'src/kernel/background/wakeable-task.ts',
+        find: 'if (!this.#stopped && !isPausing) this.#due(delayMs);',
+        put: 'if (!this.#stopped && !isPausing && this.#running === undefined) this.#due(delayMs);',
+      },
+    ],
+    fails: { unit: 'src/kernel/background/wakeable-task.test.ts' },
+  },
+  {
+    what: 'a name transaction that landed is refunded because a node is behind',
+    undo: [
+      {
+        file: 'src/names/chain/delivery.ts',
+        find: "everywhere.state === 'absent' && everywhere.at >= slot",
+        put: "everywhere.state === 'absent'",
+      },
+    ],
+    fails: { unit: 'src/names/chain/delivery.test.ts' },
+  },
+  {
+    what: 'a payment that failed and is confirmed later is kept without credits',
+    undo: [
+      {
+        file: 'src/payment/chain/payments.ts',
+        find: 'if (isFinal(row) || this.#now() <',
+        put: "if (row.state !== 'pending' || this.#now() <",
+      },
+    ],
+    fails: { unit: 'src/payment/chain/payments.test.ts' },
+  },
+  {
+    what: 'the first purchases that come together are refused',
+    undo: [
+      {
+        file: 'src/names/token-lists.ts',
+        find: '  return context.locks.hold(serviceList, async () => {\n    const reserved = await reservedPlaces(context.sql);\n    const { room } = await landRoom(context, context.key.address, reserved);\n    return store(room);\n  });\n',
+        put: '  return (async () => {\n    const { room } = await landRoom(context, context.key.address, new Map());\n    return store(room);\n  })();\n',
+      },
+    ],
+    fails: { unit: 'src/names/several-services.test.ts' },
+  },
+  {
+    what: 'a name transaction is sent although its credits were given back',
+    undo: [
+      {
+        file: 'src/names/actions/perform.ts',
+        find: '  if (!isNext) throw stillBusy();\n  return settleAlone',
+        put: '  return settleAlone',
+      },
+    ],
+    fails: { unit: 'src/names/several-services.test.ts' },
+  },
+  {
+    what: 'an upload is finalized twice when a lease lapses',
+    undo: [
+      {
+        file: 'src/upload/multipart/finalizer.ts',
+        find: 'guard: (tx) => keepClaim(tx, claim)',
+        put: 'guard: async () => {}',
+      },
+    ],
+    fails: { unit: 'src/upload/multipart/claims.test.ts' },
+  },
+  {
+    what: 'sell real storage for play money',
+    undo: [
+      {
+        file: 'src/cli/stack/world.ts',
+        find: '  ratesThatStandStill,\n  cardKeys,\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/cli/stack/world.test.ts' },
+  },
+  {
+    what: 'have the wallet that holds AR sign what strangers choose',
+    undo: [
+      {
+        file: 'src/cli/stack/service-keys.ts',
+        find: "    return this.#rsaKey('DATA_KEY_FILE', 'data-key.pem', makeFastRsaKey);\n",
+        put: '    return this.wallet();\n',
+      },
+    ],
+    fails: { unit: 'src/cli/stack/service-wallet.test.ts' },
+  },
 ];
