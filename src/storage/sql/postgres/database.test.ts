@@ -41,6 +41,8 @@ describe('PostgreSQL', {
   });
 
   afterEach(async () => {
+    // What a failed test left locked would hold up the next.
+    await administrator.query('ROLLBACK');
     for (const sql of opened.splice(0)) await sql.close();
     await administrator.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
   });
@@ -52,6 +54,8 @@ describe('PostgreSQL', {
     await administrator.query(`BEGIN; LOCK TABLE "${schema}".rows IN ACCESS EXCLUSIVE MODE`);
     const hanging = open({ migrations: further });
     await eventually('the first opener hangs in its migration', async () => {
+      // Within a transaction what others do is seen once and kept.
+      await administrator.query('SELECT pg_stat_clear_snapshot()');
       const { rowCount } = await administrator.query(
         "SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'",
         [`turnpike ${schema}`],
