@@ -286,7 +286,7 @@ export const mends: readonly Mend[] = [
         put: '',
       },
     ],
-    fails: { unit: 'src/names/engines.test.ts' },
+    fails: { unit: 'src/names/signatures.test.ts' },
   },
   {
     what: 'a bundle is paid for twice when one node lacks it and another is away',

@@ -63,7 +63,7 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
       .update(Buffer.from(field('public'), 'base64url'))
       .digest('base64url');
     const info: unknown = await (await fetch(`${stack.urls.upload}/v1/info`)).json();
-    assert.ok(JSON.stringify(info).includes(`"arweave":"${signer}"`));
+    assert.ok(JSON.stringify(info).includes(`"receiptSigner":{"address":"${signer}"`));
     const height = Number(await (await fetch(`${stack.urls.arweave}/height`)).text());
     const deadline = Number(field('deadlineHeight'));
     assert.ok(deadline > height && deadline <= height + 200, `by ${deadline} at ${height}`);
