@@ -208,13 +208,11 @@ export class RequestSignatures {
 }
 
 /** Whether something is shown that could act; most requests, signed ones that read among them, show nothing. */
-function mayShowActing({
-  'x-nonce': nonce,
-  'x-signature': signature,
-  'x-owner-signature': owner,
-}: IncomingHttpHeaders): boolean {
-  if (owner !== undefined) return true;
-  return signature !== undefined && typeof nonce === 'string' && canonicalUuid(nonce) !== undefined;
+function mayShowActing(headers: IncomingHttpHeaders): boolean {
+  if (headers['x-owner-signature'] !== undefined) return true;
+  if (headers['x-signature'] === undefined) return false;
+  const nonce = headers['x-nonce'];
+  return typeof nonce === 'string' && canonicalUuid(nonce) !== undefined;
 }
 
 export function isActing(signer: Signer): signer is ActingSigner {
