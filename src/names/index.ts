@@ -27,7 +27,7 @@ import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import { OracleUnavailable, type Pricing, PromoCodeRefused } from '../pricing/pricing.ts';
 import type { NameChain } from '../registry/chain.ts';
-import { ChainRefused, ChainUnavailable } from '../registry/errors.ts';
+import { isChainFailure } from '../registry/errors.ts';
 import type { NameRegistry } from '../registry/name-registry.ts';
 import { DatabaseUnavailable, type Sql } from '../storage/sql/sql.ts';
 import type { ActionContext } from './actions/context.ts';
@@ -231,7 +231,7 @@ async function introduce({ chain, registry, key, log }: NamesDeps): Promise<void
 function translated(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) return databaseUnavailable();
   if (error instanceof OracleUnavailable) return oracleUnavailable(error.retryAfter);
-  if (error instanceof ChainUnavailable || error instanceof ChainRefused) return chainUnavailable(error);
+  if (isChainFailure(error)) return chainUnavailable(error);
   if (error instanceof LockTimeout || error instanceof LockLost) return stillBusy();
   if (error instanceof InsufficientCredits) return insufficientBalance(error.address);
   if (error instanceof PromoCodeRefused) return badRequest(error.message);

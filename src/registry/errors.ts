@@ -1,17 +1,13 @@
+/** How a call to the name chain fails. */
+import { RpcRefused } from '../outside/json-rpc.ts';
+
+/** A node answered with an error: it understood and said no. */
+export { RpcRefused as ChainRefused } from '../outside/json-rpc.ts';
+
 /** No node answered, or none in a way that can be used: nothing is known, the caller may try again. */
 export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable';
 }
 
-/** A node answered with an error: it understood and said no. */
-export class ChainRefused extends Error {
-  override readonly name = 'ChainRefused';
-  readonly code: number;
-  readonly data: unknown;
-
-  constructor(code: number, message: string, data: unknown) {
-    super(message);
-    this.code = code;
-    this.data = data;
-  }
-}
+export const isChainFailure = (error: unknown): error is ChainUnavailable | RpcRefused =>
+  error instanceof ChainUnavailable || error instanceof RpcRefused;

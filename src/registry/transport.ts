@@ -1,8 +1,8 @@
 /** The Solana nodes as names need them: the pool's calls, with the errors of this room. */
 import { OutsideUnavailable } from '../outside/http.ts';
-import { type JsonRpcNode, JsonRpcPool, RpcRefused, solanaCallErrors } from '../outside/json-rpc.ts';
+import { type JsonRpcNode, JsonRpcPool, solanaCallErrors } from '../outside/json-rpc.ts';
 import type { LookUp } from '../outside/look-up.ts';
-import { ChainRefused, ChainUnavailable } from './errors.ts';
+import { ChainUnavailable } from './errors.ts';
 
 export interface RpcTransport {
   /**
@@ -33,7 +33,6 @@ export function httpTransport(options: HttpTransportOptions): RpcTransport {
       try {
         return await pool.call(method, params, how);
       } catch (error) {
-        if (error instanceof RpcRefused) throw new ChainRefused(error.code, error.message, error.data);
         if (error instanceof OutsideUnavailable) {
           throw new ChainUnavailable('no Solana node answered', { cause: error });
         }

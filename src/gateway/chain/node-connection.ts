@@ -1,5 +1,6 @@
 /** One node: how to ask it, how much at a time, and what is known about its health. */
 import { Agent, errors, request } from 'undici';
+import { readLimited } from '../../outside/http.ts';
 import { upstreamFailed, upstreamTimeout, upstreamUnavailable } from '../errors.ts';
 import type { NodeAnswer, NodeStatus } from './nodes.ts';
 import { type Lane, Pace, type PaceOptions } from './pace.ts';
@@ -55,7 +56,7 @@ export class NodeConnection implements NodeStatus {
         ...(options.body !== undefined && { body: options.body }),
         ...(options.contentType !== undefined && { headers: { 'content-type': options.contentType } }),
       });
-      const body = await readBody(answer.body, options.maxBytes);
+      const body = await readLimited(answer.body, options.maxBytes);
       this.#failures = 0;
       this.lastSeen = Date.now();
       const contentType = answer.headers['content-type'];
@@ -105,15 +106,4 @@ export class NodeConnection implements NodeStatus {
   close(): Promise<void> {
     return this.#agent.destroy();
   }
-}
-
-async function readBody(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of body) {
-    size += piece.length;
-    if (size > maxBytes) throw new RangeError(`the answer is larger than ${maxBytes} bytes`);
-    pieces.push(piece);
-  }
-  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces, size);
 }

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { InsufficientCredits } from '../../credits/credits.ts';
 import type { ClaimResult } from '../../credits/signatures/spent-signatures.ts';
-import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import { isChainFailure } from '../../registry/errors.ts';
 import { UniqueViolation } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import {
@@ -52,7 +52,7 @@ export async function createAction(context: ActionContext, asked: CreateRequest)
       async () => (await repeated(context, asked)) ?? make(context, asked),
     );
   } catch (error) {
-    if (error instanceof ChainUnavailable || error instanceof ChainRefused) throw chainUnavailable(error);
+    if (isChainFailure(error)) throw chainUnavailable(error);
     if (error instanceof InsufficientCredits) throw insufficientBalance(error.address);
     throw error;
   }

@@ -1,6 +1,6 @@
 /** Doing what an action asks: by the service alone, or as far as the owner's signature. */
 import { maxTransactionBytes } from '../../formats/solana/transaction.ts';
-import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import { isChainFailure } from '../../registry/errors.ts';
 import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { UserAcl } from '../chain/acl.ts';
@@ -141,7 +141,7 @@ async function signNow(context: ActionContext, plan: Plan): Promise<SignedTransa
 
 /** Nothing was handed out or sent: the debit goes back before the error is told. */
 async function abandon(context: ActionContext, action: Action, error: unknown): Promise<never> {
-  const unavailable = error instanceof ChainUnavailable || error instanceof ChainRefused;
+  const unavailable = isChainFailure(error);
   await giveUp(
     context,
     action,
@@ -156,7 +156,7 @@ async function shows(context: ActionContext, action: Action): Promise<boolean> {
   try {
     return await effectShows(context.registry, action);
   } catch (error) {
-    if (error instanceof ChainUnavailable || error instanceof ChainRefused) throw chainUnreadable(error);
+    if (isChainFailure(error)) throw chainUnreadable(error);
     throw error;
   }
 }

@@ -3,7 +3,7 @@
  * first, always; where it cannot be read nothing is decided.
  */
 import { HttpError } from '../../kernel/errors.ts';
-import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import { isChainFailure } from '../../registry/errors.ts';
 import { deliver, look } from '../chain/delivery.ts';
 import { LockTimeout } from '../locks.ts';
 import type { ActionContext } from './context.ts';
@@ -45,11 +45,7 @@ async function looked(context: ActionContext, action: Action): Promise<boolean> 
     );
     return after.status === 'completed' || after.status === 'failed' || after.status === 'expired';
   } catch (error) {
-    const waiting =
-      error instanceof HttpError ||
-      error instanceof ChainUnavailable ||
-      error instanceof ChainRefused ||
-      error instanceof LockTimeout;
+    const waiting = error instanceof HttpError || isChainFailure(error) || error instanceof LockTimeout;
     context.log[waiting ? 'debug' : 'error']({ err: error, nonce: action.nonce }, 'an action stays open');
     return false;
   }

@@ -7,7 +7,7 @@ import {
   serializeTransaction,
   signersOf,
 } from '../../formats/solana/transaction.ts';
-import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import { isChainFailure } from '../../registry/errors.ts';
 import { verifyMessage } from '../../wallets/message-signature.ts';
 import { deliver } from '../chain/delivery.ts';
 import { describeFailure } from '../chain/program-failure.ts';
@@ -65,7 +65,7 @@ async function requireFree(context: ActionContext, name: string): Promise<void> 
   try {
     if ((await context.registry.name(name)).record !== undefined) throw nameExists(name);
   } catch (error) {
-    if (error instanceof ChainUnavailable || error instanceof ChainRefused) throw chainUnreadable(error);
+    if (isChainFailure(error)) throw chainUnreadable(error);
     throw error;
   }
 }
@@ -144,7 +144,7 @@ export async function carryOn(context: ActionContext, action: Action): Promise<A
         throw delivery.lagging ? notYetSeen() : chainUnreadable();
     }
   } catch (error) {
-    if (error instanceof ChainUnavailable || error instanceof ChainRefused) throw chainUnreadable(error);
+    if (isChainFailure(error)) throw chainUnreadable(error);
     throw error;
   }
 }

@@ -2,7 +2,7 @@
  * What the service sent for a name or a token and does not know the end of. Nothing is planned on top of it: a purchase
  * is told from another by what stood before it, and a record is written as a whole.
  */
-import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import { isChainFailure } from '../../registry/errors.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { deliver, look } from '../chain/delivery.ts';
 import { chainUnavailable, stillBusy } from '../errors.ts';
@@ -41,7 +41,7 @@ export async function requireSettled(
       if ((await settleSent(context, action)).status === 'sending') throw stillBusy();
     }
   } catch (error) {
-    if (error instanceof ChainUnavailable || error instanceof ChainRefused) throw chainUnavailable(error);
+    if (isChainFailure(error)) throw chainUnavailable(error);
     throw error;
   }
   if ('name' in subject && (await isPaidByCard(context.sql, subject.name))) throw stillBusy();

@@ -6,7 +6,7 @@ import { type HeldPayment, holdPaymentIn, oweRefundIn } from '../../credits/card
 import { winc } from '../../credits/credits.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { isSolanaAddress } from '../../formats/solana/address.ts';
-import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import { isChainFailure } from '../../registry/errors.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { ActionContext } from '../actions/context.ts';
 import { effectShows } from '../actions/effect.ts';
@@ -72,8 +72,7 @@ export async function fulfil(context: FulfilContext, nonce: string): Promise<voi
 
 /** The chain, the sponsor or another purchase is in the way: nothing was decided. */
 const isToWait = (error: unknown): boolean =>
-  error instanceof ChainUnavailable ||
-  error instanceof ChainRefused ||
+  isChainFailure(error) ||
   error instanceof LockTimeout ||
   error instanceof LockLost ||
   (error instanceof NamesError && error.status === 503);

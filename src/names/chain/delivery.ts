@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NameChain, TransactionStatus } from '../../registry/chain.ts';
-import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import { ChainRefused, ChainUnavailable, isChainFailure } from '../../registry/errors.ts';
 
 export type Delivery =
   | { readonly outcome: 'landed' }
@@ -77,7 +77,7 @@ async function glance(chain: NameChain, { signature }: SignedTransaction): Promi
   try {
     return ended(await chain.status(signature));
   } catch (error) {
-    if (error instanceof ChainUnavailable || error instanceof ChainRefused) return undefined;
+    if (isChainFailure(error)) return undefined;
     throw error;
   }
 }
@@ -103,7 +103,7 @@ export async function look(chain: NameChain, transaction: SignedTransaction): Pr
     if (everywhere.state === 'found') return ended(everywhere.value);
     return everywhere.state === 'absent' && everywhere.at >= slot ? { outcome: 'expired' } : undefined;
   } catch (error) {
-    if (error instanceof ChainUnavailable || error instanceof ChainRefused) return undefined;
+    if (isChainFailure(error)) return undefined;
     throw error;
   }
 }
