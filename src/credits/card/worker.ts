@@ -98,7 +98,8 @@ export class CardWorker {
     this.#stopped = false;
     await sql.transaction((tx) => wakeOpenQuotes(tx, now()));
     this.#inbox.start();
-    this.#refunds.start();
+    // The first round looks at all of them.
+    this.#refunds.start({ waits: true });
     const reconcile = () => {
       this.#reconciling = this.#reconcile()
         .catch((error: unknown) => this.#report(error, 'card payments could not be reconciled'))

@@ -124,3 +124,14 @@ test('a task that is stopped ends its run and begins no other', async () => {
   await settle();
   assert.equal(runs(), 1);
 });
+
+test('one that waits runs when it is first asked to', async () => {
+  const { task, runs, current } = controlled();
+  task.wake();
+  task.start({ waits: true });
+  assert.equal(runs(), 0);
+  task.wake();
+  assert.equal(runs(), 1);
+  current()?.resolve();
+  await task.stop();
+});

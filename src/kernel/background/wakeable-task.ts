@@ -37,10 +37,10 @@ export class WakeableTask {
     return this.#stopped;
   }
 
-  /** Begins with a run. */
-  start(): void {
+  /** From now on it can be woken; begins with a run unless it `waits`. */
+  start({ waits = false }: { readonly waits?: boolean } = {}): void {
     this.#stopped = false;
-    this.wake();
+    if (!waits) this.wake();
   }
 
   /** There is something to do: a run begins within `delayMs`, after the one that is on its way if there is one. */
