@@ -3,7 +3,8 @@
  * payment itself proves nothing. The client that sent it first proves itself by the key it chose then; one that chose
  * none, by asking from the same network. Kept as a hash that is of use for this payment alone.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { sameSecret } from '../../kernel/same-secret.ts';
 
 export interface PaymentClaim {
   /** Weak: others are in the same network. Worth something for a short time only. */
@@ -25,15 +26,10 @@ export function matchingClaim(
   { key, network }: PaymentClaim,
 ): ClaimKind | undefined {
   if (stored === undefined) return undefined;
-  if (isEqual(stored, written('network', payment, network))) return 'network';
-  return key !== undefined && isEqual(stored, written('key', payment, key)) ? 'key' : undefined;
+  if (sameSecret(stored, written('network', payment, network))) return 'network';
+  return key !== undefined && sameSecret(stored, written('key', payment, key)) ? 'key' : undefined;
 }
 
 function written(kind: ClaimKind, payment: string, text: string): string {
   return `${kind} ${createHash('sha256').update(`${kind}\n${payment}\n${text}`).digest('base64url')}`;
-}
-
-function isEqual(a: string, b: string): boolean {
-  const [first, second] = [Buffer.from(a), Buffer.from(b)];
-  return first.length === second.length && timingSafeEqual(first, second);
 }

@@ -32,7 +32,8 @@ export class LookUpLimits {
     if (!allowed) throw tooManyLookUps(resetSeconds);
   }
 
-  isWithinShare(client: string): boolean {
+  /** The same for one that may be left alone instead: false when the share is used. */
+  takeShare(client: string): boolean {
     return this.#rate.take(client).allowed;
   }
 

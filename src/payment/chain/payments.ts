@@ -152,7 +152,7 @@ export class ChainPayments {
   async #current(row: ChainPaymentRow, client: string): Promise<ChainPaymentRow> {
     if (isFinal(row) || this.#now() < row.checked_at + this.#options.recheckMs) return row;
     // One that failed may never be found: it counts like one that is unknown.
-    if (row.state === 'failed' && !this.#limits.isWithinShare(client)) return row;
+    if (row.state === 'failed' && !this.#limits.takeShare(client)) return row;
     return shared(this.#rechecks, `${row.chain} ${row.transaction_id}`, () => this.#recheck(row));
   }
 
