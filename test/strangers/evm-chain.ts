@@ -1,12 +1,13 @@
 /** An EVM chain as far as payments are read from it: transactions with their receipts, by JSON-RPC. */
+
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { transferTopic } from '../../src/formats/evm-events.ts';
 
 /** USDC on Base, as its issuer deployed it. */
 export const baseUsdc = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
 /** What development chains call themselves. */
 const localChainId = 31_337;
-const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 export interface EvmTransaction {
   readonly hash: string;

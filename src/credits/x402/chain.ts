@@ -2,6 +2,7 @@
  * The chain itself, asked over JSON-RPC where an address for it is configured: what became of an authorisation
  * (EIP-3009), and whether a contract wallet stands by a signature (ERC-1271). Every call is bounded.
  */
+import { authorizationUsedTopic, transferTopic } from '../../formats/evm-events.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import type { TransferAuthorization } from '../../formats/x402/payment.ts';
 import { memberOf } from '../../outside/json.ts';
@@ -21,11 +22,6 @@ const clockSlackMs = 15 * 60_000;
 const authorizationStateSelector = '0xe94a0102';
 /** `isValidSignature(bytes32,bytes)`, and what it answers when it is. */
 const isValidSignatureSelector = '0x1626ba7e';
-/** `AuthorizationUsed(address indexed,bytes32 indexed)` */
-const authorizationUsedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5';
-
-/** `Transfer(address indexed,address indexed,uint256)` */
-const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 /**
  * What became of an authorisation. One that was used otherwise was another one of the same nonce: its holder may sign as

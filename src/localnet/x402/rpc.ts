@@ -3,15 +3,14 @@
  * and `balanceOf` on the token, `eth_getLogs` of its `AuthorizationUsed`, the receipt of such a transaction, the
  * chain's id and height. So whoever looks a payment up on the real chain looks it up here with the same code.
  */
+
 import { Type } from 'typebox';
+import { authorizationUsedTopic, transferTopic } from '../../formats/evm-events.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App } from '../../kernel/http/server.ts';
 import type { Facilitator } from './routes.ts';
 import type { TokenLedger, Transfer } from './token-ledger.ts';
-
-const authorizationUsedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5';
-const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 const RpcParams = Type.Object({ network: Type.String({ maxLength: 100 }) });
 const RpcBody = Type.Object({

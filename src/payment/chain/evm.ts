@@ -1,4 +1,5 @@
 /** Ethereum and its kin through JSON-RPC: the native coin, or one ERC-20 token. */
+import { authorizationUsedTopic, transferTopic } from '../../formats/evm-events.ts';
 import { isRecord, requireText } from '../../outside/json.ts';
 import type { JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
@@ -18,10 +19,6 @@ interface Erc20 {
   readonly wallet: string;
 }
 
-/** keccak256("Transfer(address,address,uint256)") */
-const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
-/** keccak256("AuthorizationUsed(address,bytes32)"), EIP-3009 */
-const AUTHORIZATION_USED_TOPIC = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5';
 /** `transfer(address,uint256)` */
 const TRANSFER_SELECTOR = 'a9059cbb';
 
@@ -88,12 +85,12 @@ function tokenTransfer(
   const logs = logsOf(receipt, erc20.contract);
   const authorizers = new Set(
     logs
-      .filter(({ topics }) => topics[0] === AUTHORIZATION_USED_TOPIC)
+      .filter(({ topics }) => topics[0] === authorizationUsedTopic)
       .map(({ topics }) => topicAddress(topics[1])),
   );
   const transfers = logs.flatMap(({ topics, data }) => {
     const [topic, from, to] = topics;
-    if (topic !== TRANSFER_TOPIC || topics.length !== 3 || topicAddress(to) !== erc20.wallet) return [];
+    if (topic !== transferTopic || topics.length !== 3 || topicAddress(to) !== erc20.wallet) return [];
     const sender = topicAddress(from);
     return authorizers.has(sender) ? [] : [{ sender, recipient: erc20.wallet, quantity: BigInt(data) }];
   });
