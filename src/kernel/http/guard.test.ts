@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { HttpError } from '../errors.ts';
-import { createLogger } from '../log.ts';
-import { Metrics } from '../metrics.ts';
 import { sameSecret } from '../same-secret.ts';
-import { createHttpServer, type HttpServer, mountGuarded } from './server.ts';
+import { testServer } from '../testing.ts';
+import { type HttpServer, mountGuarded } from './server.ts';
 
 let server: HttpServer;
 let bodies = 0;
 
 before(async () => {
-  server = createHttpServer({
-    name: 'test',
-    title: 'Test',
-    host: '127.0.0.1',
-    port: 0,
-    portVariable: 'PORT',
-    log: createLogger({ name: 'test', level: 'silent', format: 'json' }),
-    metrics: new Metrics(),
-  });
+  server = testServer();
   server.app.get('/open', async () => 'open');
   mountGuarded(
     server.app,

@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { HttpError } from '../errors.ts';
-import { createLogger } from '../log.ts';
-import { Metrics } from '../metrics.ts';
+import { testServer } from '../testing.ts';
 import { type ClientLimit, limitClients } from './limit-clients.ts';
-import { createHttpServer } from './server.ts';
 
 const plain: ClientLimit = { burst: 2, perMinute: 6, refusal: 'Too many' };
 
 async function open(t: TestContext, limits: Record<string, ClientLimit>, proxies = 0) {
-  const { app, mount } = createHttpServer({
-    name: 'test',
-    title: 'Test',
-    host: '127.0.0.1',
-    port: 0,
-    portVariable: 'PORT',
-    log: createLogger({ name: 'test', level: 'silent', format: 'json' }),
-    metrics: new Metrics(),
-  });
+  const { app, mount } = testServer();
   t.after(() => app.close());
   const clock = { now: 0 };
   let worked = 0;

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { NamesBench, text } from '../../../test/support/names-bench.ts';
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
-import { createHttpServer, type HttpServer } from '../../kernel/http/server.ts';
-import { Metrics } from '../../kernel/metrics.ts';
-import { silent } from '../../localnet/solana/testing.ts';
+import type { HttpServer } from '../../kernel/http/server.ts';
+import { testServer } from '../../kernel/testing.ts';
 import { NamePrices } from '../prices/prices.ts';
 import { arnsPriceRoute } from './arns-price.ts';
 
@@ -21,15 +20,7 @@ before(async () => {
     { spawnSurcharge: undefined, actionFloor: 0n, actionMargin: 0, microLamports: 0, buyer: undefined },
     now,
   );
-  server = createHttpServer({
-    name: 'payment',
-    title: 'Names',
-    host: '127.0.0.1',
-    port: 0,
-    portVariable: 'PAYMENT_PORT',
-    log: silent,
-    metrics: new Metrics(),
-  });
+  server = testServer();
   server.mount(
     (app) =>
       arnsPriceRoute(app, {

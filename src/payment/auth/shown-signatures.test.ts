@@ -4,9 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { payersOfEachKind, signedHeaders } from '../../../test/support/request-signers.ts';
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { parseItemHeader } from '../../formats/ans104/item-header.ts';
-import { createHttpServer } from '../../kernel/http/server.ts';
-import { createLogger } from '../../kernel/log.ts';
-import { Metrics } from '../../kernel/metrics.ts';
+import { testServer } from '../../kernel/testing.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
 import { type PaymentBench, paymentBench, serviceWallets } from '../testing.ts';
@@ -90,14 +88,7 @@ describe('signatures that are shown to the payment service', () => {
   });
 
   it('are taken from one network only so many at a time, and what was seen before is free', async () => {
-    const server = createHttpServer({
-      name: 'payment',
-      title: 'Payment',
-      host: '127.0.0.1',
-      port: 0,
-      portVariable: 'PAYMENT_PORT',
-      log: createLogger({ name: 'payment', level: 'silent', format: 'json' }),
-      metrics: new Metrics(),
+    const server = testServer({
       admit: new RequestSignatures({ sql: bench.sql, service: 'x', perMinute: 2 }).admit,
     });
     await server.app.ready();
