@@ -1,6 +1,6 @@
 /** Content that is cached, as readers get it, beside plain `node:http` with the same bytes. */
 import { join } from 'node:path';
-import { digest } from '../src/gateway/index/testing.ts';
+import { digest } from '../src/gateway/chain-index/testing.ts';
 import type { Bench, Measurement } from './bench.ts';
 import { compareServers } from './load.ts';
 

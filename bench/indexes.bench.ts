@@ -5,8 +5,8 @@ import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cdb64Writer, encodeRootEntry, findInCdb64, headerBytes } from '../src/formats/cdb64/index.ts';
-import { writeBand } from '../src/gateway/indexes/bands/write.ts';
-import { PagedFile } from '../src/gateway/indexes/subscriber/paged-file.ts';
+import { writeBand } from '../src/gateway/published-indexes/bands/write.ts';
+import { PagedFile } from '../src/gateway/published-indexes/subscriber/paged-file.ts';
 import type { Bench, Measurement } from './bench.ts';
 import { compareServers } from './load.ts';
 

@@ -7,6 +7,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 
 const surfaces = ['payment', 'names', 'upload', 'gateway', 'router'];
 const below = [
+  'payments',
   'credits',
   'pricing',
   'registry',
@@ -28,6 +29,7 @@ export const allowed: Record<string, string[]> = {
   outside: ['formats', 'kernel', 'config'],
   pricing: ['outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   credits: ['pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
+  payments: ['credits', 'pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   registry: ['outside', 'wallets', 'formats', 'kernel', 'config'],
   localnet: ['formats', 'wallets', 'kernel', 'storage', 'config'],
   ...Object.fromEntries(surfaces.map((surface) => [surface, below])),

@@ -68,7 +68,7 @@ export const mends: readonly Mend[] = [
     what: 'have every upload for 95 % of its price',
     undo: [
       {
-        file: 'src/credits/x402/read-payment.ts',
+        file: 'src/payments/x402/read-payment.ts',
         find: 'return value >= tolerated && rules.quotes.wasAsked(quote.product, value);',
         put: 'return value >= tolerated;',
       },

@@ -3,11 +3,11 @@
  * it costs are stored in one transaction. Opened once per process, always with every room's migrations.
  */
 import type { Config } from '../config/config.ts';
-import { cardMigrations } from '../credits/card/migrations.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
-import { x402Migrations } from '../credits/x402/migrations.ts';
 import { namesMigrations } from '../names/schema.ts';
 import { paymentMigrations } from '../payment/migrations.ts';
+import { cardMigrations } from '../payments/card/migrations.ts';
+import { x402Migrations } from '../payments/x402/migrations.ts';
 import { openDatabase, type StorageLog } from '../storage/sql/open.ts';
 import type { Migration, Sql } from '../storage/sql/sql.ts';
 import { uploadMigrations } from '../upload/migrations.ts';

@@ -9,9 +9,9 @@ import type { Metrics } from '../kernel/metrics.ts';
 import type { ByteSource } from './chain/byte-source.ts';
 import type { NodeChunks } from './chain/node-chunks.ts';
 import type { NodePool } from './chain/node-pool.ts';
-import type { Blocklist } from './data/blocklist.ts';
+import type { SqlGatewayIndex } from './chain-index/sql-index.ts';
+import type { Blocklist } from './content/blocklist.ts';
 import type { Writers } from './import/part.ts';
-import type { SqlGatewayIndex } from './index/sql-index.ts';
 import type { Meter } from './metering/meter.ts';
 
 export interface GatewayContext {

@@ -16,6 +16,6 @@
  */
 export type { ByteRange, ByteSource, OpenedBytes } from './chain/byte-source.ts';
 export type { Chunks, Nodes } from './chain/nodes.ts';
+export type { GatewayIndex, Located } from './chain-index/gateway-index.ts';
 export type { CreatePart, GatewayContext, GatewayPart } from './context.ts';
-export type { GatewayIndex, Located } from './index/gateway-index.ts';
 export { createGatewaySurface, type GatewayDeps } from './surface.ts';

@@ -3,8 +3,8 @@ import type { Migration } from '../storage/sql/sql.ts';
 import { placeMigrations } from './admin/moderation/place-store.ts';
 import { adminMigrations } from './admin/schema.ts';
 import { jobMigrations } from './admin/shared-job.ts';
-import { sharedMigrations } from './data/shared/schema.ts';
-import { migrations } from './index/schema.ts';
+import { migrations } from './chain-index/schema.ts';
+import { sharedMigrations } from './content/shared/schema.ts';
 import { meterMigrations } from './metering/schema.ts';
 
 export const gatewayMigrations: readonly Migration[] = [

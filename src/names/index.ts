@@ -15,7 +15,6 @@
  * and kernel.
  */
 import type { Config } from '../config/config.ts';
-import type { CardPayments } from '../credits/card/card.ts';
 import { type Credits, InsufficientCredits, parseAmount } from '../credits/credits.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import { antBuilder } from '../formats/solana/instructions-ant.ts';
@@ -25,6 +24,7 @@ import { StartupError } from '../kernel/errors.ts';
 import type { App } from '../kernel/http/app.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
+import type { CardPayments } from '../payments/card/card.ts';
 import { OracleUnavailable, type Pricing, PromoCodeRefused } from '../pricing/pricing.ts';
 import type { NameChain } from '../registry/chain.ts';
 import { isChainFailure } from '../registry/errors.ts';

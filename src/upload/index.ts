@@ -24,8 +24,8 @@
  *    the same header may arrive twice.
  */
 import type { Credits } from '../credits/credits.ts';
-import type { X402Payments } from '../credits/x402/x402.ts';
 import type { Logger } from '../kernel/log.ts';
+import type { X402Payments } from '../payments/x402/x402.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { BlobStore } from '../storage/blobs/blobs.ts';
 import type { FreeBytes } from '../storage/disk-room.ts';

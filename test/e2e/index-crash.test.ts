@@ -11,16 +11,16 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readTorrentFile } from '../../src/formats/torrent/index.ts';
-import { storedBands } from '../../src/gateway/indexes/bands/stored.ts';
-import { indexFolders } from '../../src/gateway/indexes/folders.ts';
-import { InstalledBands } from '../../src/gateway/indexes/index.ts';
+import { storedBands } from '../../src/gateway/published-indexes/bands/stored.ts';
+import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
+import { InstalledBands } from '../../src/gateway/published-indexes/index.ts';
 import {
   sha256Hex,
   type VerifiedPublication,
   verifyPublication,
-} from '../../src/gateway/indexes/publication/document.ts';
-import { checkRootBand } from '../../src/gateway/indexes/subscriber/check-band.ts';
-import { installedName } from '../../src/gateway/indexes/subscriber/generation.ts';
+} from '../../src/gateway/published-indexes/publication/document.ts';
+import { checkRootBand } from '../../src/gateway/published-indexes/subscriber/check-band.ts';
+import { installedName } from '../../src/gateway/published-indexes/subscriber/generation.ts';
 import { buildTestBand, itemId, pollOnce, testObserver, testPublisher } from '../support/bands.ts';
 
 const script = resolve(import.meta.dirname, '../support/index-process.ts');

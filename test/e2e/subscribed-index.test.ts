@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAdminPart } from '../../src/gateway/admin/index.ts';
+import { createContentPart, openContentCache } from '../../src/gateway/content/index.ts';
 import type { GatewayContext } from '../../src/gateway/context.ts';
-import { createContentPart, openContentCache } from '../../src/gateway/data/index.ts';
-import { indexFolders } from '../../src/gateway/indexes/folders.ts';
+import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
 import {
   buildBands,
   createIndexesPart,
@@ -15,8 +15,8 @@ import {
   openSubscribedBands,
   placeInRoot,
   subscribedContent,
-} from '../../src/gateway/indexes/index.ts';
-import { publisherOf, readObserver } from '../../src/gateway/indexes/publication/open.ts';
+} from '../../src/gateway/published-indexes/index.ts';
+import { publisherOf, readObserver } from '../../src/gateway/published-indexes/publication/open.ts';
 import { adminKey, makeItem, postBundle, startAdminGateway } from '../support/admin-gateway.ts';
 import { startLocalStack, until } from '../support/local-gateway.ts';
 

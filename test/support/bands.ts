@@ -3,13 +3,13 @@ import { createHash, createPrivateKey } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeRootEntry } from '../../src/formats/cdb64/index.ts';
-import { rootIndex } from '../../src/gateway/indexes/bands/build.ts';
-import type { BandRecord } from '../../src/gateway/indexes/bands/source.ts';
-import { writeBand } from '../../src/gateway/indexes/bands/write.ts';
-import { indexFolders } from '../../src/gateway/indexes/folders.ts';
-import { Subscriber } from '../../src/gateway/indexes/index.ts';
-import { type Observer, observerOf } from '../../src/gateway/indexes/publication/observer.ts';
-import { Publisher } from '../../src/gateway/indexes/publication/publisher.ts';
+import { rootIndex } from '../../src/gateway/published-indexes/bands/build.ts';
+import type { BandRecord } from '../../src/gateway/published-indexes/bands/source.ts';
+import { writeBand } from '../../src/gateway/published-indexes/bands/write.ts';
+import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
+import { Subscriber } from '../../src/gateway/published-indexes/index.ts';
+import { type Observer, observerOf } from '../../src/gateway/published-indexes/publication/observer.ts';
+import { Publisher } from '../../src/gateway/published-indexes/publication/publisher.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 
 /** Always the same key, so that several processes can be one publisher. */

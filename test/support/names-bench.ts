@@ -5,8 +5,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type Config, readConfig } from '../../src/config/config.ts';
-import type { CardPayments } from '../../src/credits/card/card.ts';
-import { cardMigrations } from '../../src/credits/card/migrations.ts';
 import { type Credits, winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/index.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
@@ -19,6 +17,8 @@ import { Metrics } from '../../src/kernel/metrics.ts';
 import type { Keypair } from '../../src/localnet/solana/genesis.ts';
 import { silent, TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
 import { createNames, type Names, namesMigrations, type SolanaKey } from '../../src/names/index.ts';
+import type { CardPayments } from '../../src/payments/card/card.ts';
+import { cardMigrations } from '../../src/payments/card/migrations.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
 import type { Pricing } from '../../src/pricing/pricing.ts';
 import { staticRates } from '../../src/pricing/rates/static.ts';

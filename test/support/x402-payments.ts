@@ -4,12 +4,12 @@ import type { TestContext } from 'node:test';
 import { type Credits, winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/index.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
-import { createX402Payments, type X402Config } from '../../src/credits/x402/index.ts';
-import { x402Migrations } from '../../src/credits/x402/migrations.ts';
-import type { X402Payments, X402Quote } from '../../src/credits/x402/x402.ts';
 import { encodeHeader, examplePayment } from '../../src/formats/x402/testing.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import { type PaymentOptions, signPayment, startFacilitator } from '../../src/localnet/x402/testing.ts';
+import { createX402Payments, type X402Config } from '../../src/payments/x402/index.ts';
+import { x402Migrations } from '../../src/payments/x402/migrations.ts';
+import type { X402Payments, X402Quote } from '../../src/payments/x402/x402.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
 import { x402TestConfig } from './x402-config.ts';
 

@@ -1,11 +1,11 @@
 /** The upload surface with x402 for tests: a facilitator of its own, a wallet with money, a market that can move. */
 import type { TestContext } from 'node:test';
 import { winc } from '../../src/credits/credits.ts';
-import { createX402Payments } from '../../src/credits/x402/index.ts';
-import type { X402Payments } from '../../src/credits/x402/x402.ts';
 import { encodeHeader, examplePayment } from '../../src/formats/x402/testing.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import { type FacilitatorForTest, signPayment, startFacilitator } from '../../src/localnet/x402/testing.ts';
+import { createX402Payments } from '../../src/payments/x402/index.ts';
+import type { X402Payments } from '../../src/payments/x402/x402.ts';
 import type { Pricing } from '../../src/pricing/pricing.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
 import type { UploadDeps } from '../../src/upload/index.ts';

@@ -5,17 +5,17 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import type { Config } from '../../config/config.ts';
 import { FormatError } from '../../formats/format-error.ts';
-import { rootIndex } from '../../gateway/indexes/bands/build.ts';
-import { digestFile, readBounded } from '../../gateway/indexes/files.ts';
-import { indexFolders } from '../../gateway/indexes/folders.ts';
+import { rootIndex } from '../../gateway/published-indexes/bands/build.ts';
+import { digestFile, readBounded } from '../../gateway/published-indexes/files.ts';
+import { indexFolders } from '../../gateway/published-indexes/folders.ts';
 import {
   maxDocumentBytes,
   type VerifiedPublication,
   verifyPublication,
-} from '../../gateway/indexes/publication/document.ts';
-import type { Band, BandFile } from '../../gateway/indexes/publication/read-indexes.ts';
-import { checkRootBand } from '../../gateway/indexes/subscriber/check-band.ts';
-import { fetchFile } from '../../gateway/indexes/subscriber/fetch-file.ts';
+} from '../../gateway/published-indexes/publication/document.ts';
+import type { Band, BandFile } from '../../gateway/published-indexes/publication/read-indexes.ts';
+import { checkRootBand } from '../../gateway/published-indexes/subscriber/check-band.ts';
+import { fetchFile } from '../../gateway/published-indexes/subscriber/fetch-file.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';

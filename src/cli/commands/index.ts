@@ -1,16 +1,16 @@
 /** `turnpike index`: builds, publishes, lists and verifies index files. */
 
 import { type Config, readProcessConfig } from '../../config/config.ts';
-import { buildBands } from '../../gateway/indexes/bands/build.ts';
-import { indexFolders } from '../../gateway/indexes/folders.ts';
+import { gatewayMigrations } from '../../gateway/migrations.ts';
+import { buildBands } from '../../gateway/published-indexes/bands/build.ts';
+import { indexFolders } from '../../gateway/published-indexes/folders.ts';
 import {
   type PollReport,
   readSubscriptions,
   Subscriber,
   subscriberSettings,
-} from '../../gateway/indexes/index.ts';
-import { publisherOf, readObserver } from '../../gateway/indexes/publication/open.ts';
-import { gatewayMigrations } from '../../gateway/migrations.ts';
+} from '../../gateway/published-indexes/index.ts';
+import { publisherOf, readObserver } from '../../gateway/published-indexes/publication/open.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { openDatabase } from '../../storage/sql/open.ts';

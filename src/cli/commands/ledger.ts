@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { readProcessConfig } from '../../config/config.ts';
-import { endRefundByHand, owedRefunds } from '../../credits/card/refunds.ts';
 import { type Credits, LOSS_ACCOUNT, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
 import { readLosses } from '../../credits/ledger/losses.ts';
-import { endByHand, unclearPayments } from '../../credits/x402/by-hand.ts';
 import { type Holding, takenBackNames } from '../../names/receipts.ts';
 import { failedPayments, voidPayment } from '../../payment/chain/by-hand.ts';
 import { waitingGifts } from '../../payment/gifts/gifts.ts';
+import { endRefundByHand, owedRefunds } from '../../payments/card/refunds.ts';
+import { endByHand, unclearPayments } from '../../payments/x402/by-hand.ts';
 import { parseDecimal, scaled } from '../../pricing/decimal.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';

@@ -2,16 +2,17 @@
  * What the surfaces that deal in credits share: one database, so that a debit and what it pays for are one
  * transaction, and on it the ledger, prices, card and x402 payments.
  */
-import type { CardPayments } from '../../credits/card/card.ts';
-import { createCardPayments } from '../../credits/card/index.ts';
+
 import type { Credits } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/index.ts';
-import { createX402Payments } from '../../credits/x402/index.ts';
-import type { X402Payments } from '../../credits/x402/x402.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { cardMetrics } from '../../payment/card/index.ts';
 import { x402Metrics } from '../../payment/x402/index.ts';
+import type { CardPayments } from '../../payments/card/card.ts';
+import { createCardPayments } from '../../payments/card/index.ts';
+import { createX402Payments } from '../../payments/x402/index.ts';
+import type { X402Payments } from '../../payments/x402/x402.ts';
 import { pricingFromConfig } from '../../pricing/configured.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';

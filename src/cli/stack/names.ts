@@ -1,9 +1,10 @@
 /** Names: the chain they live on, and the door of the payment server that sells them. */
-import type { CardPayments } from '../../credits/card/card.ts';
+
 import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import { createNames, type Names } from '../../names/index.ts';
+import type { CardPayments } from '../../payments/card/card.ts';
 import { createNameChain, type NameChain } from '../../registry/chain.ts';
 import { createNameRegistry, type NameRegistry } from '../../registry/name-registry.ts';
 import { configuredPrograms } from '../../registry/programs.ts';

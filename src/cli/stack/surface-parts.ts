@@ -7,16 +7,16 @@ import {
   namesOfRegistry,
   openContentCache,
   openSharedStore,
-} from '../../gateway/data/index.ts';
+} from '../../gateway/content/index.ts';
 import { createSignaturePart } from '../../gateway/httpsig/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
+import { createMeter } from '../../gateway/metering/index.ts';
 import {
   createIndexesPart,
   openSubscribedBands,
   placeInRoot,
   subscribedContent,
-} from '../../gateway/indexes/index.ts';
-import { createMeter } from '../../gateway/metering/index.ts';
+} from '../../gateway/published-indexes/index.ts';
 import { urlHost } from '../../kernel/http/server.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';

@@ -4,8 +4,8 @@
  * with growing pauses for a day.
  */
 import type { Logger } from '../../kernel/log.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { Writers } from '../import/part.ts';
-import type { SqlGatewayIndex } from '../index/sql-index.ts';
 
 export interface AskedOptions {
   readonly index: SqlGatewayIndex;

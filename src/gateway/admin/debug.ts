@@ -1,7 +1,8 @@
 /** What `debug` shows: how much is indexed, how far, how fresh, and what is wrong with it (interface §4.4). */
+
+import { firstPos, PENDING_POS } from '../chain-index/order.ts';
+import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../chain-index/schema.ts';
 import type { GatewayContext } from '../context.ts';
-import { firstPos, PENDING_POS } from '../index/order.ts';
-import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../index/schema.ts';
 import type { AskedTransactions } from './asked.ts';
 import type { LiveBlocklist } from './moderation/live-blocklist.ts';
 import type { Vitals } from './vitals.ts';

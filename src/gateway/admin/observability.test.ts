@@ -12,8 +12,8 @@ import {
 } from '../../../test/support/admin-gateway.ts';
 import { makeTransaction, send, text, until } from '../../../test/support/local-gateway.ts';
 import { createSignaturePart } from '../httpsig/index.ts';
-import { createIndexesPart } from '../indexes/index.ts';
 import { createMeter } from '../metering/index.ts';
+import { createIndexesPart } from '../published-indexes/index.ts';
 
 interface Health {
   readonly status: string;

@@ -1,5 +1,5 @@
 /** A block, a record and its tags as rows of the tables. */
-import { walkTags } from '../index/tags.ts';
+import { walkTags } from '../chain-index/tags.ts';
 import type { Columns } from './tables.ts';
 
 export interface BlockRow {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rawTags } from '../index/testing.ts';
+import { rawTags } from '../chain-index/testing.ts';
 import { canonicalFilter, FilterError, parseFilter, parseFilterText } from './filter.ts';
 import { compileFilter, neverMatches, partitionOf, type Subject } from './match.ts';
 

@@ -1,6 +1,6 @@
 /** Filters compiled to predicates: conditions are prepared once, a record is judged without allocation. */
 import { hash } from 'node:crypto';
-import type { RawTag } from '../index/tags.ts';
+import type { RawTag } from '../chain-index/tags.ts';
 import type { Filter, HashPartition, TagCondition } from './filter.ts';
 
 export interface Subject {

@@ -4,7 +4,14 @@
  * (height and index null while not mined), `[height]` for blocks.
  */
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
-import { DATA_ITEM, MAX_BLOCK_INDEX, MAX_HEIGHT, minedPos, pendingPos, TRANSACTION } from '../index/order.ts';
+import {
+  DATA_ITEM,
+  MAX_BLOCK_INDEX,
+  MAX_HEIGHT,
+  minedPos,
+  pendingPos,
+  TRANSACTION,
+} from '../chain-index/order.ts';
 import { badInput } from './errors.ts';
 
 export interface TransactionCursor {

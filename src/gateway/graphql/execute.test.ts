@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createLogger } from '../../kernel/log.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import { insertBlock } from '../index/blocks.ts';
-import { migrations } from '../index/schema.ts';
-import { SqlGatewayIndex } from '../index/sql-index.ts';
-import { digest, entry, header, rawTags } from '../index/testing.ts';
+import { insertBlock } from '../chain-index/blocks.ts';
+import { migrations } from '../chain-index/schema.ts';
+import { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import { digest, entry, header, rawTags } from '../chain-index/testing.ts';
 import { GraphqlService } from './execute.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });

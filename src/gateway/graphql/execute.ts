@@ -1,8 +1,8 @@
 /** Operations of GraphQL requests, answered as JSON text in the standard's shape. */
 import { GraphQLError } from 'graphql';
 import type { Logger } from '../../kernel/log.ts';
-import type { Interruption } from '../index/search.ts';
-import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import type { Interruption } from '../chain-index/search.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { RequestBudget, type Variables } from './cost.ts';
 import type { ErrorCode } from './errors.ts';
 import { hasTooManyValues, maxVariableValues } from './limits.ts';

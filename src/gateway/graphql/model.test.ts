@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createLogger } from '../../kernel/log.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import { DATA_ITEM, TRANSACTION } from '../index/order.ts';
-import type { Entry } from '../index/records.ts';
-import { migrations } from '../index/schema.ts';
-import { SqlGatewayIndex } from '../index/sql-index.ts';
-import { digest, entry, header, random, rawTags } from '../index/testing.ts';
+import { DATA_ITEM, TRANSACTION } from '../chain-index/order.ts';
+import type { Entry } from '../chain-index/records.ts';
+import { migrations } from '../chain-index/schema.ts';
+import { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import { digest, entry, header, random, rawTags } from '../chain-index/testing.ts';
 import { GraphqlService } from './execute.ts';
 
 interface Model {

@@ -3,12 +3,12 @@
  * edges are kept ready; signatures and keys are large and fetched only when a query selects them.
  */
 import { LRUCache } from 'lru-cache';
-import { toSummary } from '../index/blocks.ts';
-import type { BlockSummary } from '../index/gateway-index.ts';
-import { DATA_ITEM } from '../index/order.ts';
-import { selectIn } from '../index/rows.ts';
-import type { SqlGatewayIndex } from '../index/sql-index.ts';
-import { type Tag, unpackTags } from '../index/tags.ts';
+import { toSummary } from '../chain-index/blocks.ts';
+import type { BlockSummary } from '../chain-index/gateway-index.ts';
+import { DATA_ITEM } from '../chain-index/order.ts';
+import { selectIn } from '../chain-index/rows.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import { type Tag, unpackTags } from '../chain-index/tags.ts';
 import { ClockCache } from './clock-cache.ts';
 import { transactionCursor } from './cursor.ts';
 

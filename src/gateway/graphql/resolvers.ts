@@ -1,10 +1,10 @@
 /** The four questions of the schema, answered from the index. */
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
-import { type BlockPage, pageOfBlocks } from '../index/blocks.ts';
-import type { BlockSummary } from '../index/gateway-index.ts';
-import { MAX_HEIGHT, type OrderKey, tieOf } from '../index/order.ts';
-import type { Criteria, Interruption } from '../index/search.ts';
-import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import { type BlockPage, pageOfBlocks } from '../chain-index/blocks.ts';
+import type { BlockSummary } from '../chain-index/gateway-index.ts';
+import { MAX_HEIGHT, type OrderKey, tieOf } from '../chain-index/order.ts';
+import type { Criteria, Interruption } from '../chain-index/search.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { criteriaOf, type RangeInput, type SortOrder, type TransactionsArgs } from './criteria.ts';
 import { blockCursor, parseBlockCursor, parseTransactionCursor } from './cursor.ts';
 import { badInput } from './errors.ts';

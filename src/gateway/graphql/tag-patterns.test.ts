@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import { migrations } from '../index/schema.ts';
-import { SqlGatewayIndex } from '../index/sql-index.ts';
-import { entry, header, rawTags } from '../index/testing.ts';
+import { migrations } from '../chain-index/schema.ts';
+import { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import { entry, header, rawTags } from '../chain-index/testing.ts';
 import { matchingTerms } from './tag-patterns.ts';
 
 forEachEngine((_engine, open) => {

@@ -3,8 +3,8 @@
  * answered like exact ones; a pattern that would touch too much is refused, never answered in part.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Interruption } from '../index/search.ts';
-import type { Terms } from '../index/terms.ts';
+import type { Interruption } from '../chain-index/search.ts';
+import type { Terms } from '../chain-index/terms.ts';
 import { badInput } from './errors.ts';
 
 export type TagMatch = 'EXACT' | 'WILDCARD' | 'FUZZY_AND' | 'FUZZY_OR';

@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto';
 import type { Transaction } from '../../formats/arweave/transaction.ts';
 import { transactionOwner } from '../../formats/arweave/transaction-signature.ts';
-import { TRANSACTION } from '../index/order.ts';
-import type { Header } from '../index/records.ts';
-import { ECDSA_SIGNATURE } from '../index/sql-index.ts';
+import { TRANSACTION } from '../chain-index/order.ts';
+import type { Header } from '../chain-index/records.ts';
+import { ECDSA_SIGNATURE } from '../chain-index/sql-index.ts';
 
 const RSA_SIGNATURE = 1;
 

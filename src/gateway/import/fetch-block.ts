@@ -8,10 +8,10 @@ import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import type { NodePool } from '../chain/node-pool.ts';
 import type { AskOptions } from '../chain/nodes.ts';
+import type { NewBlock } from '../chain-index/blocks.ts';
+import { MAX_BLOCK_INDEX, MAX_HEIGHT } from '../chain-index/order.ts';
+import type { Header } from '../chain-index/records.ts';
 import { upstreamFailed } from '../errors.ts';
-import type { NewBlock } from '../index/blocks.ts';
-import { MAX_BLOCK_INDEX, MAX_HEIGHT } from '../index/order.ts';
-import type { Header } from '../index/records.ts';
 import { headerOf } from './chain-header.ts';
 
 export interface FetchedBlock extends NewBlock {

@@ -1,5 +1,5 @@
 /** Which heights are missing below what is imported. */
-import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 
 /** The highest run of heights from `start` on that is not imported although a higher block is. */
 export async function highestHole(

@@ -12,8 +12,8 @@ import {
   text,
   until,
 } from '../../../test/support/local-gateway.ts';
+import { entry, header } from '../chain-index/testing.ts';
 import type { GatewayContext } from '../context.ts';
-import { entry, header } from '../index/testing.ts';
 
 let stack: LocalStack | undefined;
 let onEngine: LocalStackOptions = {};

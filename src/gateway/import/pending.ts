@@ -5,7 +5,7 @@
 import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts';
 import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { FormatError } from '../../formats/format-error.ts';
-import type { SqlGatewayIndex } from '../index/sql-index.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { headerOf } from './chain-header.ts';
 
 /** Indexes a transaction from its JSON; false when it is not one or not rightly signed. */

@@ -1,9 +1,9 @@
 /** Bundles that were read or skipped under other filters get another look, a few at a time. */
 import type { Logger } from '../../kernel/log.ts';
+import type { Header } from '../chain-index/records.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import { unpackRawTags } from '../chain-index/tags.ts';
 import type { Predicate } from '../filters/match.ts';
-import type { Header } from '../index/records.ts';
-import type { SqlGatewayIndex } from '../index/sql-index.ts';
-import { unpackRawTags } from '../index/tags.ts';
 import { isBundle, subjectOf } from '../unbundle/bundle-tags.ts';
 import { type BundleQueue, ranks } from '../unbundle/queue.ts';
 

@@ -1,11 +1,11 @@
 /** A fetched block into the index: records first, the block row last, so that a crash between leaves a tail to undo. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { insertBlock } from '../chain-index/blocks.ts';
+import { WRITE_BATCH } from '../chain-index/moves.ts';
+import type { Entry, Header, Mined } from '../chain-index/records.ts';
+import { insertRows } from '../chain-index/rows.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { Predicate } from '../filters/match.ts';
-import { insertBlock } from '../index/blocks.ts';
-import { WRITE_BATCH } from '../index/moves.ts';
-import type { Entry, Header, Mined } from '../index/records.ts';
-import { insertRows } from '../index/rows.ts';
-import type { SqlGatewayIndex } from '../index/sql-index.ts';
 import { isBundle, subjectOf } from '../unbundle/bundle-tags.ts';
 import { type BundleQueue, ranks } from '../unbundle/queue.ts';
 import type { FetchedBlock } from './fetch-block.ts';

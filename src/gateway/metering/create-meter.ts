@@ -1,9 +1,9 @@
 /** The configured meter, with what it keeps running and what `/gw/info` tells about it. */
 import type { AddressType } from '../../credits/credits.ts';
-import type { X402Payments } from '../../credits/x402/x402.ts';
+import type { X402Payments } from '../../payments/x402/x402.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
+import { parseHost, splitLabel } from '../content/names/host.ts';
 import type { CreatePart, GatewayContext, GatewayPart } from '../context.ts';
-import { parseHost, splitLabel } from '../data/names/host.ts';
 import { Buckets } from './buckets.ts';
 import { Clients } from './client.ts';
 import { TokenMeter } from './meter.ts';

@@ -4,11 +4,11 @@
  * once.
  */
 import type { AddressType } from '../../credits/credits.ts';
-import { paymentAnswer, paymentRequired } from '../../credits/x402/refusals.ts';
-import { type X402Payments, type X402Quote, X402SettlementFailed } from '../../credits/x402/x402.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import type { HttpError } from '../../kernel/errors.ts';
 import type { Request } from '../../kernel/http/server.ts';
+import { paymentAnswer, paymentRequired } from '../../payments/x402/refusals.ts';
+import { type X402Payments, type X402Quote, X402SettlementFailed } from '../../payments/x402/x402.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { PaidTokens } from './paid.ts';
 import { type EgressPrices, priceOf, tokensFor } from './prices.ts';

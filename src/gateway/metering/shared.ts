@@ -4,7 +4,7 @@
  */
 import type { Logger } from '../../kernel/log.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { insertRows, selectIn } from '../index/rows.ts';
+import { insertRows, selectIn } from '../chain-index/rows.ts';
 import type { Buckets } from './buckets.ts';
 
 const everyMs = 1_000;

@@ -1,6 +1,7 @@
 /** The block list on the routes that pass on a node's bytes: what is not served as content is not served there either. */
+
+import type { Span } from '../content/blocklist.ts';
 import type { GatewayContext } from '../context.ts';
-import type { Span } from '../data/blocklist.ts';
 import { blocked } from '../errors.ts';
 
 /** Throws 451 where the id, its content, or a blocked item in the asked bytes (all, where none are named) is blocked. */

@@ -3,10 +3,10 @@
  * asked of nodes, so that "not found" is said only when nobody has it.
  */
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { ChainTransaction, Located } from '../chain-index/gateway-index.ts';
 import type { GatewayContext } from '../context.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
 import { largeAnswers } from '../held-bytes.ts';
-import type { ChainTransaction, Located } from '../index/gateway-index.ts';
 import { itemJson } from '../item-json.ts';
 import { sendJsonText, sendText } from '../text-errors.ts';
 import { addGet, cacheFor, cacheForever, param, pendingAnswer, relay, requireId } from './answers.ts';

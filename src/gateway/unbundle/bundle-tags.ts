@@ -1,8 +1,8 @@
 /** Which transactions and items are bundles, and how filters see them. */
 
+import type { Header } from '../chain-index/records.ts';
+import type { RawTag } from '../chain-index/tags.ts';
 import type { Subject } from '../filters/match.ts';
-import type { Header } from '../index/records.ts';
-import type { RawTag } from '../index/tags.ts';
 
 const formatName = Buffer.from('Bundle-Format');
 const formatValue = Buffer.from('binary');

@@ -1,7 +1,7 @@
 /** What travels between the unbundler and its threads: batches of items in, their headers in columns out. */
 import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { chainTagLimits, walkTags } from '../../formats/avro-tags.ts';
-import type { RawTag } from '../index/tags.ts';
+import type { RawTag } from '../chain-index/tags.ts';
 
 export interface ItemBatch {
   readonly bytes: ArrayBuffer;

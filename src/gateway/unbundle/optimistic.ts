@@ -5,11 +5,11 @@
  */
 import { hash } from 'node:crypto';
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
-import { WRITE_BATCH } from '../index/moves.ts';
-import { DATA_ITEM } from '../index/order.ts';
-import type { Entry, Header } from '../index/records.ts';
-import type { SqlGatewayIndex } from '../index/sql-index.ts';
-import type { RawTag } from '../index/tags.ts';
+import { WRITE_BATCH } from '../chain-index/moves.ts';
+import { DATA_ITEM } from '../chain-index/order.ts';
+import type { Entry, Header } from '../chain-index/records.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { RawTag } from '../chain-index/tags.ts';
 
 /** An announced header as it travels: binary fields base64url, tag names and values too. */
 export interface AnnouncedItem {

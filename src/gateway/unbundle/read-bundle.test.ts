@@ -14,7 +14,7 @@ import {
   signItem,
 } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey, ethereumTestKey, testArweaveKey } from '../../wallets/testing/keys.ts';
-import { random } from '../index/testing.ts';
+import { random } from '../chain-index/testing.ts';
 import { BadBundle, type ReadItem, readBundle, type UnbundleTasks } from './read-bundle.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });

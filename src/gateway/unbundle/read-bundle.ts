@@ -14,9 +14,9 @@ import {
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import type { Pool } from '../../kernel/pool/pool.ts';
 import { verifyStreamed } from '../../wallets/data-items/verify.ts';
-import { DATA_ITEM } from '../index/order.ts';
-import type { Header } from '../index/records.ts';
-import { unpackRawTags } from '../index/tags.ts';
+import { DATA_ITEM } from '../chain-index/order.ts';
+import type { Header } from '../chain-index/records.ts';
+import { unpackRawTags } from '../chain-index/tags.ts';
 import { ByteFeed } from './byte-feed.ts';
 import { lengthCells, type ReadBatch } from './item-columns.ts';
 import { orNull, type SignedFields, signedFields } from './signed-fields.ts';

@@ -1,7 +1,7 @@
 /** What an item's own header says of it, as the index keeps it. */
 import { hash } from 'node:crypto';
 import type { ItemHeader } from '../../formats/ans104/item-header.ts';
-import type { Header } from '../index/records.ts';
+import type { Header } from '../chain-index/records.ts';
 import { rawTagsOf } from './item-columns.ts';
 
 export type SignedFields = Pick<

@@ -7,7 +7,7 @@ import { type DataItem, parseItem } from '../../formats/ans104/item.ts';
 import { type ItemProblem, itemProblemCodes } from '../../formats/ans104/item-problem.ts';
 import { Transferred } from '../../kernel/pool/protocol.ts';
 import { verifyMany } from '../../wallets/data-items/verify-many.ts';
-import { packTags } from '../index/tags.ts';
+import { packTags } from '../chain-index/tags.ts';
 import { type ItemBatch, lengthCells, type ReadBatch, rawTagsOf } from './item-columns.ts';
 
 export function readItems(batch: ItemBatch): Transferred<ReadBatch> {

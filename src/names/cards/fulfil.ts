@@ -2,10 +2,11 @@
  * Delivering a name that was paid by card: step by step, each stored before it is sent, so that a crash or a chain
  * that is away only delays it. Until the registry is paid it can be given up, and the card gets its money back.
  */
-import { type HeldPayment, holdPaymentIn, oweRefundIn } from '../../credits/card/undelivered.ts';
+
 import { winc } from '../../credits/credits.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { isSolanaAddress } from '../../formats/solana/address.ts';
+import { type HeldPayment, holdPaymentIn, oweRefundIn } from '../../payments/card/undelivered.ts';
 import { isChainFailure } from '../../registry/errors.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { ActionContext } from '../actions/context.ts';

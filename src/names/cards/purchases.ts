@@ -1,14 +1,15 @@
 /** Names by card: a quote and a session, then the payment, then the name (interface §4.2). */
+
+import { type Credits, winc } from '../../credits/credits.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type {
   CardMethod,
   CardPayments,
   CardQuote,
   CheckoutPage,
   PurposeHandler,
-} from '../../credits/card/card.ts';
-import { CardAmountRefused, CardProviderUnavailable } from '../../credits/card/card.ts';
-import { type Credits, winc } from '../../credits/credits.ts';
-import type { SolanaAddress } from '../../formats/solana/address.ts';
+} from '../../payments/card/card.ts';
+import { CardAmountRefused, CardProviderUnavailable } from '../../payments/card/card.ts';
 import { toNumber } from '../../pricing/decimal.ts';
 import { type Currency, type Pricing, renderAdjustment } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';

@@ -10,16 +10,16 @@ import {
   text,
 } from '../../../test/support/names-bench.ts';
 import { readConfig } from '../../config/config.ts';
-import type { PurposeHandler } from '../../credits/card/card.ts';
-import { createCardPayments } from '../../credits/card/index.ts';
-import type { PaymentFacts } from '../../credits/card/provider.ts';
-import { lockQuote, takeTicket } from '../../credits/card/quotes.ts';
-import { syncQuote } from '../../credits/card/sync.ts';
 import { LOSS_ACCOUNT, winc } from '../../credits/credits.ts';
 import { readLosses } from '../../credits/ledger/losses.ts';
 import { parseSolanaAddress } from '../../formats/solana/address.ts';
 import { startProvider } from '../../localnet/card/testing.ts';
 import { silent, wallet } from '../../localnet/solana/testing.ts';
+import type { PurposeHandler } from '../../payments/card/card.ts';
+import { createCardPayments } from '../../payments/card/index.ts';
+import type { PaymentFacts } from '../../payments/card/provider.ts';
+import { lockQuote, takeTicket } from '../../payments/card/quotes.ts';
+import { syncQuote } from '../../payments/card/sync.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { holdingOf, takenBackNames } from '../receipts.ts';

@@ -6,8 +6,9 @@
  * For every purchase that was not given up, with `t` of its `total` winc taken back: the wallet has been taken
  * `excessShare(t)` from the moment it was credited, the debtor or the loss account all the rest of `t`.
  */
-import type { CardQuote, Debtor, PaidQuote, Reversal } from '../../credits/card/card.ts';
+
 import { type Credits, LOSS_ACCOUNT, type Winc, winc } from '../../credits/credits.ts';
+import type { CardQuote, Debtor, PaidQuote, Reversal } from '../../payments/card/card.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { giveBackCustody, holdingOf, takeBackCustody } from '../receipts.ts';
 import { type PaidPurchase, type Promised, readPurchase } from './store.ts';

@@ -1,13 +1,13 @@
 /** GET /arns/quote/…: a quote for a name and a card session to pay it with (interface §4.2). */
 import { Type } from 'typebox';
-import { type CheckoutPage, cardMethods } from '../../credits/card/card.ts';
+import type { App, Request } from '../../kernel/http/app.ts';
+import { type CheckoutPage, cardMethods } from '../../payments/card/card.ts';
 import {
   type CheckoutHome,
   type CheckoutQuery,
   CheckoutRefused,
   readCheckoutPage,
-} from '../../credits/card/checkout-page.ts';
-import type { App, Request } from '../../kernel/http/app.ts';
+} from '../../payments/card/checkout-page.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import { quoteSigner } from '../cards/quote-signer.ts';

@@ -1,11 +1,12 @@
 /**
  * Topping up by card: `GET /top-up/…` and the provider's webhooks. The life of a card payment is in
- * `credits/card`, which other surfaces share; what is bought here is credits.
+ * `payments/card`, which other surfaces share; what is bought here is credits.
  */
-import type { CardObservation, CardPayments } from '../../credits/card/card.ts';
+
 import type { Credits } from '../../credits/credits.ts';
 import type { App } from '../../kernel/http/app.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
+import type { CardObservation, CardPayments } from '../../payments/card/card.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { CardTopUps, Gifts } from '../doors.ts';
 import { cardsDisabled } from './errors.ts';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { type CardBench, ledgerMigrations, openCardBench } from '../../../test/support/card-bench.ts';
-import { mostRefundTries } from '../../credits/card/quotes.ts';
-import { countOwedRefunds, endRefundByHand, owedRefunds } from '../../credits/card/refunds.ts';
 import { winc } from '../../credits/credits.ts';
 import { Metrics } from '../../kernel/metrics.ts';
+import { mostRefundTries } from '../../payments/card/quotes.ts';
+import { countOwedRefunds, endRefundByHand, owedRefunds } from '../../payments/card/refunds.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { cardMetrics } from './index.ts';
 

@@ -1,7 +1,8 @@
-/** POST /stripe-webhook: stored before it is answered, dealt with afterwards (`credits/card`). */
-import type { CardPayments } from '../../credits/card/card.ts';
-import { WebhookRefused } from '../../credits/card/card.ts';
+/** POST /stripe-webhook: stored before it is answered, dealt with afterwards (`payments/card`). */
+
 import type { App } from '../../kernel/http/app.ts';
+import type { CardPayments } from '../../payments/card/card.ts';
+import { WebhookRefused } from '../../payments/card/card.ts';
 import { webhookRefused } from './errors.ts';
 
 const largestWebhook = 1024 * 1024;

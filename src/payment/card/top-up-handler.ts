@@ -1,6 +1,7 @@
 /** What a paid top-up does: it credits the wallet, or leaves a gift for the email address it was bought for. */
-import type { PaidQuote, PurposeHandler, Reversal } from '../../credits/card/card.ts';
+
 import type { Credits, FiatPayment, Winc } from '../../credits/credits.ts';
+import type { PaidQuote, PurposeHandler, Reversal } from '../../payments/card/card.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { Gifts, RequestWallet } from '../doors.ts';
 

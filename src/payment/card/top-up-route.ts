@@ -1,20 +1,20 @@
 /** GET /top-up/{method}/{address}/{currency}/{amount}: a quote and a session to pay it with (interface §4.1). */
 import { Type } from 'typebox';
+import type { App, Request } from '../../kernel/http/app.ts';
 import type {
   CardMethod,
   CardPayments,
   CardQuote,
   CardSession,
   CheckoutPage,
-} from '../../credits/card/card.ts';
-import { CardAmountRefused, CardProviderUnavailable, cardMethods } from '../../credits/card/card.ts';
+} from '../../payments/card/card.ts';
+import { CardAmountRefused, CardProviderUnavailable, cardMethods } from '../../payments/card/card.ts';
 import {
   type CheckoutHome,
   type CheckoutQuery,
   CheckoutRefused,
   readCheckoutPage,
-} from '../../credits/card/checkout-page.ts';
-import type { App, Request } from '../../kernel/http/app.ts';
+} from '../../payments/card/checkout-page.ts';
 import { currencyFacts, parseCurrency } from '../../pricing/currencies.ts';
 import type { Currency, FiatQuote, Pricing } from '../../pricing/pricing.ts';
 import { renderAdjustment, WINC_PER_CREDIT } from '../../pricing/pricing.ts';

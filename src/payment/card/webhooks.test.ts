@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it, test } from 'node:test';
 import { type CardBench, ledgerMigrations, openCardBench, wallet } from '../../../test/support/card-bench.ts';
-import { shareTakenBack } from '../../credits/card/sync.ts';
 import { winc } from '../../credits/credits.ts';
 import { signatureHeader } from '../../localnet/card/deliveries.ts';
+import { shareTakenBack } from '../../payments/card/sync.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 
 const full = 1_225_600_000_000n;

@@ -2,16 +2,16 @@
  * Topping up with x402 (interface §4.1): `GET /x402/top-up?type=bytes|credits&qty=N`. Without a payment it asks
  * for one, in versions 1 and 2 of the protocol at once; with one it settles it and credits the wallet.
  *
- * The protocol itself is in `credits/x402`, which the upload surface shares.
+ * The protocol itself is in `payments/x402`, which the upload surface shares.
  */
 import { Type } from 'typebox';
 import type { Credits } from '../../credits/credits.ts';
-import type { X402Deps } from '../../credits/x402/index.ts';
-import { invalidPayment, paymentAnswer, paymentRequired } from '../../credits/x402/refusals.ts';
-import type { X402Payments, X402Receipt } from '../../credits/x402/x402.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
+import type { X402Deps } from '../../payments/x402/index.ts';
+import { invalidPayment, paymentAnswer, paymentRequired } from '../../payments/x402/refusals.ts';
+import type { X402Payments, X402Receipt } from '../../payments/x402/x402.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import type { Authenticator } from '../auth/request-wallet.ts';

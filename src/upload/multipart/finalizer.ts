@@ -4,12 +4,12 @@
  * process died is taken up by `resume`.
  */
 import type { Credits } from '../../credits/credits.ts';
-import { returnAbandoned } from '../../credits/x402/purchases.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
+import { returnAbandoned } from '../../payments/x402/purchases.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { ApprovalRefused, RevokeRefused, uploadErrors } from '../errors.ts';

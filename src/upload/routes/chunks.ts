@@ -9,8 +9,8 @@
  *   GET  /chunks/:token/:id/status            how far it is
  */
 import { Type } from 'typebox';
-import type { PaymentClaim } from '../../credits/x402/claims.ts';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
+import type { PaymentClaim } from '../../payments/x402/claims.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
 import { explain } from '../intake/explain.ts';

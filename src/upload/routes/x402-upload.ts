@@ -3,9 +3,10 @@
  * `POST /x402/upload/unsigned` raw data that the service signs; both also under `/x402/data-item/…`, as older
  * clients call them. Without a payment they answer how to make one.
  */
-import type { PaymentClaim } from '../../credits/x402/claims.ts';
+
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
+import type { PaymentClaim } from '../../payments/x402/claims.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { DiskRoom } from '../../storage/disk-room.ts';
 import type { Sql } from '../../storage/sql/sql.ts';

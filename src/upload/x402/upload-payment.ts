@@ -6,8 +6,10 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { winc } from '../../credits/credits.ts';
-import type { PaymentClaim } from '../../credits/x402/claims.ts';
-import { paymentAnswer, paymentRequired } from '../../credits/x402/refusals.ts';
+import { x402Reasons } from '../../formats/x402/facilitator.ts';
+import type { Request } from '../../kernel/http/server.ts';
+import type { PaymentClaim } from '../../payments/x402/claims.ts';
+import { paymentAnswer, paymentRequired } from '../../payments/x402/refusals.ts';
 import {
   type SettleRequest,
   type SignedPayment,
@@ -15,9 +17,7 @@ import {
   type X402Quote,
   type X402Receipt,
   X402Refused,
-} from '../../credits/x402/x402.ts';
-import { x402Reasons } from '../../formats/x402/facilitator.ts';
-import type { Request } from '../../kernel/http/server.ts';
+} from '../../payments/x402/x402.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import type { Prepaid, ReservedPayment } from '../intake/intake.ts';

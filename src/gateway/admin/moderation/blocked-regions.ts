@@ -4,9 +4,10 @@
  * records once and the new ones from then on; of items that the index does not have, from whoever else knows. What
  * was learnt is kept: an item may leave the index and still lie in its bundle.
  */
-import type { Span } from '../../data/blocklist.ts';
-import { selectIn } from '../../index/rows.ts';
-import type { SqlGatewayIndex } from '../../index/sql-index.ts';
+
+import { selectIn } from '../../chain-index/rows.ts';
+import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
+import type { Span } from '../../content/blocklist.ts';
 import { type Place, PlaceStore } from './place-store.ts';
 
 /** Knows where items lie that this index does not have: a subscribed one. */

@@ -4,9 +4,9 @@
  * the list stays as it was.
  */
 import type { Logger } from '../../../kernel/log.ts';
-import type { Blocklist, Span } from '../../data/blocklist.ts';
-import { splitLabel } from '../../data/names/host.ts';
-import type { SqlGatewayIndex } from '../../index/sql-index.ts';
+import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
+import type { Blocklist, Span } from '../../content/blocklist.ts';
+import { splitLabel } from '../../content/names/host.ts';
 import type { BlockKind, BlockStore, Reason } from './block-store.ts';
 import { BlockedRegions, type LocateElsewhere } from './blocked-regions.ts';
 

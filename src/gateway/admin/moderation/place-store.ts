@@ -3,7 +3,7 @@
  * lies in its bundle, where its bytes can be had.
  */
 import type { Migration, Sql } from '../../../storage/sql/sql.ts';
-import { deleteRows, insertRows } from '../../index/rows.ts';
+import { deleteRows, insertRows } from '../../chain-index/rows.ts';
 
 export const placeMigrations: readonly Migration[] = [
   {

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { isTxId, tryDecodeBase64url } from '../../../formats/base64url.ts';
 import type { App } from '../../../kernel/http/server.ts';
-import { splitLabel } from '../../data/names/host.ts';
+import { splitLabel } from '../../content/names/host.ts';
 import type { AskedTransactions } from '../asked.ts';
 import { badRequest } from '../errors.ts';
 import type { BlockKind, BlockStore } from '../moderation/block-store.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
-import { random } from '../../index/testing.ts';
+import { random } from '../../chain-index/testing.ts';
 import { Column } from './column.ts';
 import { ParquetFile } from './file.ts';
 

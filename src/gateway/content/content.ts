@@ -1,0 +1,284 @@
+/**
+ * What is known about an id and where its bytes are: the cache first, then the sources in order. Absence is said
+ * only when every source that could be asked said so; where one could not, that failure is the answer.
+ */
+import { createHash } from 'node:crypto';
+import type { BlobReader } from '../../storage/blobs/blobs.ts';
+import type { ByteRange, ByteSource, OpenedBytes } from '../chain/byte-source.ts';
+import type { GatewayIndex } from '../chain-index/gateway-index.ts';
+import { upstreamFailed } from '../errors.ts';
+import { CachedContent, type CachedContentOptions } from './cached-content.ts';
+import { Fill } from './fill.ts';
+import { Knowledge } from './knowledge.ts';
+import { type Described, describedBy, goingOn, type OpenedContent, streamOf } from './opened.ts';
+import { askSources, type Found, type Question } from './sources/ask.ts';
+import { type ContentSource, isOwn, type Journey, ownJourney } from './sources/source.ts';
+
+export interface ContentOptions extends CachedContentOptions {
+  readonly index: GatewayIndex;
+  readonly sources: readonly ContentSource[];
+  /** Makes a transaction known that the index has not met, where there is one. */
+  makeKnown(id: string): Promise<unknown>;
+  /** Told of content that was fetched and is in the cache now, for those who share a store with us. */
+  share?(copy: { digest: string; size: number; open(): Promise<BlobReader | undefined> }): void;
+  /** Larger content is streamed to each reader and not kept. */
+  readonly maxCachedBytes: number;
+  /** How long a fetch goes on that nobody waits for. */
+  readonly lingerMs?: number;
+}
+
+export class Content implements ByteSource {
+  readonly #options: ContentOptions;
+  readonly #knowledge = new Knowledge();
+  readonly #fills = new Map<string, Fill>();
+  readonly #opening = new Map<string, Promise<Fill | undefined>>();
+  readonly #hashing = new Map<string, Promise<string | undefined>>();
+
+  /** What is here already. */
+  readonly here: CachedContent;
+
+  constructor(options: ContentOptions) {
+    this.#options = options;
+    this.here = new CachedContent(options);
+  }
+
+  /** From the index, or what a source says of something the index does not know. */
+  async describe(id: string, journey: Journey = ownJourney): Promise<Described | undefined> {
+    const known = this.#knowledge.get(id);
+    if (known !== undefined) return known;
+    if (this.#knowledge.isAbsent(id)) return undefined;
+    const { index, makeKnown } = this.#options;
+    let located = await index.locate(id);
+    if (located === undefined) {
+      await makeKnown(id);
+      located = await index.locate(id);
+    }
+    return located === undefined ? this.#probe(id, journey) : this.#knowledge.remember(describedBy(located));
+  }
+
+  /** Asks the sources for one byte, for what they say about the whole. */
+  async #probe(id: string, journey: Journey): Promise<Described | undefined> {
+    const enough = new AbortController();
+    try {
+      const found = await this.#ask(id, undefined, { start: 0, end: 1 }, journey, enough.signal);
+      if (found === undefined) return undefined;
+      found.bytes.discard?.();
+      return this.#knowledge.learn(id, found.bytes);
+    } finally {
+      enough.abort();
+    }
+  }
+
+  /** What `describe` would answer at once; undefined when it would have to ask. */
+  known(id: string): Described | undefined {
+    return this.#knowledge.get(id);
+  }
+
+  /** Forgets what was learnt, so that a change takes effect at once. */
+  forget(id: string): void {
+    this.#knowledge.forget(id);
+  }
+
+  /**
+   * Opens content for one reader. A range that is not in the cache is fetched as a range; the whole is fetched
+   * once for all who want it. undefined: nobody has it.
+   */
+  async open(
+    asked: Described,
+    range: ByteRange | undefined,
+    journey: Journey,
+    signal: AbortSignal,
+  ): Promise<OpenedContent | undefined> {
+    const described = this.#knowledge.get(asked.id) ?? asked;
+    const cached = await this.here.open(described);
+    if (cached !== undefined) {
+      this.#options.metrics.cacheHits.inc();
+      return cached;
+    }
+    this.#options.metrics.cacheMisses.inc();
+    const { size } = described;
+    const whole = range === undefined || range.end - range.start >= size;
+    if (whole && size <= this.#options.maxCachedBytes) return this.#openWhole(described, journey, signal);
+    return this.#openRange(described, range ?? { start: 0, end: size }, journey, signal);
+  }
+
+  /** Reads content whose hash nobody knows yet to its end; undefined where it does not exist. */
+  hashOf(id: string, journey: Journey): Promise<string | undefined> {
+    // Once for all who ask at once: what is too large for the cache would be fetched whole for each.
+    if (!isOwn(journey)) return this.#hash(id, journey);
+    let hashing = this.#hashing.get(id);
+    if (hashing === undefined) {
+      hashing = this.#hash(id, journey).finally(() => this.#hashing.delete(id));
+      this.#hashing.set(id, hashing);
+    }
+    return hashing;
+  }
+
+  async #hash(id: string, journey: Journey): Promise<string | undefined> {
+    const asked = await this.describe(id, journey);
+    if (asked === undefined) return undefined;
+    const opened = await this.open(asked, undefined, journey, new AbortController().signal);
+    if (opened === undefined) return undefined;
+    const digest = createHash('sha256');
+    for await (const piece of streamOf(opened)) digest.update(piece);
+    const hash = digest.digest('base64url');
+    const described = (await this.describe(id, journey)) ?? opened.described;
+    if (described.hash === undefined) {
+      if (described.located !== undefined) await this.#options.index.noteVerified(id, hash, false);
+      this.#knowledge.remember({ ...described, hash });
+    }
+    return hash;
+  }
+
+  /** For background work: the same bytes, without a client behind it. */
+  async stream(id: string, range?: ByteRange, signal?: AbortSignal): Promise<OpenedBytes | undefined> {
+    const asked = await this.describe(id);
+    if (asked === undefined) return undefined;
+    const opened = await this.open(asked, range, ownJourney, signal ?? new AbortController().signal);
+    if (opened === undefined) return undefined;
+    const { described } = opened;
+    return {
+      size: described.size,
+      proven: described.verified,
+      hash: described.hash,
+      stream: streamOf(opened, range),
+    };
+  }
+
+  async #openRange(
+    described: Described,
+    range: ByteRange,
+    journey: Journey,
+    signal: AbortSignal,
+  ): Promise<OpenedContent | undefined> {
+    const tried = new Set<ContentSource>();
+    const found = await this.#ask(described.id, described, range, journey, signal, tried);
+    if (found === undefined) return undefined;
+    const next = async (start: number) =>
+      (await this.#ask(described.id, described, { ...range, start }, journey, signal, tried))?.bytes.stream;
+    return {
+      described,
+      fromCache: false,
+      trusted: found.source.trusted || found.bytes.proven,
+      hops: found.bytes.hops,
+      reader: undefined,
+      stream: goingOn(found.bytes.stream, range.start, Math.min(range.end, described.size), signal, next),
+    };
+  }
+
+  async #openWhole(
+    described: Described,
+    journey: Journey,
+    signal: AbortSignal,
+  ): Promise<OpenedContent | undefined> {
+    const { id } = described;
+    const fill = this.#fills.get(id) ?? (await this.#opened(described, journey));
+    if (fill === undefined) return undefined;
+    return {
+      described,
+      fromCache: false,
+      trusted: true,
+      hops: fill.first.hops,
+      reader: undefined,
+      stream: fill.read(signal),
+    };
+  }
+
+  /**
+   * One search for all who ask at once. Who asks for another gateway searches alone: two gateways that ask each
+   * other would wait for each other.
+   */
+  #opened(described: Described, journey: Journey): Promise<Fill | undefined> {
+    if (!isOwn(journey)) return this.#fill(described, journey);
+    const { id } = described;
+    let opening = this.#opening.get(id);
+    if (opening === undefined) {
+      opening = this.#fill(described, journey).finally(() => this.#opening.delete(id));
+      this.#opening.set(id, opening);
+    }
+    return opening;
+  }
+
+  /** Not bound to the first reader: the others go on when that one leaves. */
+  async #fill(described: Described, journey: Journey): Promise<Fill | undefined> {
+    const { cache, index, log, share } = this.#options;
+    const { id, located } = described;
+    const enough = new AbortController();
+    const { signal } = enough;
+    const tried = new Set<ContentSource>();
+    const found = await this.#ask(id, described, undefined, journey, signal, tried);
+    const meanwhile = this.#fills.get(id);
+    if (found === undefined || meanwhile !== undefined) {
+      found?.bytes.discard?.();
+      return meanwhile;
+    }
+    const fill = new Fill({
+      cache,
+      expected: described.hash,
+      first: found.bytes,
+      next: async (start) => {
+        const range = start === 0 ? undefined : { start, end: described.size };
+        return (await this.#ask(id, described, range, journey, signal, tried))?.bytes;
+      },
+      rest: async (start) => {
+        const range = { start, end: described.size };
+        const opened = await this.#openRange(described, range, journey, signal);
+        if (opened?.stream === undefined) throw upstreamFailed(new Error('nobody has the rest any more'));
+        return opened.stream;
+      },
+      uncached: (error) => this.here.failed(error),
+      ...(this.#options.lingerMs !== undefined && { lingerMs: this.#options.lingerMs }),
+      abandoned: () => {
+        // Who comes now begins anew.
+        if (this.#fills.get(id) === fill) this.#fills.delete(id);
+        enough.abort(new Error('nobody waits for it any more'));
+      },
+      // A hash that came from another gateway and was never proven must not close the content for ever. This answer was
+      // begun under it and fails; the next is judged anew.
+      contradicted: async () => {
+        if (located?.kind !== 'transaction' || described.verified) return;
+        log.warn(
+          { id, hash: described.hash },
+          'proven bytes contradict the hash that was noted: it is forgotten',
+        );
+        this.#knowledge.forget(id);
+        await index
+          .forgetHash(id)
+          .catch((error: unknown) => log.warn({ id, err: error }, 'it is still noted'));
+      },
+      done: async (hash, proven) => {
+        if (located === undefined) this.#knowledge.rememberHash(id, hash);
+        else {
+          // A database that cannot be written, its disk full too, costs nobody the read.
+          const noting = index.noteVerified(id, hash, proven);
+          await noting.catch((error: unknown) => log.warn({ id, err: error }, 'a hash could not be noted'));
+        }
+        // Bytes with the hash of what was proven before are proven.
+        const verified = hash === described.hash && described.verified;
+        this.#knowledge.remember({
+          ...described,
+          hash,
+          verified: verified || (proven && located?.height !== undefined),
+        });
+        if (located !== undefined && found.source.isCopy !== true) {
+          const digest = Buffer.from(hash, 'base64url').toString('hex');
+          share?.({ digest, size: described.size, open: () => cache.open(digest) });
+        }
+      },
+    });
+    this.#fills.set(id, fill);
+    fill.finished
+      .catch((error: unknown) => log.debug({ id, err: error }, 'content did not arrive'))
+      .finally(() => {
+        if (this.#fills.get(id) === fill) this.#fills.delete(id);
+      });
+    return fill;
+  }
+
+  /** undefined: all that may be asked say that they have not got it, which is believed for a while. */
+  async #ask(...question: Question): Promise<Found | undefined> {
+    const { found, absent } = await askSources(this.#options, ...question);
+    if (absent) this.#knowledge.rememberAbsence(question[0]);
+    return found;
+  }
+}

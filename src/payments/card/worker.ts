@@ -1,0 +1,306 @@
+/**
+ * The background of card payments: deals with webhooks, asks about quotes that are open, makes refunds that are
+ * owed, and reads the provider's list of events for what never arrived. Nothing here is lost by a crash: all of it
+ * starts from rows.
+ */
+
+import { readLosses } from '../../credits/ledger/losses.ts';
+import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import type { CardObservation } from './card.ts';
+import { CardProviderUnavailable } from './card.ts';
+import type { InboxEvent } from './inbox.ts';
+import {
+  dueEvents,
+  endEvents,
+  forgetEvents,
+  nextEventAt,
+  postponeEvents,
+  readCursor,
+  storeEvent,
+  writeCursor,
+} from './inbox.ts';
+import type { CardProvider } from './provider.ts';
+import type { QuoteRow } from './quotes.ts';
+import {
+  dueQuotes,
+  isGivenUp,
+  lockQuote,
+  postponeQuote,
+  quoteIdBy,
+  readQuote,
+  takeTicket,
+  wakeOpenQuotes,
+} from './quotes.ts';
+import { countOwedRefunds, giveBackIfOwed } from './refunds.ts';
+import type { SyncContext } from './sync.ts';
+import { failQuote, syncQuote } from './sync.ts';
+
+const eventsAtOnce = 100;
+const quotesAtOnce = 50;
+const mostBatches = 40;
+/** After so many questions in a row without an answer the others wait for the next round. */
+const mostUnanswered = 5;
+const longestWaitMs = 10 * 60_000;
+/** After a failure that is not of one event. */
+const inboxPauseMs = 5_000;
+/** About a day and a half of trying. */
+const mostAttempts = 200;
+/** What a person gave back by hand is heard of by webhook; this is for one that was lost. */
+const givenUpWaitMs = 24 * 3600 * 1000;
+/** A quote whose session was never made, because the process died while asking. */
+const abandonedAfterMs = 5 * 60_000;
+/** Events are listed by the second of their making and may appear a little late. */
+const cursorOverlapSeconds = 300;
+const firstCursorSeconds = 24 * 3600;
+/** Longer than the provider lists events. */
+const eventLifeMs = 40 * 24 * 3600 * 1000;
+
+export interface WorkerOptions {
+  readonly sql: Sql;
+  readonly provider: CardProvider;
+  readonly sync: SyncContext;
+  readonly log: Logger;
+  readonly intervalMs: number;
+  readonly now: () => number;
+  observe(observation: CardObservation): void;
+}
+
+export class CardWorker {
+  readonly #options: WorkerOptions;
+  readonly #inbox = new WakeableTask({
+    run: () => this.#workInbox(),
+    failed: (error) => {
+      this.#report(error, 'card webhooks could not be dealt with');
+      return inboxPauseMs;
+    },
+  });
+  readonly #refunds = new WakeableTask({
+    run: async () => {
+      await this.#askAboutQuotes();
+      return undefined;
+    },
+    failed: (error) => {
+      this.#report(error, 'card refunds could not be made');
+      return inboxPauseMs;
+    },
+  });
+  #timer: NodeJS.Timeout | undefined;
+  #reconciling: Promise<void> | undefined;
+  #stopped = true;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { sql, now, intervalMs } = this.#options;
+    this.#stopped = false;
+    await sql.transaction((tx) => wakeOpenQuotes(tx, now()));
+    this.#inbox.start();
+    // The first round looks at all of them.
+    this.#refunds.start({ waits: true });
+    const reconcile = () => {
+      this.#reconciling = this.#reconcile()
+        .catch((error: unknown) => this.#report(error, 'card payments could not be reconciled'))
+        .finally(() => {
+          this.#reconciling = undefined;
+          if (this.#stopped) return;
+          this.#timer = setTimeout(reconcile, intervalMs);
+          this.#timer.unref();
+        });
+    };
+    reconcile();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await Promise.all([this.#inbox.stop(), this.#refunds.stop(), this.#reconciling]);
+  }
+
+  /** Resolves when the inbox has been gone through. */
+  async settled(): Promise<void> {
+    const tasks = [this.#inbox, this.#refunds];
+    await Promise.all(tasks.map((task) => task.settled()));
+    while (this.#reconciling !== undefined) {
+      await this.#reconciling;
+      await Promise.all(tasks.map((task) => task.settled()));
+    }
+  }
+
+  /** Looks at the quotes that are due. */
+  refundNow(): void {
+    this.#refunds.wake();
+  }
+
+  /** Something came in. */
+  wake(): void {
+    this.#inbox.wake();
+  }
+
+  /** Answers when the next event is due. */
+  async #workInbox(): Promise<number | undefined> {
+    const { sql, now } = this.#options;
+    for (;;) {
+      const due = await dueEvents(sql, now(), eventsAtOnce);
+      if (due.length === 0 || this.#stopped) break;
+      const byQuote = new Map<string, InboxEvent[]>();
+      for (const event of due) {
+        const quoteId = await this.#quoteOf(event);
+        if (quoteId === 'unknown yet') continue;
+        if (quoteId === undefined) await sql.transaction((tx) => endEvents(tx, [event], 'ignored'));
+        else byQuote.set(quoteId, [...(byQuote.get(quoteId) ?? []), event]);
+      }
+      for (const [quoteId, events] of byQuote) {
+        if (this.#stopped) return undefined;
+        await this.#deal(quoteId, events);
+      }
+    }
+    const next = await nextEventAt(sql);
+    return next === undefined ? undefined : Math.min(Math.max(next - now(), 1), longestWaitMs);
+  }
+
+  /** Which quote an event speaks of; asks the provider when only it can know. */
+  async #quoteOf(event: InboxEvent): Promise<string | 'unknown yet' | undefined> {
+    const { sql, provider } = this.#options;
+    if (event.quoteId !== undefined) {
+      return (await readQuote(sql, event.quoteId)) === undefined ? undefined : event.quoteId;
+    }
+    const known =
+      (event.intentId === undefined ? undefined : await quoteIdBy(sql, 'intent_id', event.intentId)) ??
+      (event.sessionId === undefined ? undefined : await quoteIdBy(sql, 'session_id', event.sessionId));
+    if (known !== undefined || event.intentId === undefined) return known;
+    try {
+      const quoteId = await provider.quoteIdOf(event.intentId);
+      return quoteId === undefined || (await readQuote(sql, quoteId)) === undefined ? undefined : quoteId;
+    } catch (error) {
+      await this.#postpone([event], error);
+      return 'unknown yet';
+    }
+  }
+
+  async #deal(quoteId: string, events: readonly InboxEvent[]): Promise<void> {
+    const { sql } = this.#options;
+    try {
+      const intentId = events.find((event) => event.intentId !== undefined)?.intentId;
+      await this.#bringUpToDate(quoteId, intentId);
+      await sql.transaction((tx) => endEvents(tx, events, 'done'));
+    } catch (error) {
+      await this.#postpone(events, error);
+    }
+  }
+
+  async #postpone(events: readonly InboxEvent[], error: unknown): Promise<void> {
+    const { sql, now } = this.#options;
+    this.#report(error, 'card webhook put off');
+    await sql.transaction(async (tx) => {
+      const hopeless = events.filter(({ attempts }) => attempts >= mostAttempts);
+      await postponeEvents(tx, events, ({ attempts }) => now() + backOff(attempts));
+      await endEvents(tx, hopeless, 'ignored');
+    });
+  }
+
+  async #bringUpToDate(quoteId: string, intentId: string | undefined): Promise<void> {
+    const { sql, provider, sync, now } = this.#options;
+    const ticket = await sql.transaction((tx) => takeTicket(tx, quoteId));
+    const quote = await readQuote(sql, quoteId);
+    if (quote === undefined || ticket === undefined) return;
+    const known: QuoteRow = { ...quote, intentId: quote.intentId ?? intentId };
+    if (known.intentId === undefined && known.sessionId === undefined) {
+      if (now() - quote.createdAt > abandonedAfterMs) this.#tell(await failQuote(sync, quoteId, 'abandoned'));
+      return;
+    }
+    let facts = await provider.factsOf(known);
+    if (facts.status === 'open' && now() > quote.payableUntil) {
+      await provider.close({ ...known, intentId: facts.intentId ?? known.intentId });
+      facts = await provider.factsOf(known);
+      if (facts.status === 'open') facts = { ...facts, status: 'closed' };
+    }
+    const synced = await syncQuote(sync, quoteId, facts, ticket);
+    this.#tell(synced);
+    if (synced.some(({ kind }) => kind === 'taken-back' || kind === 'given-back')) await this.#tellLosses();
+    this.#tell(await giveBackIfOwed(this.#options, quoteId));
+  }
+
+  async #tellLosses(): Promise<void> {
+    this.#tell([{ kind: 'losses', winc: await readLosses(this.#options.sql) }]);
+  }
+
+  async #reconcile(): Promise<void> {
+    const { sql, now } = this.#options;
+    await this.#askAboutQuotes();
+    await this.#readMissedEvents();
+    this.#tell([{ kind: 'refunds', ...(await countOwedRefunds(sql)) }]);
+    await this.#tellLosses();
+    await sql.transaction((tx) => forgetEvents(tx, now() - eventLifeMs));
+  }
+
+  async #askAboutQuotes(): Promise<void> {
+    const { sql, now } = this.#options;
+    // Each is put off as it is dealt with, so that the next ones come up; the rest waits for the next round.
+    for (let batches = 0; batches < mostBatches; batches += 1) {
+      const due = await dueQuotes(sql, now(), quotesAtOnce);
+      const isThere = await this.#askAbout(due);
+      if (due.length < quotesAtOnce || !isThere || this.#stopped) return;
+    }
+  }
+
+  /** False when the provider seems to be away. One quote that cannot be dealt with holds up no other. */
+  async #askAbout(due: readonly string[]): Promise<boolean> {
+    const { sql, now } = this.#options;
+    let unanswered = 0;
+    for (const id of due) {
+      if (this.#stopped || unanswered === mostUnanswered) return false;
+      try {
+        await this.#bringUpToDate(id, undefined);
+        unanswered = 0;
+      } catch (error) {
+        if (error instanceof CardProviderUnavailable) unanswered += 1;
+        this.#report(error, 'card quote put off');
+      }
+      await sql.transaction(async (tx) => {
+        const quote = await lockQuote(tx, id);
+        if (quote === undefined) return;
+        const next = now() + (isGivenUp(quote) ? givenUpWaitMs : backOff(quote.attempts + 6));
+        const end = quote.payableUntil + 1_000;
+        await postponeQuote(tx, id, now() < end ? Math.min(next, end) : next);
+      });
+    }
+    return true;
+  }
+
+  async #readMissedEvents(): Promise<void> {
+    const { sql, provider, now } = this.#options;
+    const seconds = Math.floor(now() / 1000);
+    const since = (await readCursor(sql)) ?? seconds - firstCursorSeconds;
+    try {
+      for await (const events of provider.eventsSince(since - cursorOverlapSeconds)) {
+        await sql.transaction(async (tx) => {
+          for (const event of events) await storeEvent(tx, event, 'waiting', now());
+        });
+        if (this.#stopped) return;
+      }
+    } catch (error) {
+      if (!(error instanceof CardProviderUnavailable)) throw error;
+      this.#report(error, 'card events could not be listed');
+      return;
+    }
+    await sql.transaction((tx) => writeCursor(tx, seconds));
+    this.wake();
+  }
+
+  #tell(observations: readonly CardObservation[]): void {
+    for (const observation of observations) this.#options.observe(observation);
+  }
+
+  #report(error: unknown, what: string): void {
+    const { log } = this.#options;
+    if (error instanceof CardProviderUnavailable) log.warn({ err: error }, what);
+    else log.error({ err: error }, what);
+  }
+}
+
+/** One second at first, then twice as long each time. */
+const backOff = (attempts: number) => Math.min(1_000 * 2 ** Math.min(attempts, 20), longestWaitMs);

@@ -1,0 +1,257 @@
+/** Payments as they are kept: stored before they are settled, credited in the transaction that finishes them. */
+
+import type { Winc } from '../../credits/credits.ts';
+import { winc } from '../../credits/credits.ts';
+import type { FacilitatorRequest, SettleAnswer } from '../../formats/x402/facilitator.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { type PurchaseState, purchaseState } from './purchases.ts';
+import { readStoredRequest, readStoredSettlement } from './stored-json.ts';
+
+/**
+ * `open`: stored, not known to be settled. `credited` and `failed` are final. `unclear`: it may have been carried out
+ * and no transfer to us is known; only a person can tell (`by-hand.ts`).
+ */
+export type PaymentState = 'credited' | 'failed' | 'open' | 'unclear';
+
+export interface PaymentRow {
+  readonly id: string;
+  readonly version: 1 | 2;
+  /** CAIP-2. */
+  readonly network: string;
+  readonly payer: string;
+  readonly nonce: string;
+  readonly value: bigint;
+  readonly validBefore: bigint;
+  readonly request: FacilitatorRequest;
+  readonly purpose: string;
+  readonly reference: string | null;
+  readonly address: string;
+  readonly addressType: string;
+  readonly winc: Winc;
+  /** Of it, what is reserved for what is bought; undefined: only credits are. */
+  readonly reserved: Winc | undefined;
+  /** Since it was credited; what became of the reservation (`purchases.ts`). */
+  readonly purchase: PurchaseState | undefined;
+  readonly item: string | undefined;
+  /** Who may have its answer again (`claims.ts`). */
+  readonly claim: string | null;
+  readonly state: PaymentState;
+  readonly settlement: SettleAnswer | undefined;
+  readonly leasedUntil: number;
+  /** Grows each time that it is taken to be worked on: who has an older number has lost it. */
+  readonly attempts: number;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+interface StoredRow {
+  id: string;
+  version: number;
+  network: string;
+  payer: string;
+  nonce: string;
+  value: string;
+  valid_before: string;
+  request: string;
+  purpose: string;
+  reference: string | null;
+  address: string;
+  address_type: string;
+  winc: string;
+  reserved: string | null;
+  claim: string | null;
+  state: string;
+  settlement: string | null;
+  leased_until: number;
+  attempts: number;
+  purchase: string | null;
+  item: string | null;
+  created_at: number;
+}
+
+const columns = `id, version, network, payer, nonce, value, valid_before, request, purpose, reference, address,
+  address_type, winc, reserved, claim, state, settlement, leased_until, attempts`;
+
+export async function readPaymentRow(tx: SqlExecutor, id: string): Promise<PaymentRow | undefined> {
+  const row = await tx.get<StoredRow>(
+    `SELECT ${columns}, purchase, item, created_at FROM x402_payments WHERE id = ? ${tx.forUpdate}`,
+    id,
+  );
+  return row === undefined ? undefined : fromStored(row);
+}
+
+function fromStored(row: StoredRow): PaymentRow {
+  return {
+    id: row.id,
+    version: row.version === 1 ? 1 : 2,
+    network: row.network,
+    payer: row.payer,
+    nonce: row.nonce,
+    value: BigInt(row.value),
+    validBefore: BigInt(row.valid_before),
+    request: readStoredRequest(row.request, row.id),
+    purpose: row.purpose,
+    reference: row.reference,
+    address: row.address,
+    addressType: row.address_type,
+    winc: winc(BigInt(row.winc)),
+    reserved: row.reserved === null ? undefined : winc(BigInt(row.reserved)),
+    purchase: purchaseState(row.purchase),
+    item: row.item ?? undefined,
+    claim: row.claim,
+    state: stateOf(row.state),
+    settlement: row.settlement === null ? undefined : readStoredSettlement(row.settlement, row.id),
+    leasedUntil: row.leased_until,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+  };
+}
+
+function stateOf(text: string): PaymentState {
+  if (text === 'open' || text === 'credited' || text === 'failed' || text === 'unclear') return text;
+  throw new Error(`x402 payment in state ${text}`);
+}
+
+export async function insertPaymentRow(tx: SqlExecutor, row: PaymentRow, now: number): Promise<void> {
+  await changeOne(
+    tx,
+    `INSERT INTO x402_payments (${columns}, due_at, created_at, changed_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    row.id,
+    row.version,
+    row.network,
+    row.payer,
+    row.nonce,
+    row.value.toString(),
+    row.validBefore.toString(),
+    JSON.stringify(row.request),
+    row.purpose,
+    row.reference,
+    row.address,
+    row.addressType,
+    row.winc.toString(),
+    row.reserved === undefined ? null : row.reserved.toString(),
+    row.claim,
+    row.state,
+    null,
+    row.leasedUntil,
+    row.attempts,
+    now,
+    now,
+    now,
+  );
+}
+
+/** Ids of open payments that nobody is working on and that are due. */
+export async function duePayments(tx: SqlExecutor, now: number, limit: number): Promise<string[]> {
+  const rows = await tx.all<{ id: string }>(
+    `SELECT id FROM x402_payments WHERE state = 'open' AND due_at <= ? AND leased_until <= ?
+     ORDER BY due_at LIMIT ?`,
+    now,
+    now,
+    limit,
+  );
+  return rows.map((row) => row.id);
+}
+
+/** Takes an open payment to work on; undefined when another has it or it is finished. */
+export async function leasePayment(
+  tx: SqlExecutor,
+  id: string,
+  now: number,
+  until: number,
+): Promise<PaymentRow | undefined> {
+  const changed = await tx.run(
+    `UPDATE x402_payments SET leased_until = ?, attempts = attempts + 1, changed_at = ?
+     WHERE id = ? AND state = 'open' AND leased_until <= ?`,
+    until,
+    now,
+    id,
+    now,
+  );
+  return changed === 1 ? readPaymentRow(tx, id) : undefined;
+}
+
+/** A lease that somebody has on an open payment: good until another takes it, which only its lapse allows. */
+export type HeldPayment = Pick<PaymentRow, 'id' | 'attempts'>;
+
+/** Whoever works on it goes on doing so; false when another has it, or it was put back or has ended. */
+export async function renewLease(
+  tx: SqlExecutor,
+  { id, attempts }: HeldPayment,
+  until: number,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE x402_payments SET leased_until = ?
+     WHERE id = ? AND attempts = ? AND state = 'open' AND leased_until > 0`,
+    until,
+    id,
+    attempts,
+  );
+  return changed === 1;
+}
+
+/** Puts it back, to be looked at again later; false when another has it or it has ended. */
+export async function releasePayment(
+  tx: SqlExecutor,
+  { id, attempts }: HeldPayment,
+  now: number,
+  dueAt: number,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE x402_payments SET leased_until = 0, due_at = ?, changed_at = ?
+     WHERE id = ? AND attempts = ? AND state = 'open'`,
+    dueAt,
+    now,
+    id,
+    attempts,
+  );
+  return changed === 1;
+}
+
+/** Ends one without crediting it; false when another has it or it has ended. */
+export async function endUncredited(
+  tx: SqlExecutor,
+  { id, attempts }: HeldPayment,
+  state: 'failed' | 'unclear',
+  settlement: SettleAnswer,
+  now: number,
+  from: 'open' | 'unclear' = 'open',
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE x402_payments SET state = ?, settlement = ?, leased_until = 0, changed_at = ?
+     WHERE id = ? AND attempts = ? AND state = ?`,
+    state,
+    JSON.stringify(settlement),
+    now,
+    id,
+    attempts,
+    from,
+  );
+  return changed === 1;
+}
+
+/**
+ * Marks it as credited; false when it was before. Whoever knows of the transfer may, with a lease or without, and also
+ * after another gave the payment up: what was paid is credited. `purchase` is what becomes of the reservation, where
+ * one was asked for.
+ */
+export async function endCredited(
+  tx: SqlExecutor,
+  row: PaymentRow,
+  settlement: SettleAnswer,
+  purchase: PurchaseState,
+  now: number,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE x402_payments SET state = 'credited', settlement = ?, purchase = ?, credited_at = ?, leased_until = 0,
+       changed_at = ? WHERE id = ? AND state <> 'credited'`,
+    JSON.stringify(settlement),
+    row.reserved === undefined ? null : purchase,
+    now,
+    now,
+    row.id,
+  );
+  return changed === 1;
+}

@@ -1,0 +1,327 @@
+/**
+ * Carrying payments out, exactly once each: store, ask the facilitator, credit. What a crash or a lost answer
+ * leaves open is finished here too, by what the chain says became of the authorisation, or, where no chain can
+ * be asked, by settling again, which moves nothing a second time.
+ */
+
+import type { Credits } from '../../credits/credits.ts';
+import type { SettleAnswer } from '../../formats/x402/facilitator.ts';
+import { x402Reasons } from '../../formats/x402/facilitator.ts';
+import type { X402Network } from '../../formats/x402/networks.ts';
+import { readPayment } from '../../formats/x402/payment.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { UniqueViolation } from '../../storage/sql/sql.ts';
+import type { AuthorizationChain, AuthorizationFate } from './chain.ts';
+import type { FacilitatorClient } from './facilitator-client.ts';
+import { FacilitatorUnavailable } from './facilitator-client.ts';
+import type { PaymentRow } from './payment-rows.ts';
+import {
+  duePayments,
+  endCredited,
+  endUncredited,
+  insertPaymentRow,
+  leasePayment,
+  readPaymentRow,
+  releasePayment,
+  renewLease,
+} from './payment-rows.ts';
+import {
+  creditPaymentIn,
+  failure,
+  isSameUse,
+  networkOf,
+  paymentId,
+  provesNothingSent,
+  receipt,
+  refuseOtherUse,
+  success,
+} from './settlement-rules.ts';
+import type { SignedPayment, X402Receipt } from './x402.ts';
+import { X402InProgress, X402SettlementFailed } from './x402.ts';
+
+const recoveryIntervalMs = 10_000;
+const recoveredAtOnce = 20;
+const longestWaitMs = 10 * 60_000;
+/** A payment is held for so long, and held again while it is worked on: a crash frees it soon. */
+const leaseMs = 10_000;
+/** Longer than an authorisation may still land after its time, given slow blocks. */
+const lateSeconds = 120n;
+
+export interface SettlementsOptions {
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly facilitator: FacilitatorClient;
+  readonly chain: AuthorizationChain;
+  readonly payTo: string;
+  readonly log: Logger;
+  readonly now: () => number;
+  onSettlement(network: string, result: 'credited' | 'failed' | 'unclear' | 'unknown'): void;
+}
+
+export class Settlements {
+  readonly #options: SettlementsOptions;
+  readonly #running = new Map<string, { readonly row: PaymentRow; readonly ended: Promise<X402Receipt> }>();
+  #timer: NodeJS.Timeout | undefined;
+  #recovering: Promise<void> | undefined;
+  #stopped = true;
+
+  constructor(options: SettlementsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether this payment was seen before: then the facilitator would refuse it, and the kept answer counts. */
+  async isKnown(payment: SignedPayment): Promise<boolean> {
+    return (await readPaymentRow(this.#options.sql, paymentId(payment))) !== undefined;
+  }
+
+  /** The kept answer to a payment that was credited for the same as `row`. */
+  async recall(row: PaymentRow): Promise<X402Receipt | undefined> {
+    const kept = await readPaymentRow(this.#options.sql, row.id);
+    if (kept?.state !== 'credited' || !isSameUse(kept, row)) return undefined;
+    return this.#finished(kept);
+  }
+
+  /** The same payment asked for twice at once is one settlement. */
+  async settle(row: PaymentRow): Promise<X402Receipt> {
+    const running = this.#running.get(row.id);
+    if (running !== undefined) {
+      refuseOtherUse(running.row, row);
+      return { ...(await running.ended), applied: false };
+    }
+    const ended = this.#settle(row).finally(() => this.#running.delete(row.id));
+    this.#running.set(row.id, { row, ended });
+    return ended;
+  }
+
+  /** Surfaces that share one process share these: starting again changes nothing. */
+  async start(): Promise<void> {
+    if (!this.#stopped) return;
+    this.#stopped = false;
+    this.#recover();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#recovering;
+    await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended));
+  }
+
+  async #settle(row: PaymentRow): Promise<X402Receipt> {
+    const { sql, now } = this.#options;
+    const leasedUntil = this.#leaseEnd();
+    const before = await sql
+      .transaction(async (tx) => {
+        const existing = await readPaymentRow(tx, row.id);
+        if (existing === undefined) await insertPaymentRow(tx, { ...row, leasedUntil, attempts: 1 }, now());
+        return existing;
+      })
+      .catch((error: unknown) => {
+        // Another process stored the same payment at the same moment.
+        if (error instanceof UniqueViolation) throw new X402InProgress(row.id);
+        throw error;
+      });
+    if (before === undefined) {
+      const inserted = { ...row, attempts: 1 };
+      return this.#holding(inserted, () => this.#carryOut(inserted));
+    }
+    refuseOtherUse(before, row);
+    if (before.state !== 'open') return this.#finished(before);
+    const leased = await sql.transaction((tx) => leasePayment(tx, row.id, now(), leasedUntil));
+    if (leased === undefined) throw new X402InProgress(row.id);
+    return this.#holding(leased, () => this.#resume(leased, 'sent again'));
+  }
+
+  #leaseEnd(): number {
+    return this.#options.now() + leaseMs;
+  }
+
+  /**
+   * Renews the lease while a slow facilitator or chain is waited for. Should it lapse all the same, another may take the
+   * payment up: the nonce is used once on the chain, and the row is credited once, whoever comes first.
+   */
+  async #holding(row: PaymentRow, work: () => Promise<X402Receipt>): Promise<X402Receipt> {
+    const { sql, log } = this.#options;
+    const renewal = setInterval(() => {
+      sql
+        .transaction((tx) => renewLease(tx, row, this.#leaseEnd()))
+        .catch((error: unknown) =>
+          log.warn({ err: error, payment: row.id }, 'x402 payment could not be held'),
+        );
+    }, leaseMs / 3);
+    try {
+      return await work();
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  /** What became of it in other hands, while the lease here had lapsed. */
+  async #takenOver(row: PaymentRow): Promise<X402Receipt> {
+    const now = await readPaymentRow(this.#options.sql, row.id);
+    if (now === undefined || now.state === 'open') throw new X402InProgress(row.id);
+    return this.#finished(now);
+  }
+
+  /** What the first asking led to. */
+  #finished(row: PaymentRow): X402Receipt {
+    const settlement = row.settlement ?? failure(row, x402Reasons.unexpectedSettle);
+    if (row.state !== 'credited') throw new X402SettlementFailed(settlement);
+    return receipt(row, settlement, this.#options.payTo, false);
+  }
+
+  /** Asks the facilitator to make the transfer; a refusal is checked against the chain where one can be asked. */
+  async #carryOut(row: PaymentRow): Promise<X402Receipt> {
+    let answer: SettleAnswer;
+    try {
+      answer = await this.#options.facilitator.settle(row.request);
+    } catch (error) {
+      if (!(error instanceof FacilitatorUnavailable)) throw error;
+      this.#options.log.warn({ err: error, payment: row.id }, 'x402 settlement unknown');
+      this.#options.onSettlement(row.network, 'unknown');
+      return this.#putBack(row, undefined, error);
+    }
+    if (answer.success) return this.#credit(row, { ...answer, payer: row.payer });
+    const refusal = failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle);
+    const network = networkOf(row);
+    // Only a refusal that says that nothing was sent is believed, and only of the first asking: what was sent may
+    // land after the answer, and be the reason why the second is refused.
+    const nothingSent = row.attempts === 1 && provesNothingSent(answer);
+    if (!this.#options.chain.knows(network)) {
+      return nothingSent ? this.#fail(row, refusal) : this.#putBack(row, refusal);
+    }
+    const fate = await this.#fate(row, network);
+    if (fate?.kind === 'transferred') return this.#credit(row, success(row, fate.transaction));
+    const over = fate?.kind === 'used-otherwise' || (fate?.kind === 'unused' && nothingSent);
+    return over ? this.#fail(row, refusal) : this.#putBack(row, refusal);
+  }
+
+  /**
+   * Finds out what an earlier attempt led to. One that the chain has not seen is tried anew only for a payer who sends it
+   * again: the others were told that it failed and may have paid with another.
+   */
+  async #resume(row: PaymentRow, how: 'found' | 'sent again'): Promise<X402Receipt> {
+    const network = networkOf(row);
+    if (!this.#options.chain.knows(network)) return this.#settleAgain(row);
+    const fate = await this.#fate(row, network);
+    if (fate?.kind === 'transferred') return this.#credit(row, success(row, fate.transaction));
+    if (fate?.kind === 'used-otherwise') return this.#markUnclear(row);
+    if (fate !== undefined && this.#hasLapsed(row)) {
+      if (fate.kind === 'used-unseen') return this.#markUnclear(row);
+      return this.#fail(row, failure(row, x402Reasons.validBefore));
+    }
+    if (how === 'sent again' && fate?.kind === 'unused' && this.#isValid(row)) return this.#carryOut(row);
+    return this.#putBack(row);
+  }
+
+  async #settleAgain(row: PaymentRow): Promise<X402Receipt> {
+    let answer: SettleAnswer;
+    try {
+      answer = await this.#options.facilitator.settle(row.request);
+    } catch (error) {
+      if (!(error instanceof FacilitatorUnavailable)) throw error;
+      return this.#putBack(row, undefined, error);
+    }
+    if (answer.success) return this.#credit(row, { ...answer, payer: row.payer });
+    // A second refusal never says that nothing was sent: it may be refused because the first asking was carried out,
+    // which used the nonce, took the funds, or was so long ago that it has lapsed.
+    if (this.#hasLapsed(row)) return this.#markUnclear(row);
+    return this.#putBack(row, failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle));
+  }
+
+  #isValid(row: PaymentRow): boolean {
+    return BigInt(Math.floor(this.#options.now() / 1000)) < row.validBefore;
+  }
+
+  /** Nothing that was sent for it can land any more. */
+  #hasLapsed(row: PaymentRow): boolean {
+    return BigInt(Math.floor(this.#options.now() / 1000)) > row.validBefore + lateSeconds;
+  }
+
+  async #fate(row: PaymentRow, network: X402Network): Promise<AuthorizationFate | undefined> {
+    const { authorization } = readPayment(row.request.paymentPayload);
+    const { chain } = this.#options;
+    return chain.fateOf(network, authorization, row.createdAt).catch((error: unknown) => {
+      this.#options.log.warn({ err: error, payment: row.id }, 'x402 payment could not be looked up');
+      return undefined;
+    });
+  }
+
+  async #credit(row: PaymentRow, settlement: SettleAnswer): Promise<X402Receipt> {
+    const { sql, now, onSettlement, log } = this.#options;
+    const applied = await sql.transaction(async (tx) => {
+      if (!(await endCredited(tx, row, settlement, 'reserved', now()))) return false;
+      await creditPaymentIn(tx, this.#options.credits, row, settlement, 'reserved');
+      return true;
+    });
+    if (!applied) return this.#takenOver(row);
+    onSettlement(row.network, 'credited');
+    const { transaction } = settlement;
+    log.info({ payment: row.id, transaction, winc: row.winc.toString() }, 'x402 credited');
+    const credited: PaymentRow = row.reserved === undefined ? row : { ...row, purchase: 'reserved' };
+    return receipt(credited, settlement, this.#options.payTo, true);
+  }
+
+  async #fail(row: PaymentRow, settlement: SettleAnswer): Promise<X402Receipt> {
+    const { sql, now, onSettlement, log } = this.#options;
+    const ended = await sql.transaction((tx) => endUncredited(tx, row, 'failed', settlement, now()));
+    if (!ended) return this.#takenOver(row);
+    onSettlement(row.network, 'failed');
+    log.info({ payment: row.id, reason: settlement.errorReason }, 'x402 settlement refused');
+    throw new X402SettlementFailed(settlement);
+  }
+
+  async #markUnclear(row: PaymentRow): Promise<X402Receipt> {
+    const { sql, now, onSettlement, log } = this.#options;
+    const settlement = failure(row, x402Reasons.nonceUsed);
+    const ended = await sql.transaction((tx) => endUncredited(tx, row, 'unclear', settlement, now()));
+    if (!ended) return this.#takenOver(row);
+    onSettlement(row.network, 'unclear');
+    log.error({ payment: row.id }, 'x402 payment may have been made and no transfer is known: check by hand');
+    throw new X402SettlementFailed(settlement);
+  }
+
+  /** Not known yet: it stays open and is looked at again later. */
+  async #putBack(row: PaymentRow, answer?: SettleAnswer, cause?: unknown): Promise<X402Receipt> {
+    const { sql, now } = this.#options;
+    const wait = Math.min(1_000 * 2 ** Math.min(row.attempts, 20), longestWaitMs);
+    const released = await sql.transaction((tx) => releasePayment(tx, row, now(), now() + wait));
+    if (!released) return this.#takenOver(row);
+    throw new X402SettlementFailed(answer ?? failure(row, x402Reasons.unexpectedSettle), cause);
+  }
+
+  #recover(): void {
+    if (this.#stopped) return;
+    this.#recovering = this.#recoverDue()
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'x402 recovery failed'))
+      .finally(() => {
+        this.#recovering = undefined;
+        if (this.#stopped) return;
+        this.#timer = setTimeout(() => this.#recover(), recoveryIntervalMs);
+        this.#timer.unref();
+      });
+  }
+
+  async #recoverDue(): Promise<void> {
+    const { sql, now, log } = this.#options;
+    for (const id of await duePayments(sql, now(), recoveredAtOnce)) {
+      if (this.#stopped) return;
+      if (this.#running.has(id)) continue;
+      const leased = await sql
+        .transaction((tx) => leasePayment(tx, id, now(), this.#leaseEnd()))
+        .catch((error: unknown) => {
+          // One that cannot be read must not keep the others waiting.
+          log.error({ err: error, payment: id }, 'x402 payment could not be taken up');
+        });
+      if (leased === undefined) continue;
+      const resumed = this.#holding(leased, () => this.#resume(leased, 'found')).finally(() =>
+        this.#running.delete(id),
+      );
+      this.#running.set(id, { row: leased, ended: resumed });
+      await resumed.catch((error: unknown) =>
+        log.debug({ err: error, payment: id }, 'x402 payment still open'),
+      );
+    }
+  }
+}
