@@ -4,7 +4,7 @@
  */
 import type { Config } from '../config/config.ts';
 import type { Logger } from '../kernel/log.ts';
-import type { Surface } from '../kernel/surface.ts';
+import type { Surface } from '../kernel/part.ts';
 import { localParts } from './stack/local-parts.ts';
 import type { Part, World } from './stack/part.ts';
 import { ServiceKeys } from './stack/service-keys.ts';

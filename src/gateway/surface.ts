@@ -6,7 +6,7 @@ import { networks } from '../kernel/http/client-network.ts';
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
-import type { Surface } from '../kernel/surface.ts';
+import type { Surface } from '../kernel/part.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import { ChunkSource } from './chain/chunk-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';

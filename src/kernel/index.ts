@@ -14,4 +14,4 @@
  *
  * Import the file you need; this one only says what there is.
  */
-export type { Surface } from './surface.ts';
+export type { Surface } from './part.ts';

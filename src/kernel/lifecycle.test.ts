@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { describe, test } from 'node:test';
 import { StartupError } from './errors.ts';
 import { startSurfaces } from './lifecycle.ts';
-import type { Surface } from './surface.ts';
+import type { Surface } from './part.ts';
 import { silentLog } from './testing.ts';
 
 /** A process whose signals and exit are seen, not done. */

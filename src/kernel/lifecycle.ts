@@ -4,7 +4,7 @@
  */
 import { StartupError } from './errors.ts';
 import type { Logger } from './log.ts';
-import type { Surface } from './surface.ts';
+import type { Surface } from './part.ts';
 
 export interface LifecycleOptions {
   readonly log: Logger;

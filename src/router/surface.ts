@@ -5,7 +5,7 @@ import { StartupError } from '../kernel/errors.ts';
 import type { HttpServer } from '../kernel/http/server.ts';
 import { makeToken, readOrCreateKey } from '../kernel/keys.ts';
 import { Metrics } from '../kernel/metrics.ts';
-import type { Surface } from '../kernel/surface.ts';
+import type { Surface } from '../kernel/part.ts';
 import type { BlobCache } from '../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../storage/blobs/open.ts';
 import { createAdminServer } from './admin/server.ts';

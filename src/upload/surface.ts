@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import { Metrics } from '../kernel/metrics.ts';
-import type { Surface } from '../kernel/surface.ts';
+import type { Surface } from '../kernel/part.ts';
 import { ArweaveNodes } from '../outside/arweave/nodes.ts';
 import { DiskRoom } from '../storage/disk-room.ts';
 import { normalizeAddress } from '../wallets/address.ts';

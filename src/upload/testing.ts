@@ -11,7 +11,7 @@ import { type Credits, winc } from '../credits/credits.ts';
 import { createCredits } from '../credits/ledger/index.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
 import { createLogger } from '../kernel/log.ts';
-import type { Surface } from '../kernel/surface.ts';
+import type { Surface } from '../kernel/part.ts';
 import { x402Migrations } from '../payments/x402/migrations.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import { staticRates } from '../pricing/rates/static.ts';

@@ -12,7 +12,7 @@ import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { request } from 'undici';
 import { readConfig } from '../../src/config/config.ts';
-import type { Surface } from '../../src/kernel/surface.ts';
+import type { Surface } from '../../src/kernel/part.ts';
 import { createLocalArweave } from '../../src/localnet/arweave/index.ts';
 import { startTestS3, type TestS3 } from '../../src/storage/blobs/s3/testing.ts';
 import { type MadeItem, makeItem, postBundle } from '../support/admin-gateway.ts';

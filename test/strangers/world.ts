@@ -18,7 +18,7 @@ import { encodeBase58 } from '../../src/formats/base58.ts';
 import { addressBytes } from '../../src/formats/solana/address.ts';
 import type { NamePrograms } from '../../src/formats/solana/programs.ts';
 import { createLogger } from '../../src/kernel/log.ts';
-import type { Surface } from '../../src/kernel/surface.ts';
+import type { Surface } from '../../src/kernel/part.ts';
 import { createLocalArweave } from '../../src/localnet/arweave/index.ts';
 import { createLocalCardProvider, type LocalCardProvider } from '../../src/localnet/card/index.ts';
 import { clientOf } from '../../src/localnet/card/testing.ts';

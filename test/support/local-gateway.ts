@@ -12,7 +12,7 @@ import { signTransaction } from '../../src/formats/arweave/transaction-signature
 import type { CreatePart } from '../../src/gateway/context.ts';
 import { createGatewaySurface } from '../../src/gateway/surface.ts';
 import { createLogger, type Logger } from '../../src/kernel/log.ts';
-import type { Surface } from '../../src/kernel/surface.ts';
+import type { Surface } from '../../src/kernel/part.ts';
 import { createLocalArweave } from '../../src/localnet/arweave/index.ts';
 import { testArweaveKey } from '../../src/wallets/testing/keys.ts';
 

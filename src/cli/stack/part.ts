@@ -1,7 +1,7 @@
 /** What the wiring is made of: parts that start one after the other, and the world they find. */
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../kernel/log.ts';
-import type { Surface } from '../../kernel/surface.ts';
+import type { Surface } from '../../kernel/part.ts';
 import type { LocalCardProvider } from '../../localnet/card/index.ts';
 import type { LocalSolana } from '../../localnet/solana/index.ts';
 import type { LocalFacilitator } from '../../localnet/x402/index.ts';

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { processCounter } from '../../kernel/metrics.ts';
-import type { Surface } from '../../kernel/surface.ts';
+import type { Surface } from '../../kernel/part.ts';
 import { startTracing } from '../../kernel/tracing/index.ts';
 import { version } from '../version.ts';
 

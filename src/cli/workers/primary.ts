@@ -7,7 +7,7 @@ import { StartupError } from '../../kernel/errors.ts';
 import { insistOnFreePort } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { mergeMetrics } from '../../kernel/merged-metrics.ts';
-import type { Surface } from '../../kernel/surface.ts';
+import type { Surface } from '../../kernel/part.ts';
 import { isFromWorker, type ToWorker } from './messages.ts';
 
 /** A worker that dies sooner than this after it was ready, or before, counts as failing. */

@@ -26,7 +26,7 @@ import {
 } from '../../../test/support/local-gateway.ts';
 import { Random } from '../../../test/support/random.ts';
 import { buildManifest, manifestContentType } from '../../formats/manifest/manifest.ts';
-import type { Surface } from '../../kernel/surface.ts';
+import type { Surface } from '../../kernel/part.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { createContentPart, openContentCache } from './part.ts';
 

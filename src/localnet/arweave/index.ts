@@ -11,7 +11,7 @@ import type { Config } from '../../config/config.ts';
 import { createHttpServer, type HttpServer, urlHost } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
-import type { Surface } from '../../kernel/surface.ts';
+import type { Surface } from '../../kernel/part.ts';
 import { type Hold, holdAlone } from '../alone.ts';
 import { LocalNode } from './chain/local-node.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';

@@ -15,7 +15,7 @@ import { type NamePrograms, namePrograms } from '../../formats/solana/programs.t
 import { createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
-import type { Surface } from '../../kernel/surface.ts';
+import type { Surface } from '../../kernel/part.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { type Hold, holdAlone } from '../alone.ts';

@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
 import type { Credits } from '../../credits/credits.ts';
+import { createJob } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import type { PaymentDoor } from '../doors.ts';
-import { createJob } from '../jobs.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { reportTransactionRoute } from '../routes/report-transaction.ts';
 import type { AcceptedToken } from './chain.ts';

@@ -1,7 +1,8 @@
 /** Work that repeats in the background: one run at a time, a pause after each, ended cleanly. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Logger } from '../kernel/log.ts';
+import type { Logger } from '../log.ts';
 
+/** Work that goes on in the background. */
 export interface Job {
   start(): void;
   /** Resolves when the current run, if any, is over. */
