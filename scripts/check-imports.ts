@@ -23,8 +23,8 @@ const below = [
 export const allowed: Record<string, string[]> = {
   formats: [],
   config: [],
-  kernel: ['config'],
-  storage: ['config', 'kernel'],
+  kernel: ['formats', 'config'],
+  storage: ['formats', 'kernel', 'config'],
   wallets: ['formats'],
   outside: ['formats', 'kernel', 'config'],
   pricing: ['outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],

@@ -56,3 +56,36 @@ test('whoever asked and gives up gets the reason that was given', async (t) => {
   giveUp.abort(new Error('stopping'));
   await assert.rejects(call, /stopping/);
 });
+
+test('an opened answer is read as it comes, and one that breaks off or stalls is told', async (t) => {
+  const url = await serve(t, (request, response) => {
+    response.writeHead(206, { 'content-length': '10' });
+    response.write('01234');
+    if (request.url === '/whole') response.end('56789');
+    if (request.url === '/cut') setImmediate(() => response.destroy());
+  });
+  const client = open(t);
+  const read = async (path: string, idleTimeoutMs = 60_000) => {
+    const { status, body } = await client.open(url + path, { idleTimeoutMs });
+    const pieces: Buffer[] = [];
+    for await (const piece of body) pieces.push(piece);
+    return [status, Buffer.concat(pieces).toString()];
+  };
+  assert.deepEqual(await read('/whole'), [206, '0123456789']);
+  await assert.rejects(read('/cut'), (error) => error instanceof OutsideUnavailable && !error.isTimeout);
+  await assert.rejects(read('/stall', 50), (error) => error instanceof OutsideUnavailable && error.isTimeout);
+  const unread = await client.open(`${url}/stall`, { idleTimeoutMs: 60_000 });
+  unread.discard();
+});
+
+test('a head that does not come in time is a timeout', async (t) => {
+  const url = await serve(t, () => {});
+  await assert.rejects(
+    open(t, 100).call(url),
+    (error) => error instanceof OutsideUnavailable && error.isTimeout,
+  );
+  await assert.rejects(
+    open(t, 100).open(url, { idleTimeoutMs: 60_000 }),
+    (error) => error instanceof OutsideUnavailable && error.isTimeout,
+  );
+});

@@ -2,11 +2,21 @@
  * The one way to ask the outside over HTTP: a connection pool, a limit on time (in all, not per byte) and on the
  * bytes of an answer. An answer is whatever the other side said, with any status; no answer is `OutsideUnavailable`.
  */
-import { Agent, request } from 'undici';
+import { Agent, errors, request } from 'undici';
 
 /** Nobody answered in time, in size, or at all. What was asked for may have been done all the same. */
 export class OutsideUnavailable extends Error {
   override readonly name = 'OutsideUnavailable';
+
+  /** The other side was too slow, as opposed to away, broken or too long-winded. */
+  get isTimeout(): boolean {
+    const { cause } = this;
+    return (
+      cause instanceof errors.HeadersTimeoutError ||
+      cause instanceof errors.BodyTimeoutError ||
+      (cause instanceof DOMException && cause.name === 'TimeoutError')
+    );
+  }
 }
 
 export interface HttpClientOptions {
@@ -27,6 +37,21 @@ export interface HttpCall {
   readonly maxBytes?: number;
   /** Whoever asked gives up. */
   readonly signal?: AbortSignal;
+}
+
+/** How an answer is asked for whose body is read piece by piece, however long that takes. */
+export interface OpenCall extends Omit<HttpCall, 'maxBytes'> {
+  /** Between two pieces of the body; `timeoutMs` is until the head. */
+  readonly idleTimeoutMs: number;
+}
+
+export interface OpenAnswer {
+  readonly status: number;
+  readonly headers: HttpAnswer['headers'];
+  /** Throws `OutsideUnavailable` where it breaks off. */
+  readonly body: AsyncIterable<Buffer>;
+  /** Ends the exchange; the rest of the body is not read. */
+  discard(): void;
 }
 
 export interface HttpAnswer {
@@ -69,6 +94,30 @@ export class HttpClient {
     }
   }
 
+  /** The head of an answer, and its body as it comes. Whoever does not read it to its end discards it. */
+  async open(url: string, call: OpenCall): Promise<OpenAnswer> {
+    try {
+      const { statusCode, headers, body } = await request(url, {
+        method: call.method ?? (call.body === undefined ? 'GET' : 'POST'),
+        dispatcher: this.#agent,
+        headersTimeout: call.timeoutMs ?? this.#options.timeoutMs,
+        bodyTimeout: call.idleTimeoutMs,
+        ...(call.signal && { signal: call.signal }),
+        ...(call.headers && { headers: call.headers }),
+        ...(call.body !== undefined && { body: call.body }),
+      });
+      return {
+        status: statusCode,
+        headers,
+        body: unbroken(body, url, call.signal),
+        discard: () => void body.on('error', () => {}).destroy(),
+      };
+    } catch (cause) {
+      call.signal?.throwIfAborted();
+      throw new OutsideUnavailable(`${originOf(url)} did not answer`, { cause });
+    }
+  }
+
   /** A JSON body posted, with the content type that goes with it. */
   postJson(url: string, value: unknown, call: HttpCall = {}): Promise<HttpAnswer> {
     const headers = { 'content-type': 'application/json', ...call.headers };
@@ -77,6 +126,19 @@ export class HttpClient {
 
   close(): Promise<void> {
     return this.#agent.destroy();
+  }
+}
+
+async function* unbroken(
+  body: AsyncIterable<Buffer>,
+  url: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new OutsideUnavailable(`${originOf(url)} broke off`, { cause });
   }
 }
 

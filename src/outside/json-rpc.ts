@@ -3,8 +3,9 @@
  * them all before it says that something is not there. Errors about the call itself (`RpcRefused`) are told apart from
  * errors about a node (`OutsideUnavailable`), for which another node is asked.
  */
+
+import { isRecord, memberOf, tryParseJson } from '../formats/json.ts';
 import { HttpClient, OutsideUnavailable } from './http.ts';
-import { isRecord, memberOf, tryParseJson } from './json.ts';
 import { combineLookUps, type LookUp, notKnown } from './look-up.ts';
 
 /** A node understood the call and said no; another would say the same. */

@@ -1,6 +1,7 @@
 /** The calls to the chain that are used, with their answers checked. */
+
+import { memberOf } from '../formats/json.ts';
 import { parseSolanaAddress, type SolanaAddress } from '../formats/solana/address.ts';
-import { memberOf } from '../outside/json.ts';
 import { absent, found, type LookUp } from '../outside/look-up.ts';
 import { AccountReader } from './account-reader.ts';
 import { ChainUnavailable } from './errors.ts';

@@ -5,9 +5,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError, type WorldName } from '../../config/config.ts';
+import { isRecord, textOf, tryParseJson } from '../../formats/json.ts';
 import { localSign } from '../../localnet/sign.ts';
 import { HttpClient } from '../../outside/http.ts';
-import { isRecord, textOf, tryParseJson } from '../../outside/json.ts';
 import { folderWorld } from './folder-world.ts';
 import { outside, sellsSomething } from './outside.ts';
 import { contradictions, type Heard, type Origin } from './world.ts';

@@ -5,8 +5,8 @@
  */
 import type { TransactionJson } from '../../formats/arweave/transaction-json.ts';
 import { tryDecodeBase64url } from '../../formats/base64url.ts';
+import { isCount, memberOf, textOf, tryParseJson } from '../../formats/json.ts';
 import { type HttpAnswer, HttpClient } from '../http.ts';
-import { isCount, memberOf, textOf, tryParseJson } from '../json.ts';
 import { absent, combineLookUps, found, type LookUp, notKnown } from '../look-up.ts';
 
 /** No node could be asked. */

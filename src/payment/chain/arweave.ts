@@ -1,7 +1,7 @@
 /** Arweave through the node API: `/tx/{id}`, `/unconfirmed_tx/{id}`, `/tx/{id}/status`. */
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
+import { isRecord, memberOf, textOf } from '../../formats/json.ts';
 import { ArweaveNodes } from '../../outside/arweave/nodes.ts';
-import { isRecord, memberOf, textOf } from '../../outside/json.ts';
 import { parseAmount } from '../../pricing/pricing.ts';
 import { arweaveAddress } from '../../wallets/arweave/rsa.ts';
 import type { ChainReader, Transfer } from './chain.ts';

@@ -1,6 +1,6 @@
 /** Ethereum and its kin through JSON-RPC: the native coin, or one ERC-20 token. */
 import { authorizationUsedTopic, transferTopic } from '../../formats/evm-events.ts';
-import { isRecord, requireText } from '../../outside/json.ts';
+import { isRecord, requireText } from '../../formats/json.ts';
 import type { JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';

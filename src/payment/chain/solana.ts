@@ -1,7 +1,7 @@
 /** Solana through JSON-RPC: exactly one transfer of lamports to the wallet, outer or inner. */
 import { tryDecodeBase58 } from '../../formats/base58.ts';
+import { isCount, isRecord, memberOf } from '../../formats/json.ts';
 import { memoProgram, memoProgramV1, systemProgram } from '../../formats/solana/programs.ts';
-import { isCount, isRecord, memberOf } from '../../outside/json.ts';
 import type { JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
 import { type ChainReader, type ChainTransaction, destinationIn, type Transfer } from './chain.ts';

@@ -3,9 +3,9 @@
  * (EIP-3009), and whether a contract wallet stands by a signature (ERC-1271). Every call is bounded.
  */
 import { authorizationUsedTopic, transferTopic } from '../../formats/evm-events.ts';
+import { memberOf } from '../../formats/json.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import type { TransferAuthorization } from '../../formats/x402/payment.ts';
-import { memberOf } from '../../outside/json.ts';
 import { evmCallErrors, type JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
 

@@ -4,9 +4,9 @@
  * waits for it.
  */
 import { Agent, request } from 'undici';
+import { backoffMs } from '../../kernel/background/backoff.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
-import { backoffMs } from '../../outside/backoff.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { type AnnouncedRow, announcementOf } from './item-announcement.ts';
 
