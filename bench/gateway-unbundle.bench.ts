@@ -19,9 +19,9 @@ import { createPool } from '../src/kernel/pool/pool.ts';
 import { createLocalArweave } from '../src/localnet/arweave/index.ts';
 import { arweaveAddress } from '../src/wallets/arweave/rsa.ts';
 import { arweaveSigner, ed25519Signer, type ItemSigner, signItem } from '../src/wallets/data-items/signer.ts';
-import { type VerifyTasks, verifyAll, verifyTasksModule } from '../src/wallets/data-items/verify-all.ts';
 import { ed25519TestKey } from '../src/wallets/testing/keys.ts';
 import type { Bench, Measurement } from './bench.ts';
+import { type VerifyTasks, verifyOnThreads, verifyTasksModule } from './verify-items.ts';
 
 /** `BENCH_ITEMS=100000` for the long run. */
 const manyItems = Number(process.env.BENCH_ITEMS ?? 20_000);
@@ -149,7 +149,7 @@ async function runUnbundle(): Promise<Measurement[]> {
   shared.set(rsa.bytes);
   const bare = async () => {
     const started = performance.now();
-    await verifyAll(pool, { bytes: shared, offsets, sizes: rsa.sizes });
+    await verifyOnThreads(pool, { bytes: shared, offsets, sizes: rsa.sizes });
     return performance.now() - started;
   };
   const measured: Measurement[] = [];

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { type DataItem, parseItem } from '../../formats/ans104/item.ts';
 import { type ItemProblem, itemProblemCodes } from '../../formats/ans104/item-problem.ts';
 import { Transferred } from '../../kernel/pool/protocol.ts';
-import { verifyMany } from '../../wallets/data-items/verify-many.ts';
+import { verifyParsed } from '../../wallets/data-items/verify.ts';
 import { packTags } from '../chain-index/tags.ts';
 import { type ItemBatch, lengthCells, type ReadBatch, rawTagsOf } from './item-columns.ts';
 
@@ -16,15 +16,16 @@ export function readItems(batch: ItemBatch): Transferred<ReadBatch> {
   const lengths = new Uint32Array(count * lengthCells);
   const digests = new Uint8Array(count * 64);
   const fields: Uint8Array[] = [];
-  const { items, places } = parseAll(batch, verdicts);
-  // Signatures of one key are cheaper together; the verdict is each item's own, so that a bad one costs only itself.
-  const valid = verifyMany(items, { lenient: true });
-  for (const [index, { header, data }] of items.entries()) {
-    const at = places[index] ?? 0;
-    if (valid[index] !== 1) {
-      verdicts[at] = verdictOf('signature');
+  const bytes = Buffer.from(batch.bytes);
+  for (let at = 0; at < count; at += 1) {
+    const start = batch.offsets[at] ?? 0;
+    const stated = batch.ids.subarray(at * 32, at * 32 + 32);
+    const item = readItem(bytes.subarray(start, start + (batch.sizes[at] ?? 0)), stated);
+    if (typeof item === 'string') {
+      verdicts[at] = itemProblemCodes.indexOf(item) + 1;
       continue;
     }
+    const { header, data } = item;
     const tags = packTags(rawTagsOf(header));
     const parts = [header.signature, header.owner, header.target, header.anchor, tags];
     fields.push(...parts);
@@ -41,24 +42,12 @@ export function readItems(batch: ItemBatch): Transferred<ReadBatch> {
   ]);
 }
 
-/** The items that are well formed and have the ids the bundle states, with their places in the batch. */
-function parseAll(batch: ItemBatch, verdicts: Uint8Array): { items: DataItem[]; places: number[] } {
-  const items: DataItem[] = [];
-  const places: number[] = [];
-  const bytes = Buffer.from(batch.bytes);
-  for (let at = 0; at < verdicts.length; at += 1) {
-    const start = batch.offsets[at] ?? 0;
-    const item = parseItem(bytes.subarray(start, start + (batch.sizes[at] ?? 0)), { lenient: true });
-    const stated = batch.ids.subarray(at * 32, at * 32 + 32);
-    if (typeof item === 'string') verdicts[at] = verdictOf(item);
-    else if (!item.header.idBytes.equals(stated)) verdicts[at] = verdictOf('id-mismatch');
-    else places[items.push(item) - 1] = at;
-  }
-  return { items, places };
-}
-
-function verdictOf(problem: ItemProblem): number {
-  return itemProblemCodes.indexOf(problem) + 1;
+/** The item, or what is wrong with it. Its id is compared first, which is cheaper than its signature. */
+function readItem(bytes: Buffer, statedId: Uint8Array): DataItem | ItemProblem {
+  const item = parseItem(bytes, { lenient: true });
+  if (typeof item === 'string') return item;
+  if (!item.header.idBytes.equals(statedId)) return 'id-mismatch';
+  return verifyParsed(item, { lenient: true }) ? item : 'signature';
 }
 
 function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { ethereumAddress, parseEthereumAddress } from './address.ts';
 import {
   personalMessageHash,
@@ -119,4 +120,41 @@ test('the pure-JavaScript curve agrees with WebAssembly', async () => {
       Buffer.from(publicKeyOf(secret)),
     );
   }
+});
+
+test('both curves judge changed signatures alike', async () => {
+  const pure = await loadPureJavaScript();
+  const random = seededRandom(121);
+  const changes: ((sample: { digest: Buffer; signature: Buffer }) => void)[] = [
+    () => {},
+    ({ signature }) => (signature[random.below(64)]! ^= 1 << random.below(8)),
+    ({ digest }) => (digest[random.below(32)]! ^= 1 << random.below(8)),
+    ({ signature }) => signature.fill(0, 0, 32),
+    ({ signature }) => signature.fill(0, 32, 64),
+    ({ signature }) => signature.fill(0xff, 0, 32),
+    ({ signature }) => Buffer.from(order.toString(16), 'hex').copy(signature, 0),
+    ({ digest }) => digest.fill(0),
+    ({ digest }) => digest.fill(0xff),
+  ];
+  let found = 0;
+  for (let round = 0; round < 90; round++) {
+    const digest = Buffer.from(random.bytes(32));
+    const { signature, recovery } = signDigest(digest, key);
+    const sample = { digest, signature: Buffer.from(signature) };
+    changes[round % changes.length]!(sample);
+    const claimed = round % 4 === 0 ? recovery ^ 1 : recovery;
+    const recovered = recoverPublicKey(sample.digest, sample.signature, claimed);
+    const low = BigInt(`0x${sample.signature.subarray(32).toString('hex')}`) <= order / 2n;
+    let expected: Uint8Array | null = null;
+    try {
+      if (low) expected = pure.recover(sample.digest, sample.signature, claimed === 1 ? 1 : 0);
+    } catch {}
+    assert.deepEqual(
+      recovered === undefined ? null : Buffer.from(recovered),
+      expected === null ? null : Buffer.from(expected),
+      `round ${round}`,
+    );
+    if (recovered !== undefined) found += 1;
+  }
+  assert.ok(found > 30 && found < 80);
 });
