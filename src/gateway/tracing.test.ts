@@ -5,14 +5,14 @@ import { makeItem, postBundle, startAdminGateway } from '../../test/support/admi
 import { makeTransaction, text, until } from '../../test/support/local-gateway.ts';
 import { PlainCounter } from '../kernel/metrics.ts';
 import { silentLog } from '../kernel/testing.ts';
-import { startTracing } from '../kernel/tracing/index.ts';
 import { type CollectedSpan, startCollector } from '../kernel/tracing/testing.ts';
+import { startTracing } from '../kernel/tracing/tracing.ts';
 
 test('fetching, unbundling and the operator’s jobs are spans inside what asked for them', async (t) => {
   const collector = await startCollector();
   t.after(() => collector.stop());
   const counters = { exported: new PlainCounter(), dropped: new PlainCounter() };
-  const tracing = startTracing({
+  const tracing = await startTracing({
     endpoint: collector.url,
     serviceName: 'gateway',
     serviceVersion: '1',

@@ -4,7 +4,7 @@ import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { processCounter } from '../../kernel/metrics.ts';
 import type { Surface } from '../../kernel/part.ts';
-import { startTracing } from '../../kernel/tracing/index.ts';
+import { startTracing } from '../../kernel/tracing/tracing.ts';
 import { version } from '../version.ts';
 
 /** Goes before all others: it starts before any server is made, and sends the last spans when all have stopped. */
@@ -12,13 +12,13 @@ export function traces(config: Config, log: Logger): Surface[] {
   const endpoint = config.OTEL_EXPORTER_OTLP_ENDPOINT;
   if (endpoint === undefined) return [];
   const headers = parseHeaders(config.OTEL_EXPORTER_OTLP_HEADERS ?? '');
-  let tracing: ReturnType<typeof startTracing> | undefined;
+  let tracing: Awaited<ReturnType<typeof startTracing>> | undefined;
   return [
     {
       name: 'traces',
       url: '',
       async start() {
-        tracing = startTracing({
+        tracing = await startTracing({
           endpoint,
           headers,
           serviceName: config.OTEL_SERVICE_NAME,

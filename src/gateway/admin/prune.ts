@@ -5,7 +5,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '../../kernel/log.ts';
-import { traced } from '../../kernel/tracing/index.ts';
+import { traced } from '../../kernel/tracing/tracing.ts';
 import { type Cursor, dropStableItems } from '../chain-index/drop.ts';
 import { INGESTED_TERM } from '../chain-index/schema.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
@@ -59,7 +59,7 @@ export class Pruning {
       () => ({}),
       async (span) => {
         const pruned = await this.#prune(range);
-        span?.set({ 'turnpike.pruned': pruned });
+        span?.setAttributes({ 'turnpike.pruned': pruned });
         return pruned;
       },
     ).finally(() => {

@@ -5,7 +5,8 @@ import { availableParallelism } from 'node:os';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '../../kernel/log.ts';
-import { traced } from '../../kernel/tracing/index.ts';
+import { failSpanWith } from '../../kernel/tracing/span.ts';
+import { traced } from '../../kernel/tracing/tracing.ts';
 import type { ExportMessage, ExportWorkerData } from './worker.ts';
 import type { ExportPlan, ExportProgress } from './write.ts';
 
@@ -75,8 +76,8 @@ export class Exporter {
       () => ({ 'turnpike.export.id': jobId }),
       async (span) => {
         const error = await job.ended;
-        if (error !== undefined) span?.fail(error);
-        span?.set({ 'turnpike.export.rows': this.#status.rows?.transactions });
+        if (error !== undefined && span !== undefined) failSpanWith(span, error);
+        span?.setAttributes({ 'turnpike.export.rows': this.#status.rows?.transactions });
         return error;
       },
     );

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../kernel/log.ts';
 import type { Pool } from '../../kernel/pool/pool.ts';
-import { traced } from '../../kernel/tracing/index.ts';
+import { traced } from '../../kernel/tracing/tracing.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
 import type { Entry } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
@@ -139,7 +139,7 @@ export class Unbundler {
         () => ({ 'turnpike.bundle.id': id, 'turnpike.bundle.depth': claimed.depth }),
         async (span) => {
           const read = await this.#read(claimed, signal);
-          span?.set({
+          span?.setAttributes({
             'turnpike.bundle.items': read.itemCount,
             'turnpike.bundle.matched': read.matchedCount,
           });

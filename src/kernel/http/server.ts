@@ -11,8 +11,8 @@ import { type FastifyError, fastify, type HookHandlerDoneFunction, LogController
 import { StartupError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { activeTracer } from '../tracing/index.ts';
 import { traceRequests } from '../tracing/requests.ts';
+import { activeTracer } from '../tracing/tracing.ts';
 import type { App, Reply, Request, Routes } from './app.ts';
 import { mount } from './app.ts';
 import { networks } from './client-network.ts';

@@ -1,10 +1,10 @@
 /**
- * Requests that we send, wherever in the program: the HTTP client tells of each as it is made, answered and done.
- * Each becomes a span inside the work that sends it, and carries the trace on to whom it asks.
+ * Requests that we send, wherever in the program: the HTTP client reports each as it is made, answered and done.
+ * Each becomes a span inside the work that sends it, and carries the trace on to the server it asks.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { Span } from './span.ts';
-import { formatTraceparent } from './trace-context.ts';
+import type { Span, SpanContext } from '@opentelemetry/api';
+import { failSpan, failSpanWith } from './span.ts';
 import type { Tracer } from './tracer.ts';
 
 interface OutgoingRequest {
@@ -21,39 +21,35 @@ export function traceOutgoing(tracer: Tracer): () => void {
   const listeners: Readonly<Record<string, (message: unknown) => void>> = {
     'undici:request:create': (message) => {
       const request = requestOf(message);
-      const parent = tracer.current;
-      if (request === undefined || parent === null) return;
-      const span = tracer.begin(request.method, 'client', parent);
+      if (request === undefined) return;
+      const span = tracer.begin(request.method, 'client', tracer.current?.spanContext());
       const { hostname, port, protocol } = new URL(request.origin);
-      span.set({
+      span.setAttributes({
         'http.request.method': request.method,
         'server.address': hostname,
         'server.port': Number(port === '' ? (protocol === 'https:' ? 443 : 80) : port),
-        // Without its query, which may hold what is nobody's business.
+        // Without its query, which may hold secrets.
         'url.full': `${protocol}//${hostname}${port === '' ? '' : `:${port}`}${request.path.split('?', 1)[0]}`,
       });
       spans.set(request, span);
-      // Who says it himself is not contradicted.
-      if (!hasTraceparent(request)) request.addHeader('traceparent', formatTraceparent(span));
+      // A caller that sets the header itself is not contradicted.
+      if (!hasTraceparent(request)) request.addHeader('traceparent', formatTraceparent(span.spanContext()));
     },
     'undici:request:headers': (message) => {
       const status: unknown = fieldOf(fieldOf(message, 'response'), 'statusCode');
       const span = spanOf(message);
       if (span === undefined || typeof status !== 'number' || status < 200) return;
-      span.set({ 'http.response.status_code': status });
-      if (status < 400) return;
-      span.error = `answered ${status}`;
-      span.set({ 'error.type': String(status) });
+      span.setAttributes({ 'http.response.status_code': status });
+      if (status >= 400) failSpan(span, `answered ${status}`, String(status));
     },
     'undici:request:trailers': (message) => {
-      const span = spanOf(message);
-      if (span !== undefined) tracer.end(span);
+      spanOf(message)?.end();
     },
     'undici:request:error': (message) => {
       const span = spanOf(message);
       if (span === undefined) return;
-      span.fail(fieldOf(message, 'error'));
-      tracer.end(span);
+      failSpanWith(span, fieldOf(message, 'error'));
+      span.end();
     },
   };
   function spanOf(message: unknown): Span | undefined {
@@ -65,6 +61,10 @@ export function traceOutgoing(tracer: Tracer): () => void {
   return () => {
     for (const [name, listener] of Object.entries(listeners)) unsubscribe(name, listener);
   };
+}
+
+export function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
+  return `00-${traceId}-${spanId}-0${traceFlags & 1}`;
 }
 
 /** The client keeps headers as a list of names and values in turn. */

@@ -1,7 +1,7 @@
 /** The span of a request that came to us, in the words of the HTTP semantic conventions. */
+import type { Span } from '@opentelemetry/api';
 import type { App, Reply, Request } from '../http/app.ts';
-import type { Span } from './span.ts';
-import { parseTraceparent } from './trace-context.ts';
+import { failSpan } from './span.ts';
 import type { Tracer } from './tracer.ts';
 
 /** Goes on with the request inside a span of its own, which ends when the answer is out or the client gone. */
@@ -10,7 +10,7 @@ export type EnterSpan = (request: Request, reply: Reply, goOn: () => void) => vo
 /** Called before any route is added. */
 export function traceRequests(app: App, tracer: Tracer, surface: string): EnterSpan {
   const spans = new WeakMap<Request, Span>();
-  // The end of a body is told from outside of the request's context: the handler goes back into it.
+  // The end of a body is reported outside of the request's context: the handler goes back into it.
   app.addHook('preValidation', (request, _reply, done) => {
     const span = spans.get(request);
     if (span === undefined || tracer.current === span) done();
@@ -18,13 +18,13 @@ export function traceRequests(app: App, tracer: Tracer, surface: string): EnterS
   });
 
   return (request, reply, goOn) => {
-    const span = tracer.begin(request.method, 'server', parseTraceparent(request.headers.traceparent));
+    const span = tracer.beginRequest(request.method, request.headers.traceparent);
     spans.set(request, span);
     reply.raw.on('close', () => {
       const route = request.timings?.route;
       const status = reply.raw.statusCode;
-      if (route !== undefined) span.name = `${request.method} ${route}`;
-      span.set({
+      if (route !== undefined) span.updateName(`${request.method} ${route}`);
+      span.setAttributes({
         'http.request.method': request.method,
         'http.route': route,
         'http.response.status_code': status,
@@ -36,18 +36,11 @@ export function traceRequests(app: App, tracer: Tracer, surface: string): EnterS
         'turnpike.surface': surface,
         'turnpike.request_id': request.id,
       });
-      if (!reply.raw.writableFinished) span.fail(new ClientGone());
-      else if (status >= 500) {
-        span.error = `answered ${status}`;
-        span.set({ 'error.type': String(status) });
-      }
-      tracer.end(span);
+      if (!reply.raw.writableFinished)
+        failSpan(span, 'the client left before the answer was out', 'ClientGone');
+      else if (status >= 500) failSpan(span, `answered ${status}`, String(status));
+      span.end();
     });
     tracer.inside(span, goOn);
   };
-}
-
-class ClientGone extends Error {
-  override readonly name = 'ClientGone';
-  override readonly message = 'the client left before the answer was out';
 }

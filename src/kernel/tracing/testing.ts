@@ -72,7 +72,9 @@ type Json = Readonly<Record<string, unknown>>;
 function decode(body: unknown): CollectedSpan[] {
   return items(fields(body, ['resourceSpans']).resourceSpans).flatMap((entry) => {
     const { resource, scopeSpans } = fields(entry, ['resource', 'scopeSpans', 'schemaUrl']);
-    const resourceAttributes = attributes(fields(resource, ['attributes']).attributes);
+    const resourceAttributes = attributes(
+      fields(resource, ['attributes', 'droppedAttributesCount']).attributes,
+    );
     return items(scopeSpans).flatMap((scoped) => {
       const { scope, spans } = fields(scoped, ['scope', 'spans', 'schemaUrl']);
       text(fields(scope, ['name', 'version']).name, /./);
@@ -85,6 +87,7 @@ function decodeSpan(value: unknown, resource: CollectedSpan['resource']): Collec
   const span = fields(value, [
     ...['traceId', 'spanId', 'parentSpanId', 'flags', 'name', 'kind', 'startTimeUnixNano', 'endTimeUnixNano'],
     ...['attributes', 'status', 'traceState', 'events', 'links'],
+    ...['droppedAttributesCount', 'droppedEventsCount', 'droppedLinksCount'],
   ]);
   const status = fields(span.status ?? {}, ['code', 'message']);
   const kind = span.kind;
@@ -123,7 +126,8 @@ function attributeValue(value: unknown): string | bigint | number | boolean {
   const [entry, ...more] = Object.entries(kinds);
   if (entry === undefined || more.length > 0) throw new Error('a value has one kind');
   const [kind, plain] = entry;
-  if (kind === 'intValue') return BigInt(text(plain, /^-?[0-9]+$/));
+  // The JSON mapping of 64-bit integers is text; readers take numbers, too.
+  if (kind === 'intValue') return BigInt(text(String(plain), /^-?[0-9]+$/));
   if (kind === 'stringValue' && typeof plain === 'string') return plain;
   if (kind === 'boolValue' && typeof plain === 'boolean') return plain;
   if (kind === 'doubleValue' && typeof plain === 'number') return plain;

@@ -1,7 +1,7 @@
 /** `debug` and `prune-stable-data-items` (interface §4.4). */
 import { Type } from 'typebox';
 import type { App } from '../../../kernel/http/server.ts';
-import { traced } from '../../../kernel/tracing/index.ts';
+import { traced } from '../../../kernel/tracing/tracing.ts';
 import { type DebugParts, debugReport } from '../debug.ts';
 import { badRequest, pruneRunning } from '../errors.ts';
 import type { Pruning } from '../prune.ts';

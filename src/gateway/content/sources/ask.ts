@@ -1,7 +1,7 @@
 /** Asks the sources one after the other, until one has it. */
 
 import type { Logger } from '../../../kernel/log.ts';
-import { traced } from '../../../kernel/tracing/index.ts';
+import { traced } from '../../../kernel/tracing/tracing.ts';
 import type { ByteRange } from '../../chain/byte-source.ts';
 import { upstreamFailed } from '../../errors.ts';
 import type { ContentMetrics } from '../metrics.ts';
@@ -52,7 +52,7 @@ export async function askSources(
         () => ({ 'turnpike.source': source.name, 'turnpike.data.id': id }),
         async (span) => {
           const opened = await source.open(id, described?.located, range, journey, signal);
-          span?.set({ 'turnpike.found': opened !== undefined, 'turnpike.data.size': opened?.size });
+          span?.setAttributes({ 'turnpike.found': opened !== undefined, 'turnpike.data.size': opened?.size });
           return opened;
         },
       );
