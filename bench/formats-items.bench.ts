@@ -6,12 +6,9 @@ import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import {
-  encodeBundleHeader,
-  parseBundleHeader,
-  parseItem,
-  parseItemHeader,
-} from '../src/formats/ans104/index.ts';
+import { encodeBundleHeader, parseBundleHeader } from '../src/formats/ans104/bundle-header.ts';
+import { parseItem } from '../src/formats/ans104/item.ts';
+import { parseItemHeader } from '../src/formats/ans104/item-header.ts';
 import { seededRandom } from '../src/formats/testing/seeded-random.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import { createPool } from '../src/kernel/pool/pool.ts';

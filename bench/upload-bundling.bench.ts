@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { request } from 'undici';
 import { winc } from '../src/credits/credits.ts';
 import { createCredits } from '../src/credits/ledger/index.ts';
-import { parseItemHeader } from '../src/formats/ans104/index.ts';
+import { parseItemHeader } from '../src/formats/ans104/item-header.ts';
 import { seededRandom } from '../src/formats/testing/seeded-random.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import { Metrics } from '../src/kernel/metrics.ts';

@@ -12,7 +12,7 @@ import { createHash, type Hash, hash } from 'node:crypto';
 /** Text stands for its UTF-8 bytes. */
 export type DeepHashInput = Uint8Array | string | readonly DeepHashInput[];
 
-export const DEEP_HASH_BYTES = 48;
+const DEEP_HASH_BYTES = 48;
 
 const sha384 = (bytes: Uint8Array | string): Buffer => hash('sha384', bytes, 'buffer');
 

@@ -18,7 +18,7 @@ export interface JsonListener {
 /** Containers within each other; deeper documents are refused. */
 export const maxJsonDepth = 512;
 /** Of one string as it stands in the document. */
-export const maxTextBytes = 64 * 1024;
+const maxTextBytes = 64 * 1024;
 
 const quote = 0x22;
 const backslash = 0x5c;

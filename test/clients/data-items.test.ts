@@ -14,12 +14,8 @@ import {
   SolanaSigner,
   TypedEthereumSigner,
 } from '@dha-team/arbundles/node';
-import {
-  encodeBundleHeader,
-  itemMessage,
-  parseBundleHeader,
-  parseItem,
-} from '../../src/formats/ans104/index.ts';
+import { encodeBundleHeader, parseBundleHeader } from '../../src/formats/ans104/bundle-header.ts';
+import { itemMessage, parseItem } from '../../src/formats/ans104/item.ts';
 import { encodeBase58 } from '../../src/formats/base58.ts';
 import { deepHash } from '../../src/formats/deep-hash.ts';
 import { seededRandom } from '../../src/formats/testing/seeded-random.ts';

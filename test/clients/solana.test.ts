@@ -38,8 +38,7 @@ import {
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm';
 import { addressBytes, parseSolanaAddress } from '../../src/formats/solana/address.ts';
 import { Writer } from '../../src/formats/solana/bytes.ts';
-import { r, s, w } from '../../src/formats/solana/instruction-kind.ts';
-import type { Instruction } from '../../src/formats/solana/message.ts';
+import { type Instruction, readOnly, signer, writable } from '../../src/formats/solana/message.ts';
 import { rentExemptMinimum, tokenProgram } from '../../src/formats/solana/programs.ts';
 import { computeBudget, createAccount, memo, transferLamports } from '../../src/formats/solana/system.ts';
 import {
@@ -268,7 +267,7 @@ describe('the local ledger beside litesvm', () => {
     const rent = rentExemptMinimum(mintSize);
     const initialize = (): Instruction => ({
       programId: tokenProgram,
-      accounts: [w(mint.address)],
+      accounts: [writable(mint.address)],
       data: new Writer()
         .u8(tokenInstruction.initializeMint2)
         .u8(6)
@@ -317,7 +316,7 @@ describe('the local ledger beside litesvm', () => {
     );
     const close = (owner: Keypair, from: ReturnType<typeof associatedTokenAddress>): Instruction => ({
       programId: tokenProgram,
-      accounts: [w(from), w(owner.address), s(owner.address)],
+      accounts: [writable(from), writable(owner.address), signer(owner.address)],
       data: Uint8Array.of(tokenInstruction.closeAccount),
     });
     await same('close with tokens', [close(alice, aliceTokens)], alice);
@@ -328,7 +327,7 @@ describe('the local ledger beside litesvm', () => {
     );
     await same(
       'wrong program',
-      [{ programId: tokenProgram, accounts: [r(bob.address)], data: Uint8Array.of(99) }],
+      [{ programId: tokenProgram, accounts: [readOnly(bob.address)], data: Uint8Array.of(99) }],
       alice,
     );
     for (const key of [bobTokens, aliceTokens]) {

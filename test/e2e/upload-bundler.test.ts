@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request as undici } from 'undici';
-import { parseBundleHeader } from '../../src/formats/ans104/index.ts';
+import { parseBundleHeader } from '../../src/formats/ans104/bundle-header.ts';
 import { startTestUpload, type TestUpload } from '../../src/upload/testing.ts';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';

@@ -2,7 +2,7 @@
 import { createHash, createPrivateKey } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodeRootEntry } from '../../src/formats/cdb64/index.ts';
+import { encodeRootEntry } from '../../src/formats/cdb64/root-entry.ts';
 import { rootIndex } from '../../src/gateway/published-indexes/bands/build.ts';
 import type { BandRecord } from '../../src/gateway/published-indexes/bands/source.ts';
 import { writeBand } from '../../src/gateway/published-indexes/bands/write.ts';

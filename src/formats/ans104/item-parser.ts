@@ -21,7 +21,6 @@ import {
   parseItemHeader,
 } from './item-header.ts';
 import type { ItemProblem } from './item-problem.ts';
-import { messagePrefix, signedMessage } from './signed-message.ts';
 
 export interface ItemParserOptions extends ItemReadOptions {
   /** Hashes the payload for `ItemEnd.message`; default true. Off for readers that only want headers. */
@@ -114,10 +113,4 @@ export class ItemParser {
     this.#collected.copy(grown, 0, 0, this.#collectedBytes);
     this.#collected = grown;
   }
-}
-
-/** The 48 bytes that the signature of a streamed item covers. */
-export function streamedItemMessage(end: ItemEnd, prefix?: Uint8Array): Buffer {
-  const { header } = end;
-  return signedMessage(prefix ?? messagePrefix(header.signatureType, header.owner), header, end.dataHash);
 }

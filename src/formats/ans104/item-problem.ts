@@ -17,7 +17,7 @@ export const itemProblems = {
 
 export type ItemProblem = keyof typeof itemProblems;
 
-export function isItemProblem(result: unknown): result is ItemProblem {
+function isItemProblem(result: unknown): result is ItemProblem {
   return typeof result === 'string' && Object.hasOwn(itemProblems, result);
 }
 

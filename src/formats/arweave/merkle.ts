@@ -23,7 +23,7 @@ const scratchPair = scratch.subarray(0, 2 * HASH_BYTES);
 const scratchNote = Buffer.alloc(NOTE_BYTES);
 
 /** Writes `value` (a safe integer) as a note at `at`. */
-export function writeNote(target: Buffer, value: number, at: number): void {
+function writeNote(target: Buffer, value: number, at: number): void {
   target.fill(0, at, at + NOTE_BYTES - 8);
   target.writeUInt32BE(Math.floor(value / 2 ** 32), at + NOTE_BYTES - 8);
   target.writeUInt32BE(value >>> 0, at + NOTE_BYTES - 4);

@@ -2,15 +2,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { FormatError } from '../format-error.ts';
-import {
-  Cdb64Writer,
-  checkCdb64,
-  decodeRootEntry,
-  encodeRootEntry,
-  findInCdb64,
-  headerBytes,
-} from './index.ts';
-import { hashKey } from './layout.ts';
+import { checkCdb64 } from './check.ts';
+import { findInCdb64 } from './find.ts';
+import { hashKey, headerBytes } from './layout.ts';
+import { decodeRootEntry, encodeRootEntry } from './root-entry.ts';
+import { Cdb64Writer } from './writer.ts';
 
 const K = Buffer.from(Array.from({ length: 32 }, (_, index) => index));
 const R = Buffer.from(Array.from({ length: 32 }, (_, index) => 0xa0 + index));

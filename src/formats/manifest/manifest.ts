@@ -9,7 +9,6 @@ import { isTxId, type TxId } from '../base64url.ts';
 import { FormatError } from '../format-error.ts';
 
 export const manifestContentType = 'application/x.arweave-manifest+json';
-export const manifestVersions = ['0.1.0', '0.2.0'] as const;
 /** Longer documents are not read. */
 export const maxManifestBytes = 64 * 1024 * 1024;
 

@@ -134,9 +134,6 @@ export const arnsRecord = accountKind<ArnsRecord>(
   }),
 );
 
-/** Where the ANT's address stands in an ArnsRecord, for filters. */
-export const arnsRecordAntOffset = 72;
-
 export interface ReturnedName {
   name: string;
   nameHash: Buffer;

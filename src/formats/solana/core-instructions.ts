@@ -3,14 +3,13 @@ import type { SolanaAddress } from './address.ts';
 import { Writer } from './bytes.ts';
 import { string } from './codec.ts';
 import { type Trait, traits } from './core-asset.ts';
-import type { AccountMeta, Instruction } from './message.ts';
+import { type AccountMeta, type Instruction, readOnly, signer, writable, writableSigner } from './message.ts';
 import { coreProgram, systemProgram } from './programs.ts';
 
 export const coreInstruction = { createV1: 0, updatePluginV1: 6, transferV1: 14 } as const;
 
 /** In these account lists an absent account is the program itself. */
-const none: AccountMeta = { address: coreProgram, signer: false, writable: false };
-const readOnly = (address: SolanaAddress): AccountMeta => ({ address, signer: false, writable: false });
+const none = readOnly(coreProgram);
 
 /** The trait by which clients find the program that governs an asset. */
 export const antProgramTrait = 'ANT Program';
@@ -36,10 +35,10 @@ export function createAsset(parts: CreateAsset): Instruction {
   return {
     programId: coreProgram,
     accounts: [
-      { address: parts.asset, signer: true, writable: true },
+      writableSigner(parts.asset),
       none,
-      { address: parts.payer, signer: true, writable: false },
-      { address: parts.payer, signer: true, writable: true },
+      signer(parts.payer),
+      writableSigner(parts.payer),
       readOnly(parts.owner),
       readOnly(parts.updateAuthority),
       readOnly(systemProgram),
@@ -55,19 +54,8 @@ export function transferAsset(
   owner: SolanaAddress,
   newOwner: SolanaAddress,
 ): Instruction {
-  return {
-    programId: coreProgram,
-    accounts: [
-      { address: asset, signer: false, writable: true },
-      none,
-      { address: payer, signer: true, writable: true },
-      { address: owner, signer: true, writable: false },
-      readOnly(newOwner),
-      readOnly(systemProgram),
-      none,
-    ],
-    data: new Writer().u8(coreInstruction.transferV1).u8(0).finish(),
-  };
+  const data = new Writer().u8(coreInstruction.transferV1).u8(0).finish();
+  return changeAsset(asset, payer, owner, [readOnly(newOwner)], data);
 }
 
 export function updateTraits(
@@ -78,16 +66,27 @@ export function updateTraits(
 ): Instruction {
   const writer = new Writer().u8(coreInstruction.updatePluginV1).u8(6);
   traits.write(writer, list);
+  return changeAsset(asset, payer, authority, [], writer.finish());
+}
+
+function changeAsset(
+  asset: SolanaAddress,
+  payer: SolanaAddress,
+  authority: SolanaAddress,
+  more: readonly AccountMeta[],
+  data: Uint8Array,
+): Instruction {
   return {
     programId: coreProgram,
     accounts: [
-      { address: asset, signer: false, writable: true },
+      writable(asset),
       none,
-      { address: payer, signer: true, writable: true },
-      { address: authority, signer: true, writable: false },
+      writableSigner(payer),
+      signer(authority),
+      ...more,
       readOnly(systemProgram),
       none,
     ],
-    data: writer.finish(),
+    data,
   };
 }

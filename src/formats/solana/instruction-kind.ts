@@ -26,9 +26,3 @@ export function instructionKind<A>(name: string, args: Codec<A>): InstructionKin
 }
 
 export type NoArguments = Record<never, never>;
-
-/** Account roles, read as the programs' tables write them: w writable, s signer. */
-export const r = (address: SolanaAddress): AccountMeta => ({ address, signer: false, writable: false });
-export const w = (address: SolanaAddress): AccountMeta => ({ address, signer: false, writable: true });
-export const s = (address: SolanaAddress): AccountMeta => ({ address, signer: true, writable: false });
-export const ws = (address: SolanaAddress): AccountMeta => ({ address, signer: true, writable: true });

@@ -3,8 +3,8 @@ import { antAddresses } from './accounts-ant.ts';
 import { arnsAddresses } from './accounts-arns.ts';
 import type { SolanaAddress } from './address.ts';
 import { address, list, option, string, struct, u8, u32 } from './codec.ts';
-import { instructionKind, type NoArguments, r, s, w, ws } from './instruction-kind.ts';
-import type { AccountMeta, Instruction } from './message.ts';
+import { instructionKind, type NoArguments } from './instruction-kind.ts';
+import { type AccountMeta, type Instruction, readOnly, signer, writable, writableSigner } from './message.ts';
 import { coreProgram, type NamePrograms, systemProgram } from './programs.ts';
 
 export interface InitializeAnt {
@@ -112,13 +112,13 @@ export function antBuilder(programs: NamePrograms) {
   const at = antAddresses(ant);
   /** Asset, config and controllers open every list: who may act is decided from them. */
   const governed = (asset: SolanaAddress): AccountMeta[] => [
-    r(asset),
-    w(at.config(asset).address),
-    w(at.controllers(asset).address),
+    readOnly(asset),
+    writable(at.config(asset).address),
+    writable(at.controllers(asset).address),
   ];
   const acl = ({ user, page }: AclPlace): AccountMeta[] => [
-    w(at.aclConfig(user).address),
-    w(at.aclPage(user, page).address),
+    writable(at.aclConfig(user).address),
+    writable(at.aclPage(user, page).address),
   ];
   const aclEntry = (
     kind: 'recordAclOwner' | 'recordAclController' | 'removeAclOwner' | 'removeAclController',
@@ -129,7 +129,13 @@ export function antBuilder(programs: NamePrograms) {
     const proof = kind.endsWith('Owner') ? at.config(asset) : at.controllers(asset);
     return antInstructions[kind].build(
       ant,
-      [r(asset), r(proof.address), ...acl(place), ws(payer), r(systemProgram)],
+      [
+        readOnly(asset),
+        readOnly(proof.address),
+        ...acl(place),
+        writableSigner(payer),
+        readOnly(systemProgram),
+      ],
       {},
     );
   };
@@ -137,13 +143,23 @@ export function antBuilder(programs: NamePrograms) {
     initialize: (asset: SolanaAddress, owner: SolanaAddress, args: InitializeAnt): Instruction =>
       antInstructions.initialize.build(
         ant,
-        [...governed(asset), w(at.record(asset, '@').address), ws(owner), r(systemProgram)],
+        [
+          ...governed(asset),
+          writable(at.record(asset, '@').address),
+          writableSigner(owner),
+          readOnly(systemProgram),
+        ],
         args,
       ),
     setRecord: (asset: SolanaAddress, caller: SolanaAddress, args: SetRecord): Instruction =>
       antInstructions.setRecord.build(
         ant,
-        [...governed(asset), w(at.record(asset, args.undername).address), ws(caller), r(systemProgram)],
+        [
+          ...governed(asset),
+          writable(at.record(asset, args.undername).address),
+          writableSigner(caller),
+          readOnly(systemProgram),
+        ],
         args,
       ),
     /** With `closeMetadata` the record's metadata account goes with it instead of being orphaned. */
@@ -157,9 +173,9 @@ export function antBuilder(programs: NamePrograms) {
         ant,
         [
           ...governed(asset),
-          w(at.record(asset, undername).address),
-          closeMetadata ? w(at.metadata(asset, undername).address) : r(ant),
-          ws(caller),
+          writable(at.record(asset, undername).address),
+          closeMetadata ? writable(at.metadata(asset, undername).address) : readOnly(ant),
+          writableSigner(caller),
         ],
         {},
       ),
@@ -171,7 +187,7 @@ export function antBuilder(programs: NamePrograms) {
     ): Instruction =>
       antInstructions.transferRecord.build(
         ant,
-        [...governed(asset), w(at.record(asset, undername).address), ws(caller)],
+        [...governed(asset), writable(at.record(asset, undername).address), writableSigner(caller)],
         { newOwner },
       ),
     setRecordMetadata: (asset: SolanaAddress, caller: SolanaAddress, args: SetRecordMetadata): Instruction =>
@@ -179,69 +195,73 @@ export function antBuilder(programs: NamePrograms) {
         ant,
         [
           ...governed(asset),
-          r(at.record(asset, args.undername).address),
-          w(at.metadata(asset, args.undername).address),
-          ws(caller),
-          r(systemProgram),
+          readOnly(at.record(asset, args.undername).address),
+          writable(at.metadata(asset, args.undername).address),
+          writableSigner(caller),
+          readOnly(systemProgram),
         ],
         args,
       ),
     removeRecordMetadata: (asset: SolanaAddress, caller: SolanaAddress, undername: string): Instruction =>
       antInstructions.removeRecordMetadata.build(
         ant,
-        [...governed(asset), w(at.metadata(asset, undername).address), ws(caller)],
+        [...governed(asset), writable(at.metadata(asset, undername).address), writableSigner(caller)],
         { undername },
       ),
     addController: (asset: SolanaAddress, caller: SolanaAddress, place: AclPlace): Instruction =>
       antInstructions.addController.build(
         ant,
-        [...governed(asset), ...acl(place), ws(caller), r(systemProgram)],
+        [...governed(asset), ...acl(place), writableSigner(caller), readOnly(systemProgram)],
         { controller: place.user },
       ),
     removeController: (asset: SolanaAddress, caller: SolanaAddress, place: AclPlace): Instruction =>
-      antInstructions.removeController.build(ant, [...governed(asset), ...acl(place), s(caller)], {
+      antInstructions.removeController.build(ant, [...governed(asset), ...acl(place), signer(caller)], {
         controller: place.user,
       }),
     transfer: (asset: SolanaAddress, from: AclPlace, to: AclPlace): Instruction =>
       antInstructions.transfer.build(
         ant,
         [
-          w(asset),
-          w(at.config(asset).address),
-          w(at.controllers(asset).address),
-          ws(from.user),
-          r(to.user),
+          writable(asset),
+          writable(at.config(asset).address),
+          writable(at.controllers(asset).address),
+          writableSigner(from.user),
+          readOnly(to.user),
           ...acl(to),
           ...acl(from),
-          r(coreProgram),
-          r(systemProgram),
+          readOnly(coreProgram),
+          readOnly(systemProgram),
         ],
         {},
       ),
     reconcile: (asset: SolanaAddress, caller: SolanaAddress): Instruction =>
-      antInstructions.reconcile.build(ant, [...governed(asset), s(caller)], {}),
+      antInstructions.reconcile.build(ant, [...governed(asset), signer(caller)], {}),
     /** Writes the name's traits into the asset, as the program's own authority. */
     syncAttributes: (asset: SolanaAddress, payer: SolanaAddress, name: string): Instruction =>
       antInstructions.syncAttributes.build(
         ant,
         [
-          w(asset),
-          ws(payer),
-          r(at.authority(asset).address),
-          r(arnsAddresses(arns).record(name).address),
-          r(coreProgram),
-          r(systemProgram),
+          writable(asset),
+          writableSigner(payer),
+          readOnly(at.authority(asset).address),
+          readOnly(arnsAddresses(arns).record(name).address),
+          readOnly(coreProgram),
+          readOnly(systemProgram),
         ],
         { name },
       ),
     registerAclConfig: (user: SolanaAddress, payer: SolanaAddress): Instruction =>
       antInstructions.registerAclConfig.build(
         ant,
-        [w(at.aclConfig(user).address), ws(payer), r(systemProgram)],
+        [writable(at.aclConfig(user).address), writableSigner(payer), readOnly(systemProgram)],
         { user },
       ),
     addAclPage: (place: AclPlace, payer: SolanaAddress): Instruction =>
-      antInstructions.addAclPage.build(ant, [...acl(place), ws(payer), r(systemProgram)], {}),
+      antInstructions.addAclPage.build(
+        ant,
+        [...acl(place), writableSigner(payer), readOnly(systemProgram)],
+        {},
+      ),
     aclEntry,
   };
 }

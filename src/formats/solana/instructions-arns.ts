@@ -2,8 +2,8 @@
 import { arnsAddresses, type PurchaseType, purchaseType } from './accounts-arns.ts';
 import type { SolanaAddress } from './address.ts';
 import { address, choice, option, seconds, string, struct, u8, u16 } from './codec.ts';
-import { instructionKind, type NoArguments, r, s, w, ws } from './instruction-kind.ts';
-import type { Instruction } from './message.ts';
+import { instructionKind, type NoArguments } from './instruction-kind.ts';
+import { type Instruction, readOnly, signer, writable, writableSigner } from './message.ts';
 import { type NamePrograms, systemProgram, tokenProgram } from './programs.ts';
 import { associatedTokenAddress } from './token.ts';
 
@@ -89,17 +89,17 @@ export function arnsBuilder(programs: NamePrograms, treasury: SolanaAddress) {
       arnsInstructions.buyName.build(
         arns,
         [
-          w(config),
-          w(demand),
-          w(at.record(args.name).address),
-          w(registry),
-          w(tokens(buyer)),
-          w(treasury),
-          w(at.reserved(args.name).address),
-          r(at.returned(args.name).address),
-          ws(buyer),
-          r(tokenProgram),
-          r(systemProgram),
+          writable(config),
+          writable(demand),
+          writable(at.record(args.name).address),
+          writable(registry),
+          writable(tokens(buyer)),
+          writable(treasury),
+          writable(at.reserved(args.name).address),
+          readOnly(at.returned(args.name).address),
+          writableSigner(buyer),
+          readOnly(tokenProgram),
+          readOnly(systemProgram),
         ],
         args,
       ),
@@ -107,17 +107,17 @@ export function arnsBuilder(programs: NamePrograms, treasury: SolanaAddress) {
       arnsInstructions.buyReturnedName.build(
         arns,
         [
-          w(config),
-          w(demand),
-          w(at.returned(args.name).address),
-          w(at.record(args.name).address),
-          w(registry),
-          w(tokens(buyer)),
-          w(treasury),
-          w(tokens(initiator)),
-          ws(buyer),
-          r(tokenProgram),
-          r(systemProgram),
+          writable(config),
+          writable(demand),
+          writable(at.returned(args.name).address),
+          writable(at.record(args.name).address),
+          writable(registry),
+          writable(tokens(buyer)),
+          writable(treasury),
+          writable(tokens(initiator)),
+          writableSigner(buyer),
+          readOnly(tokenProgram),
+          readOnly(systemProgram),
         ],
         args,
       ),
@@ -125,13 +125,13 @@ export function arnsBuilder(programs: NamePrograms, treasury: SolanaAddress) {
       arnsInstructions.extendLease.build(
         arns,
         [
-          w(config),
-          w(demand),
-          w(at.record(name).address),
-          w(tokens(caller)),
-          w(treasury),
-          ws(caller),
-          r(tokenProgram),
+          writable(config),
+          writable(demand),
+          writable(at.record(name).address),
+          writable(tokens(caller)),
+          writable(treasury),
+          writableSigner(caller),
+          readOnly(tokenProgram),
         ],
         { years },
       ),
@@ -147,70 +147,80 @@ export function arnsBuilder(programs: NamePrograms, treasury: SolanaAddress) {
     ): Instruction =>
       arnsInstructions.reassignName.build(
         arns,
-        [r(config), w(at.record(name).address), r(ant), ws(caller), r(systemProgram)],
+        [
+          readOnly(config),
+          writable(at.record(name).address),
+          readOnly(ant),
+          writableSigner(caller),
+          readOnly(systemProgram),
+        ],
         { newAnt },
       ),
     releaseName: (caller: SolanaAddress, name: string, ant: SolanaAddress): Instruction =>
       arnsInstructions.releaseName.build(
         arns,
-        [
-          w(config),
-          w(at.record(name).address),
-          w(at.returned(name).address),
-          w(registry),
-          r(ant),
-          ws(caller),
-          r(systemProgram),
-        ],
+        [...returningAccounts(name), readOnly(ant), writableSigner(caller), readOnly(systemProgram)],
         {},
       ),
     pruneNameToReturned: (payer: SolanaAddress, name: string): Instruction =>
       arnsInstructions.pruneNameToReturned.build(
         arns,
-        [
-          w(config),
-          w(at.record(name).address),
-          w(at.returned(name).address),
-          w(registry),
-          ws(payer),
-          r(systemProgram),
-        ],
+        [...returningAccounts(name), writableSigner(payer), readOnly(systemProgram)],
         {},
       ),
     pruneReturnedNames: (payer: SolanaAddress, names: readonly string[]): Instruction =>
       arnsInstructions.pruneReturnedNames.build(
         arns,
-        [w(config), ws(payer), r(systemProgram), ...names.map((name) => w(at.returned(name).address))],
+        [
+          writable(config),
+          writableSigner(payer),
+          readOnly(systemProgram),
+          ...names.map((name) => writable(at.returned(name).address)),
+        ],
         { max: names.length },
       ),
     updateDemandFactor: (payer: SolanaAddress): Instruction =>
-      arnsInstructions.updateDemandFactor.build(arns, [w(demand), ws(payer)], {}),
+      arnsInstructions.updateDemandFactor.build(arns, [writable(demand), writableSigner(payer)], {}),
     getTokenCost: (payer: SolanaAddress, args: GetTokenCost): Instruction =>
-      arnsInstructions.getTokenCost.build(arns, [r(demand), s(payer)], args),
+      arnsInstructions.getTokenCost.build(arns, [readOnly(demand), signer(payer)], args),
     reserveName: (authority: SolanaAddress, args: ReserveName): Instruction =>
       arnsInstructions.reserveName.build(
         arns,
-        [r(config), w(at.reserved(args.name).address), ws(authority), r(systemProgram)],
+        [
+          readOnly(config),
+          writable(at.reserved(args.name).address),
+          writableSigner(authority),
+          readOnly(systemProgram),
+        ],
         args,
       ),
     unreserveName: (authority: SolanaAddress, name: string): Instruction =>
       arnsInstructions.unreserveName.build(
         arns,
-        [r(config), w(at.reserved(name).address), ws(authority)],
+        [readOnly(config), writable(at.reserved(name).address), writableSigner(authority)],
         {},
       ),
   };
 
+  function returningAccounts(name: string) {
+    return [
+      writable(config),
+      writable(at.record(name).address),
+      writable(at.returned(name).address),
+      writable(registry),
+    ];
+  }
+
   function paidAccounts(caller: SolanaAddress, name: string) {
     return [
-      r(config),
-      w(demand),
-      w(at.record(name).address),
-      w(tokens(caller)),
-      w(treasury),
-      ws(caller),
-      r(tokenProgram),
-      r(systemProgram),
+      readOnly(config),
+      writable(demand),
+      writable(at.record(name).address),
+      writable(tokens(caller)),
+      writable(treasury),
+      writableSigner(caller),
+      readOnly(tokenProgram),
+      readOnly(systemProgram),
     ];
   }
 }

@@ -14,6 +14,19 @@ export interface AccountMeta {
   readonly writable: boolean;
 }
 
+export const readOnly = (address: SolanaAddress): AccountMeta => ({
+  address,
+  signer: false,
+  writable: false,
+});
+export const writable = (address: SolanaAddress): AccountMeta => ({ address, signer: false, writable: true });
+export const signer = (address: SolanaAddress): AccountMeta => ({ address, signer: true, writable: false });
+export const writableSigner = (address: SolanaAddress): AccountMeta => ({
+  address,
+  signer: true,
+  writable: true,
+});
+
 export interface Instruction {
   readonly programId: SolanaAddress;
   readonly accounts: readonly AccountMeta[];
@@ -94,10 +107,10 @@ function orderedMetas(parts: MessageParts): AccountMeta[] {
       writable: meta.writable || (known?.writable ?? false),
     });
   };
-  add({ address: parts.feePayer, signer: true, writable: true });
+  add(writableSigner(parts.feePayer));
   for (const instruction of parts.instructions) {
     for (const meta of instruction.accounts) add(meta);
-    add({ address: instruction.programId, signer: false, writable: false });
+    add(readOnly(instruction.programId));
   }
   const rank = (meta: AccountMeta) => (meta.signer ? 0 : 2) + (meta.writable ? 0 : 1);
   const [payer, ...others] = [...metas.values()];

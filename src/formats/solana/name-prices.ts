@@ -26,7 +26,7 @@ const periodsBeforeFeesHalve = 7;
 const trailingPeriods = 7;
 
 /** Base fees of the registry's first day by name length: 1 to 12, then the same for all longer ones. */
-export const genesisFees: readonly bigint[] = [
+const genesisFees: readonly bigint[] = [
   500_000_000_000n,
   100_000_000_000n,
   10_000_000_000n,

@@ -11,7 +11,6 @@ export const memoProgramV1 = at('Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo');
 export const coreProgram = at('CoREENxT6tW1HoK8ypY1SxRMZTcVPm7R94rH4PZNhX7d');
 export const nativeLoader = at('NativeLoader1111111111111111111111111111111');
 export const bpfLoader = at('BPFLoader2111111111111111111111111111111111');
-export const rentSysvar = at('SysvarRent111111111111111111111111111111111');
 export const incinerator = at('1nc1nerator11111111111111111111111111111111');
 
 /** The name programs of one cluster, and the token names are paid in. */

@@ -1,7 +1,7 @@
 /** Instructions of the System, ComputeBudget and Memo programs. */
 import { addressBytes, type SolanaAddress } from './address.ts';
 import { Writer } from './bytes.ts';
-import type { Instruction } from './message.ts';
+import { type Instruction, signer, writable, writableSigner } from './message.ts';
 import { computeBudgetProgram, memoProgram, systemProgram } from './programs.ts';
 
 export const systemInstruction = {
@@ -22,10 +22,7 @@ export const computeBudgetInstruction = {
 export function transferLamports(from: SolanaAddress, to: SolanaAddress, lamports: bigint): Instruction {
   return {
     programId: systemProgram,
-    accounts: [
-      { address: from, signer: true, writable: true },
-      { address: to, signer: false, writable: true },
-    ],
+    accounts: [writableSigner(from), writable(to)],
     data: new Writer().u32(systemInstruction.transfer).u64(lamports).finish(),
   };
 }
@@ -39,10 +36,7 @@ export function createAccount(
 ): Instruction {
   return {
     programId: systemProgram,
-    accounts: [
-      { address: payer, signer: true, writable: true },
-      { address: account, signer: true, writable: true },
-    ],
+    accounts: [writableSigner(payer), writableSigner(account)],
     data: new Writer()
       .u32(systemInstruction.createAccount)
       .u64(lamports)
@@ -64,7 +58,7 @@ export function computeBudget(unitLimit: number, microLamports: bigint): Instruc
 export function memo(text: string, ...signers: SolanaAddress[]): Instruction {
   return {
     programId: memoProgram,
-    accounts: signers.map((address) => ({ address, signer: true, writable: false })),
+    accounts: signers.map(signer),
     data: Buffer.from(text),
   };
 }

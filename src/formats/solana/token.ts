@@ -2,7 +2,7 @@
 import { FormatError } from '../format-error.ts';
 import { addressBytes, type SolanaAddress } from './address.ts';
 import { Reader, Writer } from './bytes.ts';
-import type { Instruction } from './message.ts';
+import { type Instruction, readOnly, signer, writable, writableSigner } from './message.ts';
 import { findProgramAddress } from './pda.ts';
 import { associatedTokenProgram, systemProgram, tokenProgram } from './programs.ts';
 
@@ -121,12 +121,12 @@ export function createAssociatedTokenAccount(
   return {
     programId: associatedTokenProgram,
     accounts: [
-      { address: payer, signer: true, writable: true },
-      { address: associatedTokenAddress(owner, mint), signer: false, writable: true },
-      { address: owner, signer: false, writable: false },
-      { address: mint, signer: false, writable: false },
-      { address: systemProgram, signer: false, writable: false },
-      { address: tokenProgram, signer: false, writable: false },
+      writableSigner(payer),
+      writable(associatedTokenAddress(owner, mint)),
+      readOnly(owner),
+      readOnly(mint),
+      readOnly(systemProgram),
+      readOnly(tokenProgram),
     ],
     // 1 = create unless it is there already.
     data: Uint8Array.of(1),
@@ -139,15 +139,7 @@ export function mintTo(
   authority: SolanaAddress,
   amount: bigint,
 ): Instruction {
-  return {
-    programId: tokenProgram,
-    accounts: [
-      { address: mint, signer: false, writable: true },
-      { address: account, signer: false, writable: true },
-      { address: authority, signer: true, writable: false },
-    ],
-    data: new Writer().u8(tokenInstruction.mintTo).u64(amount).finish(),
-  };
+  return moveTokens(tokenInstruction.mintTo, mint, account, authority, amount);
 }
 
 export function transferToken(
@@ -156,13 +148,19 @@ export function transferToken(
   authority: SolanaAddress,
   amount: bigint,
 ): Instruction {
+  return moveTokens(tokenInstruction.transfer, from, to, authority, amount);
+}
+
+function moveTokens(
+  instruction: number,
+  from: SolanaAddress,
+  to: SolanaAddress,
+  authority: SolanaAddress,
+  amount: bigint,
+): Instruction {
   return {
     programId: tokenProgram,
-    accounts: [
-      { address: from, signer: false, writable: true },
-      { address: to, signer: false, writable: true },
-      { address: authority, signer: true, writable: false },
-    ],
-    data: new Writer().u8(tokenInstruction.transfer).u64(amount).finish(),
+    accounts: [writable(from), writable(to), signer(authority)],
+    data: new Writer().u8(instruction).u64(amount).finish(),
   };
 }

@@ -8,13 +8,7 @@ import { Reader, Writer } from './bytes.ts';
 import { compileMessage, isWritableKey, parseMessage } from './message.ts';
 import { memoProgram, systemProgram } from './programs.ts';
 import { memo, transferLamports } from './system.ts';
-import {
-  emptySignature,
-  isEmptySignature,
-  parseTransaction,
-  serializeTransaction,
-  signersOf,
-} from './transaction.ts';
+import { emptySignature, parseTransaction, serializeTransaction, signersOf } from './transaction.ts';
 
 const payer = toSolanaAddress(Buffer.alloc(32, 1));
 const friend = toSolanaAddress(Buffer.alloc(32, 2));
@@ -59,7 +53,7 @@ test('a transaction carries exactly the signatures its message asks for', () => 
   const wire = serializeTransaction([emptySignature], messageBytes);
   const transaction = parseTransaction(wire);
   assert.deepEqual(transaction.messageBytes, messageBytes);
-  assert.ok(isEmptySignature(transaction.signatures[0]!));
+  assert.ok(emptySignature.equals(transaction.signatures[0]!));
   assert.throws(() => parseTransaction(serializeTransaction([], messageBytes)), FormatError);
   assert.throws(
     () => parseTransaction(serializeTransaction([emptySignature, emptySignature], messageBytes)),

@@ -9,7 +9,7 @@ import { type Message, parseMessage } from './message.ts';
 export const maxTransactionBytes = 1232;
 /** The same bytes in padded base64. */
 export const maxTransactionBase64 = 1644;
-export const signatureLength = 64;
+const signatureLength = 64;
 
 export interface Transaction {
   readonly signatures: readonly Buffer[];
@@ -52,7 +52,3 @@ export function signersOf(message: Message): readonly SolanaAddress[] {
 
 /** A signature slot that nobody has filled yet. */
 export const emptySignature: Buffer = Buffer.alloc(signatureLength);
-
-export function isEmptySignature(signature: Uint8Array): boolean {
-  return emptySignature.equals(signature);
-}

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { Cdb64Writer, encodeRootEntry } from '../cdb64/index.ts';
+import { encodeRootEntry } from '../cdb64/root-entry.ts';
+import { Cdb64Writer } from '../cdb64/writer.ts';
 import { bencode, FileHasher, makeTorrent, torrentName } from './index.ts';
 
 /** The first bytes of SHA-256(seed 0), SHA-256(seed 1) … */

@@ -3,8 +3,8 @@
  * The version inside decides, not the header's name. Everything is read strictly and bounded; numbers may come
  * as decimal text or as JSON integers and leave as text.
  */
-
 import { FormatError } from '../format-error.ts';
+import { isRecord } from '../json.ts';
 
 /** EIP-3009 `TransferWithAuthorization`, as it is signed. */
 export interface TransferAuthorization {
@@ -133,10 +133,8 @@ export function writeAuthorization(authorization: TransferAuthorization): Record
 }
 
 function record(value: unknown, name: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new MalformedPayment(`${name} is not an object`);
-  }
-  return { ...value };
+  if (!isRecord(value)) throw new MalformedPayment(`${name} is not an object`);
+  return value;
 }
 
 function text(value: unknown, name: string): string {

@@ -1,4 +1,4 @@
-/** `If-None-Match`, `If-Modified-Since` and `If-Range` (RFC 9110 §13) for content that has a strong ETag. */
+/** `If-None-Match` and `If-Range` (RFC 9110 §13) for content that has a strong ETag. */
 
 const listLimit = 8 * 1024;
 
@@ -21,12 +21,6 @@ export function ifRange(header: string | undefined, etag: string, lastModified?:
   if (header.startsWith('"')) return header === etag;
   if (header.startsWith('W/') || lastModified === undefined) return false;
   return wholeSeconds(Date.parse(header)) === wholeSeconds(lastModified.getTime());
-}
-
-/** True means 304; only asked when there was no `If-None-Match` (RFC 9110 §13.2.2). */
-export function notModifiedSince(header: string | undefined, lastModified: Date): boolean {
-  if (header === undefined) return false;
-  return wholeSeconds(lastModified.getTime()) <= wholeSeconds(Date.parse(header));
 }
 
 function wholeSeconds(milliseconds: number): number {

@@ -16,7 +16,7 @@ import {
 /** Signing is the asynchronous form here: a service never signs on its event loop. */
 export { signPssAsync as signPss, verifyPss, verifyPssAsync } from '../../formats/arweave/rsa-pss.ts';
 
-export const modulusBytes = 512;
+const modulusBytes = 512;
 
 /** The members of a private RSA key in JWK form, each base64url. */
 export interface RsaJwk {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { encodeItem, type ItemHeaderSource, itemMessage, parseItem } from '../../formats/ans104/index.ts';
+import { encodeItem, itemMessage, parseItem } from '../../formats/ans104/item.ts';
+import type { ItemHeaderSource } from '../../formats/ans104/item-header.ts';
 import { messagePrefix, signedMessage } from '../../formats/ans104/signed-message.ts';
 import { encodeTags } from '../../formats/avro-tags.ts';
 import { deepHashBlob } from '../../formats/deep-hash.ts';

@@ -23,7 +23,7 @@ export interface VerifyOptions {
   readonly lenient?: boolean;
 }
 
-export class ItemOwner {
+class ItemOwner {
   readonly signatureType: SignatureType;
   /** A copy of the key as it is in the item. */
   readonly key: Buffer;

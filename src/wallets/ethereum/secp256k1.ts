@@ -8,10 +8,6 @@
  */
 import type { secp256k1 as NobleCurve } from '@noble/curves/secp256k1.js';
 
-export const privateKeyLength = 32;
-/** `04 ‖ X ‖ Y`. */
-export const publicKeyLength = 65;
-
 export interface RecoverableSignature {
   /** r ‖ s, 64 bytes, s ≤ n/2. */
   readonly signature: Uint8Array;

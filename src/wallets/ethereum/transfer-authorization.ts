@@ -1,8 +1,8 @@
 /** EIP-3009: a token transfer that its holder signs and anybody may carry out, once, within a span of time. */
+import type { TransferAuthorization } from '../../formats/x402/payment.ts';
 import { parseEthereumAddress } from './address.ts';
 import { recoverEthereumAddress } from './personal-message.ts';
-import type { TypedDataTypes } from './typed-data.ts';
-import { hashTypedData } from './typed-data.ts';
+import { hashTypedData, type TypedDataTypes } from './typed-data.ts';
 
 const types: TypedDataTypes = {
   TransferWithAuthorization: [
@@ -15,15 +15,6 @@ const types: TypedDataTypes = {
   ],
 };
 
-export interface AuthorizedTransfer {
-  readonly from: string;
-  readonly to: string;
-  readonly value: bigint;
-  readonly validAfter: bigint;
-  readonly validBefore: bigint;
-  readonly nonce: string;
-}
-
 /** The token contract and the name under which it checks signatures. */
 export interface TokenDomain {
   readonly tokenName: string;
@@ -32,7 +23,7 @@ export interface TokenDomain {
   readonly asset: string;
 }
 
-export function transferDigest(transfer: AuthorizedTransfer, domain: TokenDomain): Uint8Array {
+export function transferDigest(transfer: TransferAuthorization, domain: TokenDomain): Uint8Array {
   const { from, to, value, validAfter, validBefore, nonce } = transfer;
   return hashTypedData({
     domain: {
@@ -49,7 +40,7 @@ export function transferDigest(transfer: AuthorizedTransfer, domain: TokenDomain
 
 /** Whether the holder's own key made the signature (`0x` hex, 65 bytes). Contract wallets are not asked here. */
 export function isSignedByHolder(
-  transfer: AuthorizedTransfer,
+  transfer: TransferAuthorization,
   signature: string,
   domain: TokenDomain,
 ): boolean {

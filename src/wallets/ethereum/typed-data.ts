@@ -79,7 +79,7 @@ export class TypedDataError extends Error {
 }
 
 /** keccak256(type hash ‖ each field as one 32-byte word). */
-export function hashStruct(
+function hashStruct(
   types: TypedDataTypes,
   name: string,
   value: { readonly [field: string]: TypedDataValue },

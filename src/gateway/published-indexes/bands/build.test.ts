@@ -11,7 +11,9 @@ import {
   startAdminGateway,
 } from '../../../../test/support/admin-gateway.ts';
 import { engines, text, until } from '../../../../test/support/local-gateway.ts';
-import { decodeRootEntry, findInCdb64, headerBytes } from '../../../formats/cdb64/index.ts';
+import { findInCdb64 } from '../../../formats/cdb64/find.ts';
+import { headerBytes } from '../../../formats/cdb64/layout.ts';
+import { decodeRootEntry } from '../../../formats/cdb64/root-entry.ts';
 import { indexFolders } from '../folders.ts';
 import { type BuildReport, buildBands, rootIndex } from './build.ts';
 import { storedBands } from './stored.ts';

@@ -1,5 +1,5 @@
 /** The gateway's own index as the records of a band: data items by height range, sorted by id. */
-import { encodeRootEntry } from '../../../formats/cdb64/index.ts';
+import { encodeRootEntry } from '../../../formats/cdb64/root-entry.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
 import { DATA_ITEM, firstPos } from '../../chain-index/order.ts';
 import { EVERY_TERM } from '../../chain-index/schema.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../../../formats/canonical-json.ts';
-import { Cdb64Writer } from '../../../formats/cdb64/index.ts';
+import { Cdb64Writer } from '../../../formats/cdb64/writer.ts';
 import { digestFile, syncFolder, writeWhole } from '../files.ts';
 import { encodeManifest, manifestName, type Partition } from './manifest.ts';
 import type { BandRecord } from './source.ts';

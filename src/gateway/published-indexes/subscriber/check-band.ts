@@ -1,7 +1,8 @@
 /** Proves that a downloaded band is what its kind demands before anything uses it. */
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkCdb64, decodeRootEntry } from '../../../formats/cdb64/index.ts';
+import { checkCdb64 } from '../../../formats/cdb64/check.ts';
+import { decodeRootEntry } from '../../../formats/cdb64/root-entry.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import { manifestName, maxManifestBytes, parseManifest } from '../bands/manifest.ts';
 import { readBounded } from '../files.ts';

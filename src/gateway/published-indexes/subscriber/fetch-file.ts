@@ -5,7 +5,7 @@
 import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Dispatcher, request } from 'undici';
-import { writeFully } from '../../../formats/cdb64/index.ts';
+import { writeFully } from '../../../formats/cdb64/layout.ts';
 import { digestFile, isDiskError } from '../files.ts';
 import type { BandFile } from '../publication/read-indexes.ts';
 

@@ -1,7 +1,9 @@
 /** The bands in use: opened when they appear, searched newest first, let go when they are retired. */
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeRootEntry, findInCdb64, headerBytes } from '../../../formats/cdb64/index.ts';
+import { findInCdb64 } from '../../../formats/cdb64/find.ts';
+import { headerBytes } from '../../../formats/cdb64/layout.ts';
+import { decodeRootEntry } from '../../../formats/cdb64/root-entry.ts';
 import { rootIndex } from '../bands/build.ts';
 import { heightRangeOf, manifestName, maxManifestBytes, parseManifest } from '../bands/manifest.ts';
 import { folderNames } from '../bands/stored.ts';

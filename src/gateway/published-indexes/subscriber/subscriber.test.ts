@@ -15,7 +15,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
-import { encodeRootEntry } from '../../../formats/cdb64/index.ts';
+import { encodeRootEntry } from '../../../formats/cdb64/root-entry.ts';
 import { createLogger } from '../../../kernel/log.ts';
 import type { BandRecord } from '../bands/source.ts';
 import { writeBand } from '../bands/write.ts';

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeFully } from '../../../formats/cdb64/index.ts';
+import { writeFully } from '../../../formats/cdb64/layout.ts';
 import type { TorrentFile, TorrentInfo } from '../../../formats/torrent/index.ts';
 import { hasCode } from '../files.ts';
 

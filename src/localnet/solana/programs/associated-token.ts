@@ -1,7 +1,7 @@
 /** The associated token program: makes the one token account a wallet is expected to use for a mint. */
 import { addressBytes } from '../../../formats/solana/address.ts';
 import { Writer } from '../../../formats/solana/bytes.ts';
-import { r, w } from '../../../formats/solana/instruction-kind.ts';
+import { readOnly, writable } from '../../../formats/solana/message.ts';
 import { findProgramAddress } from '../../../formats/solana/pda.ts';
 import { systemProgram, tokenProgram } from '../../../formats/solana/programs.ts';
 import { decodeTokenAccount, tokenAccountSize, tokenInstruction } from '../../../formats/solana/token.ts';
@@ -46,7 +46,7 @@ export const associatedToken: Program = {
     );
     call.invoke({
       programId: tokenProgram,
-      accounts: [w(address), r(mint)],
+      accounts: [writable(address), readOnly(mint)],
       data: new Writer().u8(tokenInstruction.initializeAccount3).bytes(addressBytes(wallet)).finish(),
     });
   },

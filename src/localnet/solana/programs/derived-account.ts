@@ -1,7 +1,7 @@
 /** How programs make accounts at addresses derived from them: also where somebody sent lamports there before. */
 import { addressBytes, type SolanaAddress } from '../../../formats/solana/address.ts';
 import { Writer } from '../../../formats/solana/bytes.ts';
-import { ws } from '../../../formats/solana/instruction-kind.ts';
+import { writableSigner } from '../../../formats/solana/message.ts';
 import { rentExemptMinimum, systemProgram } from '../../../formats/solana/programs.ts';
 import { createAccount, systemInstruction, transferLamports } from '../../../formats/solana/system.ts';
 import type { Invocation } from '../runtime/invocation.ts';
@@ -22,7 +22,7 @@ export function createDerivedAccount(
     return;
   }
   if (held < rent) call.invoke(transferLamports(payer, address, rent - held));
-  const system = (data: Buffer) => ({ programId: systemProgram, accounts: [ws(address)], data });
+  const system = (data: Buffer) => ({ programId: systemProgram, accounts: [writableSigner(address)], data });
   call.invoke(system(new Writer().u32(systemInstruction.allocate).u64(BigInt(space)).finish()), seeds);
   call.invoke(system(new Writer().u32(systemInstruction.assign).bytes(addressBytes(owner)).finish()), seeds);
 }
