@@ -8,8 +8,8 @@ import { namesMigrations } from '../names/schema.ts';
 import { paymentMigrations } from '../payment/migrations.ts';
 import { cardMigrations } from '../payments/card/migrations.ts';
 import { x402Migrations } from '../payments/x402/migrations.ts';
-import { openDatabase, type StorageLog } from '../storage/sql/open.ts';
-import type { Migration, Sql } from '../storage/sql/sql.ts';
+import { openDatabase } from '../storage/sql/open.ts';
+import type { Migration, Sql, StorageLog } from '../storage/sql/sql.ts';
 import { uploadMigrations } from '../upload/migrations.ts';
 import { worldMigrations } from './stack/ledger-world.ts';
 

@@ -32,3 +32,13 @@ export class HttpError extends Error {
 export class StartupError extends Error {
   override readonly name = 'StartupError';
 }
+
+/** What went wrong, in words. Anything can be thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether the system failed with one of these codes, such as ENOENT. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}

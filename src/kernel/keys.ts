@@ -8,7 +8,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, link, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { StartupError } from './errors.ts';
+import { hasCode, messageOf, StartupError } from './errors.ts';
+import { syncFolder, writeSyncedFile } from './files.ts';
 
 export { makeFastRsaKey } from './keys/fast-rsa-key.ts';
 
@@ -58,7 +59,7 @@ export async function makeEd25519Key(): Promise<string> {
 /** The secret in a file; undefined when there is none. */
 export async function readKey(path: string): Promise<string | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
-    if (isCode(error, 'ENOENT')) return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw new StartupError(`${path} cannot be read: ${messageOf(error)}`);
   });
   if (file === undefined) return undefined;
@@ -103,16 +104,10 @@ async function checkFolder(dir: string): Promise<void> {
 async function store(dir: string, path: string, text: string): Promise<boolean> {
   const temporary = join(dir, `.${randomBytes(8).toString('hex')}.tmp`);
   try {
-    const file = await open(temporary, 'wx', 0o600);
-    try {
-      await file.writeFile(`${text}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeSyncedFile(temporary, `${text}\n`, 0o600);
     await link(temporary, path);
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return false;
+    if (hasCode(error, 'EEXIST')) return false;
     throw new StartupError(`${path} cannot be written: ${messageOf(error)}`);
   } finally {
     await rm(temporary, { force: true });
@@ -121,27 +116,9 @@ async function store(dir: string, path: string, text: string): Promise<boolean> 
   return true;
 }
 
-/** Makes a file that was created, linked or renamed in a folder last through a power cut. */
-export async function syncFolder(dir: string): Promise<void> {
-  const folder = await open(dir, constants.O_RDONLY);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
 /** Windows has no such modes; there the folder's own access list protects the keys. */
 const hasModes = process.platform !== 'win32';
 
 function octal(mode: number): string {
   return (mode & 0o7777).toString(8).padStart(4, '0');
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

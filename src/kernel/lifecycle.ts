@@ -2,7 +2,7 @@
  * The program's life: surfaces start in order, a signal drains them and stops them in the opposite order, and
  * nothing can hold the process for ever. A start that fails half-way stops what was started.
  */
-import { StartupError } from './errors.ts';
+import { messageOf, StartupError } from './errors.ts';
 import type { Logger } from './log.ts';
 import type { Surface } from './part.ts';
 
@@ -122,8 +122,4 @@ async function stopAll(surfaces: readonly Surface[], log: Logger): Promise<void>
       log.error({ err: error, surface: surface.name }, 'stop failed');
     });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

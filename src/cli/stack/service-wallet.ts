@@ -14,7 +14,8 @@ import { createPrivateKey } from 'node:crypto';
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StartupError } from '../../kernel/errors.ts';
-import { readKey, readOrCreateKey, syncFolder } from '../../kernel/keys.ts';
+import { syncFolder } from '../../kernel/files.ts';
+import { readKey, readOrCreateKey } from '../../kernel/keys.ts';
 import { type ArweaveKey, arweaveKey, importJwk } from '../../wallets/arweave/rsa.ts';
 import { makeWalletText } from '../wallet-file.ts';
 

@@ -1,6 +1,7 @@
 /** The files of one table: of a partition at a time, in groups of rows, published together once all are whole. */
-import { closeSync, fsyncSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { syncFolderBlocking } from '../../kernel/files.ts';
 import { makeInside } from './folder.ts';
 import type { Column } from './parquet/column.ts';
 import { ParquetFile } from './parquet/file.ts';
@@ -80,7 +81,7 @@ export class TableFiles<C extends Record<string, Column>> {
       const isUnfinished = name.startsWith(`.${start}`) && name.endsWith('.parquet.part');
       if (isEarlier || isUnfinished) rmSync(join(this.#folder, name), { force: true });
     }
-    syncFolder(this.#folder);
+    syncFolderBlocking(this.#folder);
     return mine.size;
   }
 
@@ -109,15 +110,5 @@ export class TableFiles<C extends Record<string, Column>> {
     this.#open = undefined;
     this.#rowsOfFile = 0;
     this.#rowsOfGroup = 0;
-  }
-}
-
-/** Names survive a power cut only when their folder was synced. */
-export function syncFolder(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }

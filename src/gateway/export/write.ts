@@ -4,12 +4,13 @@
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { syncFolderBlocking } from '../../kernel/files.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { makeInside } from './folder.ts';
 import { readBlocks } from './read-blocks.ts';
 import { RecordReader } from './read-records.ts';
 import { addBlock, addTags, addTransaction } from './rows.ts';
-import { type Partition, syncFolder, TableFiles } from './table-files.ts';
+import { type Partition, TableFiles } from './table-files.ts';
 import { type TableName, tables } from './tables.ts';
 
 export interface ExportPlan {
@@ -113,7 +114,7 @@ class ExportRun {
       }
       for (const table of all) this.#files += table.publish();
       writeFileSync(mark, `${this.#plan.runId}\n`, { flush: true });
-      syncFolder(this.#marks);
+      syncFolderBlocking(this.#marks);
     }
     this.#done += 1;
     this.#report(this.progress());

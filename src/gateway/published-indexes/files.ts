@@ -25,35 +25,7 @@ export function isDiskError(error: unknown): boolean {
   return hasCode(error, 'ENOSPC', 'EDQUOT', 'EIO', 'EROFS');
 }
 
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
-export async function writeWhole(path: string, bytes: Uint8Array | string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  try {
-    const file = await open(temporary, 'wx');
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-  await syncFolder(dirname(path));
-}
-
-/** What `writeWhole` left when it was killed. Only for who alone writes the file. */
+/** What `writeFileDurably` left when it was killed. Only for who alone writes the file. */
 export async function removeHalfWritten(path: string): Promise<void> {
   const half = `${basename(path)}.`;
   for (const name of await readdir(dirname(path)))

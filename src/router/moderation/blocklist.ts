@@ -3,9 +3,10 @@
  * answers from two sets in memory. Changes are written to the file before they count; the file may also be
  * changed by hand or replaced, and a bad one changes nothing.
  */
-import { appendFile, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { appendFile, mkdir, open, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { StartupError } from '../../kernel/errors.ts';
+import { writeFileDurably } from '../../kernel/files.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { labelAndName } from '../request/host.ts';
 import { type BlockEntry, type BlockType, blocklistText, parseBlocklist } from './entries.ts';
@@ -214,20 +215,7 @@ export class Blocklist {
 
   async #store(entries: readonly BlockEntry[]): Promise<void> {
     const text = blocklistText(entries, new Date().toISOString());
-    const temporary = `${this.path}.${process.pid}.tmp`;
-    try {
-      const file = await open(temporary, 'w', 0o600);
-      try {
-        await file.writeFile(text);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(temporary, this.path);
-    } catch (error) {
-      await rm(temporary, { force: true });
-      throw error;
-    }
+    await writeFileDurably(this.path, text, 0o600);
     this.#adopt(entries, text);
   }
 

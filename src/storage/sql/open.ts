@@ -3,14 +3,9 @@ import { join } from 'node:path';
 import { StartupError } from '../../kernel/errors.ts';
 import { isRefusal } from './postgres/errors.ts';
 import { openPostgres } from './postgres/open.ts';
-import { DatabaseUnavailable, type Migration, type Sql } from './sql.ts';
+import { DatabaseUnavailable, type Migration, type Sql, type StorageLog } from './sql.ts';
 import type { SqliteOptions } from './sqlite/database.ts';
 import { openSqlite } from './sqlite/open.ts';
-
-/** What storage tells the operator; a pino logger is one. */
-export interface StorageLog {
-  warn(details: object, message: string): void;
-}
 
 export interface DatabaseOptions {
   /** `postgres://…`, with `?pool_size=` for other than 8 connections; undefined for SQLite. */

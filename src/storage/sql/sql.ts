@@ -58,6 +58,11 @@ export interface Migration {
   readonly up: string;
 }
 
+/** What storage tells the operator; a pino logger is one. */
+export interface StorageLog {
+  warn(details: object, message: string): void;
+}
+
 /** Thrown for a violated UNIQUE or PRIMARY KEY constraint on either engine. */
 export class UniqueViolation extends Error {
   override readonly name = 'UniqueViolation';

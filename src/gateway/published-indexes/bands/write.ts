@@ -4,7 +4,8 @@ import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../../../formats/canonical-json.ts';
 import { Cdb64Writer } from '../../../formats/cdb64/writer.ts';
-import { digestFile, syncFolder, writeWhole } from '../files.ts';
+import { syncFolder, writeFileDurably } from '../../../kernel/files.ts';
+import { digestFile } from '../files.ts';
 import { encodeManifest, manifestName, type Partition } from './manifest.ts';
 import type { BandRecord } from './source.ts';
 import { folderNames } from './stored.ts';
@@ -55,7 +56,7 @@ export async function writeBand(plan: BandPlan): Promise<{ id: string; records: 
       .digest('hex');
     const [from, to] = plan.heightRange;
     const id = `${plan.kind}-h${from}-${to ?? 'tip'}-${plan.tag}-${digest.slice(0, 12)}`;
-    await writeWhole(
+    await writeFileDurably(
       join(scratch, manifestName),
       encodeManifest({ createdAt: plan.createdAt, totalRecords: records, partitions, metadata }),
     );

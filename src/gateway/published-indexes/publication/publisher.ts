@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import { canonicalJson } from '../../../formats/canonical-json.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import { StartupError } from '../../../kernel/errors.ts';
+import { writeFileDurably } from '../../../kernel/files.ts';
 import { rootIndex } from '../bands/build.ts';
 import { heightRangeOf, manifestName, supersededBy } from '../bands/manifest.ts';
 import { type StoredBand, storedBands } from '../bands/stored.ts';
-import { hasCode, pinByDigest, readBounded, removeHalfWritten, withLock, writeWhole } from '../files.ts';
+import { hasCode, pinByDigest, readBounded, removeHalfWritten, withLock } from '../files.ts';
 import { type IndexFolders, indexFolders } from '../folders.ts';
 import {
   maxDocumentBytes,
@@ -111,7 +112,7 @@ export class Publisher {
     verifyPublication(bytes);
     // A sequence that was written down is never used again, whatever happens next.
     await state.write(sequence, listedIn(bands));
-    await writeWhole(this.#folders.document, bytes);
+    await writeFileDurably(this.#folders.document, bytes);
     await this.#prune(indexes, dropped);
     return { published: true, sequence, ...count };
   }

@@ -1,5 +1,6 @@
 /** What the publisher remembers: the last sequence, and digests of files it has read. Can be lost without harm. */
-import { readBounded, writeWhole } from '../files.ts';
+import { writeFileDurably } from '../../../kernel/files.ts';
+import { readBounded } from '../files.ts';
 import { isSha256 } from '../names.ts';
 
 const maxBytes = 64 * 1024 * 1024;
@@ -50,7 +51,7 @@ export class PublisherState {
   ): Promise<void> {
     const digests = [...this.digests].filter(([, digest]) => listed.digests.has(digest));
     const torrents = [...this.torrents].filter(([, infohash]) => listed.infohashes.has(infohash));
-    return writeWhole(
+    return writeFileDurably(
       this.#path,
       JSON.stringify({
         sequence,

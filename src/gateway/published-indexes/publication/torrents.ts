@@ -14,7 +14,8 @@ import {
   type Whereabouts,
   wrapInfo,
 } from '../../../formats/torrent/index.ts';
-import { readBounded, writeWhole } from '../files.ts';
+import { writeFileDurably } from '../../../kernel/files.ts';
+import { readBounded } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';
 import type { BandFile, BandTorrent } from './read-indexes.ts';
 import type { PublisherState } from './state.ts';
@@ -74,7 +75,7 @@ async function storedTorrent(
     const found = readTorrentInfo(info);
     if (found.infohashV1 !== infohash || found.name !== name) return undefined;
     const wanted = wrapInfo(info, layers, where);
-    if (!stored.equals(wanted)) await writeWhole(path, wanted);
+    if (!stored.equals(wanted)) await writeFileDurably(path, wanted);
     return found;
   } catch {
     return undefined;
@@ -95,6 +96,6 @@ async function makeBand(
     hashed.push(hasher.end());
   }
   const torrent = makeTorrent({ name, files: hashed, ...where });
-  await writeWhole(join(folders.torrents, `${torrent.infohashV1}.torrent`), torrent.bytes);
+  await writeFileDurably(join(folders.torrents, `${torrent.infohashV1}.torrent`), torrent.bytes);
   return torrent;
 }

@@ -1,5 +1,6 @@
 /** The highest sequence seen per publisher and key, so that an older document is never taken for a newer one. */
-import { readBounded, withLock, writeWhole } from '../files.ts';
+import { writeFileDurably } from '../../../kernel/files.ts';
+import { readBounded, withLock } from '../files.ts';
 
 export class SeenSequences {
   /** By publisher and key. */
@@ -28,7 +29,7 @@ export class SeenSequences {
       const { entries } = await SeenSequences.read(path);
       const who = `${publisher}/${key}`;
       const highest = Math.max(sequence, entries.get(who) ?? 0);
-      await writeWhole(path, JSON.stringify(Object.fromEntries(new Map(entries).set(who, highest))));
+      await writeFileDurably(path, JSON.stringify(Object.fromEntries(new Map(entries).set(who, highest))));
     });
   }
 }

@@ -1,6 +1,7 @@
 /** File system calls as promises over plain descriptors, and their failures in the words of `blobs.ts`. */
 import fs from 'node:fs';
 import { promisify } from 'node:util';
+import { hasCode } from '../../../kernel/errors.ts';
 import { BlobStoreUnavailable } from '../blobs.ts';
 
 /** What the disk store needs of a file system; tests put a failing one in its place. */
@@ -39,7 +40,7 @@ const write = promisify(fs.write);
 const read = promisify(fs.read);
 
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+  return hasCode(error, 'ENOENT', 'ENOTDIR');
 }
 
 /** A system's refusal (disk full, quota, I/O error, too many open files) as the store's own error. */

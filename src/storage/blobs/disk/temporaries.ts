@@ -8,6 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { hasCode } from '../../../kernel/errors.ts';
 import { type Files, isMissing } from './files.ts';
 
 const abandonedAfterMs = 6 * 60 * 60 * 1_000;
@@ -39,6 +40,6 @@ function isOfDeadProcess(name: string): boolean {
     process.kill(Number(id), 0);
     return false;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH';
+    return hasCode(error, 'ESRCH');
   }
 }

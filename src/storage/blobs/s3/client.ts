@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, type Dispatcher, request } from 'undici';
+import { messageOf } from '../../../kernel/errors.ts';
 import { BlobStoreUnavailable } from '../blobs.ts';
 import type { S3Address } from './address.ts';
 
@@ -149,8 +150,7 @@ function errorCode(answer: string): string | undefined {
 }
 
 export function unreachable(error: unknown): BlobStoreUnavailable {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new BlobStoreUnavailable(`the blob store cannot be reached: ${reason}`, { cause: error });
+  return new BlobStoreUnavailable(`the blob store cannot be reached: ${messageOf(error)}`, { cause: error });
 }
 
 function refused(wanted: S3Request, status: number, answer: string): BlobStoreUnavailable {

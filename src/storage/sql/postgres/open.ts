@@ -9,8 +9,7 @@ import {
   outstanding,
   statementsFor,
 } from '../migrations.ts';
-import type { StorageLog } from '../open.ts';
-import type { Migration } from '../sql.ts';
+import type { Migration, StorageLog } from '../sql.ts';
 import { PostgresDatabase } from './database.ts';
 import { translated } from './errors.ts';
 import { typeParsers } from './types.ts';

@@ -1,6 +1,7 @@
 /** The thread that copies write-ahead logs into their databases; see `checkpoints.ts`. */
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort } from 'node:worker_threads';
+import { messageOf } from '../../../kernel/errors.ts';
 
 export interface CheckpointRequest {
   readonly number: number;
@@ -30,7 +31,7 @@ parentPort?.on('message', ({ number, path, close }: CheckpointRequest) => {
       reply = { ...reply, ...checkpoint(path) };
     }
   } catch (error) {
-    reply = { ...reply, error: error instanceof Error ? error.message : String(error) };
+    reply = { ...reply, error: messageOf(error) };
   }
   parentPort?.postMessage(reply);
 });

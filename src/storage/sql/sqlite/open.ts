@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StartupError } from '../../../kernel/errors.ts';
+import { syncFolderBlocking } from '../../../kernel/files.ts';
 import { createPrivateFile, privateFolderMode, tightenFile } from '../../../kernel/private-files.ts';
 import {
   type AppliedMigration,
@@ -13,7 +14,6 @@ import {
 import type { Migration } from '../sql.ts';
 import { SqliteConnection } from './connection.ts';
 import { SqliteDatabase, type SqliteOptions } from './database.ts';
-import { syncFolder } from './wal-sync.ts';
 
 /** Others may be migrating or recovering the same file: an opening process waits for them. */
 const openBusyTimeoutMs = 20_000;
@@ -35,7 +35,7 @@ export function openSqlite(
     writer.execute('PRAGMA journal_mode = WAL');
     writer.execute('PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864');
     migrate(path, writer, migrations);
-    syncFolder(folder);
+    syncFolderBlocking(folder);
     writer.execute('PRAGMA busy_timeout = 0');
     return new SqliteDatabase(path, writer, options);
   } catch (error) {

@@ -24,8 +24,9 @@
  * When a sync fails, the kernel may have dropped the pages it could not write: what is on disk is unknown,
  * and trying again would wrongly succeed. The database then refuses all work until the process restarts.
  */
-import { close, closeSync, fdatasync, fstatSync, fsyncSync, openSync } from 'node:fs';
+import { close, closeSync, fdatasync, fstatSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncFolderBlocking } from '../../../kernel/files.ts';
 import { DatabaseUnavailable } from '../sql.ts';
 
 export type Datasync = (descriptor: number, done: (error: Error | null) => void) => void;
@@ -115,17 +116,7 @@ export class WalSync {
       close(this.#descriptor);
     }
     this.#descriptor = openSync(this.#path, 'r+');
-    syncFolder(dirname(this.#path));
+    syncFolderBlocking(dirname(this.#path));
     return this.#descriptor;
-  }
-}
-
-/** A new file survives a power failure only when its name does. */
-export function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }
