@@ -13,7 +13,7 @@ import { digest, entry, header, rawTags } from '../src/gateway/chain-index/testi
 import type { CreatePart, GatewayContext } from '../src/gateway/context.ts';
 import { GraphqlService } from '../src/gateway/graphql/execute.ts';
 import { createGatewaySurface } from '../src/gateway/surface.ts';
-import { makeFastRsaKey } from '../src/kernel/keys/fast-rsa-key.ts';
+import { makeFastRsaKey } from '../src/kernel/fast-rsa-key.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import { createPool } from '../src/kernel/pool/pool.ts';
 import { createLocalArweave } from '../src/localnet/arweave/index.ts';

@@ -14,7 +14,7 @@ import { winc } from '../src/credits/credits.ts';
 import { createCredits } from '../src/credits/ledger/index.ts';
 import { DeepHashBlob } from '../src/formats/deep-hash.ts';
 import { seededRandom } from '../src/formats/testing/seeded-random.ts';
-import { makeFastRsaKey } from '../src/kernel/keys.ts';
+import { makeFastRsaKey } from '../src/kernel/fast-rsa-key.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
 import { testMigrations } from '../src/upload/testing.ts';
 import { signPss } from '../src/wallets/arweave/rsa.ts';

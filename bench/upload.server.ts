@@ -1,6 +1,6 @@
 /** The upload surface in a process of its own: `node upload.server.ts <folder> <two-prime|four-prime> [node url]`. */
 import { createPrivateKey } from 'node:crypto';
-import { makeFastRsaKey } from '../src/kernel/keys.ts';
+import { makeFastRsaKey } from '../src/kernel/fast-rsa-key.ts';
 import { startTestUpload } from '../src/upload/testing.ts';
 import { arweaveKey } from '../src/wallets/arweave/rsa.ts';
 import { testArweaveKey } from '../src/wallets/testing/keys.ts';

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { StartupError } from './errors.ts';
-import { makeEd25519Key, makeFastRsaKey, makeToken, readOrCreateKey } from './keys.ts';
+import { makeFastRsaKey } from './fast-rsa-key.ts';
+import { makeEd25519Key, makeToken, readOrCreateKey } from './keys.ts';
 
 describe('key files', () => {
   let root: string;

@@ -11,8 +11,6 @@ import { promisify } from 'node:util';
 import { hasCode, messageOf, StartupError } from './errors.ts';
 import { syncFolder, writeSyncedFile } from './files.ts';
 
-export { makeFastRsaKey } from './keys/fast-rsa-key.ts';
-
 /** Larger than any key in PEM; a file beyond it is not a key. */
 const sizeLimit = 64 * 1024;
 const saneName = /^[a-z0-9][a-z0-9.-]{0,63}$/;

@@ -1,6 +1,5 @@
 /** Names, tokens and records as they stand on the chain now. Nothing is cached here. */
 
-import type { AccountKind } from '../formats/solana/account-kind.ts';
 import {
   type AntConfig,
   type AntControllers,
@@ -27,6 +26,7 @@ import {
   returnedName,
 } from '../formats/solana/accounts-arns.ts';
 import { addressBytes, type SolanaAddress } from '../formats/solana/address.ts';
+import type { AccountKind } from '../formats/solana/anchor.ts';
 import { coreAssetOwner } from '../formats/solana/core-asset.ts';
 import { gracePeriodSeconds } from '../formats/solana/name-prices.ts';
 import { isArnsName, isUndername, protocolIpfs, rootUndername } from '../formats/solana/name-rules.ts';

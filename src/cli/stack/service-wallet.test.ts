@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import Arweave from 'arweave';
 import { readConfig } from '../../config/config.ts';
-import { makeFastRsaKey } from '../../kernel/keys.ts';
+import { makeFastRsaKey } from '../../kernel/fast-rsa-key.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { arweaveKey } from '../../wallets/arweave/rsa.ts';
 import { ServiceKeys } from './service-keys.ts';

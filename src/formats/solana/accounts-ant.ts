@@ -1,7 +1,8 @@
 /** The accounts of the name-token (ANT) program: one config, controllers and records per asset, lists per user. */
-import { accountKind } from './account-kind.ts';
+
 import { hashName, version } from './accounts-arns.ts';
 import { addressBytes, type SolanaAddress } from './address.ts';
+import { accountKind } from './anchor.ts';
 import { address, bytes, choice, list, option, string, struct, u8, u32, u64 } from './codec.ts';
 import { type DerivedAddress, findProgramAddress } from './pda.ts';
 

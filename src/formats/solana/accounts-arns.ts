@@ -1,8 +1,8 @@
 /** The accounts of the name registry program. Offsets of ArnsRecord are relied on by filters of clients. */
 import { createHash } from 'node:crypto';
 import { FormatError } from '../format-error.ts';
-import { accountKind } from './account-kind.ts';
 import { addressBytes, type SolanaAddress } from './address.ts';
+import { accountKind } from './anchor.ts';
 import { Reader, Writer } from './bytes.ts';
 import {
   address,

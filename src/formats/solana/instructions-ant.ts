@@ -2,8 +2,8 @@
 import { antAddresses } from './accounts-ant.ts';
 import { arnsAddresses } from './accounts-arns.ts';
 import type { SolanaAddress } from './address.ts';
+import { instructionKind, type NoArguments } from './anchor.ts';
 import { address, list, option, string, struct, u8, u32 } from './codec.ts';
-import { instructionKind, type NoArguments } from './instruction-kind.ts';
 import { type AccountMeta, type Instruction, readOnly, signer, writable, writableSigner } from './message.ts';
 import { coreProgram, type NamePrograms, systemProgram } from './programs.ts';
 

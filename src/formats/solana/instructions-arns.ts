@@ -1,8 +1,8 @@
 /** Instructions of the name registry program: their arguments, and the accounts each one takes, in order. */
 import { arnsAddresses, type PurchaseType, purchaseType } from './accounts-arns.ts';
 import type { SolanaAddress } from './address.ts';
+import { instructionKind, type NoArguments } from './anchor.ts';
 import { address, choice, option, seconds, string, struct, u8, u16 } from './codec.ts';
-import { instructionKind, type NoArguments } from './instruction-kind.ts';
 import { type Instruction, readOnly, signer, writable, writableSigner } from './message.ts';
 import { type NamePrograms, systemProgram, tokenProgram } from './programs.ts';
 import { associatedTokenAddress } from './token.ts';

@@ -7,11 +7,11 @@
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import type { FastifyBaseLogger } from 'fastify';
 import type { Logger } from '../log.ts';
 import type { RequestHistogram, RouteTimings } from '../request-histogram.ts';
 import type { App, Reply, Request } from './app.ts';
 import type { InFlight } from './connections.ts';
-import { RequestLog } from './request-log.ts';
 
 /** A client that went away before its answer was out, as nginx counts it. */
 const clientClosedRequest = 499;
@@ -66,4 +66,64 @@ export function watchRequests(
 /** Has the whole answer left? In-process requests (`inject`) have no connection that it could be stuck in. */
 function isOut(raw: ServerResponse): boolean {
   return raw.writableFinished || (raw.writableEnded && !(raw.socket instanceof Socket));
+}
+
+/**
+ * The logger of one request, made only when the request has something to say. Most requests log nothing, and a
+ * real child logger for each would cost more than their routing.
+ */
+export class RequestLog implements FastifyBaseLogger {
+  readonly #parent: Logger;
+  readonly #requestId: string;
+  #made: Logger | undefined;
+
+  constructor(parent: Logger, requestId: string) {
+    this.#parent = parent;
+    this.#requestId = requestId;
+  }
+
+  get level(): FastifyBaseLogger['level'] {
+    return this.#parent.level;
+  }
+
+  trace(...line: unknown[]): void {
+    this.#write('trace', line);
+  }
+
+  debug(...line: unknown[]): void {
+    this.#write('debug', line);
+  }
+
+  info(...line: unknown[]): void {
+    this.#write('info', line);
+  }
+
+  warn(...line: unknown[]): void {
+    this.#write('warn', line);
+  }
+
+  error(...line: unknown[]): void {
+    this.#write('error', line);
+  }
+
+  fatal(...line: unknown[]): void {
+    this.#write('fatal', line);
+  }
+
+  silent(): void {}
+
+  child(...given: Parameters<FastifyBaseLogger['child']>): FastifyBaseLogger {
+    return this.#log().child(...given);
+  }
+
+  #write(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal', line: unknown[]): void {
+    if (!this.#parent.isLevelEnabled(level)) return;
+    const log = this.#log();
+    Reflect.apply(log[level], log, line);
+  }
+
+  #log(): Logger {
+    this.#made ??= this.#parent.child({ requestId: this.#requestId });
+    return this.#made;
+  }
 }

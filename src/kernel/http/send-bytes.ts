@@ -9,7 +9,6 @@
 import { read } from 'node:fs';
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Reply } from './app.ts';
-import { BufferPool } from './buffer-pool.ts';
 
 const pieceSize = 256 * 1024;
 const wholeLimit = 1024 * 1024;
@@ -18,6 +17,34 @@ const oneWriteLimit = 4 * 1024;
 
 /** Memory in buffers on their way out beyond which only small ones are given out. */
 const crowdedBytes = 32 * 1024 * 1024;
+
+/** Buffers of one size, used again and again; a bounded number is kept when traffic falls. */
+class BufferPool {
+  readonly size: number;
+  readonly #keep: number;
+  readonly #free: Buffer[] = [];
+  #lent = 0;
+
+  constructor(size: number, keep: number) {
+    this.size = size;
+    this.#keep = keep;
+  }
+
+  /** Bytes of the buffers that are in use. */
+  get lentBytes(): number {
+    return this.#lent * this.size;
+  }
+
+  take(): Buffer {
+    this.#lent += 1;
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.size);
+  }
+
+  give(buffer: Buffer): void {
+    this.#lent -= 1;
+    if (this.#free.length < this.#keep) this.#free.push(buffer);
+  }
+}
 
 const smallPieces = new BufferPool(16 * 1024, 256);
 const pieces = new BufferPool(pieceSize, 128);

@@ -1,6 +1,6 @@
 /** One question on its way to a gateway and the answer on its way back, as the HTTP client hands it over. */
 import type { Dispatcher } from 'undici';
-import { bytesPassed } from '../../kernel/young-memory.ts';
+import { countStreamedBytes } from '../../kernel/minor-gc.ts';
 import { AnswerBody } from './answer-body.ts';
 
 export type AnswerHeaders = Record<string, string | string[] | undefined>;
@@ -31,7 +31,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
     this.#body?.push(piece);
-    bytesPassed(piece.length);
+    countStreamedBytes(piece.length);
   }
 
   onResponseEnd(): void {

@@ -46,3 +46,26 @@ export interface BlobStore {
 export class BlobStoreUnavailable extends Error {
   override readonly name = 'BlobStoreUnavailable';
 }
+
+const pattern = /^[0-9a-f]{64}$/;
+
+/** Digests become paths and keys, so one that is malformed is a bug of the caller's, never a look-up. */
+export function assertDigest(digest: BlobDigest): void {
+  if (!pattern.test(digest)) throw new TypeError('a blob is named by 64 lower-case hex digits');
+}
+
+export function isDigest(text: string): boolean {
+  return pattern.test(text);
+}
+
+/** `abcd…` lives at `ab/cd/abcd…`: no folder or listing grows with the whole store. */
+export function digestPath(digest: BlobDigest): string {
+  return `${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
+}
+
+/** Throws unless `start` ≤ `end` are whole numbers within a blob of `size` bytes. */
+export function checkedRange(start: number, end: number, size: number): void {
+  if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || start > end || end > size) {
+    throw new RangeError(`bytes ${start} to ${end} are not within ${size}`);
+  }
+}

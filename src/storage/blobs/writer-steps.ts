@@ -1,4 +1,5 @@
 /** The order of a blob writer's steps: one after the other, none after its end, nothing left behind by a failure. */
+import type { BlobDigest, BlobWriter } from './blobs.ts';
 
 export class WriterSteps {
   readonly #discard: () => Promise<void>;
@@ -44,5 +45,20 @@ export class WriterSteps {
     });
     this.#last = run.catch(() => {});
     return run;
+  }
+}
+
+/** Writes everything and commits; a source that fails leaves nothing behind. */
+export async function putThrough(
+  writer: BlobWriter,
+  bytes: Uint8Array | AsyncIterable<Uint8Array>,
+): Promise<{ digest: BlobDigest; size: number }> {
+  try {
+    if (bytes instanceof Uint8Array) await writer.write(bytes);
+    else for await (const piece of bytes) await writer.write(piece);
+    return await writer.commit();
+  } catch (error) {
+    await writer.abort();
+    throw error;
   }
 }

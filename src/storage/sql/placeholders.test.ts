@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { countPlaceholders, numbered } from './placeholders.ts';
-import { prepare } from './postgres/prepared.ts';
+import { prepare } from './postgres/database.ts';
 
 describe('placeholders', () => {
   it('are numbered in order', () => {

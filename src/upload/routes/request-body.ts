@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { App, Request } from '../../kernel/http/server.ts';
-import { bytesPassed } from '../../kernel/young-memory.ts';
+import { countStreamedBytes } from '../../kernel/minor-gc.ts';
 import { uploadErrors } from '../errors.ts';
 
 const defaultIdleMs = 60_000;
@@ -36,7 +36,7 @@ export async function* uploadBody(request: Request, idleMs = defaultIdleMs): Asy
     for await (const piece of raw.iterator({ destroyOnReturn: false })) {
       isOurTurn = true;
       yield piece;
-      bytesPassed(piece.length);
+      countStreamedBytes(piece.length);
       isOurTurn = false;
       idle.refresh();
     }

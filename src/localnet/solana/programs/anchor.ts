@@ -4,9 +4,8 @@
  */
 
 import { FormatError } from '../../../formats/format-error.ts';
-import type { AccountKind } from '../../../formats/solana/account-kind.ts';
 import type { SolanaAddress } from '../../../formats/solana/address.ts';
-import type { InstructionKind } from '../../../formats/solana/instruction-kind.ts';
+import type { AccountKind, InstructionKind } from '../../../formats/solana/anchor.ts';
 import type { DerivedAddress } from '../../../formats/solana/pda.ts';
 import type { ProgramError } from '../../../formats/solana/program-errors.ts';
 import { systemProgram } from '../../../formats/solana/programs.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { digestPath } from '../digest.ts';
+import { digestPath } from '../blobs.ts';
 import { openBlobCache } from '../open.ts';
 import { describeBlobStore, readAll, seededBytes, sha256 } from '../testing.ts';
 import type { BlobCache } from './cache.ts';

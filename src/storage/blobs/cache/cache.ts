@@ -15,7 +15,7 @@
 import { createHash } from 'node:crypto';
 import type { BlobDigest, BlobReader, BlobStore, BlobWriter } from '../blobs.ts';
 import type { DiskBlobStore } from '../disk/store.ts';
-import { putThrough } from '../put.ts';
+import { putThrough } from '../writer-steps.ts';
 import { Eviction, type Kept } from './eviction.ts';
 
 export interface BlobCacheOptions {

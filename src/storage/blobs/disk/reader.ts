@@ -1,6 +1,6 @@
 /** Reads one blob by position. Deleting the blob meanwhile does not disturb it. */
 import type { BlobDigest, BlobReader } from '../blobs.ts';
-import { checkedRange } from '../range.ts';
+import { checkedRange } from '../blobs.ts';
 import type { Descriptors, SharedDescriptor } from './descriptors.ts';
 import { type Files, unavailable } from './files.ts';
 

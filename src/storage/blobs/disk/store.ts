@@ -6,8 +6,8 @@
  */
 import { dirname, join } from 'node:path';
 import type { BlobDigest, BlobReader, BlobStore, BlobWriter } from '../blobs.ts';
-import { assertDigest, digestPath, isDigest } from '../digest.ts';
-import { putThrough } from '../put.ts';
+import { assertDigest, digestPath, isDigest } from '../blobs.ts';
+import { putThrough } from '../writer-steps.ts';
 import { Descriptors } from './descriptors.ts';
 import { type Files, isMissing, files as realFiles, unavailable } from './files.ts';
 import { Folders } from './folders.ts';

@@ -1,7 +1,11 @@
 /** Reads one blob by ranges. A body that breaks off is taken up again where it ended. */
-import { type BlobDigest, type BlobReader, BlobStoreUnavailable } from '../blobs.ts';
-import { digestPath } from '../digest.ts';
-import { checkedRange } from '../range.ts';
+import {
+  type BlobDigest,
+  type BlobReader,
+  BlobStoreUnavailable,
+  checkedRange,
+  digestPath,
+} from '../blobs.ts';
 import { type S3Client, type S3Response, unreachable } from './client.ts';
 
 const maxResumes = 3;

@@ -1,14 +1,15 @@
 /** Blobs as objects of an S3-compatible store: key `<prefix>ab/cd/<digest>`. */
 import { StartupError } from '../../../kernel/errors.ts';
 import {
+  assertDigest,
   type BlobDigest,
   type BlobReader,
   type BlobStore,
   BlobStoreUnavailable,
   type BlobWriter,
+  digestPath,
 } from '../blobs.ts';
-import { assertDigest, digestPath } from '../digest.ts';
-import { putThrough } from '../put.ts';
+import { putThrough } from '../writer-steps.ts';
 import { parseS3Url, type S3Address } from './address.ts';
 import { S3Client } from './client.ts';
 import { S3BlobReader } from './reader.ts';

@@ -9,8 +9,13 @@
  * lifecycle rule of the bucket should expire after a day.
  */
 import { createHash, type Hash, randomBytes } from 'node:crypto';
-import { type BlobDigest, type BlobNamed, BlobStoreUnavailable, type BlobWriter } from '../blobs.ts';
-import { digestPath } from '../digest.ts';
+import {
+  type BlobDigest,
+  type BlobNamed,
+  BlobStoreUnavailable,
+  type BlobWriter,
+  digestPath,
+} from '../blobs.ts';
 import { WriterSteps } from '../writer-steps.ts';
 import { element, type S3Client } from './client.ts';
 

@@ -1,6 +1,6 @@
 /** Opens one schema of a PostgreSQL: makes it, brings it up to date, keeps a pool of connections to it. */
 import { createHash } from 'node:crypto';
-import pg, { type Client, DatabaseError } from 'pg';
+import pg, { type Client, DatabaseError, types } from 'pg';
 import { StartupError } from '../../../kernel/errors.ts';
 import {
   type AppliedMigration,
@@ -12,7 +12,6 @@ import {
 import type { Migration, StorageLog } from '../sql.ts';
 import { PostgresDatabase } from './database.ts';
 import { translated } from './errors.ts';
-import { typeParsers } from './types.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -171,4 +170,28 @@ async function holderOf(client: Client, lock: bigint): Promise<string> {
 
 function lockNumber(schema: string): bigint {
   return createHash('sha256').update(`turnpike schema ${schema}`).digest().readBigInt64BE();
+}
+
+/** Object ids of built-in types, from PostgreSQL's catalogue pg_type. */
+const oid = { bool: 16, int8: 20 };
+
+/**
+ * Values arrive exactly as SQLite's do (see `sql.ts`). Parsers of the text format, for one pool: numeric has none and
+ * stays text, bytea arrives as Buffer.
+ */
+function typeParsers(): { getTypeParser: typeof types.getTypeParser } {
+  const parsers = new Map<number, (text: string) => unknown>([
+    [oid.bool, (text) => (text === 't' ? 1 : 0)],
+    [oid.int8, safeInteger],
+  ]);
+  return {
+    getTypeParser: (id: number, format?: 'text' | 'binary') =>
+      parsers.get(id) ?? types.getTypeParser(id, format as 'text'),
+  };
+}
+
+function safeInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is beyond the safe integers`);
+  return value;
 }

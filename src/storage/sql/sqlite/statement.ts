@@ -1,8 +1,7 @@
 /** One prepared SQLite statement: values bound and rows built the same way on every connection. */
 import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
-import { countPlaceholders } from '../placeholders.ts';
+import { assertStorable, countPlaceholders } from '../placeholders.ts';
 import type { SqlValue } from '../sql.ts';
-import { assertStorable } from '../values.ts';
 
 export class SqliteStatement {
   readonly #statement: StatementSync;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keptTicks } from './fast-ticks.ts';
+import { keptTicks } from './keep-next-tick-fast.ts';
 
 test('one tick is kept for ever, and only one', async () => {
   assert.equal(keptTicks().length, 1);

@@ -1,8 +1,11 @@
-/** An account type of an Anchor program: eight bytes that name it, its fields, zeros up to its space. */
+/** Accounts and instructions of Anchor programs: eight bytes that name the kind, then its fields. */
 import { FormatError } from '../format-error.ts';
+import type { SolanaAddress } from './address.ts';
 import { Reader } from './bytes.ts';
-import { type Codec, discriminator, encode } from './codec.ts';
+import { type Codec, decode, discriminator, encode } from './codec.ts';
+import type { AccountMeta, Instruction } from './message.ts';
 
+/** Behind the fields of an account are zeros up to its space. */
 export interface AccountKind<T> {
   readonly name: string;
   readonly discriminator: Buffer;
@@ -36,3 +39,27 @@ export function accountKind<T>(name: string, space: number, codec: Codec<T>): Ac
     },
   };
 }
+
+export interface InstructionKind<A> {
+  readonly name: string;
+  readonly discriminator: Buffer;
+  /** The arguments of the data behind the eight bytes. */
+  decode(data: Uint8Array): A;
+  build(programId: SolanaAddress, accounts: readonly AccountMeta[], args: A): Instruction;
+}
+
+export function instructionKind<A>(name: string, args: Codec<A>): InstructionKind<A> {
+  const mark = discriminator(`global:${name}`);
+  return {
+    name,
+    discriminator: mark,
+    decode: (data) => decode(args, data, name),
+    build: (programId, accounts, values) => ({
+      programId,
+      accounts,
+      data: Buffer.concat([mark, encode(args, values)]),
+    }),
+  };
+}
+
+export type NoArguments = Record<never, never>;

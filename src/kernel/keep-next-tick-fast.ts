@@ -1,9 +1,9 @@
 /**
- * Keeps `process.nextTick` fast in a program of our size; import it first.
+ * Keeps `process.nextTick` fast in a large program; import it first.
  *
  * Node makes an object literal with computed keys for every tick, about seven per HTTP request. V8 remembers the
  * shape of that literal weakly: the first full garbage collection that finds no tick waiting forgets it, and from
- * then on every tick takes the slow road through the runtime (`Runtime_DefineKeyedOwnPropertyInLiteral` in a
+ * then on every tick takes the slow path through the runtime (`Runtime_DefineKeyedOwnPropertyInLiteral` in a
  * profile). A tiny server never collects in time to notice; ours lost a quarter of its request rate. One tick that
  * is never freed keeps the shape alive. It changes nothing else: the hook is off again before the next line runs.
  */
