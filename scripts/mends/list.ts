@@ -215,12 +215,12 @@ export const mends: readonly Mend[] = [
     what: 'fill the disk below its floor with many bodies at once',
     undo: [
       {
-        file: 'src/storage/disk-room.ts',
+        file: 'src/storage/disk-space.ts',
         find: 'this.#bodyFree - unseen - this.#reserved - bytes',
         put: 'this.#bodyFree - unseen - bytes',
       },
     ],
-    fails: { unit: 'src/storage/disk-room.test.ts' },
+    fails: { unit: 'src/storage/disk-space.test.ts' },
   },
   {
     what: 'park bytes without end by sending a part again and again',

@@ -3,7 +3,7 @@
  * people; it is the only one that may import everything.
  */
 import { inspect } from 'node:util';
-import { ConfigError, hideProcessKeys } from '../config/config.ts';
+import { ConfigError, redactProcessSecrets } from '../config/config.ts';
 import { StartupError } from '../kernel/errors.ts';
 import { type Command, UsageError } from './command.ts';
 import { version } from './version.ts';
@@ -100,18 +100,18 @@ export async function main(args: string[]): Promise<void> {
 /** Turns what went wrong into a line for a person; a stack is shown only for a failure of ours. */
 function explain(error: unknown, command: Command): number {
   if (error instanceof UsageError || isParseArgsError(error)) {
-    console.error(`${hideProcessKeys(error.message)}\n\n${command.usage}`);
+    console.error(`${redactProcessSecrets(error.message)}\n\n${command.usage}`);
     return 2;
   }
   if (error instanceof ConfigError) {
-    for (const problem of error.problems) console.error(hideProcessKeys(problem));
+    for (const problem of error.problems) console.error(redactProcessSecrets(problem));
     return 1;
   }
   if (error instanceof StartupError) {
-    console.error(hideProcessKeys(error.message));
+    console.error(redactProcessSecrets(error.message));
     return 1;
   }
-  console.error(hideProcessKeys(inspect(error)));
+  console.error(redactProcessSecrets(inspect(error)));
   return 1;
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ConfigError, createKeyHider, describeConfig, readConfig } from './config.ts';
+import { ConfigError, createRedactor, describeConfig, readConfig } from './config.ts';
 import { variables } from './variables.ts';
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
@@ -196,7 +196,7 @@ describe('describeConfig', () => {
   });
 
   test('log and error lines hide the same keys', () => {
-    const hide = createKeyHider({
+    const hide = createRedactor({
       ARWEAVE_NODE_URLS: 'https://node.example/k3y/,https://node.example/k3y-two',
       X402_RPC_URLS: '{"base": "https://base.example/v2/k3y"}',
       DATABASE_URL: 'postgres://uzer7:pazz7@db.example/d33p',

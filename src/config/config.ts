@@ -3,8 +3,9 @@
  * the `Config`, whose keys are the variables' own names, so that a name found in the documentation is the
  * name to search for in the code.
  */
-import { addressesIn, hidden, hideInAddress } from './hide-keys.ts';
+
 import { type Variable, type WorldName, worldNames } from './kinds.ts';
+import { redacted, redactUrl, urlsIn } from './redact.ts';
 import { groups, variables } from './variables.ts';
 
 type Values<T> = { readonly [K in keyof T]: T[K] extends Variable<infer V> ? V : never };
@@ -50,7 +51,7 @@ export function readConfig(environment: Environment): Config {
   return config;
 }
 
-/** What WORLD says; a wrong value is told where all are told. */
+/** What WORLD says; a wrong value is reported with the others. */
 function worldOf({ WORLD }: Environment): WorldName {
   return worldNames.find((name) => name === WORLD) ?? variables.WORLD.fallback;
 }
@@ -138,31 +139,31 @@ export function showValue(name: string, text: string): string {
   );
 }
 
-/** Shorter ones are found in every other word. */
+/** Shorter ones would be found inside ordinary words. */
 const leastSecret = 8;
 
 /**
- * Hides in any text, such as a log line, the secrets that the environment sets and the addresses that it sets with
- * something in them that may be a key.
+ * Takes out of any text, such as a log line, the secrets that the environment sets, and of the addresses that it sets
+ * what may be a key.
  */
-export function createKeyHider(environment: Environment): (text: string) => string {
+export function createRedactor(environment: Environment): (text: string) => string {
   const found = new Map<string, string>();
   for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
     const set = environment[name]?.trim() ?? '';
-    if (variable.secret && set.length >= leastSecret) found.set(set, hidden);
-    for (const address of addressesIn(set)) {
-      const shown = variable.secret ? hidden : hideInAddress(address);
+    if (variable.secret && set.length >= leastSecret) found.set(set, redacted);
+    for (const address of urlsIn(set)) {
+      const shown = variable.secret ? redacted : redactUrl(address);
       if (shown !== address) found.set(address, shown);
     }
   }
   // The longest first: one may be the beginning of another.
-  const hides = [...found].sort(([a], [b]) => b.length - a.length);
-  return (text) => hides.reduce((line, [address, shown]) => line.replaceAll(address, shown), text);
+  const replacements = [...found].sort(([a], [b]) => b.length - a.length);
+  return (text) => replacements.reduce((line, [address, shown]) => line.replaceAll(address, shown), text);
 }
 
 /** The same for the environment of this process. */
-export function hideProcessKeys(text: string): string {
-  hideKeys ??= createKeyHider(process.env);
-  return hideKeys(text);
+export function redactProcessSecrets(text: string): string {
+  redactSecrets ??= createRedactor(process.env);
+  return redactSecrets(text);
 }
-let hideKeys: ((text: string) => string) | undefined;
+let redactSecrets: ((text: string) => string) | undefined;

@@ -3,7 +3,7 @@
  * value is a sentence about what it should be, never a guess.
  */
 
-import { hidden, hideInAddress, hideInJson, hideInList, hideInText } from './hide-keys.ts';
+import { redacted, redactUrl, redactUrlList, redactUrlsInJson, redactUrlsInText } from './redact.ts';
 
 /** Which money and which chains the process deals with. */
 export const worldNames = ['local', 'testnet', 'public'] as const;
@@ -39,7 +39,7 @@ function variable<T>(
   options: Options<T>,
   parse: (text: string) => T,
   write: (value: T) => string = String,
-  show: (text: string) => string = hideInText,
+  show: (text: string) => string = redactUrlsInText,
 ): Variable<T> {
   const value = options.default;
   const defaultText = value === undefined ? undefined : write(value);
@@ -61,7 +61,7 @@ export const text = <D extends string | undefined>(options: Options<D>): Variabl
 export const secret = (options: { meaning: string }): Variable<string | undefined> => ({
   ...variable<string | undefined>('secret', { ...options, default: undefined }, (value) => value),
   secret: true,
-  show: () => hidden,
+  show: () => redacted,
 });
 
 export function integer<D extends number | undefined>(
@@ -130,7 +130,7 @@ export const url = <D extends string | undefined>(
     options,
     (value) => parseUrl(value, options.protocols ?? ['http', 'https']),
     String,
-    hideInAddress,
+    redactUrl,
   );
 
 export const list = (options: Options<readonly string[]>): Variable<readonly string[]> =>
@@ -142,7 +142,7 @@ export const urls = (options: Options<readonly string[]>): Variable<readonly str
     options,
     (value) => splitList(value).map((item) => parseUrl(item, ['http', 'https'])),
     (value) => value.join(','),
-    hideInList,
+    redactUrlList,
   );
 
 export const json = <T>(options: Options<T> & { check?: (value: unknown) => T }): Variable<T> =>
@@ -159,7 +159,7 @@ export const json = <T>(options: Options<T> & { check?: (value: unknown) => T })
       return options.check === undefined ? (parsed as T) : options.check(parsed);
     },
     (value) => JSON.stringify(value),
-    hideInJson,
+    redactUrlsInJson,
   );
 
 function splitList(value: string): string[] {

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { HttpError } from './errors.ts';
 import { createLogger } from './log.ts';
 import { prettyLine } from './log-pretty.ts';
-import { isSecretName } from './log-secrets.ts';
+import { isSecretName } from './log-redact.ts';
 import { rememberingLog } from './testing.ts';
 
 describe('a log line', () => {

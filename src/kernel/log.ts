@@ -1,10 +1,10 @@
 /**
  * Structured logging: one JSON object per line, or lines for people (`pretty`). Whatever is handed to a
- * logger goes through `hideSecrets` first, so a careless `log.error({ request })` leaks nothing.
+ * logger goes through `redactSecrets` first, so a careless `log.error({ request })` leaks nothing.
  */
 import { pino, stdSerializers } from 'pino';
 import { prettyLine } from './log-pretty.ts';
-import { hideInText, hideSecrets } from './log-secrets.ts';
+import { redactSecrets, redactText } from './log-redact.ts';
 
 export type Logger = pino.Logger;
 
@@ -15,18 +15,18 @@ export interface LoggerOptions {
   readonly format: 'json' | 'pretty';
   /** Where whole lines go; standard error unless given, so that standard output stays the command's. */
   readonly write?: (line: string) => void;
-  /** Hides in a line what only this process knows to be a secret. */
-  readonly hide?: (line: string) => string;
+  /** Takes out of a line what only this process knows to be a secret. */
+  readonly redact?: (line: string) => string;
 }
 
 export function createLogger(options: LoggerOptions): Logger {
   const out = options.write ?? standardError();
   const colour = options.write === undefined && process.stderr.isTTY === true;
-  const { hide = (line) => line } = options;
+  const { redact = (line) => line } = options;
   const write =
     options.format === 'pretty'
-      ? (line: string) => out(prettyLine(hideInText(hide(line)), colour))
-      : (line: string) => out(hideInText(hide(line)));
+      ? (line: string) => out(prettyLine(redactText(redact(line)), colour))
+      : (line: string) => out(redactText(redact(line)));
   const log = pino(
     {
       name: options.name,
@@ -35,17 +35,18 @@ export function createLogger(options: LoggerOptions): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: {
         level: (label) => ({ level: label }),
-        log: hideSecrets,
+        log: redactSecrets,
       },
       serializers: {
-        err: (error: Error) => hideSecrets({ ...stdSerializers.err(error) }),
+        err: (error: Error) => redactSecrets({ ...stdSerializers.err(error) }),
       },
     },
     { write },
   );
   // What a child is bound to bypasses the formatters; children inherit this through their prototype.
   log.child = new Proxy(log.child, {
-    apply: (child, self, [bindings, ...rest]) => Reflect.apply(child, self, [hideSecrets(bindings), ...rest]),
+    apply: (child, self, [bindings, ...rest]) =>
+      Reflect.apply(child, self, [redactSecrets(bindings), ...rest]),
   });
   return log;
 }

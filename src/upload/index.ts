@@ -28,7 +28,7 @@ import type { Logger } from '../kernel/log.ts';
 import type { X402Payments } from '../payments/x402/x402.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { BlobStore } from '../storage/blobs/blobs.ts';
-import type { FreeBytes } from '../storage/disk-room.ts';
+import type { FreeBytes } from '../storage/disk-space.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import type { ArweaveKey } from '../wallets/arweave/rsa.ts';
 

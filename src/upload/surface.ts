@@ -6,7 +6,7 @@ import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import type { Surface } from '../kernel/part.ts';
 import { ArweaveNodes } from '../outside/arweave/nodes.ts';
-import { DiskRoom } from '../storage/disk-room.ts';
+import { DiskSpace } from '../storage/disk-space.ts';
 import { normalizeAddress } from '../wallets/address.ts';
 import { Bundler } from './bundler/bundler.ts';
 import { ChainHead } from './chain/head.ts';
@@ -55,7 +55,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
   const hashes = new PayloadHashes(
     config.WORKER_THREADS === 0 ? availableParallelism() : config.WORKER_THREADS,
   );
-  const disk = new DiskRoom({
+  const disk = new DiskSpace({
     dataFolder: config.DATA_DIR,
     bodyFolder: config.BLOB_STORE_URL === undefined ? join(config.DATA_DIR, 'blobs') : undefined,
     minFreeBytes: config.MIN_FREE_DISK_BYTES,

@@ -1,10 +1,10 @@
 /** What an operator watches: what comes in, what waits, how long it takes to the chain, and whether it can be paid. */
 import type { Counter, Gauge, Histogram, Metrics } from '../kernel/metrics.ts';
-import type { DiskRoom } from '../storage/disk-room.ts';
+import type { DiskSpace } from '../storage/disk-space.ts';
 
 export interface WatchedParts {
   gatewayListens(): boolean;
-  readonly disk: Pick<DiskRoom, 'freeBytes' | 'reservedBytes' | 'isLow'>;
+  readonly disk: Pick<DiskSpace, 'freeBytes' | 'reservedBytes' | 'isLow'>;
 }
 
 export class UploadMetrics {

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Config, hideProcessKeys, readProcessConfig, type WorldName } from '../../config/config.ts';
+import { type Config, readProcessConfig, redactProcessSecrets, type WorldName } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
@@ -110,7 +110,7 @@ function workerCount(text: string | undefined, surfaces: readonly string[]): num
 
 function logOf(config: Config): Logger {
   const format = process.stderr.isTTY ? 'pretty' : config.LOG_FORMAT;
-  return createLogger({ name: 'turnpike', level: config.LOG_LEVEL, format, hide: hideProcessKeys });
+  return createLogger({ name: 'turnpike', level: config.LOG_LEVEL, format, redact: redactProcessSecrets });
 }
 
 const lifeOf = (config: Config, log: Logger): LifecycleOptions => ({

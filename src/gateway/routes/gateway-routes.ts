@@ -1,5 +1,5 @@
 /** `GET /`, `/gw/info`, `/gw/healthcheck`, `/gw/peers`, `/gw/__gateway_metrics`, each also under the aliases. */
-import { hideInAddress } from '../../config/hide-keys.ts';
+import { redactUrl } from '../../config/redact.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { mount } from '../../kernel/http/server.ts';
 import type { GatewayContext, GatewayPart } from '../context.ts';
@@ -55,10 +55,10 @@ export function createGatewayRoutes(context: GatewayContext, options: GatewayRou
   function peers(): object {
     const arweaveNodes: Record<string, object> = {};
     for (const { url, blocks, height, lastSeen } of nodes.status) {
-      arweaveNodes[hostAndPort(url)] = { url: hideInAddress(url), blocks, height, lastSeen };
+      arweaveNodes[hostAndPort(url)] = { url: redactUrl(url), blocks, height, lastSeen };
     }
     const gateways = Object.fromEntries(
-      context.peers().map((peer) => [hostAndPort(peer.url), { ...peer, url: hideInAddress(peer.url) }]),
+      context.peers().map((peer) => [hostAndPort(peer.url), { ...peer, url: redactUrl(peer.url) }]),
     );
     return { gateways, arweaveNodes };
   }

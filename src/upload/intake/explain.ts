@@ -2,7 +2,7 @@
 import { HttpError } from '../../kernel/errors.ts';
 import { OracleUnavailable } from '../../pricing/pricing.ts';
 import { BlobStoreUnavailable } from '../../storage/blobs/blobs.ts';
-import { DiskNearlyFull } from '../../storage/disk-room.ts';
+import { DiskNearlyFull } from '../../storage/disk-space.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
 

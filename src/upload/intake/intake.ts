@@ -13,7 +13,7 @@ import { HttpError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { AdjustmentUsedUp, type Pricing } from '../../pricing/pricing.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
-import type { DiskRoom } from '../../storage/disk-room.ts';
+import type { DiskSpace } from '../../storage/disk-space.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
@@ -42,7 +42,7 @@ import { type Stored, storeItem } from './store-item.ts';
 export interface IntakeDeps {
   readonly sql: Sql;
   readonly blobs: BlobStore;
-  readonly disk: DiskRoom;
+  readonly disk: DiskSpace;
   readonly credits: Credits;
   readonly pricing: Pricing;
   readonly receipts: Receipts;

@@ -3,7 +3,7 @@
  * the blob store. Nothing can be found under the item's id before it has been verified and paid.
  */
 import type { BlobStore, BlobWriter } from '../../storage/blobs/blobs.ts';
-import type { DiskRoom, RoomReservation } from '../../storage/disk-room.ts';
+import type { DiskSpace, SpaceReservation } from '../../storage/disk-space.ts';
 import type { PayloadHash } from '../hashing/payload-hash.ts';
 import type { Segment } from '../items/segments.ts';
 
@@ -40,13 +40,13 @@ export async function writeHashed(
 
 export class PayloadSink {
   readonly #blobs: BlobStore;
-  readonly #disk: DiskRoom;
+  readonly #disk: DiskSpace;
   #held: Buffer[] = [];
   #size = 0;
   #writer: BlobWriter | undefined;
-  #room: RoomReservation | undefined;
+  #room: SpaceReservation | undefined;
 
-  constructor(blobs: BlobStore, disk: DiskRoom) {
+  constructor(blobs: BlobStore, disk: DiskSpace) {
     this.#blobs = blobs;
     this.#disk = disk;
   }

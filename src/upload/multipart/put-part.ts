@@ -4,7 +4,7 @@
  */
 import type { Logger } from '../../kernel/log.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
-import type { DiskRoom } from '../../storage/disk-room.ts';
+import type { DiskSpace } from '../../storage/disk-space.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
 import { explain } from '../intake/explain.ts';
@@ -23,7 +23,7 @@ export interface PutPart {
 export interface PutPartDeps {
   readonly sql: Sql;
   readonly blobs: BlobStore;
-  readonly disk: DiskRoom;
+  readonly disk: DiskSpace;
   readonly budget: PartBudget;
   readonly maxItemBytes: number;
   readonly log: Logger;

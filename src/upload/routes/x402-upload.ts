@@ -8,7 +8,7 @@ import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
 import type { PaymentClaim } from '../../payments/x402/claims.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
-import type { DiskRoom } from '../../storage/disk-room.ts';
+import type { DiskSpace } from '../../storage/disk-space.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
@@ -28,7 +28,7 @@ import type { PayableUploads } from './tx.ts';
 export interface X402UploadDeps {
   readonly sql: Sql;
   readonly blobs: BlobStore;
-  readonly disk: DiskRoom;
+  readonly disk: DiskSpace;
   readonly intake: Intake;
   readonly hashes: PayloadHashes;
   readonly payments: UploadPayments;

@@ -1,17 +1,17 @@
 /**
- * Keeps a floor of free disk under what strangers may write. Bytes that were announced and are not written yet count
- * as taken, so that many large bodies at once cannot run through the floor together. The file system is asked once a
+ * Keeps a minimum of free disk space whatever strangers write. Bytes that were announced and are not written yet count
+ * as used, so that many large bodies at once cannot go below the minimum together. The file system is asked once a
  * second at most; what is written in between is counted here.
  */
 import { statfs } from 'node:fs/promises';
 import type { Logger } from '../kernel/log.ts';
 
-export interface DiskRoomOptions {
-  /** Where the databases are: only the floor is kept. */
+export interface DiskSpaceOptions {
+  /** Where the databases are: only the minimum is kept. */
   readonly dataFolder: string;
   /** Where bodies are written; undefined where they do not come to a disk of ours. */
   readonly bodyFolder: string | undefined;
-  /** 0 = no floor. */
+  /** 0 = no minimum. */
   readonly minFreeBytes: number;
   readonly log: Logger;
   /** Free bytes of the file system that a folder is on, for programs without privileges. */
@@ -20,22 +20,22 @@ export interface DiskRoomOptions {
 
 export type FreeBytes = (folder: string) => Promise<number>;
 
-/** There is no room for these bytes above the floor. Nothing was written. */
+/** These bytes would leave less than the minimum free. Nothing was written. */
 export class DiskNearlyFull extends Error {
   override readonly name = 'DiskNearlyFull';
 }
 
 const freshMs = 1_000;
-/** How often it is looked when nobody asks, for the log and the metrics. */
-const lookMs = 10_000;
+/** How often the file system is asked when nobody reserves, for the log and the metrics. */
+const refreshMs = 10_000;
 const unlimited = Number.POSITIVE_INFINITY;
 
-export class DiskRoom {
-  readonly #options: DiskRoomOptions;
+export class DiskSpace {
+  readonly #options: DiskSpaceOptions;
   readonly #freeBytes: FreeBytes;
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #refreshing: Promise<void> | undefined;
+  #refreshedAt = Number.NEGATIVE_INFINITY;
   #dataFree = unlimited;
   #bodyFree = unlimited;
   /** All that was written through reservations, and how much of it when the file system was asked. */
@@ -45,12 +45,12 @@ export class DiskRoom {
   #isLow = false;
   #isKnown = true;
 
-  constructor(options: DiskRoomOptions) {
+  constructor(options: DiskSpaceOptions) {
     this.#options = options;
     this.#freeBytes = options.freeBytes ?? askFileSystem;
   }
 
-  /** What was free when last looked, on the disk that has less of it; infinite where that is not known. */
+  /** What was free when last asked, on the disk that has less of it; infinite where that is not known. */
   get freeBytes(): number {
     return Math.min(this.#dataFree, this.#bodyFree);
   }
@@ -65,22 +65,22 @@ export class DiskRoom {
   }
 
   async start(): Promise<void> {
-    this.#timer = setInterval(() => void this.#look(), lookMs).unref();
-    await this.#look();
+    this.#timer = setInterval(() => void this.#refresh(), refreshMs).unref();
+    await this.#refresh();
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#looking;
+    await this.#refreshing;
   }
 
-  /** Takes room for a body of so many bytes, 0 where that is not known. Throws `DiskNearlyFull`. */
-  async reserve(bytes: number): Promise<RoomReservation> {
-    if (performance.now() - this.#lookedAt >= freshMs) await this.#look();
+  /** Reserves space for a body of so many bytes, 0 where that is not known. Throws `DiskNearlyFull`. */
+  async reserve(bytes: number): Promise<SpaceReservation> {
+    if (performance.now() - this.#refreshedAt >= freshMs) await this.#refresh();
     this.#take(bytes);
-    return new RoomReservation(bytes, {
+    return new SpaceReservation(bytes, {
       more: (missing) => {
-        if (performance.now() - this.#lookedAt >= freshMs) void this.#look();
+        if (performance.now() - this.#refreshedAt >= freshMs) void this.#refresh();
         this.#take(missing);
       },
       wrote: (written) => {
@@ -96,18 +96,18 @@ export class DiskRoom {
   #take(bytes: number): void {
     const { minFreeBytes, bodyFolder } = this.#options;
     const unseen = this.#written - this.#writtenBefore;
-    const bodyRoom = bodyFolder === undefined ? unlimited : this.#bodyFree - unseen - this.#reserved - bytes;
-    const isFull = Math.min(this.#dataFree, bodyRoom) < minFreeBytes;
+    const bodySpace = bodyFolder === undefined ? unlimited : this.#bodyFree - unseen - this.#reserved - bytes;
+    const isFull = Math.min(this.#dataFree, bodySpace) < minFreeBytes;
     if (minFreeBytes > 0 && isFull) throw new DiskNearlyFull(`less than ${minFreeBytes} bytes would be free`);
     this.#reserved += bytes;
   }
 
-  /** Several callers share one question. */
-  #look(): Promise<void> {
-    this.#looking ??= this.#ask().finally(() => {
-      this.#looking = undefined;
+  /** Callers at the same time share one request. */
+  #refresh(): Promise<void> {
+    this.#refreshing ??= this.#ask().finally(() => {
+      this.#refreshing = undefined;
     });
-    return this.#looking;
+    return this.#refreshing;
   }
 
   async #ask(): Promise<void> {
@@ -127,7 +127,7 @@ export class DiskRoom {
       this.#isKnown = false;
       [this.#dataFree, this.#bodyFree] = [unlimited, unlimited];
     }
-    this.#lookedAt = performance.now();
+    this.#refreshedAt = performance.now();
     const isLow = this.freeBytes < minFreeBytes;
     if (isLow === this.#isLow) return;
     this.#isLow = isLow;
@@ -143,8 +143,8 @@ interface ReservationSteps {
   release(left: number): void;
 }
 
-/** Room for one body, from before it is read until it is written or given up. */
-export class RoomReservation {
+/** Space for one body, from before it is read until it is written or given up. */
+export class SpaceReservation {
   readonly #steps: ReservationSteps;
   #left: number;
 
@@ -153,7 +153,7 @@ export class RoomReservation {
     this.#steps = steps;
   }
 
-  /** These bytes are written next. Beyond what was announced it takes more room, or throws `DiskNearlyFull`. */
+  /** These bytes are written next. Beyond what was announced it reserves more, or throws `DiskNearlyFull`. */
   use(bytes: number): void {
     if (bytes > this.#left) {
       this.#steps.more(bytes - this.#left);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { createLogger } from '../kernel/log.ts';
-import { DiskNearlyFull, DiskRoom, type DiskRoomOptions } from './disk-room.ts';
+import { DiskNearlyFull, DiskSpace, type DiskSpaceOptions } from './disk-space.ts';
 
 /** A disk with a dial, and a clock that stands still but for `pass`. */
 function dialled(t: { mock: { method: typeof import('node:test').mock.method } }, floor: number) {
@@ -20,8 +20,8 @@ function dialled(t: { mock: { method: typeof import('node:test').mock.method } }
   const log = createLogger({ level: 'silent', format: 'json', name: 'disk' });
   t.mock.method(log, 'error', (_state: unknown, text: string) => said.push(text));
   t.mock.method(log, 'warn', (_state: unknown, text: string) => said.push(text));
-  const open = (changes: Partial<DiskRoomOptions> = {}) =>
-    new DiskRoom({
+  const open = (changes: Partial<DiskSpaceOptions> = {}) =>
+    new DiskSpace({
       dataFolder: '/data',
       bodyFolder: '/blobs',
       minFreeBytes: floor,
@@ -132,9 +132,9 @@ test('a floor of 0 keeps nothing, and a disk that cannot be asked refuses nobody
 test('a real file system is asked for what programs without privileges may use', async () => {
   const log = createLogger({ level: 'silent', format: 'json', name: 'disk' });
   const folders = { dataFolder: tmpdir(), bodyFolder: tmpdir() };
-  const room = new DiskRoom({ ...folders, minFreeBytes: 1, log });
+  const room = new DiskSpace({ ...folders, minFreeBytes: 1, log });
   (await room.reserve(1)).release();
   assert.ok(room.freeBytes > 0 && Number.isSafeInteger(room.freeBytes));
-  const strict = new DiskRoom({ ...folders, minFreeBytes: Number.MAX_SAFE_INTEGER, log });
+  const strict = new DiskSpace({ ...folders, minFreeBytes: Number.MAX_SAFE_INTEGER, log });
   await assert.rejects(strict.reserve(0), DiskNearlyFull);
 });

@@ -1,7 +1,7 @@
 /** What must never reach a log line, found by the name of a field and by the shape of a text. */
 import { EventEmitter } from 'node:events';
 
-const hidden = '[hidden]';
+const redacted = '[hidden]';
 const depthLimit = 6;
 const breadthLimit = 100;
 
@@ -25,7 +25,7 @@ const names = new Set([
 ]);
 const part =
   /secret|password|passwd|passphrase|token|credential|(?:api|private|secret|admin|signing|access|encryption|service)key/;
-/** The private members of a JSON Web Key (RFC 7517, RFC 7518 §6.3.2), hidden wherever `kty` stands beside them. */
+/** The private members of a JSON Web Key (RFC 7517, RFC 7518 §6.3.2), redacted wherever `kty` stands beside them. */
 const privateJwkMembers = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']);
 
 export function isSecretName(name: string): boolean {
@@ -34,10 +34,10 @@ export function isSecretName(name: string): boolean {
 }
 
 /**
- * A copy fit for a log: secrets hidden, big integers as decimal text, bytes as their length, depth and breadth
+ * A copy fit for a log: secrets redacted, big integers as decimal text, bytes as their length, depth and breadth
  * bounded. Errors are left to pino's own serializer, whose outcome comes through here again.
  */
-export function hideSecrets(value: Record<string, unknown>): Record<string, unknown> {
+export function redactSecrets(value: Record<string, unknown>): Record<string, unknown> {
   return copyObject(value, 0);
 }
 
@@ -51,13 +51,13 @@ function copyObject(value: object, depth: number): Record<string, unknown> {
       break;
     }
     const secret = isSecretName(name) || (isJwk && privateJwkMembers.has(name));
-    copy[name] = secret && isHideable(member) ? hidden : copyValue(member, depth + 1);
+    copy[name] = secret && isRedactable(member) ? redacted : copyValue(member, depth + 1);
   }
   return copy;
 }
 
-/** Counts and switches tell no secret: `tokenCount: 3` stays readable. */
-function isHideable(value: unknown): boolean {
+/** Counts and switches are no secrets: `tokenCount: 3` stays readable. */
+function isRedactable(value: unknown): boolean {
   return value !== undefined && value !== null && typeof value !== 'number' && typeof value !== 'boolean';
 }
 
@@ -69,7 +69,7 @@ function copyValue(value: unknown, depth: number): unknown {
   }
   if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
   if (value instanceof Date || value instanceof URL) return value.toString();
-  // Sockets, requests, streams: a whole machine hangs off them.
+  // Sockets, requests and streams refer to half the program.
   if (value instanceof EventEmitter) return `[${value.constructor.name}]`;
   if (depth > depthLimit) return '…';
   if (Array.isArray(value)) {
@@ -86,9 +86,9 @@ const bearer = /\b(Bearer|Basic) +[\w.~+/=-]{8,}/gi;
 const privatePem = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?-----END \1-----/g;
 
 /** Credentials inside running text: an address with a password, a bearer token, a private key in PEM. */
-export function hideInText(line: string): string {
+export function redactText(line: string): string {
   return line
-    .replace(credentialsInUrl, `$1:${hidden}@`)
-    .replace(bearer, `$1 ${hidden}`)
-    .replace(privatePem, hidden);
+    .replace(credentialsInUrl, `$1:${redacted}@`)
+    .replace(bearer, `$1 ${redacted}`)
+    .replace(privatePem, redacted);
 }
