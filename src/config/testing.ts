@@ -1,8 +1,8 @@
-/** What tests are told by the environment they run in. */
+/** What the environment sets for tests. */
 
 /** A PostgreSQL that tests may make schemas in. */
 export const testDatabaseUrl = (): string | undefined => process.env.TEST_DATABASE_URL;
 
-/** Silent, unless whoever looks for a fault wants to hear everything. */
+/** Silent, unless a person who looks for a fault asks for more. */
 export const testLogLevel = (): 'debug' | 'silent' =>
   process.env.TEST_LOG_LEVEL === 'debug' ? 'debug' : 'silent';

@@ -1,7 +1,7 @@
 /**
- * JSON read piece by piece, by what it is told rather than as a value: documents of strangers can be of any size, and a
+ * JSON read piece by piece, as events rather than as a value: documents of strangers can be of any size, and a
  * value made of 64 MiB of brackets takes gigabytes and seconds. The grammar is checked whole (RFC 8259); texts are made
- * only of strings that the listener wants, and of the others not even the encoding is looked at.
+ * only of strings that the listener wants, and of the others not even the encoding is checked.
  */
 
 export interface JsonListener {
@@ -70,7 +70,7 @@ export class JsonScanner {
     this.#listener = listener;
   }
 
-  /** False once the document is none. */
+  /** False once the document cannot be JSON. */
   write(piece: Buffer): boolean {
     let at = this.#started ? 0 : skipByteOrderMark(piece);
     this.#started ||= piece.length > 0;
@@ -254,7 +254,7 @@ export class JsonScanner {
   }
 }
 
-/** 0: the escape is complete; -1: there is none like it. */
+/** 0: the escape is complete; -1: there is no such escape. */
 function afterEscape(pending: number, byte: number): number {
   if (pending === 1) {
     if (byte === 0x75) return 5;

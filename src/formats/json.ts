@@ -1,4 +1,4 @@
-/** Reading JSON that strangers sent: every value is `unknown` until one of these has looked at it. */
+/** Reading JSON that strangers sent: every value is `unknown` until one of these has checked it. */
 
 /** The parsed text, or undefined where it is no JSON. */
 export function tryParseJson(text: string): unknown {

@@ -83,7 +83,7 @@ async function checkFile(path: string, file: FileHandle): Promise<void> {
   }
 }
 
-/** Whoever may write to the folder could put another key in place of ours. */
+/** A user who may write to the folder could replace our key. */
 async function checkFolder(dir: string): Promise<void> {
   const folder = await open(dir, constants.O_RDONLY);
   try {

@@ -33,7 +33,7 @@ export interface Running {
 }
 
 /**
- * Starts the surfaces one after the other. From the first moment SIGTERM and SIGINT are heard: the first drains
+ * Starts the surfaces one after the other. From the start on SIGTERM and SIGINT are handled: the first drains
  * and exits with 0, or with 1 where requests had to be cut; the second exits at once with 1.
  */
 export async function startSurfaces(

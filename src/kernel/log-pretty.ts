@@ -1,4 +1,5 @@
 /** A JSON log line as a person reads it: `12:30:01.250 INFO  payment  listening  url=http://…`. */
+import { isRecord, tryParseJson } from '../formats/json.ts';
 
 const colours: Record<string, string> = {
   trace: '\u001b[90m',
@@ -12,8 +13,8 @@ const dim = '\u001b[2m';
 const plain = '\u001b[0m';
 
 export function prettyLine(line: string, colour = false): string {
-  const parsed = parse(line);
-  if (parsed === undefined) return line;
+  const parsed = tryParseJson(line);
+  if (!isRecord(parsed)) return line;
   const { level, time, name, msg, err, ...rest } = parsed;
   const paint = (code: string, text: string) => (colour && text !== '' ? `${code}${text}${plain}` : text);
   const clock = typeof time === 'string' ? time.slice(11, 23) : '';
@@ -30,15 +31,6 @@ export function prettyLine(line: string, colour = false): string {
   ].join(' ');
   const text = [head, String(msg ?? ''), ...fields].filter((piece) => piece !== '').join('  ');
   return `${text}${errorText(err)}\n`;
-}
-
-function parse(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function show(value: unknown): string {

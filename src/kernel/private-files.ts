@@ -1,5 +1,5 @@
 /**
- * What the program writes (balances, keys, what users stored) is for the user that runs it, and for nobody else on the
+ * What the program writes (balances, keys, what users stored) is for the user that runs it, and for no other user of the
  * machine. Windows has no such modes and is left alone.
  */
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
@@ -26,6 +26,6 @@ export function tightenFile(path: string): void {
     const { mode } = statSync(path);
     if ((mode & othersBits) !== 0) chmodSync(path, mode & ~othersBits & 0o777);
   } catch {
-    // Whoever opens it next finds out what is wrong with it.
+    // The next one to open it finds out what is wrong with it.
   }
 }

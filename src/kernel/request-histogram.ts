@@ -1,7 +1,7 @@
 /**
  * `http_request_duration_seconds{route,method,status}` at the price of a few additions per request: a
  * route's series are kept beside the route, counts live in a typed array, and labels are only spelled
- * out when somebody scrapes.
+ * out at a scrape.
  */
 import { Histogram } from 'prom-client';
 

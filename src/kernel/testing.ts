@@ -5,7 +5,7 @@ import { Metrics } from './metrics.ts';
 
 export const silentLog: Logger = createLogger({ name: 'test', level: 'silent', format: 'json' });
 
-/** A logger whose lines can be looked at, parsed. */
+/** A logger whose lines are kept, parsed. */
 export function rememberingLog(level: 'debug' | 'info' = 'info'): {
   log: Logger;
   lines: Record<string, unknown>[];

@@ -4,11 +4,11 @@
  */
 import { Agent, errors, request } from 'undici';
 
-/** Nobody answered in time, in size, or at all. What was asked for may have been done all the same. */
+/** There was no answer within the limits of time and size. What was asked for may have been done all the same. */
 export class OutsideUnavailable extends Error {
   override readonly name = 'OutsideUnavailable';
 
-  /** The other side was too slow, as opposed to away, broken or too long-winded. */
+  /** The other side was too slow, as opposed to away, broken or too large in its answer. */
   get isTimeout(): boolean {
     const { cause } = this;
     return (
@@ -35,7 +35,7 @@ export interface HttpCall {
   /** Instead of the client's own. */
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
-  /** Whoever asked gives up. */
+  /** Aborts when the caller gives up. */
   readonly signal?: AbortSignal;
 }
 
@@ -94,7 +94,7 @@ export class HttpClient {
     }
   }
 
-  /** The head of an answer, and its body as it comes. Whoever does not read it to its end discards it. */
+  /** The head of an answer, and its body as it comes. A caller that does not read it to its end discards it. */
   async open(url: string, call: OpenCall): Promise<OpenAnswer> {
     try {
       const { statusCode, headers, body } = await request(url, {

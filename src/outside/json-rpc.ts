@@ -1,9 +1,8 @@
 /**
  * JSON-RPC 2.0 over HTTP to several nodes of one chain. A call goes to the first node that answers; a look-up asks
- * them all before it says that something is not there. Errors about the call itself (`RpcRefused`) are told apart from
+ * them all before it says that something is not there. Errors about the call itself (`RpcRefused`) are distinct from
  * errors about a node (`OutsideUnavailable`), for which another node is asked.
  */
-
 import { isRecord, memberOf, tryParseJson } from '../formats/json.ts';
 import { HttpClient, OutsideUnavailable } from './http.ts';
 import { combineLookUps, type LookUp, notKnown } from './look-up.ts';
@@ -49,19 +48,19 @@ export interface JsonRpcPoolOptions {
 }
 
 /**
- * Solana: a transaction that fails its simulation or its signatures, parameters that are none. Not among them: a node
- * that is behind (-32005, -32016), keeps no history (-32011) or has had enough of us (-32429).
+ * Solana: a transaction that fails its simulation or its signatures, invalid parameters. Not among them: a node that is
+ * behind (-32005, -32016), keeps no history (-32011) or limits our rate (-32429).
  */
 export const solanaCallErrors: ReadonlySet<number> = new Set([
   -32002, -32003, -32006, -32013, -32015, -32602,
 ]);
 
-/** EVM chains: execution reverted, parameters that are none. */
+/** EVM chains: execution reverted, invalid parameters. */
 export const evmCallErrors: ReadonlySet<number> = new Set([3, -32602]);
 
 const defaultMaxBytes = 4 * 1024 * 1024;
-/** Answers that say of themselves that the call was not let in. */
-const notLetIn = new Set([401, 403, 429]);
+/** Statuses that say that the call was refused before it was carried out. */
+const refusedStatuses = new Set([401, 403, 429]);
 /** Without a connection nothing was sent. */
 const notConnected = new Set([
   'ECONNREFUSED',
@@ -147,7 +146,7 @@ export class JsonRpcPool {
     const { status, body } = await this.#http.postJson(url, question).catch((cause: unknown) => {
       throw new NodeFailure(`a node did not answer ${method}`, !isNotConnected(cause), cause);
     });
-    if (notLetIn.has(status)) throw new NodeFailure(`a node answered ${method} with ${status}`, false);
+    if (refusedStatuses.has(status)) throw new NodeFailure(`a node answered ${method} with ${status}`, false);
     const answer = tryParseJson(body.toString('utf8'));
     if (status >= 500 || !isRecord(answer)) {
       throw new NodeFailure(`a node answered ${method} with ${status} and nothing to read`, true);

@@ -1,20 +1,20 @@
 /**
- * What asking the outside about one thing can bring. Money is only returned, dropped or failed on `absent`:
+ * What a look-up outside can answer. Money is only returned, dropped or failed on `absent`:
  * a node that is away, behind or overloaded says nothing about what the others know.
  */
 export type LookUp<T> =
-  /** Somebody has it. `at` is the height or slot the answer was made at. */
+  /** At least one has it. `at` is the height or slot the answer was made at. */
   | { readonly state: 'found'; readonly value: T; readonly at: number }
-  /** Everybody who could know was asked and said no, none of them at a lower height or slot than `at`. */
+  /** All that could know were asked and said no, none of them at a lower height or slot than `at`. */
   | { readonly state: 'absent'; readonly at: number }
-  /** At least one of those who could know did not answer, or not in its protocol. */
+  /** At least one that could know did not answer, or not in its protocol. */
   | { readonly state: 'not-known'; readonly cause: unknown };
 
 export const found = <T>(value: T, at: number): LookUp<T> => ({ state: 'found', value, at });
 export const absent = (at: number): LookUp<never> => ({ state: 'absent', at });
 export const notKnown = (cause: unknown): LookUp<never> => ({ state: 'not-known', cause });
 
-/** The answers of several who were asked the same: one that has it decides, else all must say no. */
+/** The answers of several to the same question: one that has it decides, else all must say no. */
 export function combineLookUps<T>(answers: readonly LookUp<T>[]): LookUp<T> {
   let lowest = Number.POSITIVE_INFINITY;
   let failure: LookUp<T> | undefined;

@@ -1,6 +1,6 @@
 /**
- * Addresses of every chain that can hold credits. The normal form is the ledger's key: whoever compares
- * addresses compares normal forms. Everything that enters (path, query, signature, tag, `x-paid-by`) passes
+ * Addresses of every chain that can hold credits. The normal form is the ledger's key: addresses are
+ * compared in normal form. Everything that enters (path, query, signature, tag, `x-paid-by`) passes
  * through here.
  */
 import { isArweaveAddress } from '../formats/base64url.ts';
@@ -17,7 +17,7 @@ export interface WalletAddress {
   readonly address: string;
 }
 
-/** Reads an address of one kind; undefined when it is none. */
+/** Reads an address of one kind; undefined when it is malformed. */
 const parsers: Record<AddressKind, (text: string) => string | undefined> = {
   arweave: (text) => (isArweaveAddress(text) ? text : undefined),
   ethereum: parseEthereumAddress,

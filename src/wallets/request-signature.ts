@@ -3,7 +3,7 @@
  * clients, `x-signature-type` prove which wallet speaks. Published clients sign the nonce and nothing else. A client
  * that also names the service (`x-service-address`) signs the request with it: see `signedText`.
  *
- * A signature over a nonce alone can be replayed by whoever saw it: it identifies a reader and must never
+ * A signature over a nonce alone can be replayed by anyone who saw it: it identifies a reader and must never
  * by itself move credits.
  */
 import type { WalletAddress } from './address.ts';
@@ -79,7 +79,7 @@ export async function verifyRequestSignatureAsync(
   return read && verifyMessageAsync(read.type, read.publicKey, read.message, read.signature);
 }
 
-/** Names a signature header whatever it is encoded in; undefined when it is none. */
+/** Names a signature header whatever it is encoded in; undefined when it is malformed. */
 export function signatureHeaderHash(header: string): string | undefined {
   const signature = decodeBase64(header);
   return signature && signatureHash(signature);

@@ -83,7 +83,7 @@ function decimalText(options: { meaning: string; default: string; share?: boolea
     kind: 'decimal',
     parse(value: string): string {
       if (!/^[0-9]{1,20}(\.[0-9]{1,20})?$/.test(value)) throw new Error('must be a decimal number');
-      // Prices are divided by what of a payment is credited; nobody is credited more than he paid.
+      // Prices are divided by what of a payment is credited; no payer is credited more than was paid.
       if (options.share === true && (!/[1-9]/.test(value) || Number(value) > 1))
         throw new Error('must be above 0 and not above 1');
       return value;

@@ -73,7 +73,7 @@ export class ItemParser {
     return payload;
   }
 
-  /** The item is over; answers what it was, or why it was none. */
+  /** The item is over; answers what it was, or what is wrong with it. */
   finish(): ItemEnd | ItemProblem {
     if (this.#problem !== undefined) return this.#problem;
     if (this.#header === undefined) return 'truncated';

@@ -4,7 +4,7 @@
  */
 import { CHUNK_BYTES, MIN_CHUNK_BYTES, nextChunkBytes, type Split } from './chunks.ts';
 
-/** With this many bytes at hand the next chunk is surely a whole one. */
+/** With this many bytes collected the next chunk is certainly a whole one. */
 const DECIDED = CHUNK_BYTES + MIN_CHUNK_BYTES;
 
 export class ChunkStream {

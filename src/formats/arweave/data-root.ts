@@ -75,7 +75,7 @@ export class DataRootBuilder {
 
 export class DataTree {
   readonly size: number;
-  /** Chunks that carry bytes: the zero-length leaf is none. */
+  /** Chunks that carry bytes, which the zero-length leaf does not. */
   readonly chunkCount: number;
   /** 32 bytes; empty when there is no data. */
   readonly root: Buffer;
@@ -115,7 +115,7 @@ export class DataTree {
   }
 }
 
-/** The tree of bytes that are at hand. */
+/** The tree of bytes that are whole in memory. */
 export function dataTreeOf(bytes: Uint8Array, split: Split = clientSplit): DataTree {
   return new DataRootBuilder(split).update(bytes).finish();
 }

@@ -18,7 +18,7 @@ import { FormatError } from '../format-error.ts';
 const keptKeys = 512;
 const publicKeys = new Map<string, KeyObject>();
 
-/** The key of a modulus; undefined where OpenSSL finds it is none. */
+/** The key of a modulus; undefined where OpenSSL refuses it. */
 export function rsaPublicKey(modulus: Uint8Array): KeyObject | undefined {
   const n = encodeBase64url(modulus);
   let key = publicKeys.get(n);
@@ -106,7 +106,7 @@ const anySalt = {
 
 /**
  * A public key that carries the options of its signatures. `crypto.verify` reads them from whatever it is given as the
- * key; given an object around the key instead, it first finds out that this object is none, which costs an eighth of
+ * key; given an object around the key instead, it first finds out that this object is no key, which costs an eighth of
  * the verification.
  */
 export function withPss(publicKey: KeyObject): KeyObject {

@@ -1,6 +1,7 @@
 /** Transactions as the node's JSON: binary fields base64url, amounts and sizes decimal strings. */
 import { decodeBase64url, encodeBase64url } from '../base64url.ts';
 import { FormatError } from '../format-error.ts';
+import { isRecord } from '../json.ts';
 import { checkTransaction, limits, type Tag, type Transaction, TransactionRuleError } from './transaction.ts';
 
 export interface TransactionJson {
@@ -72,10 +73,6 @@ export function transactionToJson(transaction: Transaction, data: 'with data' | 
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function isRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function record(value: unknown, what: string): Fields {
   if (!isRecord(value)) throw new FormatError(`${what} is not an object`);

@@ -126,7 +126,7 @@ export async function makeTables(
   }
 }
 
-/** Into the first free slot from where the hash points; says how many it looked at. A record's position is never 0. */
+/** Into the first free slot from where the hash points; answers how many slots it tried. A record's position is never 0. */
 function put(
   view: DataView,
   start: number,

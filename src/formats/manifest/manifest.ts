@@ -58,7 +58,7 @@ export interface ManifestSource {
   readonly fallbackId?: string;
 }
 
-/** Writes a document of version 0.2.0; throws `FormatError` for ids that are none and an index that is not there. */
+/** Writes a document of version 0.2.0; throws `FormatError` for malformed ids and an index that is not there. */
 export function buildManifest(source: ManifestSource): Buffer {
   for (const id of [
     ...source.paths.values(),

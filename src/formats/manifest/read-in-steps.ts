@@ -1,5 +1,5 @@
-/** A manifest read without holding up everybody else: after each step others have their turn. */
-import { setImmediate as others } from 'node:timers/promises';
+/** Reads a manifest without blocking the event loop: after each step other work has its turn. */
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Manifest } from './manifest.ts';
 import { ManifestReader } from './reader.ts';
 
@@ -10,15 +10,15 @@ export async function readManifestInSteps(
   pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
 ): Promise<Manifest | undefined> {
   const reader = new ManifestReader();
-  let sinceOthers = 0;
+  let sinceYield = 0;
   for await (const piece of pieces) {
     for (let at = 0; at < piece.length; at += stepBytes) {
       const step = piece.subarray(at, at + stepBytes);
       if (!reader.write(step)) return undefined;
-      sinceOthers += step.length;
-      if (sinceOthers < stepBytes) continue;
-      sinceOthers = 0;
-      await others();
+      sinceYield += step.length;
+      if (sinceYield < stepBytes) continue;
+      sinceYield = 0;
+      await yieldToOthers();
     }
   }
   return reader.end();

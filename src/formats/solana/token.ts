@@ -91,7 +91,7 @@ export function decodeTokenAccount(data: Uint8Array): TokenAccount {
   return { mint, owner, amount, delegate, state, delegatedAmount, closeAuthority: readOption(reader) };
 }
 
-/** The token account everybody expects a wallet to use for a mint. */
+/** The token account that a wallet uses for a mint by convention. */
 export function associatedTokenAddress(owner: SolanaAddress, mint: SolanaAddress): SolanaAddress {
   const seeds = [addressBytes(owner), addressBytes(tokenProgram), addressBytes(mint)];
   return findProgramAddress(seeds, associatedTokenProgram).address;

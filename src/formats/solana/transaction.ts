@@ -50,5 +50,5 @@ export function signersOf(message: Message): readonly SolanaAddress[] {
   return message.keys.slice(0, message.requiredSignatures);
 }
 
-/** A signature slot that nobody has filled yet. */
+/** A signature slot that is not filled yet. */
 export const emptySignature: Buffer = Buffer.alloc(signatureLength);

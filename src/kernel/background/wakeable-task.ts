@@ -1,6 +1,6 @@
 /**
- * Background work that is asked for by whoever has something for it, one run at a time. A request that comes during a
- * run is kept, because the run may have looked already: another run follows. After a failure nothing runs before the
+ * Background work that callers wake when there is something to do, one run at a time. A request that comes during a
+ * run is kept, because the run may have read its work already: another run follows. After a failure nothing runs before the
  * pause is over; what was asked for meanwhile is done then.
  */
 
@@ -10,7 +10,7 @@ const longestTimerMs = 2 ** 31 - 1;
 export interface WakeableTaskOptions {
   /** Does all that is due. Answers after how many milliseconds to run again unasked; undefined = only when asked. */
   run(): Promise<number | undefined>;
-  /** Told why a run failed and how many have in a row; answers after how many milliseconds to try again. */
+  /** Called with the error of a run and how many failed in a row; answers the milliseconds until the next try. */
   failed(error: unknown, failures: number): number;
 }
 

@@ -1,6 +1,6 @@
 /** Which of two types a client would rather have (RFC 9110 §12.5.1). */
 
-/** More than this many ranges are not looked at. */
+/** Further ranges are ignored. */
 const maxRanges = 64;
 
 /** Whether `Accept` gives the one type a higher quality than the other; both are alike where it does not say. */

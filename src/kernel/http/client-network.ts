@@ -1,4 +1,4 @@
-/** Client addresses: who is believed about them, and how they are counted by allowances and rate limits. */
+/** Client addresses: which proxies are trusted about them, and how allowances and rate limits count them. */
 import { BlockList, isIP } from 'node:net';
 import { StartupError } from '../errors.ts';
 import type { Request } from './app.ts';

@@ -29,7 +29,7 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 
 export class Connections {
   readonly server: PatientServer;
-  /** Counted by whoever watches the requests. */
+  /** Counted by `watchRequests`. */
   readonly #inFlight: InFlight;
   readonly #reusePort: boolean;
   readonly #stallTimeoutMs: number;
@@ -74,7 +74,7 @@ export class Connections {
 
   /**
    * Requests that are sent ahead of the answers to earlier ones (RFC 9112 §9.3.2) are all worked on at once: without a
-   * bound, one connection could have as much work under way as everybody together.
+   * bound, one connection could have as much work under way as all others together.
    */
   #mayWait(socket: Socket, response: ServerResponse): boolean {
     const waiting = (this.#ahead.get(socket) ?? 0) + 1;

@@ -9,8 +9,8 @@ import { HttpError } from '../errors.ts';
 import type { Reply, Request, RequestPart } from './app.ts';
 
 /**
- * How a surface spells a refusal that has no words of its own: a JSON string unless it says otherwise. There is
- * no request where what came was none.
+ * How a surface writes a refusal that has no body of its own: a JSON string unless it says otherwise. There is no
+ * request where what came could not be parsed as one.
  */
 export type ErrorBody = (status: number, message: string, request?: Request) => unknown;
 

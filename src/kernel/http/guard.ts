@@ -1,7 +1,7 @@
 /**
  * Routes that want a key. The check is a hook of the scope that the routes are registered in, so that it runs for
  * whatever spelling of a path the framework takes for one of them; nothing looks at the text of a path. What does not
- * exist below the prefix is behind the key too: without it nobody learns which routes there are.
+ * exist below the prefix is behind the key too: without the key nothing can be learned about the routes there are.
  */
 import type { App, Reply, Request, Routes } from './app.ts';
 
@@ -15,9 +15,9 @@ declare module 'fastify' {
 export interface Guard {
   /** Throws the refusal unless the request may pass. Runs before a body is read. */
   check(request: Request, reply: Reply): void;
-  /** What a path below the prefix that does not exist answers to whoever may pass. */
+  /** What a path below the prefix that does not exist answers to a request with the key. */
   noSuchRoute(request: Request): Error;
-  /** Pages elsewhere call these routes with a key of their own; without it they are refused like anybody. */
+  /** Pages elsewhere call these routes with a key of their own; without it they are refused like any request. */
   readonly preflights?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
  * What is routed in the public internet and what is not. Addresses that strangers write, in lists of gateways or
- * of peers, must not lead into our own network: there may be doors that are open to everybody inside.
+ * of peers, must not lead into our own network: services inside it may be open to every host of the network.
  */
 import { type LookupAddress, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -59,7 +59,7 @@ export function isPublicHost(host: string): boolean {
   return isIP(bare) === 0 ? bare.includes('.') && !inside.test(bare) : isPublicAddress(bare);
 }
 
-/** Where to connect to for a name that a stranger wrote: whoever owns the name may point it anywhere. */
+/** Where to connect to for a name that a stranger wrote: the owner of the name may point it anywhere. */
 export const publicLookup: LookupFunction = (hostname, options, done) => {
   lookup(hostname, { ...options, all: true }, (error, found) => {
     if (error !== null) return done(error, []);

@@ -47,7 +47,7 @@ export interface Pool<T extends TaskModule> {
   close(): Promise<void>;
 }
 
-/** A thread works on one task and has one more at hand. */
+/** A thread works on one task and has the next one queued. */
 const handed = 2;
 
 export function createPool<T extends TaskModule>(options: PoolOptions): Pool<T> {

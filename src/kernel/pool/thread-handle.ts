@@ -76,7 +76,7 @@ export class Thread {
       this.#worker.postMessage(order, task.transfer);
       this.#tasks.set(order.number, task);
     } catch (error) {
-      // The argument cannot be cloned; the thread never heard of it.
+      // The argument cannot be cloned; nothing was sent to the thread.
       if (this.#tasks.size === 0) this.#worker.unref();
       task.reject(error instanceof Error ? error : new Error(String(error)));
       queueMicrotask(() => this.#events.free(this));

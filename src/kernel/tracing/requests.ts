@@ -4,7 +4,7 @@ import type { App, Reply, Request } from '../http/app.ts';
 import { failSpan } from './span.ts';
 import type { Tracer } from './tracer.ts';
 
-/** Goes on with the request inside a span of its own, which ends when the answer is out or the client gone. */
+/** Continues the request inside a span of its own, which ends when the answer is out or the client gone. */
 export type EnterSpan = (request: Request, reply: Reply, goOn: () => void) => void;
 
 /** Called before any route is added. */

@@ -6,8 +6,8 @@
 export type BlobDigest = string;
 
 /**
- * Told the digest before the blob is visible under it: the moment to write down that it is about to be there, so
- * that a crash right after leaves no blob that nobody knows of. If it fails, the blob is not committed.
+ * Called with the digest before the blob is visible under it: the moment to record that it is about to be there, so that
+ * a crash right after leaves no blob without a record. If it fails, the blob is not committed.
  */
 export type BlobNamed = (digest: BlobDigest) => Promise<void>;
 

@@ -7,7 +7,7 @@ export class WriterSteps {
   #state: 'open' | 'committed' | 'aborted' = 'open';
   #last: Promise<unknown> = Promise.resolve();
 
-  /** `discard` removes what the steps so far have left; `explain` turns a failure into what a caller is told. */
+  /** `discard` removes what the steps so far have left; `explain` turns a failure into the error that the caller gets. */
   constructor(discard: () => Promise<void>, explain: (error: unknown) => unknown = (error) => error) {
     this.#discard = discard;
     this.#explain = explain;

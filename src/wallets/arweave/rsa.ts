@@ -43,7 +43,7 @@ export function arweaveAddress(modulus: Uint8Array): ArweaveAddress {
   return toArweaveAddress(hash('sha256', modulus, 'buffer'));
 }
 
-/** The public key of a modulus, or undefined when it can be none. */
+/** The public key of a modulus, or undefined when it cannot be one. */
 export function arweavePublicKey(modulus: Uint8Array): KeyObject | undefined {
   if (modulus.length !== modulusBytes || modulus[0]! < 0x80 || modulus[modulusBytes - 1]! % 2 === 0) {
     return undefined;

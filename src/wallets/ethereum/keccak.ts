@@ -1,4 +1,4 @@
-/** Keccak-256 as Ethereum uses it (the padding before SHA-3 was standardised, so `node:crypto` has it not). */
+/** Keccak-256 as Ethereum uses it (with the padding from before SHA-3 was standardised, which `node:crypto` lacks). */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 
 export function keccak256(bytes: Uint8Array): Uint8Array {

@@ -51,7 +51,7 @@ export class Descriptors {
     if (shared.users === 0 && shared.retired) await this.#files.close(shared.descriptor);
   }
 
-  /** The blob is gone: nobody else gets its descriptor, those who have it keep it. */
+  /** The blob is gone: its descriptor is given out no more; readers that have it keep it. */
   forget(digest: BlobDigest): void {
     this.#forgotten += 1;
     const kept = this.#kept.get(digest);

@@ -2,7 +2,7 @@
  * Blobs as files: `<folder>/ab/cd/<digest>`, written under `<folder>/tmp` and renamed when complete.
  *
  * What is under a digest's name was synced before it got the name, and the name's folder was synced before
- * anybody was told. A full disk refuses the blob, leaves nothing of it, and the store works on.
+ * the commit resolved. A full disk refuses the blob, leaves nothing of it, and the store works on.
  */
 import { dirname, join } from 'node:path';
 import type { BlobDigest, BlobReader, BlobStore, BlobWriter } from '../blobs.ts';
@@ -148,7 +148,7 @@ export class DiskBlobStore implements BlobStore {
   async #has(digest: BlobDigest, size: number): Promise<boolean> {
     // Files that were never synced may be damaged: writing them again is cheaper than proving them.
     if (!this.#target.durable || (await this.size(digest)) !== size) return false;
-    // Whoever wrote it may not have synced its name yet.
+    // Its writer may not have synced its name yet.
     await this.#folders.sync(dirname(this.path(digest)));
     return true;
   }

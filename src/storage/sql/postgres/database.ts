@@ -153,7 +153,7 @@ async function inTransaction<T>(client: PoolClient, work: (tx: SqlExecutor) => P
     if (tx.failure !== undefined) throw tx.failure;
   } catch (error) {
     tx.end();
-    // A connection that is lost, or that nobody answers on, is let go instead; that undoes the work as well.
+    // A connection that is lost or does not answer is closed instead; that undoes the work as well.
     if (tx.failure instanceof DatabaseUnavailable) throw tx.failure;
     await query(client, 'ROLLBACK', []);
     // A work that wrapped a failed statement's error must not hide that it may be tried again.

@@ -25,17 +25,17 @@ export interface PostgresOptions {
   readonly migrationWaitMs?: number;
 }
 
-/** Of each schema in each process; PostgreSQL allows 100 connections unless told otherwise. */
+/** Of each schema in each process; PostgreSQL allows 100 connections by default. */
 const defaultPoolSize = 8;
 const connectTimeoutMs = 10_000;
 /** The server ends a statement that takes too long; this is for a server that is not there any more and said nothing. */
 const answerSlackMs = 5_000;
 const idleTransactionTimeoutMs = 60_000;
-/** A migration may rebuild an index; whoever waits longer says so and ends, and is started again by its supervisor. */
+/** A migration may rebuild an index. A process that waits longer reports it and ends; its supervisor starts it again. */
 const defaultMigrationWaitMs = 120_000;
 /** How often an opener that waits says what for. */
 const waitReportMs = 5_000;
-/** PostgreSQL's code for a lock that was not to be had in time. */
+/** PostgreSQL's code for a lock that could not be taken in time. */
 const lockNotAvailable = '55P03';
 
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
@@ -83,7 +83,7 @@ async function migrate(client: Client, options: PostgresOptions): Promise<void> 
   try {
     await client.connect();
     await takeTurn(client, options, migrationWaitMs);
-    // A table that somebody else has locked is not waited for without end either.
+    // Waiting for a table that another session has locked is bounded, too.
     await setLockTimeout(client, migrationWaitMs);
     await client.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
     await client.query(migrationsTable);

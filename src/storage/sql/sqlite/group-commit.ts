@@ -2,7 +2,7 @@
  * The one writer of a SQLite database: transactions that wait at the same time share one BEGIN IMMEDIATE,
  * one COMMIT and one sync. Each runs alone in turn; one that throws is rolled back alone, by a savepoint.
  *
- * A batch ends when nobody waits or when it has had its share of the event loop; its answers go out when it
+ * A batch ends when no transaction waits or when it has had its share of the event loop; its answers go out when it
  * is durable, while the next batch already runs.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
