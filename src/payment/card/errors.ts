@@ -12,8 +12,6 @@ export const invalidAddressType = (type: string) =>
 export const invalidUiMode = () => new HttpError(400, 'Invalid ui mode! Allowed modes: "hosted,embedded"');
 export const invalidUrl = (url: string) => new HttpError(400, `Invalid url provided: ${shown(url)}!`);
 export const invalidGiftMessage = () => new HttpError(400, 'Invalid gift message!');
-export const repeatedParameter = (name: string) =>
-  new HttpError(400, `Query parameter '${name}' may be given once only!`);
 export const invalidDestination = () =>
   new HttpError(403, 'Destination address is not a valid Arweave native address!');
 export const providerUnavailable = (cause: unknown) =>
