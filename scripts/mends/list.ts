@@ -166,7 +166,7 @@ export const mends: readonly Mend[] = [
     what: 'act with a signature that is bound to another path or body',
     undo: [
       {
-        file: 'src/names/payer.ts',
+        file: 'src/names/routes/request-signer.ts',
         find: '  if (signer.bound && !signatures.coversBody(request, body)) throw unboundSignature();\n',
         put: '',
       },
@@ -358,7 +358,7 @@ export const mends: readonly Mend[] = [
     what: 'the first purchases that come together are refused',
     undo: [
       {
-        file: 'src/names/token-lists.ts',
+        file: 'src/names/actions/token-lists.ts',
         find: '  return context.locks.hold(serviceList, async () => {\n    const reserved = await reservedPlaces(context.sql);\n    const { room } = await landRoom(context, context.key.address, reserved);\n    return store(room);\n  });\n',
         put: '  return (async () => {\n    const { room } = await landRoom(context, context.key.address, new Map());\n    return store(room);\n  })();\n',
       },

@@ -8,14 +8,15 @@ import type { Surface } from '../kernel/part.ts';
 import { ArweaveNodes } from '../outside/arweave/nodes.ts';
 import { DiskRoom } from '../storage/disk-room.ts';
 import { normalizeAddress } from '../wallets/address.ts';
+import { Announcer } from './announcer/announcer.ts';
 import { Bundler } from './bundler/bundler.ts';
-import { ChainHead } from './chain/head.ts';
-import { Announcer } from './gateway/announcer.ts';
 import { PayloadHashes } from './hashing/payload-hash.ts';
 import type { UploadDeps } from './index.ts';
+import { ChainHead } from './intake/chain-head.ts';
 import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
 import { Receipts } from './intake/receipts.ts';
+import { UploadMetrics } from './metrics.ts';
 import { Finalizer } from './multipart/finalizer.ts';
 import { PartBudget } from './multipart/part-budget.ts';
 import { chunksRoutes } from './routes/chunks.ts';
@@ -32,7 +33,6 @@ import {
   type X402UploadDeps,
   x402UploadRoutes,
 } from './routes/x402-upload.ts';
-import { UploadMetrics } from './upload-metrics.ts';
 import { UploadPayments } from './x402/upload-payment.ts';
 
 export function createUploadSurface(config: Config, deps: UploadDeps): Surface {

@@ -16,7 +16,7 @@ import { type App, createHttpServer, type HttpServer } from '../../src/kernel/ht
 import { Metrics } from '../../src/kernel/metrics.ts';
 import type { Keypair } from '../../src/localnet/solana/genesis.ts';
 import { silent, TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
-import { createNames, type Names, namesMigrations, type SolanaKey } from '../../src/names/index.ts';
+import { createNames, type Names, namesMigrations, type SolanaKey } from '../../src/names/part.ts';
 import type { CardPayments } from '../../src/payments/card/card.ts';
 import { cardMigrations } from '../../src/payments/card/migrations.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';

@@ -3,7 +3,7 @@
 import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import { createNames, type Names } from '../../names/index.ts';
+import { createNames, type Names } from '../../names/part.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
 import { createNameChain, type NameChain } from '../../registry/chain.ts';
 import { createNameRegistry, type NameRegistry } from '../../registry/name-registry.ts';

@@ -16,9 +16,9 @@ import {
   nonceReplayed,
   tooManyOpenActions,
 } from '../errors.ts';
-import type { ActionRequest } from './action.ts';
+import type { ActionRequest } from '../requests/action.ts';
+import { getReady, type Ready } from './check.ts';
 import type { ActionContext } from './context.ts';
-import { getReady, type Ready } from './get-ready.ts';
 import type { ProvenOwner } from './owner-proof.ts';
 import { performAlone, prepare, settleAlone, subjectOf } from './perform.ts';
 import { type Action, awaitingCountIn, insertAction } from './store.ts';

@@ -5,7 +5,7 @@
  */
 import { yearSeconds } from '../../formats/solana/name-prices.ts';
 import type { NameRegistry } from '../../registry/name-registry.ts';
-import type { ActionRequest } from './action.ts';
+import type { ActionRequest } from '../requests/action.ts';
 import type { BeforeState } from './store.ts';
 
 export interface Expected {

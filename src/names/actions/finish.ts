@@ -1,7 +1,7 @@
 /** The ends of an action: each moves the credits and the row together, once. */
 import { winc } from '../../credits/credits.ts';
-import { capitalIntent } from '../intents.ts';
 import { endCustody, writeReceipt } from '../receipts.ts';
+import { capitalIntent } from '../requests/intents.ts';
 import type { ActionContext } from './context.ts';
 import { type Action, advance, keptWincOf, type OpenStatus } from './store.ts';
 

@@ -15,7 +15,7 @@ import {
   unboundRefused,
   unboundSignature,
 } from '../errors.ts';
-import type { RecordRequest } from './action.ts';
+import type { RecordRequest } from '../requests/action.ts';
 
 /** Stands for a field that is cleared or left out: published clients sign both the same. */
 const absent = '\u0000';

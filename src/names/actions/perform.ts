@@ -21,12 +21,12 @@ import {
 } from '../errors.ts';
 import { LockLost, LockTimeout } from '../locks.ts';
 import { custodialPayer } from '../receipts.ts';
-import { openRoom, reserveRoom, serviceList } from '../token-lists.ts';
-import type { ActionRequest, BuyRequest, RecordRequest, TokenRequest } from './action.ts';
+import type { ActionRequest, BuyRequest, RecordRequest, TokenRequest } from '../requests/action.ts';
 import type { ActionContext } from './context.ts';
 import { effectShows } from './effect.ts';
 import { complete, current, giveUp } from './finish.ts';
 import { type Action, advance } from './store.ts';
+import { openRoom, reserveRoom, serviceList } from './token-lists.ts';
 
 /** A plan, and what it means for its owner. */
 export interface Work {

@@ -2,7 +2,7 @@
 import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { canonicalUuid } from '../../wallets/request-signature.ts';
-import type { ActionRequest } from './action.ts';
+import type { ActionRequest } from '../requests/action.ts';
 
 /**
  * reserved   paid for, nothing done

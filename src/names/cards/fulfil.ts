@@ -12,6 +12,7 @@ import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { ActionContext } from '../actions/context.ts';
 import { effectShows } from '../actions/effect.ts';
 import type { BeforeState, StoredTransaction } from '../actions/store.ts';
+import { openRoom, reserveRoom, serviceList } from '../actions/token-lists.ts';
 import { requireSettled } from '../actions/unsettled.ts';
 import { UserAcl } from '../chain/acl.ts';
 import { type Delivery, deliver } from '../chain/delivery.ts';
@@ -23,7 +24,6 @@ import { freshKey } from '../chain/service-key.ts';
 import { NamesError, nameExists, nameMissing } from '../errors.ts';
 import { LockLost, LockTimeout } from '../locks.ts';
 import { writeReceipt } from '../receipts.ts';
-import { openRoom, reserveRoom, serviceList } from '../token-lists.ts';
 import { debtorOf, excessShare } from './reversals.ts';
 import { move, type PaidPurchase, readPurchase, type Stage } from './store.ts';
 

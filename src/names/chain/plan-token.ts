@@ -9,7 +9,7 @@ import { protocolArweave } from '../../formats/solana/name-rules.ts';
 import { rentExemptMinimum } from '../../formats/solana/programs.ts';
 import { transferLamports } from '../../formats/solana/system.ts';
 import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
-import type { MetadataChange, RecordRequest } from '../actions/action.ts';
+import type { MetadataChange, RecordRequest } from '../requests/action.ts';
 import type { UserAcl } from './acl.ts';
 import type { Plan } from './plan.ts';
 import type { Builders } from './plan-purchase.ts';

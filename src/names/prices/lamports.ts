@@ -10,7 +10,7 @@ import {
 } from '../../formats/solana/accounts-ant.ts';
 import { arnsRecord } from '../../formats/solana/accounts-arns.ts';
 import { lamportsPerSignature, rentExemptMinimum } from '../../formats/solana/programs.ts';
-import type { AuthorityAction, RecordAction } from '../actions/action.ts';
+import type { AuthorityAction, RecordAction } from '../requests/action.ts';
 
 /** Compute units a name transaction may use: the largest stays well below. */
 export const unitLimit = 400_000;

@@ -9,7 +9,7 @@ import { decimal, scaled } from '../../pricing/decimal.ts';
 import type { Pricing, RateTable } from '../../pricing/pricing.ts';
 import { type Winc, winc } from '../../pricing/units.ts';
 import type { NameRegistry, NameState } from '../../registry/name-registry.ts';
-import type { AuthorityAction, RecordAction } from '../actions/action.ts';
+import type { AuthorityAction, RecordAction } from '../requests/action.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { actionLamports, spawnLamports } from './lamports.ts';
 import { nameCost, type Purchase } from './name-cost.ts';

@@ -4,10 +4,10 @@ import type { App, Reply, Request } from '../../kernel/http/app.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import { renderAdjustment } from '../../pricing/pricing.ts';
 import { badRequest, invalidParameters, notAnAnt } from '../errors.ts';
-import { listOf, mergeFields } from '../input.ts';
-import type { NamesContext } from '../names-context.ts';
 import type { NamePrice } from '../prices/prices.ts';
-import { readProcessId, readPurchase } from '../prices/read-purchase.ts';
+import { listOf, mergeFields } from '../requests/fields.ts';
+import { readProcessId, readPurchase } from '../requests/read-purchase.ts';
+import type { NamesContext } from './context.ts';
 import { errorText, payerHeaders, priceResult } from './schemas.ts';
 
 const Params = Type.Object({

@@ -17,7 +17,7 @@ import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import { Lease, LostLease } from '../../storage/sql/lease.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
-import type { UploadMetrics } from '../upload-metrics.ts';
+import type { UploadMetrics } from '../metrics.ts';
 import { LostItem } from './bundle-bytes.ts';
 import type { BundleRow } from './bundle-rows.ts';
 import { isAnchorDead, judgeBundle, type Verdict } from './confirm.ts';

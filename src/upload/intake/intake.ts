@@ -19,23 +19,23 @@ import type { WalletAddress } from '../../wallets/address.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { verifyStreamed } from '../../wallets/data-items/verify.ts';
 import { kyveAddress } from '../../wallets/kyve-address.ts';
-import type { ChainHead } from '../chain/head.ts';
 import { FreeAllowanceUsedUp, uploadErrors } from '../errors.ts';
 import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { forgetNotes, noteBlobs } from '../items/blob-uses.ts';
 import { findItem, findKept, type NewItem, type StoredItem } from '../items/item-rows.ts';
-import type { UploadMetrics } from '../upload-metrics.ts';
+import type { UploadMetrics } from '../metrics.ts';
 import {
   type ApprovalOrder,
   type ApprovalRules,
   type RevokeOrder,
   readApprovalTags,
 } from './approval-tags.ts';
+import type { ChainHead } from './chain-head.ts';
 import { contentTypeOf } from './content-type.ts';
 import { explain } from './explain.ts';
 import type { FreeTier } from './free-tier.ts';
 import { inlineBytes, PayloadSink, type StoredPayload, writeHashed } from './payload-sink.ts';
-import { paymentFor } from './payment-for.ts';
+import { paymentFor } from './payment.ts';
 import { deadlineBlocks, type Receipt, type Receipts } from './receipts.ts';
 import { type Stored, storeItem } from './store-item.ts';
 

@@ -1,7 +1,12 @@
 /** Reading parameters that may come in the query or in a JSON body; the body wins, key by key (interface §4.2). */
-import { addressBytes, isOnCurve, isSolanaAddress, type SolanaAddress } from '../formats/solana/address.ts';
-import { isArnsName } from '../formats/solana/name-rules.ts';
-import { badRequest, invalidName } from './errors.ts';
+import {
+  addressBytes,
+  isOnCurve,
+  isSolanaAddress,
+  type SolanaAddress,
+} from '../../formats/solana/address.ts';
+import { isArnsName } from '../../formats/solana/name-rules.ts';
+import { badRequest, invalidName } from '../errors.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** What a purchase is called: `buy-record` of the contract and `buy-name` of the clients are the same intent. */
 
-import type { PurchaseAction } from './actions/action.ts';
-import { lowerCaseOf } from './input.ts';
+import type { PurchaseAction } from './action.ts';
+import { lowerCaseOf } from './fields.ts';
 
 const intents: Readonly<Record<string, PurchaseAction>> = {
   'buy-record': 'buy-name',

@@ -23,7 +23,7 @@ import {
   isRecordRequest,
   type RecordRequest,
   type TokenRequest,
-} from './action.ts';
+} from '../requests/action.ts';
 import type { ActionContext } from './context.ts';
 import type { CreateRequest } from './create.ts';
 import type { ProvenOwner } from './owner-proof.ts';

@@ -3,15 +3,15 @@ import {
   type ActingSigner,
   isActing,
   type RequestSignatures,
-} from '../credits/signatures/request-signatures.ts';
-import type { Request } from '../kernel/http/app.ts';
+} from '../../credits/signatures/request-signatures.ts';
+import type { Request } from '../../kernel/http/app.ts';
 import {
   invalidNonce,
   signatureForAnotherService,
   signatureRequired,
   unboundRefused,
   unboundSignature,
-} from './errors.ts';
+} from '../errors.ts';
 
 /**
  * The payer; refuses a request that is not signed to act. Only a UUID acts: published clients sign other nonces to

@@ -4,13 +4,13 @@
  * place was chosen, the places of the service's own list are kept for them until then.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SolanaAddress } from '../formats/solana/address.ts';
-import { ChainUnavailable } from '../registry/errors.ts';
-import type { SqlExecutor } from '../storage/sql/sql.ts';
-import type { ActionContext } from './actions/context.ts';
-import { type AclRoom, type ReservedPlaces, UserAcl } from './chain/acl.ts';
-import { deliver } from './chain/delivery.ts';
-import { sponsorEmpty } from './errors.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { ChainUnavailable } from '../../registry/errors.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { type AclRoom, type ReservedPlaces, UserAcl } from '../chain/acl.ts';
+import { deliver } from '../chain/delivery.ts';
+import { sponsorEmpty } from '../errors.ts';
+import type { ActionContext } from './context.ts';
 
 /** Held while a place of the service's own list is chosen and stored. */
 export const serviceList = 'service list';

@@ -30,8 +30,8 @@ import type { NameChain } from '../registry/chain.ts';
 import { isChainFailure } from '../registry/errors.ts';
 import type { NameRegistry } from '../registry/name-registry.ts';
 import { DatabaseUnavailable, type Sql } from '../storage/sql/sql.ts';
+import { sponsorTokens } from './actions/check.ts';
 import type { ActionContext } from './actions/context.ts';
-import { sponsorTokens } from './actions/get-ready.ts';
 import { reconcileActions } from './actions/reconcile.ts';
 import { ActionStore } from './actions/store.ts';
 import { Background } from './background.ts';
@@ -49,16 +49,16 @@ import {
 } from './errors.ts';
 import { LockLost, Locks, LockTimeout } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
-import type { NamesContext } from './names-context.ts';
 import { NamePrices } from './prices/prices.ts';
 import { arnsActionRoutes, keepBody } from './routes/arns-actions.ts';
 import { arnsMyNamesRoute } from './routes/arns-my-names.ts';
 import { arnsPriceRoute } from './routes/arns-price.ts';
 import { arnsPurchaseRoute } from './routes/arns-purchase.ts';
 import { arnsQuoteRoute } from './routes/arns-quote.ts';
+import type { NamesContext } from './routes/context.ts';
 
 export { makeSecretKey, parseSecretKey, type SolanaKey } from './chain/service-key.ts';
-export { namesMigrations } from './schema.ts';
+export { namesMigrations } from './migrations.ts';
 
 export type NamesConfig = Pick<
   Config,

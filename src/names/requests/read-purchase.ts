@@ -2,9 +2,9 @@
 import { isSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { maxLeaseYears } from '../../formats/solana/name-prices.ts';
 import { badRequest, missingType } from '../errors.ts';
-import { type Fields, nameOf, optionalInteger, optionalText, requiredInteger } from '../input.ts';
-import { readIntent } from '../intents.ts';
-import type { Purchase } from './name-cost.ts';
+import type { Purchase } from '../prices/name-cost.ts';
+import { type Fields, nameOf, optionalInteger, optionalText, requiredInteger } from './fields.ts';
+import { readIntent } from './intents.ts';
 
 export interface AskedPurchase {
   readonly purchase: Purchase;
