@@ -26,7 +26,6 @@ import { createPricing } from '../../src/pricing/service.ts';
 import { createNameChain, type NameChain } from '../../src/registry/chain.ts';
 import { ChainUnavailable } from '../../src/registry/errors.ts';
 import { createNameRegistry, type NameRegistry } from '../../src/registry/name-registry.ts';
-import { httpTransport } from '../../src/registry/transport.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
 import { signEd25519 } from '../../src/wallets/solana/ed25519.ts';
@@ -136,7 +135,7 @@ export class NamesBench {
       now,
     });
     const faults: Faults = {};
-    const real = createNameChain(httpTransport({ urls: [ledger.local.url], timeoutMs: 60_000 }));
+    const real = createNameChain({ urls: [ledger.local.url], timeoutMs: 60_000 });
     const chain = breakable(real, faults);
     const registry = createNameRegistry(chain, ledger.programs, () => Math.floor(now() / 1000));
     const cards = options.cards?.({ sql, pricing, now });

@@ -8,7 +8,6 @@ import type { CardPayments } from '../../payments/card/card.ts';
 import { createNameChain, type NameChain } from '../../registry/chain.ts';
 import { createNameRegistry, type NameRegistry } from '../../registry/name-registry.ts';
 import { configuredPrograms } from '../../registry/programs.ts';
-import { httpTransport } from '../../registry/transport.ts';
 import type { Ledger } from './ledger.ts';
 import type { World } from './part.ts';
 
@@ -28,7 +27,7 @@ export function openNameRegistry(world: World): OpenRegistry | undefined {
   const { config } = world;
   const urls = solanaNodes(world);
   if (urls.length === 0) return undefined;
-  const chain = createNameChain(httpTransport({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS }));
+  const chain = createNameChain({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS });
   return { chain, registry: createNameRegistry(chain, configuredPrograms(config)) };
 }
 

@@ -3,7 +3,6 @@ import { type TestContext, test } from 'node:test';
 import { systemProgram } from '../../formats/solana/programs.ts';
 import { NodeSays, startTestNode, type TestNode } from '../../outside/testing.ts';
 import { createNameChain, type NameChain } from '../../registry/chain.ts';
-import { httpTransport } from '../../registry/transport.ts';
 import { deliver, look } from './delivery.ts';
 
 /** Its last block is 800; slots are 100 ahead of blocks. */
@@ -42,7 +41,7 @@ async function chainOf(t: TestContext, ...nodes: (Node | 'away')[]): Promise<Nam
   for (const node of nodes) {
     urls.push(node === 'away' ? 'http://127.0.0.1:1' : (await startNode(t, node)).url);
   }
-  const chain = createNameChain(httpTransport({ urls, timeoutMs: 60_000 }));
+  const chain = createNameChain({ urls, timeoutMs: 60_000 });
   t.after(() => chain.close());
   return chain;
 }
@@ -75,7 +74,7 @@ test('one address with a member that is behind does not prove it either', async 
       ? { absoluteSlot: slot, blockHeight: slot - 100 }
       : { context: { slot }, value: [null] };
   });
-  const chain = createNameChain(httpTransport({ urls: [pool.url], timeoutMs: 60_000 }));
+  const chain = createNameChain({ urls: [pool.url], timeoutMs: 60_000 });
   t.after(() => chain.close());
   assert.equal(await look(chain, transaction), undefined);
   assert.equal(calls, 3);
@@ -106,7 +105,7 @@ test('accounts are not read from a node that has not reached the finalized block
     floors.push(Reflect.get(Object(params[1]), 'minContextSlot'));
     return { context: { slot: 700 }, value: 5 };
   });
-  const chain = createNameChain(httpTransport({ urls: [node.url], timeoutMs: 60_000 }));
+  const chain = createNameChain({ urls: [node.url], timeoutMs: 60_000 });
   t.after(() => chain.close());
   await chain.balance(systemProgram);
   await chain.finalized();
