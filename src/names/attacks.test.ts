@@ -13,7 +13,7 @@ const owner = wallet('name owner');
 let bench: NamesBench;
 
 before(async () => {
-  bench = await NamesBench.start({ patienceMs: 200 });
+  bench = await NamesBench.start({ deliveryTimeoutMs: 200 });
   await bench.give(payer, 10_000n * credit);
 });
 beforeEach(async () => {

@@ -15,7 +15,7 @@ let bench: NamesBench;
 let count = 0;
 
 before(async () => {
-  bench = await NamesBench.start({ patienceMs: 200 });
+  bench = await NamesBench.start({ deliveryTimeoutMs: 200 });
   await bench.give(payer, 10_000n * credit);
 });
 beforeEach(async () => {

@@ -1,64 +1,38 @@
-/**
- * Name registration ({service_url}/v1, interface §4.2): names are priced, bought, kept up and managed, paid by credits
- * or by card, on Solana. The service pays every fee and every name token; customers pay winc.
- *
- *   routes/    one file per route or small family
- *   prices/    what things cost, in tokens, lamports and winc
- *   actions/   the twelve actions from request to end
- *   cards/     purchases by card
- *   chain/     transactions: planning, signing, delivering
- *
- *   locks.ts        one at a time per name or token, across processes
- *   token-lists.ts  room in users' lists of tokens
- *
- * Mounted on the payment server as one of its doors. It may call credits, pricing, registry, wallets, formats, storage
- * and kernel.
- */
+/** Puts names together: prices for everybody, actions and card purchases where the service has a key to act with. */
 import type { Config } from '../config/config.ts';
-import { type Credits, InsufficientCredits, parseAmount } from '../credits/credits.ts';
+import { type Credits, parseAmount } from '../credits/credits.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
-import { antBuilder } from '../formats/solana/instructions-ant.ts';
-import { arnsBuilder } from '../formats/solana/instructions-arns.ts';
 import { isArweaveId } from '../formats/solana/name-rules.ts';
+import { WakeableTask } from '../kernel/background/wakeable-task.ts';
 import { StartupError } from '../kernel/errors.ts';
 import type { App } from '../kernel/http/app.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
+import type { Part } from '../kernel/part.ts';
 import type { CardPayments } from '../payments/card/card.ts';
-import { OracleUnavailable, type Pricing, PromoCodeRefused } from '../pricing/pricing.ts';
+import type { Pricing } from '../pricing/pricing.ts';
 import type { NameChain } from '../registry/chain.ts';
-import { isChainFailure } from '../registry/errors.ts';
 import type { NameRegistry } from '../registry/name-registry.ts';
-import { DatabaseUnavailable, type Sql } from '../storage/sql/sql.ts';
-import { sponsorTokens } from './actions/check.ts';
+import type { Sql } from '../storage/sql/sql.ts';
 import type { ActionContext } from './actions/context.ts';
 import { reconcileActions } from './actions/reconcile.ts';
+import { sponsorTokens } from './actions/sponsor.ts';
 import { ActionStore } from './actions/store.ts';
-import { Background } from './background.ts';
+import { BackgroundWork } from './background.ts';
 import { CardPurchases } from './cards/purchases.ts';
+import { createBuilders } from './chain/builders.ts';
 import { Planner } from './chain/plan.ts';
-import type { Builders } from './chain/plan-purchase.ts';
 import type { SolanaKey } from './chain/service-key.ts';
-import {
-  badRequest,
-  chainUnavailable,
-  databaseUnavailable,
-  insufficientBalance,
-  oracleUnavailable,
-  stillBusy,
-} from './errors.ts';
-import { LockLost, Locks, LockTimeout } from './locks.ts';
+import { translateError } from './errors.ts';
+import { Locks } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
 import { NamePrices } from './prices/prices.ts';
-import { arnsActionRoutes, keepBody } from './routes/arns-actions.ts';
+import { arnsActionRoutes } from './routes/arns-actions.ts';
 import { arnsMyNamesRoute } from './routes/arns-my-names.ts';
 import { arnsPriceRoute } from './routes/arns-price.ts';
 import { arnsPurchaseRoute } from './routes/arns-purchase.ts';
 import { arnsQuoteRoute } from './routes/arns-quote.ts';
 import type { NamesContext } from './routes/context.ts';
-
-export { makeSecretKey, parseSecretKey, type SolanaKey } from './chain/service-key.ts';
-export { namesMigrations } from './migrations.ts';
 
 export type NamesConfig = Pick<
   Config,
@@ -90,33 +64,27 @@ export interface NamesDeps {
   /** Without it names cannot be bought by card. */
   readonly cards?: CardPayments;
   /** How long a request waits for the chain to say what became of a transaction. */
-  readonly patienceMs?: number;
+  readonly deliveryTimeoutMs?: number;
   /** Unix milliseconds. */
   readonly now?: () => number;
 }
 
-/** A door of the payment server. */
-export interface Names {
-  readonly name: string;
-  /** Adds the routes to the scope under `/v1`. */
-  register(scope: App): void;
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** Looks after everything unfinished now, whatever its age. */
+export interface Names extends Required<Pick<Part, 'name' | 'routes' | 'jobs' | 'start' | 'stop'>> {
+  /** Goes on now with everything that is unfinished, whatever its age. */
   reconcile(): Promise<void>;
-  /** Resolves when no work in the background is left. */
+  /** Resolves when no background work is left. */
   settled(): Promise<void>;
 }
 
-const defaultPatienceMs = 20_000;
+const defaultDeliveryTimeoutMs = 20_000;
 
 export function createNames(config: NamesConfig, deps: NamesDeps): Names {
-  const { log, sql, credits, pricing, chain, registry, key, now = Date.now } = deps;
+  const { log, sql, pricing, chain, registry, key, now = Date.now } = deps;
   if (!isArweaveId(config.ARNS_DEFAULT_TARGET)) {
     throw new StartupError('ARNS_DEFAULT_TARGET must be a transaction id of 43 characters');
   }
   const metrics = createNamesMetrics(deps.metrics);
-  const background = new Background(log);
+  const background = new BackgroundWork(log);
   const prices = new NamePrices(
     registry,
     pricing,
@@ -132,19 +100,19 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   const actions: ActionContext | undefined = key && {
     sql,
     store: new ActionStore(sql),
-    credits,
+    credits: deps.credits,
     prices,
     chain,
     registry,
     key,
     planner: new Planner(key, config.ARNS_UNIT_PRICE_MICROLAMPORTS),
-    builders: readOnce(() => readBuilders(registry, key)),
+    builders: createBuilders(registry, key.address),
     locks: new Locks(sql),
     settings: {
       lifeMs: config.ARNS_ACTION_TTL_MS,
       maxOpen: config.ARNS_MAX_OPEN_ACTIONS,
       defaultTarget: config.ARNS_DEFAULT_TARGET,
-      patienceMs: deps.patienceMs ?? defaultPatienceMs,
+      timeoutMs: deps.deliveryTimeoutMs ?? defaultDeliveryTimeoutMs,
     },
     metrics,
     log,
@@ -155,6 +123,25 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     actions !== undefined && deps.cards !== undefined && config.ARNS_CARD_PAYMENTS === 'on'
       ? new CardPurchases(actions, deps.cards, pricing)
       : undefined;
+
+  async function reconcile(unchangedFor?: number): Promise<void> {
+    if (actions === undefined) return;
+    await actions.locks.sweep();
+    await reconcileActions(actions, unchangedFor);
+    await cards?.reconcile();
+    metrics.sponsor(await chain.balance(actions.key.address), await sponsorTokens(actions));
+  }
+
+  const reconciling = new WakeableTask({
+    run: async () => {
+      await reconcile();
+      return config.ARNS_RECONCILE_MS;
+    },
+    failed: (error) => {
+      log.warn({ err: error }, 'background work on names failed');
+      return config.ARNS_RECONCILE_MS;
+    },
+  });
   const context: NamesContext = {
     sql,
     pricing,
@@ -165,51 +152,38 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     cards,
     appUrl: config.APP_URL,
   };
-
-  async function lookAfter(unchangedFor?: number): Promise<void> {
-    if (actions === undefined) return;
-    await actions.locks.sweep();
-    await reconcileActions(actions, unchangedFor);
-    await cards?.reconcile();
-    metrics.sponsor(await chain.balance(actions.key.address), await sponsorTokens(actions));
-  }
-
   return {
     name: 'names',
-    register(scope) {
-      scope.register(async (app: App) => {
-        app.setErrorHandler((error) => {
-          throw translated(error);
-        });
-        // Everything may be in the query: then a client may say JSON and send nothing.
-        const parse = app.getDefaultJsonParser('error', 'error');
-        app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-          keepBody(request, Buffer.from(body));
-          if (body.length === 0) done(null, undefined);
-          else parse(request, body.toString(), done);
-        });
-        arnsPriceRoute(app, context);
-        arnsPurchaseRoute(app, context);
-        arnsQuoteRoute(app, context);
-        arnsMyNamesRoute(app, context);
-        arnsActionRoutes(app, context);
-      });
-    },
+    routes: (scope) => void scope.register(async (app: App) => addRoutes(app, context)),
+    jobs: [reconciling],
     async start() {
-      background.run(() => introduce(deps));
-      background.every(config.ARNS_RECONCILE_MS, () => lookAfter());
+      background.run(() => logFunds(deps));
     },
     async stop() {
       await background.stop();
       await actions?.locks.stop();
     },
-    reconcile: () => lookAfter(0),
-    settled: () => background.settled(),
+    reconcile: () => reconcile(0),
+    async settled() {
+      await reconciling.settled();
+      await background.settled();
+    },
   };
 }
 
-/** Says at the start which chain names are on and whether this service can pay for them. */
-async function introduce({ chain, registry, key, log }: NamesDeps): Promise<void> {
+function addRoutes(app: App, context: NamesContext): void {
+  app.setErrorHandler((error) => {
+    throw translateError(error);
+  });
+  arnsPriceRoute(app, context);
+  arnsPurchaseRoute(app, context);
+  arnsQuoteRoute(app, context);
+  arnsMyNamesRoute(app, context);
+  arnsActionRoutes(app, context);
+}
+
+/** Logs at the start which chain names are on and whether this service can pay for them. */
+async function logFunds({ chain, registry, key, log }: NamesDeps): Promise<void> {
   const genesisHash = await chain.genesisHash();
   const { totalNames } = await registry.config();
   log.info(
@@ -225,35 +199,6 @@ async function introduce({ chain, registry, key, log }: NamesDeps): Promise<void
   if (lamports === 0n || tokens === 0n)
     log.warn(funds, 'the key that pays for names needs SOL and name tokens');
   else log.info(funds, 'the key that pays for names');
-}
-
-/** What the rooms below throw, in the words of this surface. */
-function translated(error: unknown): unknown {
-  if (error instanceof DatabaseUnavailable) return databaseUnavailable();
-  if (error instanceof OracleUnavailable) return oracleUnavailable(error.retryAfter);
-  if (isChainFailure(error)) return chainUnavailable(error);
-  if (error instanceof LockTimeout || error instanceof LockLost) return stillBusy();
-  if (error instanceof InsufficientCredits) return insufficientBalance(error.address);
-  if (error instanceof PromoCodeRefused) return badRequest(error.message);
-  return error;
-}
-
-async function readBuilders(registry: NameRegistry, key: SolanaKey): Promise<Builders> {
-  const { treasury } = await registry.config();
-  const { programs } = registry;
-  return { programs, arns: arnsBuilder(programs, treasury), ant: antBuilder(programs), service: key.address };
-}
-
-/** Asks until it has an answer, then keeps it. */
-function readOnce<T>(read: () => Promise<T>): () => Promise<T> {
-  let kept: Promise<T> | undefined;
-  return () => {
-    kept ??= read().catch((error: unknown) => {
-      kept = undefined;
-      throw error;
-    });
-    return kept;
-  };
 }
 
 function amountOf(

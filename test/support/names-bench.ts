@@ -16,7 +16,9 @@ import { type App, createHttpServer, type HttpServer } from '../../src/kernel/ht
 import { Metrics } from '../../src/kernel/metrics.ts';
 import type { Keypair } from '../../src/localnet/solana/genesis.ts';
 import { silent, TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
-import { createNames, type Names, namesMigrations, type SolanaKey } from '../../src/names/part.ts';
+import type { SolanaKey } from '../../src/names/chain/service-key.ts';
+import { namesMigrations } from '../../src/names/migrations.ts';
+import { createNames, type Names } from '../../src/names/part.ts';
 import type { CardPayments } from '../../src/payments/card/card.ts';
 import { cardMigrations } from '../../src/payments/card/migrations.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
@@ -44,7 +46,7 @@ export interface Faults {
 
 export interface NamesBenchOptions {
   readonly environment?: Record<string, string>;
-  readonly patienceMs?: number;
+  readonly deliveryTimeoutMs?: number;
   /** A database that somebody else closes; SQLite in the ledger's folder unless given. */
   readonly sql?: Sql;
   /** A chain that somebody else stops: several services may be on one, over one database. */
@@ -174,7 +176,7 @@ export class NamesBench {
       chain: this.#chain,
       registry: this.registry,
       key: keyOf(this.service),
-      patienceMs: this.#options.patienceMs ?? 2_000,
+      deliveryTimeoutMs: this.#options.deliveryTimeoutMs ?? 2_000,
       now: () => this.ledger.time,
       ...(this.cards !== undefined && { cards: this.cards }),
     });
@@ -191,7 +193,7 @@ export class NamesBench {
     signatures.watch(server.app);
     server.mount(
       (app) => {
-        names.register(app);
+        void names.routes(app);
         if (this.cards !== undefined) this.#options.cardRoutes?.(app, this.cards);
       },
       ['/v1'],

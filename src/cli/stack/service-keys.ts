@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { makeFastRsaKey, makeToken, readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
-import { makeSecretKey, parseSecretKey, type SolanaKey } from '../../names/part.ts';
+import { makeSecretKey, parseSecretKey, type SolanaKey } from '../../names/chain/service-key.ts';
 import { type ArweaveKey, arweaveKey, importJwk } from '../../wallets/arweave/rsa.ts';
 import { formerServiceWallets, openServiceWallet, readLegacyKey } from './service-wallet.ts';
 

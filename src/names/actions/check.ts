@@ -2,7 +2,6 @@
 import { type Winc, winc } from '../../credits/credits.ts';
 import { maxControllers } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
-import { associatedTokenAddress, decodeTokenAccount, tokenAccountSize } from '../../formats/solana/token.ts';
 import type { AntState } from '../../registry/name-registry.ts';
 import { registryPlan } from '../chain/plan-purchase.ts';
 import {
@@ -27,7 +26,8 @@ import {
 import type { ActionContext } from './context.ts';
 import type { CreateRequest } from './create.ts';
 import type { ProvenOwner } from './owner-proof.ts';
-import { authorityWork, recordWork, requireSponsor, spawnWork, type Work } from './perform.ts';
+import { authorityWork, recordWork, spawnWork, type Work } from './perform.ts';
+import { requireSponsor, sponsorTokens } from './sponsor.ts';
 import type { BeforeState } from './store.ts';
 import { requireSettled } from './unsettled.ts';
 
@@ -161,13 +161,4 @@ async function readAnt(context: ActionContext, antId: SolanaAddress): Promise<An
   const ant = await context.registry.ant(antId);
   if (ant === undefined) throw antNotFound(antId);
   return ant;
-}
-
-/** What the service has of the token that names are paid in. */
-export async function sponsorTokens(
-  context: Pick<ActionContext, 'chain' | 'registry' | 'key'>,
-): Promise<bigint> {
-  const { mint } = context.registry.programs;
-  const account = await context.chain.account(associatedTokenAddress(context.key.address, mint));
-  return account?.data.length === tokenAccountSize ? decodeTokenAccount(account.data).amount : 0n;
 }

@@ -4,8 +4,8 @@ import type { Logger } from '../../kernel/log.ts';
 import type { NameChain } from '../../registry/chain.ts';
 import type { NameRegistry } from '../../registry/name-registry.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
+import type { Builders } from '../chain/builders.ts';
 import type { Planner } from '../chain/plan.ts';
-import type { Builders } from '../chain/plan-purchase.ts';
 import type { SolanaKey } from '../chain/service-key.ts';
 import type { Locks } from '../locks.ts';
 import type { NamesMetrics } from '../metrics.ts';
@@ -18,7 +18,7 @@ export interface ActionSettings {
   readonly maxOpen: number;
   readonly defaultTarget: string;
   /** How long a request waits for the chain to say what became of a transaction. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
 }
 
 export interface ActionContext {

@@ -16,7 +16,6 @@ import {
   chainUnreadable,
   NamesError,
   notYourToken,
-  sponsorEmpty,
   stillBusy,
 } from '../errors.ts';
 import { LockLost, LockTimeout } from '../locks.ts';
@@ -302,8 +301,4 @@ async function writeTraits(
   } catch (error) {
     context.log.warn({ err: error, antId, name }, 'traits were not written');
   }
-}
-
-export function requireSponsor(tokens: bigint, needed: bigint): void {
-  if (tokens < needed) throw sponsorEmpty();
 }

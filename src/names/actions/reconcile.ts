@@ -75,7 +75,7 @@ async function withOwner(context: ActionContext, action: Action): Promise<Action
   if (owned === undefined) return action;
   const known = await look(context.chain, owned);
   if (known === undefined) {
-    if (action.status === 'signed') await deliver(context.chain, owned, { patienceMs: 0 });
+    if (action.status === 'signed') await deliver(context.chain, owned, { timeoutMs: 0 });
     return action;
   }
   if (known.outcome === 'landed') return landed(context, action, owned);

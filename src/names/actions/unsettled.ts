@@ -18,7 +18,7 @@ export async function settleSent(context: ActionContext, action: Action): Promis
     return giveUp(context, action, 'failed', 'The service was interrupted before it acted');
   const known = await look(context.chain, service);
   if (known === undefined) {
-    await deliver(context.chain, service, { patienceMs: 0 });
+    await deliver(context.chain, service, { timeoutMs: 0 });
     return action;
   }
   if (known.outcome === 'failed')

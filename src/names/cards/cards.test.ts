@@ -23,7 +23,7 @@ async function openBench(t: TestContext, environment: Record<string, string> = {
   });
   const bench = await NamesBench.start({
     environment,
-    patienceMs: 300,
+    deliveryTimeoutMs: 300,
     cardRoutes: stripeWebhookRoute,
     cards: ({ sql, pricing, now }) =>
       createCardPayments(

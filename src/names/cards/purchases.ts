@@ -13,9 +13,8 @@ import { CardAmountRefused, CardProviderUnavailable } from '../../payments/card/
 import { toNumber } from '../../pricing/decimal.ts';
 import { type Currency, type Pricing, renderAdjustment } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
-import { sponsorTokens } from '../actions/check.ts';
 import type { ActionContext } from '../actions/context.ts';
-import { requireSponsor } from '../actions/perform.ts';
+import { requireSponsor, sponsorTokens } from '../actions/sponsor.ts';
 import { badRequest, cardUnavailable, nameInAuction, notAnAnt } from '../errors.ts';
 import type { AskedPurchase } from '../requests/read-purchase.ts';
 import { type FulfilContext, fulfil } from './fulfil.ts';

@@ -87,7 +87,7 @@ test('a status that only another node has is found before anything is judged', a
 
 test('a refusal counts only when no node that was silent may have passed the transaction on', async (t) => {
   const refusal = NodeSays.error(-32002, 'simulation failed', { err: 'AccountInUse', logs: [] });
-  const options = { patienceMs: 0 };
+  const options = { timeoutMs: 0 };
   const refused = await chainOf(t, { slot: 600, send: refusal });
   assert.deepEqual(await deliver(refused, transaction, options), {
     outcome: 'refused',

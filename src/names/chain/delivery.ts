@@ -26,7 +26,7 @@ export interface SignedTransaction {
 
 export interface DeliveryOptions {
   /** How long to wait for the chain to say what became of it. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
 }
 
 const rebroadcastMs = 2_000;
@@ -38,7 +38,7 @@ export async function deliver(
 ): Promise<Delivery> {
   const refusal = await attempt(chain, transaction);
   if (refusal !== undefined) return refusal;
-  const deadline = performance.now() + options.patienceMs;
+  const deadline = performance.now() + options.timeoutMs;
   let pause = 20;
   let sentAt = performance.now();
   for (let turn = 0; ; turn += 1) {

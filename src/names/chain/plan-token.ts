@@ -11,8 +11,8 @@ import { transferLamports } from '../../formats/solana/system.ts';
 import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
 import type { MetadataChange, RecordRequest } from '../requests/action.ts';
 import type { UserAcl } from './acl.ts';
+import type { Builders } from './builders.ts';
 import type { Plan } from './plan.ts';
-import type { Builders } from './plan-purchase.ts';
 
 /** Whether the service may write the token's records now. */
 export function serviceActs(ant: AntState, service: SolanaAddress): boolean {
