@@ -22,7 +22,8 @@ import { openDatabase } from '../storage/sql/open.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import type { AddressKind } from '../wallets/address.ts';
 import { testArweaveKey } from '../wallets/testing/keys.ts';
-import { createUploadSurface, type UploadDeps, uploadMigrations } from './index.ts';
+import { uploadMigrations } from './migrations.ts';
+import { createUploadSurface, type UploadDeps } from './surface.ts';
 
 export const pricePerByte = 3n;
 

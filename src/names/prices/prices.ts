@@ -9,10 +9,10 @@ import { decimal, scaled } from '../../pricing/decimal.ts';
 import type { Pricing, RateTable } from '../../pricing/pricing.ts';
 import { type Winc, winc } from '../../pricing/units.ts';
 import type { NameRegistry, NameState } from '../../registry/name-registry.ts';
-import type { AuthorityAction, RecordAction } from '../requests/action.ts';
+import type { AuthorityAction, Purchase, RecordAction } from '../requests/action.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { actionLamports, spawnLamports } from './lamports.ts';
-import { nameCost, type Purchase } from './name-cost.ts';
+import { nameCost } from './name-cost.ts';
 
 /** One credit is 10^12 winc, one name token 10^6 of its units, one SOL 10^9 lamports. */
 const wincPerTokenUnit = 10n ** 6n;

@@ -1,27 +1,26 @@
-/** The twelve actions (interface §4.2), what each needs, and who must prove what. */
-import type { SolanaAddress } from '../../formats/solana/address.ts';
+/**
+ * The twelve actions (interface §4.2) and what each asks for, as schemas: a request is stored as JSON, and is read again
+ * through them.
+ */
+import { type Static, Type } from 'typebox';
+import { isSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 
-export const purchaseActions = [
-  'buy-name',
-  'extend-lease',
-  'upgrade-name',
-  'increase-undername-limit',
-] as const;
-export const recordActions = [
+const purchaseActions = ['buy-name', 'extend-lease', 'upgrade-name', 'increase-undername-limit'] as const;
+const recordActions = [
   'set-record',
   'remove-record',
   'set-record-metadata',
   'remove-record-metadata',
   'transfer-record',
 ] as const;
-export const authorityActions = ['add-controller', 'remove-controller', 'transfer'] as const;
+const authorityActions = ['add-controller', 'remove-controller', 'transfer'] as const;
 
 export type PurchaseAction = (typeof purchaseActions)[number];
 export type RecordAction = (typeof recordActions)[number];
 export type AuthorityAction = (typeof authorityActions)[number];
 export type ActionName = PurchaseAction | RecordAction | AuthorityAction;
 
-export const actionNames: readonly ActionName[] = [...purchaseActions, ...recordActions, ...authorityActions];
+const actionNames: readonly ActionName[] = [...purchaseActions, ...recordActions, ...authorityActions];
 
 export function toActionName(text: string): ActionName | undefined {
   return actionNames.find((name) => name === text);
@@ -31,61 +30,67 @@ export function isPurchaseAction(action: ActionName): action is PurchaseAction {
   return purchaseActions.some((name) => name === action);
 }
 
+const { Literal, Object: Shape, Optional, Union } = Type;
+const text = Type.String();
+const count = Type.Integer();
+export const solanaAddress = Type.Refine(Type.Unsafe<SolanaAddress>(text), isSolanaAddress);
+export const nameType = Union([Literal('lease'), Literal('permabuy')]);
+const textOrNull = Optional(Union([text, Type.Null()]));
+
 /** The opening state of a bought name's token (interface §4.2 `antState`); empty texts count as unset. */
-export interface AntOpening {
-  readonly transactionId?: string;
-  readonly targetProtocol?: 0 | 1;
-  readonly ticker?: string;
-  readonly logo?: string;
-  readonly description?: string;
-  readonly keywords?: readonly string[];
-}
+const antOpening = Shape({
+  transactionId: Optional(text),
+  targetProtocol: Optional(Union([Literal(0), Literal(1)])),
+  ticker: Optional(text),
+  logo: Optional(text),
+  description: Optional(text),
+  keywords: Optional(Type.Array(text)),
+});
 
 /** Undefined leaves a field as it is, null clears it, a value sets it. */
-export interface MetadataChange {
-  readonly displayName?: string | null;
-  readonly recordLogo?: string | null;
-  readonly recordDescription?: string | null;
-  readonly recordKeywords?: readonly string[] | null;
-}
+const metadataChange = Shape({
+  displayName: textOrNull,
+  recordLogo: textOrNull,
+  recordDescription: textOrNull,
+  recordKeywords: Optional(Union([Type.Array(text), Type.Null()])),
+});
+
+const buy = { action: Literal('buy-name'), name: text, type: nameType, years: count };
+const paidFor = [
+  Shape({ action: Literal('extend-lease'), name: text, years: count }),
+  Shape({ action: Literal('upgrade-name'), name: text }),
+  Shape({ action: Literal('increase-undername-limit'), name: text, quantity: count }),
+] as const;
+const onToken = { antId: solanaAddress, owner: solanaAddress };
+/** `undername` is as it was sent: the owner's proof binds these very characters. */
+const onRecord = { ...onToken, undername: text };
+
+/** What the registry is paid for. */
+export const purchase = Union([Shape(buy), ...paidFor]);
 
 /** What an action asks for, checked. */
-export type ActionRequest =
-  | {
-      readonly action: 'buy-name';
-      readonly name: string;
-      readonly owner: SolanaAddress;
-      readonly type: 'lease' | 'permabuy';
-      readonly years: number;
-      readonly opening: AntOpening;
-    }
-  | { readonly action: 'extend-lease'; readonly name: string; readonly years: number }
-  | { readonly action: 'upgrade-name'; readonly name: string }
-  | { readonly action: 'increase-undername-limit'; readonly name: string; readonly quantity: number }
-  | (OnRecord & {
-      readonly action: 'set-record';
-      readonly transactionId: string;
-      readonly ttlSeconds: number;
-    })
-  | (OnRecord & { readonly action: 'remove-record' | 'remove-record-metadata' })
-  | (OnRecord & { readonly action: 'set-record-metadata'; readonly change: MetadataChange })
-  | (OnRecord & { readonly action: 'transfer-record'; readonly target: SolanaAddress })
-  | (OnToken & { readonly action: AuthorityAction; readonly target: SolanaAddress });
+export const actionRequest = Union([
+  Shape({ ...buy, owner: solanaAddress, opening: antOpening }),
+  ...paidFor,
+  Shape({ ...onRecord, action: Literal('set-record'), transactionId: text, ttlSeconds: count }),
+  Shape({ ...onRecord, action: Union([Literal('remove-record'), Literal('remove-record-metadata')]) }),
+  Shape({ ...onRecord, action: Literal('set-record-metadata'), change: metadataChange }),
+  Shape({ ...onRecord, action: Literal('transfer-record'), target: solanaAddress }),
+  Shape({
+    ...onToken,
+    action: Union([Literal('add-controller'), Literal('remove-controller'), Literal('transfer')]),
+    target: solanaAddress,
+  }),
+]);
 
-interface OnToken {
-  readonly antId: SolanaAddress;
-  readonly owner: SolanaAddress;
-}
-
-interface OnRecord extends OnToken {
-  /** As it was sent: the owner's proof binds these very characters. */
-  readonly undername: string;
-}
-
-export type RecordRequest = Extract<ActionRequest, { readonly action: RecordAction }>;
+export type AntOpening = Static<typeof antOpening>;
+export type MetadataChange = Static<typeof metadataChange>;
+export type Purchase = Static<typeof purchase>;
+export type ActionRequest = Static<typeof actionRequest>;
+export type RecordRequest = Extract<ActionRequest, { readonly undername: string }>;
 export type TokenRequest = Extract<ActionRequest, { readonly antId: SolanaAddress }>;
 export type BuyRequest = Extract<ActionRequest, { readonly action: 'buy-name' }>;
 
 export function isRecordRequest(request: ActionRequest): request is RecordRequest {
-  return recordActions.some((name) => name === request.action);
+  return 'undername' in request;
 }

@@ -6,12 +6,11 @@ import type { Logger } from '../../kernel/log.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { DiskRoom } from '../../storage/disk-room.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { uploadErrors } from '../errors.ts';
-import { explain } from '../intake/explain.ts';
+import { translateError, uploadErrors } from '../errors.ts';
 import { deleteFreed, forgetNotes, freeBlobs, noteBlobs, useNoted } from '../items/blob-uses.ts';
-import { multipartLimits } from './limits.ts';
+
 import type { PartBudget } from './part-budget.ts';
-import { asSegment, findSession, type PartRow, type SessionRow } from './sessions.ts';
+import { asSegment, findSession, multipartLimits, type PartRow, type SessionRow } from './sessions.ts';
 
 export interface PutPart {
   readonly session: string;
@@ -46,7 +45,7 @@ export async function putPart(deps: PutPartDeps, part: PutPart): Promise<void> {
       room.release();
     }
   } catch (error) {
-    throw explain(error);
+    throw translateError(error);
   } finally {
     release();
   }

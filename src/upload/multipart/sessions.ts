@@ -13,10 +13,17 @@ import { matchingClaim, type PaymentClaim } from '../../payments/x402/claims.ts'
 import { beginSession, readPurchase, returnPurchase } from '../../payments/x402/purchases.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
-import type { ReservedPayment } from '../intake/intake.ts';
+import type { ReservedPayment } from '../intake/payment.ts';
 import { freeBlobs } from '../items/blob-uses.ts';
 import type { Segment } from '../items/segments.ts';
 import type { Claim } from './claims.ts';
+
+/** Bounds of uploads in parts, as clients know them: every part but the last has one size within these. */
+export const multipartLimits = {
+  minBytes: 5 * 1024 * 1024,
+  maxBytes: 500 * 1024 * 1024,
+  maxParts: 10_000,
+} as const;
 
 export type SessionState =
   | 'open'

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { App } from '../../kernel/http/server.ts';
 import { receiptVersion } from '../intake/receipts.ts';
-import { multipartLimits } from '../multipart/limits.ts';
+import { multipartLimits } from '../multipart/sessions.ts';
 
 export interface UploadInfo {
   readonly gateway: string;
