@@ -359,8 +359,8 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/names/actions/token-lists.ts',
-        find: '  return context.locks.hold(serviceList, async () => {\n    const reserved = await reservedPlaces(context.sql);\n    const { room } = await landRoom(context, context.key.address, reserved);\n    return store(room);\n  });\n',
-        put: '  return (async () => {\n    const { room } = await landRoom(context, context.key.address, new Map());\n    return store(room);\n  })();\n',
+        find: '  return context.locks.hold(serviceList, async () => {\n    const reserved = await reservedPlaces(context.sql);\n    const { room } = await ensureRoom(context, context.key.address, reserved);\n    return store(room);\n  });\n',
+        put: '  return (async () => {\n    const { room } = await ensureRoom(context, context.key.address, new Map());\n    return store(room);\n  })();\n',
       },
     ],
     fails: { unit: 'src/names/several-services.test.ts' },

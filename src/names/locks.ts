@@ -8,6 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../kernel/background/backoff.ts';
 import { clocks } from '../storage/sql/lease.ts';
 import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
 
@@ -31,8 +32,7 @@ export interface LockOptions {
 }
 
 const defaults = { leaseMs: 15_000, waitMs: 30_000, maxWaiting: 200 } as const;
-const firstPauseMs = 10;
-const longestPauseMs = 250;
+const backoff = { firstMs: 10, longestMs: 250 };
 
 interface Queue {
   tail: Promise<void>;
@@ -114,8 +114,7 @@ export class Locks {
     const holder = randomUUID();
     const { leaseMs } = this.#options;
     const now = clocks[this.#sql.engine];
-    let pause = firstPauseMs;
-    for (;;) {
+    for (let tries = 1; ; tries += 1) {
       const taken = await this.#sql.run(
         `INSERT INTO arns_locks (name, holder, until) VALUES (?, ?, ${now} + ?)
          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
@@ -125,9 +124,9 @@ export class Locks {
         leaseMs,
       );
       if (taken > 0) break;
+      const pause = backoffMs(backoff, tries);
       if (performance.now() + pause > deadline) throw busy(key);
       await sleep(pause * (0.5 + Math.random() / 2));
-      pause = Math.min(longestPauseMs, pause * 2);
     }
     // A renewal that fails is not made up for: the fence tells.
     const renewal = setInterval(() => this.#renew(key, holder).catch(() => {}), leaseMs / 3);

@@ -10,6 +10,7 @@ import { pricing as variables } from '../config/variables/pricing.ts';
 import { type Credits, winc } from '../credits/credits.ts';
 import { createCredits } from '../credits/ledger/index.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
+import { memberOf } from '../formats/json.ts';
 import { createLogger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
 import { x402Migrations } from '../payments/x402/migrations.ts';
@@ -215,10 +216,6 @@ async function call(
     headers: answer.headers,
     bytes,
     body: parsed,
-    at: (path) => path.split('.').reduce(memberOf, parsed),
+    at: (path) => path.split('.').reduce<unknown>((value, name) => memberOf(value, name), parsed),
   };
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

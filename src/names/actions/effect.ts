@@ -15,7 +15,7 @@ export interface Expected {
 }
 
 /** Fails with `ChainUnavailable` where the chain cannot say. Record and controller actions are told by signature alone. */
-export async function effectShows(registry: NameRegistry, expected: Expected): Promise<boolean> {
+export async function isEffectOnChain(registry: NameRegistry, expected: Expected): Promise<boolean> {
   const { request, antId, before } = expected;
   if (!('name' in request)) return false;
   const { record } = await registry.name(request.name);

@@ -31,7 +31,7 @@ export async function complete(context: ActionContext, action: Action, messageId
   });
   if ('name' in action.request) context.prices.forget(action.request.name);
   if (done) context.metrics.action(action.request.action, 'completed');
-  return current(context, action);
+  return readAgain(context, action);
 }
 
 /**
@@ -64,10 +64,10 @@ export async function giveUp(
       'action refunded',
     );
   }
-  return current(context, action);
+  return readAgain(context, action);
 }
 
 /** The action as it stands now. */
-export async function current(context: ActionContext, action: Action): Promise<Action> {
+export async function readAgain(context: ActionContext, action: Action): Promise<Action> {
   return (await context.store.byNonce(action.nonce)) ?? action;
 }

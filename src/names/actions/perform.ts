@@ -2,6 +2,7 @@
 import { maxTransactionBytes } from '../../formats/solana/transaction.ts';
 import { isChainFailure } from '../../registry/errors.ts';
 import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { UserAcl } from '../chain/acl.ts';
 import { deliver, type SignedTransaction } from '../chain/delivery.ts';
@@ -22,8 +23,8 @@ import { LockLost, LockTimeout } from '../locks.ts';
 import { custodialPayer } from '../receipts.ts';
 import type { ActionRequest, BuyRequest, RecordRequest, TokenRequest } from '../requests/action.ts';
 import type { ActionContext } from './context.ts';
-import { effectShows } from './effect.ts';
-import { complete, current, giveUp } from './finish.ts';
+import { isEffectOnChain } from './effect.ts';
+import { complete, giveUp, readAgain } from './finish.ts';
 import { type Action, advance } from './store.ts';
 import { openRoom, reserveRoom, serviceList } from './token-lists.ts';
 
@@ -89,14 +90,14 @@ export async function settleAlone(
   time: 'first' | 'again',
 ): Promise<Action> {
   const delivery = await deliver(context.chain, transaction, context.settings);
-  if (delivery.outcome === 'landed') {
+  if (delivery.outcome === 'confirmed') {
     refreshTraits(context, action);
     return complete(context, action, transaction.signature);
   }
   if (delivery.outcome === 'unknown') throw chainUnreadable();
   if (delivery.outcome === 'refused' && time === 'again') throw chainUnreadable();
   if (delivery.outcome === 'expired') {
-    if (await shows(context, action)) return complete(context, action, transaction.signature);
+    if (await isDone(context, action)) return complete(context, action, transaction.signature);
     await giveUp(context, action, 'failed', 'The transaction did not land in time');
     throw chainUnavailable();
   }
@@ -126,7 +127,7 @@ export async function prepare(
     }
     const owned = await signNow(context, plan);
     await store(context, action, 'awaiting', { owned, ...(antId !== undefined && { antId }) });
-    return await current(context, action);
+    return await readAgain(context, action);
   } catch (error) {
     return abandon(context, action, error);
   }
@@ -151,9 +152,9 @@ async function abandon(context: ActionContext, action: Action, error: unknown): 
   throw unavailable ? chainUnavailable(error) : error;
 }
 
-async function shows(context: ActionContext, action: Action): Promise<boolean> {
+async function isDone(context: ActionContext, action: Action): Promise<boolean> {
   try {
-    return await effectShows(context.registry, action);
+    return await isEffectOnChain(context.registry, action);
   } catch (error) {
     if (isChainFailure(error)) throw chainUnreadable(error);
     throw error;
@@ -189,7 +190,8 @@ async function spawnForOwner(
   const service = await reserveRoom(context, async (room) => {
     await sql.transaction(async (tx) => {
       await locks.fence(tx, serviceList);
-      await tx.run(
+      await changeOne(
+        tx,
         'UPDATE arns_action SET list_page = ? WHERE nonce = ?',
         Number(room.place.page),
         action.nonce,
@@ -263,10 +265,10 @@ export async function registerName(context: ActionContext, action: Action): Prom
   const transaction = await signNow(context, registryPlan(build, request, antId));
   const at = context.now();
   if (!(await advance(context.sql, action.nonce, ['spawned'], 'spawned', { at, service: transaction })))
-    return current(context, action);
+    return readAgain(context, action);
   const delivery = await deliver(context.chain, transaction, context.settings);
   if (delivery.outcome === 'unknown') throw chainUnreadable();
-  if (delivery.outcome === 'landed' || (await shows(context, action))) {
+  if (delivery.outcome === 'confirmed' || (await isDone(context, action))) {
     context.later(() => writeTraits(context, antId, request.name));
     return complete(context, action, transaction.signature);
   }
@@ -297,7 +299,8 @@ async function writeTraits(
   try {
     const transaction = await signNow(context, traitsPlan(await context.builders(), antId, name));
     const delivery = await deliver(context.chain, transaction, context.settings);
-    if (delivery.outcome !== 'landed') context.log.warn({ antId, name, delivery }, 'traits were not written');
+    if (delivery.outcome !== 'confirmed')
+      context.log.warn({ antId, name, delivery }, 'traits were not written');
   } catch (error) {
     context.log.warn({ err: error, antId, name }, 'traits were not written');
   }

@@ -62,7 +62,7 @@ export interface Action {
   readonly before: BeforeState | undefined;
   /** Whether it will wait for its owner once it is prepared. */
   readonly ownerSigns: boolean;
-  /** For the owner; his slot is empty until he signed. */
+  /** For the owner, whose slot is empty until it is signed. */
   readonly owned: StoredTransaction | undefined;
   /** The service's own. */
   readonly service: StoredTransaction | undefined;
@@ -85,7 +85,7 @@ const storedAction = Type.Object({
   mtoken: amountText,
   token_winc: amountText,
   kept_winc: amountText,
-  status: Type.Union([...openStatuses, ...finalStatuses].map((status) => Type.Literal(status))),
+  status: Type.Enum([...openStatuses, ...finalStatuses]),
   before_state: textOrNull,
   owner_signs: flag,
   prepared: bytesOrNull,

@@ -4,10 +4,10 @@
  */
 import { isChainFailure } from '../../registry/errors.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { deliver, look } from '../chain/delivery.ts';
+import { deliver, readOutcome } from '../chain/delivery.ts';
 import { chainUnavailable, stillBusy } from '../errors.ts';
 import type { ActionContext } from './context.ts';
-import { effectShows } from './effect.ts';
+import { isEffectOnChain } from './effect.ts';
 import { complete, giveUp } from './finish.ts';
 import type { Action } from './store.ts';
 
@@ -16,14 +16,14 @@ export async function settleSent(context: ActionContext, action: Action): Promis
   const { service } = action;
   if (service === undefined)
     return giveUp(context, action, 'failed', 'The service was interrupted before it acted');
-  const known = await look(context.chain, service);
+  const known = await readOutcome(context.chain, service);
   if (known === undefined) {
     await deliver(context.chain, service, { timeoutMs: 0 });
     return action;
   }
   if (known.outcome === 'failed')
     return giveUp(context, action, 'failed', 'The transaction failed on the chain');
-  if (known.outcome === 'landed' || (await effectShows(context.registry, action))) {
+  if (known.outcome === 'confirmed' || (await isEffectOnChain(context.registry, action))) {
     return complete(context, action, service.signature);
   }
   return giveUp(context, action, 'failed', 'The transaction did not land');

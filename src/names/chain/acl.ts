@@ -29,7 +29,7 @@ export interface AclRoom {
   readonly growth: bigint;
 }
 
-/** By page: how many places are promised to transactions that have not landed. */
+/** By page: how many places are promised to transactions that are not confirmed. */
 export type ReservedPlaces = ReadonlyMap<bigint, number>;
 
 const none: ReservedPlaces = new Map();
@@ -51,7 +51,7 @@ export class UserAcl {
     return acl;
   }
 
-  /** The lists of several users; of almost all of them one look shows everything. */
+  /** The lists of several users; for almost all of them one read is enough. */
   static async readAll(
     chain: NameChain,
     programs: NamePrograms,

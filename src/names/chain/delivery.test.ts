@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { systemProgram } from '../../formats/solana/programs.ts';
 import { NodeSays, startTestNode, type TestNode } from '../../outside/testing.ts';
 import { createNameChain, type NameChain } from '../../registry/chain.ts';
-import { deliver, look } from './delivery.ts';
+import { deliver, readOutcome } from './delivery.ts';
 
 /** Its last block is 800; slots are 100 ahead of blocks. */
 const transaction = { wire: Buffer.alloc(1), signature: 'x', lastValidBlockHeight: 800 };
@@ -47,9 +47,13 @@ async function chainOf(t: TestContext, ...nodes: (Node | 'away')[]): Promise<Nam
 }
 
 test('a transaction is dead when every node is past its last block and none has seen it', async (t) => {
-  assert.equal(await look(await chainOf(t, { slot: 900 }), transaction), undefined, 'one block may hold it');
-  assert.deepEqual(await look(await chainOf(t, { slot: 901 }), transaction), { outcome: 'expired' });
-  assert.deepEqual(await look(await chainOf(t, { slot: 901 }, { slot: 950 }), transaction), {
+  assert.equal(
+    await readOutcome(await chainOf(t, { slot: 900 }), transaction),
+    undefined,
+    'one block may hold it',
+  );
+  assert.deepEqual(await readOutcome(await chainOf(t, { slot: 901 }), transaction), { outcome: 'expired' });
+  assert.deepEqual(await readOutcome(await chainOf(t, { slot: 901 }, { slot: 950 }), transaction), {
     outcome: 'expired',
   });
 });
@@ -57,12 +61,12 @@ test('a transaction is dead when every node is past its last block and none has 
 test('the height of one node and the missing status of another that is behind prove nothing', async (t) => {
   // The first has no status yet, then knows the height, and then has had enough of us.
   const chain = await chainOf(t, { slot: 1_100, calls: 2 }, { slot: 600 });
-  assert.equal(await look(chain, transaction), undefined);
+  assert.equal(await readOutcome(chain, transaction), undefined);
 });
 
 test('a node that is behind, or away, keeps a transaction alive', async (t) => {
-  assert.equal(await look(await chainOf(t, { slot: 1_100 }, { slot: 600 }), transaction), undefined);
-  assert.equal(await look(await chainOf(t, { slot: 1_100 }, 'away'), transaction), undefined);
+  assert.equal(await readOutcome(await chainOf(t, { slot: 1_100 }, { slot: 600 }), transaction), undefined);
+  assert.equal(await readOutcome(await chainOf(t, { slot: 1_100 }, 'away'), transaction), undefined);
 });
 
 test('one address with a member that is behind does not prove it either', async (t) => {
@@ -76,13 +80,13 @@ test('one address with a member that is behind does not prove it either', async 
   });
   const chain = createNameChain({ urls: [pool.url], timeoutMs: 60_000 });
   t.after(() => chain.close());
-  assert.equal(await look(chain, transaction), undefined);
+  assert.equal(await readOutcome(chain, transaction), undefined);
   assert.equal(calls, 3);
 });
 
 test('a status that only another node has is found before anything is judged', async (t) => {
   const chain = await chainOf(t, { slot: 1_100 }, { slot: 1_100, status: landed });
-  assert.deepEqual(await look(chain, transaction), { outcome: 'landed' });
+  assert.deepEqual(await readOutcome(chain, transaction), { outcome: 'confirmed' });
 });
 
 test('a refusal counts only when no node that was silent may have passed the transaction on', async (t) => {

@@ -1,6 +1,6 @@
 /**
  * Transactions on an existing token. Where the service is a controller it acts alone; else the owner signs, and is
- * given the rent of what he makes, and gives back the rent of what he closes, to the lamport.
+ * given the rent of what is made and gives back the rent of what is closed, to the lamport.
  */
 import { type AntRecordMetadata, antRecord, antRecordMetadata } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';

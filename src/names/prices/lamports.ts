@@ -20,7 +20,7 @@ const rent = (size: number) => rentExemptMinimum(size);
 export const aclEntryRent = rent(aclPageSize(1)) - rent(aclPageSize(0));
 /** The first list of somebody who has none. */
 export const aclRent = rent(aclConfig.space) + rent(aclPage.space);
-/** What the owner himself pays rent for when a token is made, and is given beforehand to the lamport. */
+/** What the owner pays rent for when a token is made, and is given beforehand to the lamport. */
 export const openingRent =
   rent(antConfig.space) + rent(antControllers.space) + rent(antRecord.space) + aclEntryRent;
 

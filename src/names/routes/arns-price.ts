@@ -56,7 +56,7 @@ async function answerPrice(context: NamesContext, request: PriceRequest): Promis
   const known = currency === undefined ? answers.answer(purchase.name, question) : undefined;
   if (known !== undefined) return known;
   const ownAnt = processId !== undefined;
-  const price = await context.prices.name(purchase, { glimpse: true, ownAnt });
+  const price = await context.prices.name(purchase, { mayBeCached: true, ownAnt });
   if (ownAnt && purchase.action === 'buy-name' && !(await context.prices.isToken(processId))) {
     throw notAnAnt(processId);
   }

@@ -19,7 +19,7 @@ import { changeOne } from '../../storage/sql/change-one.ts';
 import { Lease, LostLease } from '../../storage/sql/lease.ts';
 import { deleteUnused } from '../items/blob-uses.ts';
 import { countMiss, forgetMisses, LostItem } from './bundle-bytes.ts';
-import { type BundleRow, findBundle } from './bundle-rows.ts';
+import { type BundleRow, dueBundles, findBundle } from './bundle-rows.ts';
 import { isAnchorDead, judgeBundle, type Verdict } from './confirm.ts';
 import { deleteLocalCopies, dropBundle, dropLostItem, makePermanent } from './endings.ts';
 import { countWaiting, type PlanLimits, planBundle } from './plan.ts';
@@ -112,12 +112,7 @@ export class Bundler {
 
   async #advanceDue(): Promise<void> {
     const { sql, now } = this.#deps;
-    const due = await sql.all<BundleRow>(
-      `SELECT * FROM upload_bundles WHERE state <> 'permanent' AND state <> 'dropped' AND due_at <= ?
-       ORDER BY due_at LIMIT 100`,
-      now(),
-    );
-    for (const bundle of due) {
+    for (const bundle of await dueBundles(sql, now())) {
       if (this.#stopping.signal.aborted) return;
       await this.#advance(bundle);
     }

@@ -1,10 +1,22 @@
 /** Items as rows: what was taken in, what it cost, and how far it is on its way to the chain. */
-import { parseAmount, type Winc, winc } from '../../credits/credits.ts';
+import { Type } from 'typebox';
+import { type Winc, winc } from '../../credits/credits.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import {
+  amountText,
+  bytesOrNull,
+  flag,
+  integerOrNull,
+  jsonReader,
+  rowReader,
+  textOrNull,
+} from '../../storage/sql/typed-rows.ts';
 import { dropBlobs } from './blob-uses.ts';
 import { formatSegments, parseSegments, type Segment } from './segments.ts';
 
-export type ItemState = 'new' | 'planned' | 'permanent' | 'failed';
+const states = ['new', 'planned', 'permanent', 'failed'] as const;
+export type ItemState = (typeof states)[number];
 
 export interface StoredItem {
   readonly id: string;
@@ -83,7 +95,7 @@ export async function setAnswer(
   id: string,
   answer: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  await tx.run('UPDATE upload_items SET answer = ? WHERE id = ?', JSON.stringify(answer), id);
+  await changeOne(tx, 'UPDATE upload_items SET answer = ? WHERE id = ?', JSON.stringify(answer), id);
 }
 
 /** An item's receipt as it was signed. One that failed and came again since then has another. */
@@ -103,34 +115,33 @@ export async function setReceipt(
   );
 }
 
-interface ItemRow {
-  id: string;
-  owner: string;
-  signer: string;
-  signature_type: number;
-  size: number;
-  payload_start: number;
-  content_type: string;
-  winc: string;
-  received_at: number;
-  deadline_height: number;
-  answer: string | null;
-  segments: string | null;
-  held: number;
-  state: ItemState;
-  bundle: string | null;
-  bundle_offset: number | null;
-  failed_reason: string | null;
-  receipt_signature: Buffer | null;
-  receipt_key: string | null;
-}
-
-const columns = `id, owner, signer, signature_type, size, payload_start, content_type, winc, received_at,
-  deadline_height, answer, segments, held, state, bundle, bundle_offset, failed_reason,
-  receipt_signature, receipt_key`;
+const storedItem = Type.Object({
+  id: Type.String(),
+  owner: Type.String(),
+  signer: Type.String(),
+  signature_type: Type.Integer(),
+  size: Type.Integer(),
+  payload_start: Type.Integer(),
+  content_type: Type.String(),
+  winc: amountText,
+  received_at: Type.Integer(),
+  deadline_height: Type.Integer(),
+  answer: textOrNull,
+  segments: textOrNull,
+  held: flag,
+  state: Type.Enum(states),
+  bundle: textOrNull,
+  bundle_offset: integerOrNull,
+  failed_reason: textOrNull,
+  receipt_signature: bytesOrNull,
+  receipt_key: textOrNull,
+});
+const columns = Object.keys(storedItem.properties).join(', ');
+const readStored = rowReader('an uploaded item', storedItem);
+const readAnswer = jsonReader('the answer to an upload', Type.Record(Type.String(), Type.Unknown()));
 
 export async function findItem(sql: SqlExecutor, id: string): Promise<StoredItem | undefined> {
-  const row = await sql.get<ItemRow>(`SELECT ${columns} FROM upload_items WHERE id = ?`, id);
+  const row = await sql.get(`SELECT ${columns} FROM upload_items WHERE id = ?`, id);
   return row === undefined ? undefined : toItem(row);
 }
 
@@ -159,7 +170,7 @@ export async function bundledItems(
   from: number,
   limit: number,
 ): Promise<StoredItem[]> {
-  const rows = await sql.all<ItemRow>(
+  const rows = await sql.all(
     `SELECT ${columns} FROM upload_items WHERE bundle = ? AND position >= ? ORDER BY position LIMIT ?`,
     bundle,
     from,
@@ -172,29 +183,27 @@ export async function readHead(sql: SqlExecutor, id: string): Promise<Buffer | u
   return (await sql.get<{ bytes: Buffer }>('SELECT bytes FROM upload_heads WHERE id = ?', id))?.bytes;
 }
 
-function toItem(row: ItemRow): StoredItem {
+function toItem(row: unknown): StoredItem {
+  const stored = readStored(row);
+  const { receipt_key: key, receipt_signature: signature } = stored;
   return {
-    id: row.id,
-    owner: row.owner,
-    signer: row.signer,
-    signatureType: row.signature_type,
-    size: row.size,
-    payloadStart: row.payload_start,
-    contentType: row.content_type,
-    winc: winc(parseAmount(row.winc) ?? 0n),
-    receivedAt: row.received_at,
-    deadlineHeight: row.deadline_height,
-    answer: row.answer === null ? {} : JSON.parse(row.answer),
-    segments: parseSegments(row.segments),
-    held: row.held === 1,
-    state: row.state,
-    bundle: row.bundle ?? undefined,
-    bundleOffset: row.bundle_offset ?? undefined,
-    failedReason: row.failed_reason ?? undefined,
-    receipt: storedSignature(row),
+    id: stored.id,
+    owner: stored.owner,
+    signer: stored.signer,
+    signatureType: stored.signature_type,
+    size: stored.size,
+    payloadStart: stored.payload_start,
+    contentType: stored.content_type,
+    winc: winc(BigInt(stored.winc)),
+    receivedAt: stored.received_at,
+    deadlineHeight: stored.deadline_height,
+    answer: stored.answer === null ? {} : readAnswer(stored.answer),
+    segments: parseSegments(stored.segments),
+    held: stored.held === 1,
+    state: stored.state,
+    bundle: stored.bundle ?? undefined,
+    bundleOffset: stored.bundle_offset ?? undefined,
+    failedReason: stored.failed_reason ?? undefined,
+    receipt: key === null || signature === null ? undefined : { key, signature },
   };
-}
-
-function storedSignature({ receipt_key: key, receipt_signature: signature }: ItemRow) {
-  return key === null || signature === null ? undefined : { key, signature };
 }

@@ -4,6 +4,7 @@
  * holds a session that others have gone on with.
  */
 import { randomUUID } from 'node:crypto';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 
 /** A process that works on a session says so again before this is over. */
@@ -45,7 +46,8 @@ export async function claimSession(
       now,
     );
     if (changed > 0 && payers !== undefined) {
-      await tx.run(
+      await changeOne(
+        tx,
         'UPDATE upload_sessions SET paid_by = ?, client_address = ? WHERE id = ?',
         JSON.stringify(payers.paidBy),
         payers.clientAddress,

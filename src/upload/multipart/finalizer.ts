@@ -3,6 +3,7 @@
  * stay where they are and become the item's bytes; nothing is written again. What was being finalized when the
  * process died is taken up again.
  */
+import { Type } from 'typebox';
 import type { Credits } from '../../credits/credits.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
@@ -13,6 +14,7 @@ import type { Logger } from '../../kernel/log.ts';
 import { returnAbandoned } from '../../payments/x402/purchases.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
+import { jsonReader } from '../../storage/sql/typed-rows.ts';
 import { ApprovalRefused, RevokeRefused, translateError, uploadErrors } from '../errors.ts';
 import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { type Accepted, type Admitted, type Intake, verified } from '../intake/intake.ts';
@@ -47,6 +49,7 @@ const renewMs = 15_000;
 const deletedAtOnce = 50;
 const deleteAgainMs = 10_000;
 const none = Buffer.alloc(0);
+const readPaidBy = jsonReader('who pays for an upload in parts', Type.Array(Type.String()));
 
 export interface FinalizerDeps {
   readonly sql: Sql;
@@ -283,8 +286,7 @@ function payloadOf(parts: readonly PartRow[], headerBytes: number): StoredPayloa
 
 /** What was paid when the session was created pays for it. */
 function payersOf(session: SessionRow): Payers {
-  const paidBy: string[] = JSON.parse(session.paid_by);
-  const base = { paidBy, clientAddress: session.client_address };
+  const base = { paidBy: readPaidBy(session.paid_by), clientAddress: session.client_address };
   const reserved = reservedFor(session);
   return reserved === undefined ? base : { ...base, reserved };
 }
