@@ -304,7 +304,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/bundler/bundler.ts',
-        find: ' || (wasTold && !isAnchorDead(bundle, known.at))',
+        find: ' || (wasPosted && !isAnchorDead(bundle, known.at))',
         put: '',
       },
     ],

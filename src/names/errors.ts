@@ -69,7 +69,7 @@ export const signedTooLate = (refunded: boolean) =>
       'Start the action again and approve it promptly.',
   );
 
-export const oracleUnavailable = (retryAfter?: number) =>
+const oracleUnavailable = (retryAfter?: number) =>
   answer(503, 'Price Oracle Unavailable', retryAfter === undefined ? {} : { retryAfter });
 export const databaseUnavailable = () => answer(503, 'Database unavailable', { retryAfter: 5 });
 export const cardUnavailable = (cause?: unknown) =>

@@ -14,14 +14,14 @@ export interface ChainAccount {
   readonly data: Buffer;
 }
 
-export interface Blockhash {
+interface Blockhash {
   readonly blockhash: string;
   /** The last block that may hold a transaction with this hash. */
   readonly lastValidBlockHeight: number;
 }
 
-/** A block that no fork can undo, by its slot and by its height, told in one answer. */
-export interface FinalizedBlock {
+/** A block that no fork can undo: its slot and its height, from one answer. */
+interface FinalizedBlock {
   readonly slot: number;
   readonly height: number;
 }
@@ -34,13 +34,13 @@ export interface TransactionStatus {
   readonly confirmed: boolean;
 }
 
-export interface Simulation {
+interface Simulation {
   readonly err: unknown;
   readonly logs: readonly string[];
   readonly unitsConsumed: number;
 }
 
-export type AccountFilter =
+type AccountFilter =
   | { readonly dataSize: number }
   | { readonly memcmp: { readonly offset: number; readonly bytes: string; readonly encoding: 'base64' } };
 
@@ -71,7 +71,7 @@ export interface NameChain {
   close(): Promise<void>;
 }
 
-export interface NameChainOptions {
+interface NameChainOptions {
   /** The first is preferred until it fails. */
   readonly urls: readonly string[];
   /** For one call to one node. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../formats/testing/seeded-random.ts';
 import { Lease, LostLease } from '../storage/sql/lease.ts';
+import type { Sql } from '../storage/sql/sql.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';
 import { itemOwner } from '../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../wallets/data-items/signer.ts';
@@ -9,8 +10,17 @@ import { ed25519TestKey } from '../wallets/testing/keys.ts';
 import { deleteLocalCopies, dropBundle, makePermanent } from './bundler/endings.ts';
 import { planBundle } from './bundler/plan.ts';
 import { deleteUnused, noteBlobs, useNoted } from './items/blob-uses.ts';
-import { bundledItems, findItem } from './items/item-rows.ts';
+import { findItem, type StoredItem } from './items/item-rows.ts';
 import { startTestUpload, testMigrations } from './testing.ts';
+
+async function bundledItems(sql: Sql, bundle: string): Promise<StoredItem[]> {
+  const rows = await sql.all<{ id: string }>(
+    'SELECT id FROM upload_items WHERE bundle = ? ORDER BY position',
+    bundle,
+  );
+  const items = await Promise.all(rows.map(({ id }) => findItem(sql, id)));
+  return items.flatMap((item) => item ?? []);
+}
 
 const signer = solanaSigner(ed25519TestKey('engines'));
 const { address } = itemOwner(4, signer.owner).wallet;
@@ -58,7 +68,7 @@ describe('the tables of the upload surface', () => {
       assert.equal(await planBundle(sql, limits, upload.clock), undefined, 'nobody has waited long enough');
       const plan = await planBundle(sql, limits, upload.clock + 1_000);
       assert.ok(plan !== undefined);
-      const planned = await bundledItems(sql, plan, 0, 100);
+      const planned = await bundledItems(sql, plan);
       assert.deepEqual(
         planned.map((item) => item.id),
         first,
@@ -68,19 +78,15 @@ describe('the tables of the upload surface', () => {
 
       for (let i = 0; i < 13; i++) await post(50);
       const full = await planBundle(sql, limits, upload.clock);
-      assert.equal((await bundledItems(sql, full ?? '', 0, 100)).length, 10, 'full ones do not wait');
+      assert.equal((await bundledItems(sql, full ?? '')).length, 10, 'full ones do not wait');
       assert.equal(await planBundle(sql, limits, upload.clock), undefined);
 
       const large = await post(30_000);
       const sized = await planBundle(sql, limits, upload.clock);
-      assert.equal(
-        (await bundledItems(sql, sized ?? '', 0, 100)).length,
-        3,
-        'what fits before the large one',
-      );
+      assert.equal((await bundledItems(sql, sized ?? '')).length, 3, 'what fits before the large one');
       const alone = await planBundle(sql, limits, upload.clock);
       assert.deepEqual(
-        (await bundledItems(sql, alone ?? '', 0, 100)).map((item) => item.id),
+        (await bundledItems(sql, alone ?? '')).map((item) => item.id),
         [large],
       );
       await upload.close();

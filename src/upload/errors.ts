@@ -19,7 +19,7 @@ export class RevokeRefused extends HttpError {
   }
 }
 
-/** Told only to who cannot pay: whoever can is charged. */
+/** Answered only where the upload cannot be paid: otherwise it is charged. */
 export class FreeAllowanceUsedUp extends HttpError {
   constructor(retryAfter: number) {
     super(429, 'The free allowance of this network address is used up', { retryAfter });

@@ -2,7 +2,7 @@
 import type { Counter, Gauge, Histogram, Metrics } from '../kernel/metrics.ts';
 import type { DiskRoom } from '../storage/disk-room.ts';
 
-export interface WatchedParts {
+interface WatchedParts {
   gatewayListens(): boolean;
   readonly disk: Pick<DiskRoom, 'freeBytes' | 'reservedBytes' | 'isLow'>;
 }

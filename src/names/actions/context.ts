@@ -12,7 +12,7 @@ import type { NamesMetrics } from '../metrics.ts';
 import type { NamePrices } from '../prices/prices.ts';
 import type { ActionStore } from './store.ts';
 
-export interface ActionSettings {
+interface ActionSettings {
   /** How long an action may wait for its owner. */
   readonly lifeMs: number;
   readonly maxOpen: number;

@@ -21,7 +21,7 @@ import type { ActionContext } from './context.ts';
 import { performAlone, prepare, settleAlone, subjectOf } from './perform.ts';
 import { type Action, awaitingCountIn, insertAction } from './store.ts';
 
-export interface CreateRequest extends AskedAction {
+interface CreateRequest extends AskedAction {
   /** A UUID in lower case; the action is known by it. */
   readonly payerNonce: string;
   /** Whether the signatures are for this very request. */
@@ -31,7 +31,7 @@ export interface CreateRequest extends AskedAction {
 }
 
 /** The action, and whether this very call made it. */
-export interface Created {
+interface Created {
   readonly action: Action;
   readonly repeated: boolean;
 }
@@ -75,7 +75,7 @@ function isSame(asked: ActionRequest, stored: ActionRequest): boolean {
   return isDeepStrictEqual(written, stored);
 }
 
-/** A repeat of something that is still on its way waits for it, so that it is never told to sign what needs none. */
+/** A repeat of something that is still on its way waits for it: a client never signs what needs no signature. */
 async function resume(context: ActionContext, action: Action): Promise<Action> {
   if (action.status === 'sending' && action.service !== undefined)
     return settleAlone(context, action, action.service, 'again');

@@ -33,7 +33,7 @@ export interface OwnerProof {
 }
 
 /** What a proof is held against beside its request. */
-export interface ProofRules {
+interface ProofRules {
   /** This service's address. */
   readonly service: string;
   /** Whether a proof must name it. */

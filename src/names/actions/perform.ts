@@ -45,7 +45,7 @@ export function subjectOf(request: ActionRequest): string {
 export async function performAlone(context: ActionContext, action: Action, plan: Plan): Promise<Action> {
   const transaction = await signNow(context, plan).catch((error: unknown) => abandon(context, action, error));
   const isNext = await store(context, action, 'sending', { service: transaction });
-  // Whoever ended it in the meantime has given the credits back: then nothing may be sent any more.
+  // It was ended in the meantime, and its credits were returned: nothing may be sent any more.
   if (!isNext) throw stillBusy();
   return settleAlone(context, action, transaction, 'first');
 }
@@ -139,7 +139,7 @@ async function signNow(context: ActionContext, plan: Plan): Promise<SignedTransa
   return context.planner.sign(plan, blockhash, lastValidBlockHeight);
 }
 
-/** Nothing was handed out or sent: the debit goes back before the error is told. */
+/** Nothing was handed out or sent: the debit goes back before the error is answered. */
 async function abandon(context: ActionContext, action: Action, error: unknown): Promise<never> {
   const unavailable = isChainFailure(error);
   await giveUp(

@@ -16,7 +16,7 @@ import { settleSent } from './unsettled.ts';
 
 const pageSize = 200;
 /** A request that made or signed an action may still be at work on it this long after its last step. */
-export const settlingMs = 60_000;
+const settlingMs = 60_000;
 
 /** An action that another request holds for longer is left to the next round. */
 const lockWaitMs = 2_000;

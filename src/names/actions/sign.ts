@@ -24,7 +24,7 @@ import { complete, giveUp, readAgain } from './finish.ts';
 import { registerName } from './perform.ts';
 import { type Action, advance, type StoredTransaction } from './store.ts';
 
-export interface Signed {
+interface Signed {
   readonly action: Action;
   readonly alreadyCompleted: boolean;
 }
@@ -70,7 +70,7 @@ async function requireFree(context: ActionContext, name: string): Promise<void> 
   }
 }
 
-/** An action that ended otherwise than completed is an error to whoever signed it. */
+/** An action that did not complete is an error to its signer. */
 function requireCompleted(action: Action): Signed {
   if (action.status === 'completed') return { action, alreadyCompleted: false };
   throw badRequest(action.failedReason ?? 'The action failed and was refunded');

@@ -23,8 +23,8 @@ import { type ActionRequest, actionRequest, nameType, solanaAddress } from '../r
  */
 export const openStatuses = ['reserved', 'sending', 'awaiting', 'signed', 'spawned'] as const;
 const finalStatuses = ['completed', 'expired', 'failed'] as const;
-export type OpenStatus = (typeof openStatuses)[number];
-export type ActionStatus = OpenStatus | (typeof finalStatuses)[number];
+type OpenStatus = (typeof openStatuses)[number];
+type ActionStatus = OpenStatus | (typeof finalStatuses)[number];
 
 const beforeState = Type.Object({
   ant: solanaAddress,
@@ -32,7 +32,7 @@ const beforeState = Type.Object({
   end: integerOrNull,
   undernameLimit: Type.Integer(),
 });
-/** What a purchase found before it acted: its effect is told from another's by it. */
+/** What a purchase found before it acted: it tells its effect from another's. */
 export type BeforeState = Static<typeof beforeState>;
 const readBefore = jsonReader('what stood before a name purchase', beforeState);
 
@@ -104,7 +104,7 @@ const columns = Object.keys(storedAction.properties).join(', ');
 const readStored = rowReader('a name action', storedAction);
 const readRequest = jsonReader('the request of a name action', actionRequest);
 
-export type NewAction = Pick<
+type NewAction = Pick<
   Action,
   | 'nonce'
   | 'payer'

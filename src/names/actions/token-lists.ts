@@ -19,7 +19,7 @@ const mostTries = 4;
 /** A node may not show yet what another has confirmed. */
 const pauseMs = 150;
 
-export interface OpenRoom {
+interface OpenRoom {
   readonly room: AclRoom;
   /** Whether the service had to pay for it now. */
   readonly made: boolean;
@@ -72,7 +72,7 @@ async function ensureRoom(
     if (delivery.outcome === 'confirmed') return { room: { ...room, prepare: [] }, made: true };
     if (delivery.outcome === 'unknown')
       throw new ChainUnavailable(`it is not known whether the list of ${user} was extended`);
-    // A process that lost the lock may have extended it meanwhile: only what the list shows now tells.
+    // A process that lost the lock may have extended it meanwhile: the list is read again.
     log.warn({ user, delivery }, 'a list of tokens was not extended');
     await sleep(pauseMs);
   }

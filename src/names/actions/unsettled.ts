@@ -1,6 +1,6 @@
 /**
- * What the service sent for a name or a token and does not know the end of. Nothing is planned on top of it: a purchase
- * is told from another by what stood before it, and a record is written as a whole.
+ * What the service sent for a name or a token and does not know the outcome of. Nothing is planned on top of it: one
+ * purchase is told from another by what stood before it, and a record is written as a whole.
  */
 import { isChainFailure } from '../../registry/errors.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -11,7 +11,7 @@ import { isEffectOnChain } from './effect.ts';
 import { complete, giveUp } from './finish.ts';
 import type { Action } from './store.ts';
 
-/** What the chain says now became of what the service sent by itself. */
+/** Ends an action that the service sent by itself, by what the chain now says of it. */
 export async function settleSent(context: ActionContext, action: Action): Promise<Action> {
   const { service } = action;
   if (service === undefined)
@@ -61,12 +61,11 @@ async function sentOn(sql: Sql, subject: { name: string } | { antId: string }): 
 }
 
 /** Whether a purchase by card is paying the registry for something of a name that exists. */
-export async function isPaidByCard(sql: Sql, name: string, except = ''): Promise<boolean> {
+async function isPaidByCard(sql: Sql, name: string): Promise<boolean> {
   const row = await sql.get(
     `SELECT nonce FROM arns_purchase
-      WHERE name = ? AND stage = 'paying' AND status = 'PENDING' AND purchase <> 'buy-name' AND nonce <> ? LIMIT 1`,
+      WHERE name = ? AND stage = 'paying' AND status = 'PENDING' AND purchase <> 'buy-name' LIMIT 1`,
     name,
-    except,
   );
   return row !== undefined;
 }

@@ -110,7 +110,7 @@ test('a name bought by card for a Solana wallet ends in that wallet', async (t) 
     [at(mine.body, 'names', 0, 'custodial'), at(mine.body, 'names', 0, 'selfCustody')],
     [false, true],
   );
-  // With a token of his own only the name is bought.
+  // With a token of the buyer's own only the name is bought.
   const own = await quote(
     `${solanaBuyer.address}/usd/buy-name/card-own-ant?type=lease&years=1&processId=${antId}`,
   );

@@ -28,11 +28,11 @@ import {
   writePromised,
 } from './store.ts';
 
-export const namesPurpose = 'arns';
+const namesPurpose = 'arns';
 const provider = 'stripe';
 const purchasesAtOnce = 200;
 
-export interface QuoteRequest extends AskedPurchase {
+interface QuoteRequest extends AskedPurchase {
   readonly method: CardMethod;
   readonly page: CheckoutPage;
   readonly currency: Currency;

@@ -27,10 +27,10 @@ import { type Purchase, purchase } from '../requests/action.ts';
  * bought    the name is the buyer's; from here on nothing is refunded
  * handing   the token is on its way to the buyer's own wallet
  */
-export const stages = ['paid', 'spawning', 'spawned', 'paying', 'bought', 'handing', 'done'] as const;
+const stages = ['paid', 'spawning', 'spawned', 'paying', 'bought', 'handing', 'done'] as const;
 export type Stage = (typeof stages)[number];
 const statuses = ['PENDING', 'CONFIRMED', 'FAILED'] as const;
-export type PurchaseStatus = (typeof statuses)[number];
+type PurchaseStatus = (typeof statuses)[number];
 
 /** What the quote promised, kept with the card payment and with the purchase. */
 export interface Promised {

@@ -25,7 +25,7 @@ export interface AclRoom {
   readonly place: AclPlace;
   /** What must be made first, at the service's cost. */
   readonly prepare: readonly Instruction[];
-  /** Rent that whoever adds the entry must add: none where the page has room left over. */
+  /** Rent that comes with the new entry: none where the page has room left over. */
   readonly growth: bigint;
 }
 

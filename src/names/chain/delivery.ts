@@ -25,7 +25,7 @@ export interface SignedTransaction {
   readonly lastValidBlockHeight: number;
 }
 
-export interface DeliveryOptions {
+interface DeliveryOptions {
   /** How long to wait for the chain to say what became of it. */
   readonly timeoutMs: number;
 }

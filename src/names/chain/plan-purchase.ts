@@ -27,7 +27,7 @@ const ownRent = [antConfig, antControllers, antRecord].reduce(
 );
 
 /** Where the lists take the new token's entries; what is still to be prepared for the owner is done in the same transaction. */
-export interface SpawnRooms {
+interface SpawnRooms {
   readonly owner: AclRoom;
   /** Of the service's own list, which is ready. */
   readonly service: AclRoom;

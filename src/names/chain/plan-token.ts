@@ -15,7 +15,7 @@ import type { Builders } from './builders.ts';
 import type { Plan } from './plan.ts';
 
 /** Whether the service may write the token's records now. */
-export function serviceActs(ant: AntState, service: SolanaAddress): boolean {
+function serviceActs(ant: AntState, service: SolanaAddress): boolean {
   return ant.owner === service || ant.controllers.includes(service);
 }
 
@@ -129,7 +129,7 @@ export function removeControllerPlan(build: Builders, ant: AntState, target: Use
   ]);
 }
 
-export interface TransferLists {
+interface TransferLists {
   readonly from: UserAcl;
   readonly to: UserAcl;
   readonly controllers: readonly UserAcl[];

@@ -5,7 +5,7 @@ import { programError } from '../../formats/solana/program-errors.ts';
 import type { NamePrograms } from '../../formats/solana/programs.ts';
 import { parseTransaction } from '../../formats/solana/transaction.ts';
 
-export interface ProgramFailure {
+interface ProgramFailure {
   readonly message: string;
   /** The program's code; undefined for an error of the chain itself. */
   readonly code: number | undefined;

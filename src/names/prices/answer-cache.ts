@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import type { NameState } from '../../registry/name-registry.ts';
 
-export interface AnswerCacheOptions {
+interface AnswerCacheOptions {
   /** How long a reading of the chain, and the answers made of it, may be used. */
   readonly lifeMs: number;
   readonly maxNames?: number;

@@ -18,7 +18,7 @@ import { nameCost } from './name-cost.ts';
 const wincPerTokenUnit = 10n ** 6n;
 const wincPerLamport = 10n ** 3n;
 
-export interface PriceSettings {
+interface PriceSettings {
   /** Winc for making a token; undefined: what it costs in SOL at the current rate. */
   readonly spawnSurcharge: bigint | undefined;
   readonly actionFloor: bigint;

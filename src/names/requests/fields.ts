@@ -38,7 +38,7 @@ export function requiredText(fields: Fields, name: string): string {
   return value;
 }
 
-/** A whole number as JSON number or as plain digits: `1.5`, `1e0`, `+1`, `01` and an empty text are none. */
+/** A whole number as JSON number or as plain digits: not `1.5`, `1e0`, `+1`, `01` or an empty text. */
 export function optionalInteger(
   fields: Fields,
   name: string,

@@ -69,7 +69,7 @@ const intents: Readonly<Record<string, PurchaseAction>> = {
 };
 
 /** In any letter case. */
-export function readIntent(text: string): { action: PurchaseAction; intent: string } | undefined {
+function readIntent(text: string): { action: PurchaseAction; intent: string } | undefined {
   const lower = lowerCaseOf(text) ?? '';
   const action = Object.hasOwn(intents, lower) ? intents[lower] : undefined;
   return action && { action, intent: capitalIntent(lower) };

@@ -15,7 +15,7 @@ const Params = Type.Object({
   name: Type.String({ description: 'name without the .ar suffix' }),
 });
 const text = Type.Optional(Type.String({ maxLength: 1_000 }));
-export const Query = Type.Object({
+const Query = Type.Object({
   currency: text,
   years: text,
   type: text,

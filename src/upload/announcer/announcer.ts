@@ -16,13 +16,13 @@ const timeoutMs = 10_000;
 const maxAnswerBytes = 1024 * 1024;
 /** Items that come in one after the other share a call. */
 const gatherMs = 20;
-/** How often what another process or an earlier run left is looked for. */
+/** How often it is checked for what another process or an earlier run left. */
 const defaultSweepMs = 5_000;
 const backoff = { firstMs: 1_000, longestMs: 60_000 };
 /** Answers about what was sent, which will be the same next time. */
 const refusals = new Set([400, 413, 422]);
 
-export interface AnnouncerOptions {
+interface AnnouncerOptions {
   readonly sql: Sql;
   readonly log: Logger;
   readonly now: () => number;

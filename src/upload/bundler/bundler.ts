@@ -26,7 +26,7 @@ import { countWaiting, type PlanLimits, planBundle } from './plan.ts';
 import { dataTreeOfBundle, type PrepareDeps, prepareBundle, WalletShort } from './prepare.ts';
 import { type SeedDeps, seedBundle } from './seed.ts';
 
-export interface BundlerDeps extends PrepareDeps, SeedDeps {
+interface BundlerDeps extends PrepareDeps, SeedDeps {
   readonly credits: Credits;
   readonly log: Logger;
   readonly limits: PlanLimits;
@@ -42,9 +42,9 @@ const tidyMs = 60_000;
 const blobsAtOnce = 200;
 /** Trees kept between a bundle's preparation and its seeding; one that is not there is made again. */
 const keptTrees = 8;
-/** Looks in a row that do not find an item's bytes, after which they are lost: a store can be away without saying so. */
+/** Reads in a row that do not find an item's bytes, after which they are lost: a store can be away without saying so. */
 const maxMisses = 8;
-/** Looks in a row at a mined bundle whose chunks cannot be read, after which its items are planned anew. */
+/** Checks in a row of a mined bundle whose chunks cannot be read, after which its items are planned anew. */
 const maxUnreadable = 20;
 
 export class Bundler {
@@ -137,7 +137,7 @@ export class Bundler {
     }
   }
 
-  /** Counts that an item's bytes are not there; true when that was once too often, and the item was given up. */
+  /** Counts that an item's bytes are not there; true when that was too often, and the item was given up. */
   async #isLost(plan: string, error: LostItem): Promise<boolean> {
     const { log, now, credits } = this.#deps;
     if ((await countMiss(this.#lease.fenced, plan, error.id)) < maxMisses) return false;
@@ -173,7 +173,7 @@ export class Bundler {
   async #post(bundle: BundleRow): Promise<boolean> {
     const { nodes, log, now } = this.#deps;
     const transaction = transactionToJson(parseTransactionJson(JSON.parse(bundle.tx ?? '')), 'header');
-    // Noted before anybody is told: after a crash, or an answer that is lost, some node may have it.
+    // Stored before any node gets it: after a crash, or an answer that is lost, some node may have it.
     await this.#mark(bundle, 'prepared', 'posted_at = COALESCE(posted_at, ?)', now());
     try {
       await nodes.postTransaction(transaction);
@@ -183,8 +183,8 @@ export class Bundler {
         // A second transaction is a second payment. It is made only where all nodes refused this one and none knows
         // it; and, where one may have taken it before, only once no block can hold it any more.
         const isRefused = error instanceof NodeRefused && known.state === 'absent';
-        const wasTold = bundle.posted_at !== null;
-        if (!isRefused || (wasTold && !isAnchorDead(bundle, known.at))) throw error;
+        const wasPosted = bundle.posted_at !== null;
+        if (!isRefused || (wasPosted && !isAnchorDead(bundle, known.at))) throw error;
         // What nodes refuse they will refuse again: a new anchor, price and signature may pass. The items are not to
         // blame, for a node sees none of them.
         log.warn({ err: error, plan: bundle.plan, tx: transaction.id }, 'the bundle was refused');
@@ -244,7 +244,7 @@ export class Bundler {
     }
   }
 
-  /** Nodes may be slow with the chunks of what they mined; after many looks the bundle is given up. */
+  /** Nodes may be slow with the chunks of what they mined; after many checks the bundle is given up. */
   async #seedAgain(bundle: BundleRow): Promise<false> {
     const { log, now, pollMs } = this.#deps;
     const unreadable = bundle.unreadable + 1;
@@ -287,7 +287,7 @@ export class Bundler {
     );
   }
 
-  /** Puts a bundle off. Without counters it fares well, and what went wrong before is over. */
+  /** Puts a bundle off. Without counters nothing is wrong with it, and what went wrong before is over. */
   async #due(
     plan: string,
     delayMs: number,

@@ -1,6 +1,6 @@
 /**
  * Makes the chain transaction of a planned bundle: one pass over its bytes for the data root and the proofs of all
- * chunks, a price and an anchor from the network, a signature. It is stored before anybody is told of it.
+ * chunks, a price and an anchor from the network, a signature. It is stored before any node gets it.
  */
 import { bundleTags } from '../../formats/ans104/bundle-header.ts';
 import { DataRootBuilder, type DataTree } from '../../formats/arweave/data-root.ts';

@@ -38,7 +38,7 @@ import { type Payers, paymentFor } from './payment.ts';
 import { deadlineBlocks, type Receipt, type Receipts } from './receipts.ts';
 import { type Stored, storeItem } from './store-item.ts';
 
-export interface IntakeDeps {
+interface IntakeDeps {
   readonly sql: Sql;
   readonly blobs: BlobStore;
   readonly disk: DiskRoom;
@@ -53,12 +53,12 @@ export interface IntakeDeps {
   readonly blocked: ReadonlySet<string>;
   readonly maxItemBytes: number;
   readonly approvalRules: ApprovalRules;
-  /** Called when there is an item to tell the gateway about; absent where there is no gateway to tell. */
+  /** Called when there is an item to announce; absent where there is no gateway. */
   readonly announce: (() => void) | undefined;
   readonly now: () => number;
 }
 
-export interface IntakeRequest extends Payers {
+interface IntakeRequest extends Payers {
   /** Leaving it unread must be safe. */
   readonly body: AsyncIterable<Buffer>;
   readonly contentLength: number | undefined;
@@ -193,7 +193,7 @@ export class Intake {
     return this.repeat(first);
   }
 
-  /** Deletes a payload that was made durable for nothing, as well as it goes: the sweeper does it otherwise. */
+  /** Tries to delete a payload that was made durable for nothing; where it fails, the sweeper deletes it later. */
   async #forget({ segments, isNoted }: StoredPayload): Promise<void> {
     const { sql, blobs, now, log } = this.#deps;
     if (!isNoted) return;
@@ -242,8 +242,8 @@ export class Intake {
       const payload = parser.push(piece);
       if (typeof payload === 'string') throw uploadErrors.unreadableItem(itemProblems[payload]);
       if (admitted === undefined && parser.header !== undefined) {
-        // A small item is stored as soon as it is looked up: the transaction says whether it was there. One with a
-        // payment is looked up first, since that is taken before the transaction.
+        // For a small item a look-up costs as much as storing it: the transaction says whether it was there. One with
+        // a payment is looked up first, because the payment is taken before the transaction.
         const asksFirst = !isSmall || request.prepaid !== undefined;
         const stored = asksFirst ? await findKept(this.#deps.sql, parser.header.id) : undefined;
         if (stored !== undefined) return stored;
@@ -294,7 +294,7 @@ const defaultContentType = 'application/octet-stream';
 
 /**
  * The content type an item's tags give it: the first `content-type` in whatever case, cut to 255 characters.
- * One that could not stand in a header is none.
+ * One that cannot be sent in a header is ignored.
  */
 function contentTypeOf(tags: readonly Tag[]): string {
   const value = tags.find(({ name }) => name.toLowerCase() === 'content-type')?.value.slice(0, 255) ?? '';

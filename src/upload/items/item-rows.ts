@@ -37,7 +37,7 @@ export interface StoredItem {
   readonly answer: Readonly<Record<string, unknown>>;
   /** Where the bytes behind the head are. */
   readonly segments: readonly Segment[];
-  /** False once the local copy has been let go. */
+  /** False once the local copy was deleted. */
   readonly held: boolean;
   readonly state: ItemState;
   readonly bundle: string | undefined;
@@ -60,7 +60,7 @@ export type NewItem = Omit<
   readonly head: Buffer;
   /** Whether the blobs behind it were noted for it, or are in use by its parts. */
   readonly isNoted: boolean;
-  /** When to tell the gateway; undefined where there is none to tell. */
+  /** When to announce it to the gateway; undefined where there is no gateway. */
   readonly announceAt: number | undefined;
 };
 
@@ -151,7 +151,7 @@ export async function findKept(sql: SqlExecutor, id: string): Promise<StoredItem
   return item?.state === 'failed' ? undefined : item;
 }
 
-/** Makes room for an item that failed and comes again; false when there is none. */
+/** Removes an item that failed, so that it can be uploaded again; false when there is none. */
 export async function forgetFailed(tx: SqlExecutor, id: string, now: number): Promise<boolean> {
   const row = await tx.get<{ segments: string | null }>(
     "DELETE FROM upload_items WHERE id = ? AND state = 'failed' RETURNING segments",
@@ -161,22 +161,6 @@ export async function forgetFailed(tx: SqlExecutor, id: string, now: number): Pr
   await tx.run('DELETE FROM upload_heads WHERE id = ?', id);
   await dropBlobs(tx, parseSegments(row.segments), now);
   return true;
-}
-
-/** Items of a bundle from a position on, in their order. */
-export async function bundledItems(
-  sql: SqlExecutor,
-  bundle: string,
-  from: number,
-  limit: number,
-): Promise<StoredItem[]> {
-  const rows = await sql.all(
-    `SELECT ${columns} FROM upload_items WHERE bundle = ? AND position >= ? ORDER BY position LIMIT ?`,
-    bundle,
-    from,
-    limit,
-  );
-  return rows.map(toItem);
 }
 
 export async function readHead(sql: SqlExecutor, id: string): Promise<Buffer | undefined> {

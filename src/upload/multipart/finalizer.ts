@@ -45,13 +45,13 @@ import {
 } from './sessions.ts';
 
 const renewMs = 15_000;
-/** Blobs that are deleted between two looks at whether to stop. */
+/** Blobs that are deleted before it is checked again whether to stop. */
 const deletedAtOnce = 50;
 const deleteAgainMs = 10_000;
 const none = Buffer.alloc(0);
 const readPaidBy = jsonReader('who pays for an upload in parts', Type.Array(Type.String()));
 
-export interface FinalizerDeps {
+interface FinalizerDeps {
   readonly sql: Sql;
   readonly credits: Credits;
   readonly blobs: BlobStore;

@@ -142,11 +142,11 @@ async function begunByName(tx: SqlExecutor, session: NewSession): Promise<string
 const askAgainMs = 10 * 60_000;
 
 /**
- * The upload that a payment began, now or ever: a payment begins one and never another. Its id lets whoever has it put
- * bytes into it, and a settled payment can be read on its chain, so that it is told only to the client of the first
- * request. That one proves itself by the `Idempotency-Key` it sent then, for ever; without one by its network, which
- * others share, and so only for a while, and only while nothing is in the upload. Everyone else is told 409, whatever
- * became of the upload: nothing is created, and nobody is charged.
+ * The upload that a payment began: a payment begins one, and never another. Anybody who has its id can put bytes into it,
+ * and a settled payment can be read on its chain, so the id is answered only to the client of the first request. That
+ * client proves itself by the `Idempotency-Key` of that request, for ever; without a key by its network, which others
+ * share, and so only for a while, and only while the upload is empty. Everybody else gets 409, whatever became of the
+ * upload: nothing is created, and nobody is charged.
  */
 async function begunByPayment(
   tx: SqlExecutor,

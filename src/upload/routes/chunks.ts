@@ -27,7 +27,7 @@ import {
 import { contentLength, takeRawBodies, uploadBody } from './request-body.ts';
 import { clientNetwork, readPaidBy } from './request-payers.ts';
 
-export interface ChunksDeps extends PutPartDeps {
+interface ChunksDeps extends PutPartDeps {
   readonly sql: Sql;
   readonly finalizer: Finalizer;
   readonly trustedProxies: number;

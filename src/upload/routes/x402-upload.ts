@@ -22,7 +22,7 @@ import { makeUnsignedItem, readUserTags, unsignedItemBytes } from '../x402/unsig
 import type { UploadPayment, UploadPayments } from '../x402/upload-payment.ts';
 import { checkContentType, contentLength, takeRawBodies, uploadBody } from './request-body.ts';
 import { clientNetwork } from './request-payers.ts';
-import type { PayableUploads } from './tx.ts';
+import { type PayableUploads, sendAccepted } from './tx.ts';
 
 export interface X402UploadDeps {
   readonly sql: Sql;
@@ -162,8 +162,4 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
 async function nameSettlement(reply: Reply, payment: UploadPayment, accepted: Accepted): Promise<void> {
   const receipt = payment.receipt ?? (await payment.recall(accepted.receipt.id));
   if (receipt !== undefined) reply.headers(settlementHeaders(receipt.settlement));
-}
-
-function sendAccepted(reply: Reply, accepted: Accepted): Reply {
-  return reply.code(accepted.duplicate ? 202 : 200).send(accepted.receipt);
 }
