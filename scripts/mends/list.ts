@@ -166,7 +166,7 @@ export const mends: readonly Mend[] = [
     what: 'act with a signature that is bound to another path or body',
     undo: [
       {
-        file: 'src/names/payer.ts',
+        file: 'src/names/routes/request-signer.ts',
         find: '  if (signer.bound && !signatures.coversBody(request, body)) throw unboundSignature();\n',
         put: '',
       },
@@ -304,7 +304,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/bundler/bundler.ts',
-        find: ' || (wasTold && !isAnchorDead(bundle, known.at))',
+        find: ' || (wasPosted && !isAnchorDead(bundle, known.at))',
         put: '',
       },
     ],
@@ -358,9 +358,9 @@ export const mends: readonly Mend[] = [
     what: 'the first purchases that come together are refused',
     undo: [
       {
-        file: 'src/names/token-lists.ts',
-        find: '  return context.locks.hold(serviceList, async () => {\n    const reserved = await reservedPlaces(context.sql);\n    const { room } = await landRoom(context, context.key.address, reserved);\n    return store(room);\n  });\n',
-        put: '  return (async () => {\n    const { room } = await landRoom(context, context.key.address, new Map());\n    return store(room);\n  })();\n',
+        file: 'src/names/actions/token-lists.ts',
+        find: '  return context.locks.hold(serviceList, async () => {\n    const reserved = await reservedPlaces(context.sql);\n    const { room } = await ensureRoom(context, context.key.address, reserved);\n    return store(room);\n  });\n',
+        put: '  return (async () => {\n    const { room } = await ensureRoom(context, context.key.address, new Map());\n    return store(room);\n  })();\n',
       },
     ],
     fails: { unit: 'src/names/several-services.test.ts' },

@@ -4,7 +4,7 @@
  */
 import type { Config } from '../config/config.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
-import { namesMigrations } from '../names/schema.ts';
+import { namesMigrations } from '../names/migrations.ts';
 import { paymentMigrations } from '../payment/migrations.ts';
 import { cardMigrations } from '../payments/card/migrations.ts';
 import { x402Migrations } from '../payments/x402/migrations.ts';

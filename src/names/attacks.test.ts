@@ -13,7 +13,7 @@ const owner = wallet('name owner');
 let bench: NamesBench;
 
 before(async () => {
-  bench = await NamesBench.start({ patienceMs: 200 });
+  bench = await NamesBench.start({ deliveryTimeoutMs: 200 });
   await bench.give(payer, 10_000n * credit);
 });
 beforeEach(async () => {
@@ -154,7 +154,7 @@ test('a token that was made is paid for, also when its name is gone', async () =
   // Through the service nothing is made for a name that is gone …
   const late = await bench.sign(second.body, other);
   assert.deepEqual([late.status, late.body], [400, 'Name lost-name already exists']);
-  // … but he holds all signatures, and can have it made without the service.
+  // … but the owner has all signatures, and can have it made without the service.
   await sendHimself(second.body, other);
   await bench.names.reconcile();
   assert.equal(await statusOf(second.body), 'failed');

@@ -1,10 +1,9 @@
-/** Work nobody waits for: repeated at an interval or begun by a request. It ends before the surface does. */
+/** Work that a request begins and nobody waits for. It ends before the part stops. */
 import type { Logger } from '../kernel/log.ts';
 
-export class Background {
+export class BackgroundWork {
   readonly #log: Logger;
   readonly #running = new Set<Promise<void>>();
-  readonly #timers = new Set<NodeJS.Timeout>();
   #stopped = false;
 
   constructor(log: Logger) {
@@ -19,33 +18,12 @@ export class Background {
     this.#running.add(running);
   }
 
-  /** Now, and again after each interval; never twice at once. */
-  every(intervalMs: number, work: () => Promise<void>): void {
-    const turn = () => {
-      this.run(async () => {
-        try {
-          await work();
-        } finally {
-          if (!this.#stopped) {
-            const timer = setTimeout(() => {
-              this.#timers.delete(timer);
-              turn();
-            }, intervalMs).unref();
-            this.#timers.add(timer);
-          }
-        }
-      });
-    };
-    turn();
-  }
-
   async settled(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const timer of this.#timers) clearTimeout(timer);
     await this.settled();
   }
 }

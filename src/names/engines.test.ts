@@ -11,7 +11,7 @@ const target = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
 
 forEachEngine((_engine, open) => {
   it('sells, manages, refuses and refunds on this engine', async () => {
-    const bench = await NamesBench.start({ sql: await open(namesLedgerMigrations), patienceMs: 200 });
+    const bench = await NamesBench.start({ sql: await open(namesLedgerMigrations), deliveryTimeoutMs: 200 });
     try {
       await bench.give(payer, 100n * credit);
       const antId = await bench.buy('engine-name', owner, payer);

@@ -2,7 +2,12 @@
  * Every error of the names surface with its status and exact body (interface §4.2, §7). Clients read the texts:
  * `credits have been returned`, `expired and was refunded`, `Blockhash not found` decide what they do next.
  */
+import { InsufficientCredits } from '../credits/credits.ts';
 import { type AnswerOptions, HttpError } from '../kernel/errors.ts';
+import { OracleUnavailable, PromoCodeRefused } from '../pricing/pricing.ts';
+import { isChainFailure } from '../registry/errors.ts';
+import { DatabaseUnavailable } from '../storage/sql/sql.ts';
+import { LockLost, LockTimeout } from './locks.ts';
 
 export class NamesError extends HttpError {
   override readonly name = 'NamesError';
@@ -64,7 +69,7 @@ export const signedTooLate = (refunded: boolean) =>
       'Start the action again and approve it promptly.',
   );
 
-export const oracleUnavailable = (retryAfter?: number) =>
+const oracleUnavailable = (retryAfter?: number) =>
   answer(503, 'Price Oracle Unavailable', retryAfter === undefined ? {} : { retryAfter });
 export const databaseUnavailable = () => answer(503, 'Database unavailable', { retryAfter: 5 });
 export const cardUnavailable = (cause?: unknown) =>
@@ -93,3 +98,14 @@ export const stillBusy = () =>
   });
 export const sponsorEmpty = () =>
   answer(503, 'This service cannot pay for names at the moment', { retryAfter: 60 });
+
+/** What the rooms below throw, as an answer of this surface; anything else as it is. */
+export function translateError(error: unknown): unknown {
+  if (error instanceof DatabaseUnavailable) return databaseUnavailable();
+  if (error instanceof OracleUnavailable) return oracleUnavailable(error.retryAfter);
+  if (isChainFailure(error)) return chainUnavailable(error);
+  if (error instanceof LockTimeout || error instanceof LockLost) return stillBusy();
+  if (error instanceof InsufficientCredits) return insufficientBalance(error.address);
+  if (error instanceof PromoCodeRefused) return badRequest(error.message);
+  return error;
+}

@@ -15,7 +15,7 @@ let bench: NamesBench;
 let count = 0;
 
 before(async () => {
-  bench = await NamesBench.start({ patienceMs: 200 });
+  bench = await NamesBench.start({ deliveryTimeoutMs: 200 });
   await bench.give(payer, 10_000n * credit);
 });
 beforeEach(async () => {
@@ -137,7 +137,7 @@ test('two buyers of one name: one has it, the other has his credits and no token
   const winner = won.status === 200 ? won : lost;
   assert.equal(record?.ant, text(winner.body, 'antId'));
   const losing = won.status === 400 ? first : second;
-  // He could still send it himself: his credits return when that is over.
+  // The owner could still send it: the credits return when that is over.
   assert.equal(text(await statusOf(losing.body), 'status'), 'awaiting-signature');
   bench.ledger.skip(151);
   await bench.names.reconcile();
@@ -302,7 +302,7 @@ test('a program that refuses is a 400 with its words, and the credits come back'
   const name = freshName();
   const antId = await bench.buy(name, owner, payer);
   const held = await bench.balance(payer);
-  // Between the check and the transaction the owner takes the service off his token.
+  // Between the check and the transaction the owner removes the service from the token.
   const body = { antId, ownerAddress: owner.address, transactionId: id, undername: 'docs', ttlSeconds: 600 };
   const removal = await bench.create('remove-controller', { antId, ownerAddress: owner.address }, payer);
   const spent = await bench.balance(payer);

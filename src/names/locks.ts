@@ -1,13 +1,14 @@
 /**
- * One at a time per key, across every process that shares the database: reading what the chain says of a name or a
- * token and acting on it must not interleave. Within a process those who want a key wait for each other; between
- * processes a row says who holds it and until when, by the database's clock.
+ * One holder at a time per key, across all processes that share the database: reading what the chain says of a name or a
+ * token and acting on it must not interleave. Within a process holders of a key wait for each other; between processes a
+ * row says who holds it and until when, by the database's clock.
  *
- * A holder that dies is succeeded when its time is over. One that slept through its time does not know that, so
- * whatever it decided is stored behind the fence: in one transaction with a look at the row.
+ * When a holder dies, another takes the key after its time is over. A holder that was stopped for longer than its time
+ * does not know that, so its decisions are stored behind the fence: in one transaction with a check of the row.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../kernel/background/backoff.ts';
 import { clocks } from '../storage/sql/lease.ts';
 import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
 
@@ -21,7 +22,7 @@ export class LockLost extends Error {
   override readonly name = 'LockLost';
 }
 
-export interface LockOptions {
+interface LockOptions {
   /** After a holder died, another takes over within this. */
   readonly leaseMs?: number;
   /** How long to wait for a key. */
@@ -31,8 +32,7 @@ export interface LockOptions {
 }
 
 const defaults = { leaseMs: 15_000, waitMs: 30_000, maxWaiting: 200 } as const;
-const firstPauseMs = 10;
-const longestPauseMs = 250;
+const backoff = { firstMs: 10, longestMs: 250 };
 
 interface Queue {
   tail: Promise<void>;
@@ -61,7 +61,7 @@ export class Locks {
       try {
         return await work();
       } finally {
-        await this.#letGo(key, holder);
+        await this.#release(key, holder);
       }
     } finally {
       leave();
@@ -82,10 +82,10 @@ export class Locks {
     if (row === undefined) throw new LockLost(`${key} is held by another process`);
   }
 
-  /** Lets go of everything: work that is still running is behind the fence and stores nothing any more. */
+  /** Releases everything: work that is still running is behind the fence and stores nothing any more. */
   async stop(): Promise<void> {
     const held = [...this.#held];
-    await Promise.all(held.map(([key, { holder }]) => this.#letGo(key, holder)));
+    await Promise.all(held.map(([key, { holder }]) => this.#release(key, holder)));
   }
 
   /** Removes the rows of processes that died. */
@@ -114,8 +114,7 @@ export class Locks {
     const holder = randomUUID();
     const { leaseMs } = this.#options;
     const now = clocks[this.#sql.engine];
-    let pause = firstPauseMs;
-    for (;;) {
+    for (let tries = 1; ; tries += 1) {
       const taken = await this.#sql.run(
         `INSERT INTO arns_locks (name, holder, until) VALUES (?, ?, ${now} + ?)
          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
@@ -125,11 +124,11 @@ export class Locks {
         leaseMs,
       );
       if (taken > 0) break;
+      const pause = backoffMs(backoff, tries);
       if (performance.now() + pause > deadline) throw busy(key);
       await sleep(pause * (0.5 + Math.random() / 2));
-      pause = Math.min(longestPauseMs, pause * 2);
     }
-    // A renewal that fails is not made up for: the fence tells.
+    // A renewal that fails is not repeated: the fence notices.
     const renewal = setInterval(() => this.#renew(key, holder).catch(() => {}), leaseMs / 3);
     renewal.unref();
     this.#held.set(key, { holder, renewal });
@@ -146,8 +145,8 @@ export class Locks {
     );
   }
 
-  /** What was done is done: a row that cannot be removed now runs out by itself. */
-  async #letGo(key: string, holder: string): Promise<void> {
+  /** A row that cannot be removed now runs out by itself. */
+  async #release(key: string, holder: string): Promise<void> {
     const held = this.#held.get(key);
     if (held?.holder !== holder) return;
     clearInterval(held.renewal);

@@ -5,7 +5,7 @@ import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
  * Whom the service holds the token for: nobody, because somebody else has it; the buyer; or the operator, because the
  * payment has gone back.
  */
-export type Custody = 'none' | 'buyer' | 'operator';
+type Custody = 'none' | 'buyer' | 'operator';
 
 const stored: Readonly<Record<Custody, number>> = { none: 0, buyer: 1, operator: 2 };
 
@@ -24,7 +24,7 @@ export interface Receipt {
   readonly purchasedAt: number;
 }
 
-export interface OwnedName {
+interface OwnedName {
   readonly name: string;
   readonly antId: string;
   readonly intent: string;
@@ -168,7 +168,7 @@ export async function namesOf(sql: Sql, address: string): Promise<OwnedName[]> {
   return [...chosen.values()].map(toOwnedName);
 }
 
-/** A purchase tells more than an extension of the same name. */
+/** A purchase says more than an extension of the same name. */
 function better(row: Row, known: Row): boolean {
   const rank = (entry: Row) => (entry.ant_id === '' ? 0 : /^Buy-/.test(entry.intent) ? 2 : 1);
   return rank(row) > rank(known);

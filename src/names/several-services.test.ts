@@ -17,10 +17,13 @@ async function withServices(
   open: OpenForTest,
   work: (one: NamesBench, two: NamesBench) => Promise<void>,
 ): Promise<void> {
-  const one = await NamesBench.start({ sql: await open(namesLedgerMigrations, 'names'), patienceMs: 200 });
+  const one = await NamesBench.start({
+    sql: await open(namesLedgerMigrations, 'names'),
+    deliveryTimeoutMs: 200,
+  });
   const two = await NamesBench.start({
     sql: await open(namesLedgerMigrations, 'names'),
-    patienceMs: 200,
+    deliveryTimeoutMs: 200,
     ledger: one.ledger,
   });
   try {

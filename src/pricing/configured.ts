@@ -9,7 +9,7 @@ import { httpRates } from './rates/http.ts';
 import { staticRates } from './rates/static.ts';
 import { createPricing } from './service.ts';
 
-export interface ConfiguredPricingDeps {
+interface ConfiguredPricingDeps {
   readonly sql: Sql;
   /** Nodes asked for the price of storage: ARWEAVE_NODE_URLS, or the local one. */
   readonly arweaveNodes: readonly string[];

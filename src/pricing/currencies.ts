@@ -1,7 +1,7 @@
 /** What is fixed about each currency: limits that hold while the dynamic ones stay near them. */
 import { type Currency, currencies } from './pricing.ts';
 
-export interface CurrencyFacts {
+interface CurrencyFacts {
   readonly minimum: number;
   readonly maximum: number;
   readonly suggested: readonly [number, number, number];

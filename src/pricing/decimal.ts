@@ -25,11 +25,6 @@ export function decimal(text: string): Decimal {
   return parsed;
 }
 
-export const times = (a: Decimal, b: Decimal): Decimal => ({
-  digits: a.digits * b.digits,
-  scale: a.scale + b.scale,
-});
-
 export const isPositive = (value: Decimal): boolean => value.digits > 0n;
 
 /** For display only. */
@@ -41,7 +36,7 @@ export function toText({ digits, scale }: Decimal): string {
   return scale === 0 ? sign + text : `${sign}${text.slice(0, -scale)}.${text.slice(-scale)}`;
 }
 
-export type Rounding = 'down' | 'up' | 'half-up';
+type Rounding = 'down' | 'up' | 'half-up';
 
 /** numerator ÷ denominator as an integer; `down` and `up` are towards −∞ and +∞, a half goes up. */
 export function divide(numerator: bigint, denominator: bigint, rounding: Rounding): bigint {

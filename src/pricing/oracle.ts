@@ -2,9 +2,10 @@
  * A value from outside that many ask for: fetched once for all who wait, served from memory while fresh,
  * refreshed behind the answers while stale, and refused once it is older than is safe.
  */
+import { backoffMs } from '../kernel/background/backoff.ts';
 import { OracleUnavailable } from './pricing.ts';
 
-export interface OracleOptions<T> {
+interface OracleOptions<T> {
   readonly name: 'rates' | 'network';
   fetch(): Promise<T>;
   /** Younger than this: served as it is. */
@@ -94,8 +95,8 @@ export class Oracle<T> {
       this.#failures = 0;
       return value;
     } catch (error) {
-      const pause = Math.min(maxRetryMs, retryMs * 2 ** Math.min(this.#failures, 16));
       this.#failures += 1;
+      const pause = backoffMs({ firstMs: retryMs, longestMs: maxRetryMs }, this.#failures);
       const asked = error instanceof SourceBusy ? Math.min(error.retryAfterMs, 10 * maxRetryMs) : 0;
       this.#notBefore = this.#now() + Math.max(pause, asked);
       this.#lastError = error;

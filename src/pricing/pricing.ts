@@ -1,11 +1,4 @@
-/**
- * Prices: what bytes cost in winc and what a payment in fiat or in a token buys.
- *
- * This room holds the oracles (`rates/`, `network-price.ts`), the catalogues of adjustments and promo codes
- * (`catalogue/`) and the arithmetic between them (`quotes/`), which is pure and exact: integers and
- * decimals, never doubles. It may call storage, kernel, wallets and formats; the surfaces and the ledger
- * call it.
- */
+/** Prices: what bytes cost in winc, and what a payment in fiat or in a token buys. */
 import type { SqlExecutor } from '../storage/sql/sql.ts';
 import type { Decimal } from './decimal.ts';
 import type { Winc } from './units.ts';
@@ -35,25 +28,23 @@ export const tokens = [
 export type Token = (typeof tokens)[number];
 
 /** Interface §2 "Adjustment", ready for JSON. */
-export interface Adjustment {
+interface Adjustment extends NamedAdjustment {
+  readonly adjustmentAmount: string;
+}
+
+interface NamedAdjustment {
   readonly name: string;
   readonly description: string;
   readonly operator: 'multiply' | 'add';
   readonly operatorMagnitude: string;
-  readonly adjustmentAmount: string;
   readonly promoCode?: string;
 }
 
 /** An adjustment as it was applied, with the catalogue row it came from. */
-export interface AppliedAdjustment {
+export interface AppliedAdjustment extends NamedAdjustment {
   readonly catalogueId: string;
-  readonly name: string;
-  readonly description: string;
-  readonly operator: 'multiply' | 'add';
-  readonly operatorMagnitude: string;
   /** After minus before: winc on bytes and tokens, minor units on fiat. */
   readonly amount: bigint;
-  readonly promoCode?: string;
   /** The row is limited per user and interval, so a use of it must be recorded with the spending. */
   readonly limited?: true;
 }
@@ -68,17 +59,21 @@ export interface BytesQuote {
   readonly adjustments: readonly AppliedAdjustment[];
 }
 
-export interface FiatQuote {
+/** What a card is charged, in minor units of the currency. */
+interface CardCharge {
   readonly currency: Currency;
-  /** What was asked for, in minor units. */
+  /** What was asked for, or for a purchase what the winc cost with inclusive fees: before promo codes. */
   readonly quotedPaymentAmount: number;
-  /** What is charged: after exclusive adjustments and promo codes. */
+  /** What is charged: after exclusive adjustments and promo codes; a purchase at least the card provider's minimum. */
   readonly paymentAmount: number;
-  readonly winc: Winc;
   /** Exclusive: they change the charge. */
   readonly adjustments: readonly AppliedAdjustment[];
   /** Inclusive: they change what is credited. */
   readonly fees: readonly AppliedAdjustment[];
+}
+
+export interface FiatQuote extends CardCharge {
+  readonly winc: Winc;
 }
 
 export interface TokenQuote {
@@ -93,16 +88,9 @@ export interface TokenQuote {
 }
 
 /** What must be charged so that a given amount of winc arrives. Used by names. */
-export interface PurchaseQuote {
-  readonly currency: Currency;
-  /** With inclusive fees inverted, before promo codes. */
-  readonly quotedPaymentAmount: number;
-  /** After promo codes, raised to the card provider's minimum. */
-  readonly paymentAmount: number;
+export interface PurchaseQuote extends CardCharge {
   /** Credits for the difference when the minimum raised the amount, else 0. */
   readonly excessWinc: Winc;
-  readonly adjustments: readonly AppliedAdjustment[];
-  readonly fees: readonly AppliedAdjustment[];
 }
 
 export interface CurrencyLimits {

@@ -1,4 +1,5 @@
 /** `Pricing` put together: oracles and catalogue in memory, the arithmetic of `quotes/` between them. */
+import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
 import { judgePromoCodes, type PromoJudge, promoUses } from './catalogue/promo.ts';
 import {
   allRows,
@@ -10,7 +11,6 @@ import {
 import { sparedBy } from './catalogue/upload-uses.ts';
 import { currencyFacts } from './currencies.ts';
 import { type Decimal, decimal, toNumber } from './decimal.ts';
-import type { PricingOptions } from './options.ts';
 import { Oracle } from './oracle.ts';
 import {
   type BytesQuote,
@@ -19,9 +19,11 @@ import {
   currencies,
   type FiatQuote,
   type GibibyteRates,
+  type NetworkPriceSource,
   type Pricing,
   type PromoContext,
   type PurchaseQuote,
+  type RateSource,
   type RateTable,
   type Token,
   type TokenQuote,
@@ -44,6 +46,27 @@ import { chargeTokenFees, usdcOfWinc, usdOfToken, wincOfToken, wincOfUsdc } from
 
 const GIBIBYTE = 2 ** 30;
 const noRows: readonly UploadAdjustment[] = [];
+
+export interface PricingOptions {
+  /** The `ledger` database, which holds the catalogue. */
+  readonly sql: Sql;
+  readonly rates: RateSource;
+  readonly network: NetworkPriceSource;
+  /** Whether a payment was ever credited to the wallet (the ledger knows). */
+  readonly hasPaid: (executor: SqlExecutor, address: string) => Promise<boolean>;
+  readonly ratesFreshMs: number;
+  readonly ratesUsableMs: number;
+  readonly networkFreshMs: number;
+  readonly networkUsableMs: number;
+  readonly catalogueFreshMs: number;
+  /** US dollars per data item, decimal text. */
+  readonly usdPerItem: string;
+  /** Fees that hold without any catalogue row. */
+  readonly fees: readonly PaymentAdjustment[];
+  readonly tokensWithoutFees: readonly string[];
+  readonly now?: () => number;
+  onOracleFailure?(oracle: string, error: unknown): void;
+}
 
 /** What a price of bytes is made from. */
 interface Inputs {

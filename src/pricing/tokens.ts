@@ -1,7 +1,7 @@
 /** What is fixed about each token: its base unit and the name price sources know it by. */
 import { type Token, tokens } from './pricing.ts';
 
-export interface TokenFacts {
+interface TokenFacts {
   /** Decimal places of the base unit: 1 AR is 10^12 winston. */
   readonly exponent: number;
   /** The id in CoinGecko-shaped sources. */

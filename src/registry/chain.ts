@@ -1,11 +1,12 @@
-/** The calls to the chain that are used, with their answers checked. */
-
-import { memberOf } from '../formats/json.ts';
+/** The chain that names live on: the calls that are used, each answer checked by its schema. */
+import { type Static, type TSchema, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
 import { parseSolanaAddress, type SolanaAddress } from '../formats/solana/address.ts';
+import { OutsideUnavailable } from '../outside/http.ts';
+import { JsonRpcPool, solanaCallErrors } from '../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../outside/look-up.ts';
 import { AccountReader } from './account-reader.ts';
 import { ChainUnavailable } from './errors.ts';
-import type { RpcTransport } from './transport.ts';
 
 export interface ChainAccount {
   readonly owner: SolanaAddress;
@@ -13,14 +14,14 @@ export interface ChainAccount {
   readonly data: Buffer;
 }
 
-export interface Blockhash {
+interface Blockhash {
   readonly blockhash: string;
   /** The last block that may hold a transaction with this hash. */
   readonly lastValidBlockHeight: number;
 }
 
-/** A block that no fork can undo, by its slot and by its height, told in one answer. */
-export interface FinalizedBlock {
+/** A block that no fork can undo: its slot and its height, from one answer. */
+interface FinalizedBlock {
   readonly slot: number;
   readonly height: number;
 }
@@ -33,13 +34,13 @@ export interface TransactionStatus {
   readonly confirmed: boolean;
 }
 
-export interface Simulation {
+interface Simulation {
   readonly err: unknown;
   readonly logs: readonly string[];
   readonly unitsConsumed: number;
 }
 
-export type AccountFilter =
+type AccountFilter =
   | { readonly dataSize: number }
   | { readonly memcmp: { readonly offset: number; readonly bytes: string; readonly encoding: 'base64' } };
 
@@ -70,20 +71,101 @@ export interface NameChain {
   close(): Promise<void>;
 }
 
+interface NameChainOptions {
+  /** The first is preferred until it fails. */
+  readonly urls: readonly string[];
+  /** For one call to one node. */
+  readonly timeoutMs: number;
+  /** Bytes of one answer. */
+  readonly maxBytes?: number;
+}
+
+/** All names of a program come in one answer. */
+const defaultMaxBytes = 64 * 1024 * 1024;
 const commitment = 'confirmed';
 
-export function createNameChain(rpc: RpcTransport): NameChain {
-  /** The newest finalized slot that was seen: what a node says that has not reached it is out of date. */
+const integer = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
+const withValue = <T extends TSchema>(value: T) => Type.Object({ value });
+const Account = Type.Object({
+  owner: Type.String(),
+  lamports: Type.Integer(),
+  data: Type.Array(Type.String(), { minItems: 1 }),
+});
+const Status = Type.Object({
+  slot: integer,
+  err: Type.Unknown(),
+  confirmationStatus: Type.Optional(Type.Unknown()),
+});
+
+const readText = answerReader(Type.String());
+const readInteger = answerReader(integer);
+const readAccounts = answerReader(withValue(Type.Array(Type.Union([Account, Type.Null()]))));
+const readProgramAccounts = answerReader(
+  Type.Array(Type.Object({ pubkey: Type.String(), account: Account })),
+);
+const readBlockhash = answerReader(
+  withValue(Type.Object({ blockhash: Type.String(), lastValidBlockHeight: integer })),
+);
+const readEpoch = answerReader(Type.Object({ absoluteSlot: integer, blockHeight: integer }));
+const readBalance = answerReader(withValue(integer));
+const readSimulation = answerReader(
+  withValue(
+    Type.Object({
+      err: Type.Unknown(),
+      logs: Type.Union([Type.Array(Type.String()), Type.Null()]),
+      unitsConsumed: Type.Optional(Type.Unknown()),
+    }),
+  ),
+);
+const readStatuses = answerReader(
+  Type.Object({
+    context: Type.Object({ slot: integer }),
+    value: Type.Array(Type.Union([Status, Type.Null()])),
+  }),
+);
+
+/** Answers the value if it has the shape; another shape is as good as no answer. */
+function answerReader<T extends TSchema>(schema: T): (answer: unknown, method: string) => Static<T> {
+  const shape = Compile(schema);
+  return (answer, method) => {
+    if (shape.Check(answer)) return answer;
+    throw new ChainUnavailable(`a node answered ${method} with something else`);
+  };
+}
+
+export function createNameChain({
+  urls,
+  timeoutMs,
+  maxBytes = defaultMaxBytes,
+}: NameChainOptions): NameChain {
+  const pool = new JsonRpcPool({ urls, timeoutMs, maxBytes, callErrors: solanaCallErrors });
+  /** The newest finalized slot that was seen. Nodes that have not reached it answer what is out of date. */
   let finalizedSlot = 0;
   const current = <O extends object>(options: O): O =>
     finalizedSlot === 0 ? options : { ...options, minContextSlot: finalizedSlot };
+
+  async function call<T>(
+    read: (answer: unknown, method: string) => T,
+    method: string,
+    params: readonly unknown[],
+    how?: { readonly acts: boolean },
+  ): Promise<T> {
+    const answer = await pool.call(method, params, how).catch((error: unknown) => {
+      if (!(error instanceof OutsideUnavailable)) throw error;
+      throw new ChainUnavailable('no Solana node answered', { cause: error });
+    });
+    return read(answer, method);
+  }
+
   const reader = new AccountReader(async (addresses) => {
     const options = current({ encoding: 'base64', commitment });
-    const result = await rpc.call('getMultipleAccounts', [addresses, options]);
-    const values = list(member(result, 'value'));
-    if (values.length !== addresses.length) throw nonsense('getMultipleAccounts');
-    return values.map((value) => (value === null ? undefined : toAccount(value)));
+    const { value } = await call(readAccounts, 'getMultipleAccounts', [addresses, options]);
+    if (value.length !== addresses.length) {
+      throw new ChainUnavailable('a node answered getMultipleAccounts with another number of accounts');
+    }
+    return value.map((account) => (account === null ? undefined : toAccount(account)));
   });
+
   const chain: NameChain = {
     async account(address) {
       const [account] = await chain.accounts([address]);
@@ -91,75 +173,57 @@ export function createNameChain(rpc: RpcTransport): NameChain {
     },
     accounts: (addresses) => reader.read(addresses),
     async programAccounts(program, filters) {
-      const result = await rpc.call('getProgramAccounts', [
-        program,
-        current({ encoding: 'base64', commitment, filters }),
-      ]);
-      return list(result).map((entry) => ({
-        address: toAddress(member(entry, 'pubkey')),
-        account: toAccount(member(entry, 'account')),
+      const options = current({ encoding: 'base64', commitment, filters });
+      const entries = await call(readProgramAccounts, 'getProgramAccounts', [program, options]);
+      return entries.map(({ pubkey, account }) => ({
+        address: parseSolanaAddress(pubkey),
+        account: toAccount(account),
       }));
     },
     async latestBlockhash() {
-      const value = member(await rpc.call('getLatestBlockhash', [current({ commitment })]), 'value');
-      return {
-        blockhash: text(member(value, 'blockhash')),
-        lastValidBlockHeight: integer(member(value, 'lastValidBlockHeight')),
-      };
+      return (await call(readBlockhash, 'getLatestBlockhash', [current({ commitment })])).value;
     },
     async finalized() {
-      const epoch = await rpc.call('getEpochInfo', [{ commitment: 'finalized' }]);
-      const slot = integer(member(epoch, 'absoluteSlot'));
-      finalizedSlot = Math.max(finalizedSlot, slot);
-      return { slot, height: integer(member(epoch, 'blockHeight')) };
+      const epoch = await call(readEpoch, 'getEpochInfo', [{ commitment: 'finalized' }]);
+      finalizedSlot = Math.max(finalizedSlot, epoch.absoluteSlot);
+      return { slot: epoch.absoluteSlot, height: epoch.blockHeight };
     },
     async finalizedHeight() {
       return (await chain.finalized()).height;
     },
     async blockTime() {
-      const slot = integer(await rpc.call('getSlot', [{ commitment }]));
-      return integer(await rpc.call('getBlockTime', [slot]));
+      const slot = await call(readInteger, 'getSlot', [{ commitment }]);
+      return call(readInteger, 'getBlockTime', [slot]);
     },
-    async send(wire, preflight) {
+    send(wire, preflight) {
       const options = {
         encoding: 'base64',
         skipPreflight: !preflight,
         preflightCommitment: commitment,
         maxRetries: 0,
       };
-      return text(await rpc.call('sendTransaction', [wire.toString('base64'), options], { acts: true }));
+      return call(readText, 'sendTransaction', [wire.toString('base64'), options], { acts: true });
     },
     async simulate(wire) {
       const options = { encoding: 'base64', sigVerify: false, replaceRecentBlockhash: true, commitment };
-      const value = member(
-        await rpc.call('simulateTransaction', [wire.toString('base64'), options]),
-        'value',
-      );
-      const logs = member(value, 'logs');
-      const units = memberOf(value, 'unitsConsumed');
-      return {
-        err: member(value, 'err'),
-        logs: logs === null ? [] : list(logs).map(text),
-        unitsConsumed: typeof units === 'number' ? units : 0,
-      };
+      const { value } = await call(readSimulation, 'simulateTransaction', [wire.toString('base64'), options]);
+      const { err, logs, unitsConsumed } = value;
+      return { err, logs: logs ?? [], unitsConsumed: typeof unitsConsumed === 'number' ? unitsConsumed : 0 };
     },
     async status(signature) {
-      const answer = toStatus(await rpc.call('getSignatureStatuses', statusQuestion(signature)));
+      const answer = toStatus(await call(readStatuses, 'getSignatureStatuses', statusQuestion(signature)));
       return answer.state === 'found' ? answer.value : undefined;
     },
     lookUpStatus: (signature) =>
-      rpc.lookUp(async (node) =>
-        toStatus(await node.call('getSignatureStatuses', statusQuestion(signature))),
-      ),
+      pool.lookUp(async (node) => {
+        const method = 'getSignatureStatuses';
+        return toStatus(readStatuses(await node.call(method, statusQuestion(signature)), method));
+      }),
     async balance(address) {
-      return BigInt(
-        integer(member(await rpc.call('getBalance', [address, current({ commitment })]), 'value')),
-      );
+      return BigInt((await call(readBalance, 'getBalance', [address, current({ commitment })])).value);
     },
-    async genesisHash() {
-      return text(await rpc.call('getGenesisHash', []));
-    },
-    close: () => rpc.close(),
+    genesisHash: () => call(readText, 'getGenesisHash', []),
+    close: () => pool.close(),
   };
   return chain;
 }
@@ -167,58 +231,17 @@ export function createNameChain(rpc: RpcTransport): NameChain {
 const statusQuestion = (signature: string) => [[signature], { searchTransactionHistory: true }];
 
 /** One node's answer, at the slot that the node had reached when it made it. */
-function toStatus(result: unknown): LookUp<TransactionStatus> {
-  const at = integer(member(member(result, 'context'), 'slot'));
-  const [value] = list(member(result, 'value'));
-  if (value === undefined || value === null) return absent(at);
-  const level = memberOf(value, 'confirmationStatus');
-  return found(
-    {
-      slot: integer(member(value, 'slot')),
-      err: member(value, 'err'),
-      finalized: level === 'finalized',
-      confirmed: level === 'finalized' || level === 'confirmed',
-    },
-    at,
-  );
+function toStatus({ context, value: [status] }: ReturnType<typeof readStatuses>): LookUp<TransactionStatus> {
+  if (status === undefined || status === null) return absent(context.slot);
+  const { slot, err, confirmationStatus: level } = status;
+  const finalized = level === 'finalized';
+  return found({ slot, err, finalized, confirmed: finalized || level === 'confirmed' }, context.slot);
 }
 
-function nonsense(what: string): ChainUnavailable {
-  return new ChainUnavailable(`the node answered ${what} with nonsense`);
-}
-
-function member(value: unknown, key: string): unknown {
-  const own = memberOf(value, key);
-  if (own === undefined) throw nonsense(key);
-  return own;
-}
-
-function list(value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw nonsense('a list');
-  return value;
-}
-
-function text(value: unknown): string {
-  if (typeof value !== 'string') throw nonsense('a text');
-  return value;
-}
-
-function integer(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw nonsense('an integer');
-  return value;
-}
-
-function toAddress(value: unknown): SolanaAddress {
-  return parseSolanaAddress(text(value));
-}
-
-function toAccount(value: unknown): ChainAccount {
-  const data = list(member(value, 'data'));
-  const lamports = member(value, 'lamports');
-  if (typeof lamports !== 'number') throw nonsense('lamports');
+function toAccount({ owner, lamports, data: [bytes = ''] }: Static<typeof Account>): ChainAccount {
   return {
-    owner: toAddress(member(value, 'owner')),
+    owner: parseSolanaAddress(owner),
     lamports: BigInt(lamports),
-    data: Buffer.from(text(data[0]), 'base64'),
+    data: Buffer.from(bytes, 'base64'),
   };
 }

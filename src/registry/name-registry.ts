@@ -40,7 +40,7 @@ export interface NameState {
   readonly reserved: ReservedName | undefined;
 }
 
-/** A name token with whoever may act on it. */
+/** A name token with its owner and controllers. */
 export interface AntState {
   readonly asset: SolanaAddress;
   /** Bytes of the asset account: they decide the rent of changing it. */

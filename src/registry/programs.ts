@@ -4,7 +4,7 @@ import { isSolanaAddress, type SolanaAddress } from '../formats/solana/address.t
 import { type NamePrograms, namePrograms } from '../formats/solana/programs.ts';
 import { StartupError } from '../kernel/errors.ts';
 
-export type ProgramConfig = Pick<
+type ProgramConfig = Pick<
   Config,
   'ARNS_PROGRAM_CLUSTER' | 'ARNS_PROGRAM_ID' | 'ANT_PROGRAM_ID' | 'ARNS_TOKEN_MINT'
 >;

@@ -9,7 +9,6 @@ import { createNameChain, type NameChain } from './chain.ts';
 import { ChainRefused, ChainUnavailable } from './errors.ts';
 import { createNameRegistry, indexOf, type NameRegistry } from './name-registry.ts';
 import { configuredPrograms } from './programs.ts';
-import { httpTransport } from './transport.ts';
 
 const programs = namePrograms.mainnet;
 const service = wallet('service');
@@ -22,9 +21,7 @@ let registry: NameRegistry;
 before(async () => {
   ledger = await TestLedger.start({ fund: [service.address] });
   // The first node is not there: every call must find the second.
-  chain = createNameChain(
-    httpTransport({ urls: ['http://127.0.0.1:1', ledger.local.url], timeoutMs: 60_000 }),
-  );
+  chain = createNameChain({ urls: ['http://127.0.0.1:1', ledger.local.url], timeoutMs: 60_000 });
   registry = createNameRegistry(chain, programs, () => Math.floor(ledger.time / 1000));
 });
 after(async () => {
@@ -122,7 +119,7 @@ test('transactions are sent, simulated and found again', async () => {
 });
 
 test('a chain that cannot be read is not a chain without the name', async () => {
-  const dead = createNameChain(httpTransport({ urls: ['http://127.0.0.1:1'], timeoutMs: 60_000 }));
+  const dead = createNameChain({ urls: ['http://127.0.0.1:1'], timeoutMs: 60_000 });
   await assert.rejects(createNameRegistry(dead, programs).resolve('resolve-me'), ChainUnavailable);
   await dead.close();
   const answers = [
@@ -137,9 +134,11 @@ test('a chain that cannot be read is not a chain without the name', async () => 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
-  const broken = createNameChain(
-    httpTransport({ urls: [`http://127.0.0.1:${address.port}`], timeoutMs: 60_000, maxAnswer: 1_000 }),
-  );
+  const broken = createNameChain({
+    urls: [`http://127.0.0.1:${address.port}`],
+    timeoutMs: 60_000,
+    maxBytes: 1_000,
+  });
   for (answer of [...answers, 'x'.repeat(2_000)]) {
     await assert.rejects(
       createNameRegistry(broken, programs).resolve('resolve-me'),
@@ -166,7 +165,7 @@ test('a node that speaks of itself and not of the call is passed over', async ()
     const address = server.address();
     assert.ok(typeof address === 'object' && address !== null);
     const urls = [`http://127.0.0.1:${address.port}`, ledger.local.url];
-    const both = createNameChain(httpTransport({ urls, timeoutMs: 60_000 }));
+    const both = createNameChain({ urls, timeoutMs: 60_000 });
     try {
       assert.equal(await both.balance(owner.address), 0n, body);
     } finally {

@@ -1,7 +1,7 @@
 /** The surface over an S3 store: the same answers, and what a store that fails half-way leaves behind. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../test/support/eventually.ts';
 import { seededRandom } from '../formats/testing/seeded-random.ts';
 import { startTestS3, type TestS3 } from '../storage/blobs/s3/testing.ts';
 import { itemOwner } from '../wallets/data-items/owner.ts';
@@ -89,8 +89,6 @@ test('an upload that could not be read while it was finalized is finished when t
   assert.equal(await upload.balance(address), before);
   s3.fault = () => undefined;
   const status = async () => (await upload.get(`/v1/chunks/solana/${id}/status`)).body.status;
-  for (const end = Date.now() + 30_000; (await status()) !== 'FINALIZED'; await sleep(50)) {
-    assert.ok(Date.now() < end, `still ${await status()}`);
-  }
+  await eventually('it to be finalized', async () => (await status()) === 'FINALIZED');
   assert.equal(await upload.balance(address), before - BigInt(item.length) * pricePerByte);
 });

@@ -2,16 +2,25 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../formats/testing/seeded-random.ts';
 import { Lease, LostLease } from '../storage/sql/lease.ts';
+import type { Sql } from '../storage/sql/sql.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';
 import { itemOwner } from '../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../wallets/testing/keys.ts';
-import { dropBundle, makePermanent } from './bundler/endings.ts';
-import { letItemsGo } from './bundler/let-go.ts';
+import { deleteLocalCopies, dropBundle, makePermanent } from './bundler/endings.ts';
 import { planBundle } from './bundler/plan.ts';
 import { deleteUnused, noteBlobs, useNoted } from './items/blob-uses.ts';
-import { bundledItems, findItem } from './items/item-rows.ts';
+import { findItem, type StoredItem } from './items/item-rows.ts';
 import { startTestUpload, testMigrations } from './testing.ts';
+
+async function bundledItems(sql: Sql, bundle: string): Promise<StoredItem[]> {
+  const rows = await sql.all<{ id: string }>(
+    'SELECT id FROM upload_items WHERE bundle = ? ORDER BY position',
+    bundle,
+  );
+  const items = await Promise.all(rows.map(({ id }) => findItem(sql, id)));
+  return items.flatMap((item) => item ?? []);
+}
 
 const signer = solanaSigner(ed25519TestKey('engines'));
 const { address } = itemOwner(4, signer.owner).wallet;
@@ -59,7 +68,7 @@ describe('the tables of the upload surface', () => {
       assert.equal(await planBundle(sql, limits, upload.clock), undefined, 'nobody has waited long enough');
       const plan = await planBundle(sql, limits, upload.clock + 1_000);
       assert.ok(plan !== undefined);
-      const planned = await bundledItems(sql, plan, 0, 100);
+      const planned = await bundledItems(sql, plan);
       assert.deepEqual(
         planned.map((item) => item.id),
         first,
@@ -69,19 +78,15 @@ describe('the tables of the upload surface', () => {
 
       for (let i = 0; i < 13; i++) await post(50);
       const full = await planBundle(sql, limits, upload.clock);
-      assert.equal((await bundledItems(sql, full ?? '', 0, 100)).length, 10, 'full ones do not wait');
+      assert.equal((await bundledItems(sql, full ?? '')).length, 10, 'full ones do not wait');
       assert.equal(await planBundle(sql, limits, upload.clock), undefined);
 
       const large = await post(30_000);
       const sized = await planBundle(sql, limits, upload.clock);
-      assert.equal(
-        (await bundledItems(sql, sized ?? '', 0, 100)).length,
-        3,
-        'what fits before the large one',
-      );
+      assert.equal((await bundledItems(sql, sized ?? '')).length, 3, 'what fits before the large one');
       const alone = await planBundle(sql, limits, upload.clock);
       assert.deepEqual(
-        (await bundledItems(sql, alone ?? '', 0, 100)).map((item) => item.id),
+        (await bundledItems(sql, alone ?? '')).map((item) => item.id),
         [large],
       );
       await upload.close();
@@ -157,10 +162,10 @@ describe('the tables of the upload surface', () => {
       const id = await post(50_000);
       const plan = await planBundle(sql, { ...limits, maxWaitMs: 0 }, upload.clock);
       await makePermanent(sql, plan ?? '', 7, upload.clock);
-      assert.equal(await letItemsGo(sql, 1_000, upload.clock), 0, 'not old enough');
+      assert.equal(await deleteLocalCopies(sql, 1_000, upload.clock), 0, 'not old enough');
       const hourLater = upload.clock + 3_600_000;
       assert.equal(await deleteUnused(sql, upload.blobs, hourLater, 10), 0);
-      assert.equal(await letItemsGo(sql, 1_000, upload.clock + 1_000), 1);
+      assert.equal(await deleteLocalCopies(sql, 1_000, upload.clock + 1_000), 1);
       assert.equal((await findItem(sql, id))?.held, false);
       assert.equal(await deleteUnused(sql, upload.blobs, upload.clock + 300_000, 10), 0, 'not at once');
       assert.equal(await deleteUnused(sql, upload.blobs, hourLater, 10), 1);

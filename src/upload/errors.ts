@@ -1,5 +1,9 @@
 /** Every refusal of the upload surface, with its status and exact body (interface §4.3, §7). */
 import { HttpError } from '../kernel/errors.ts';
+import { OracleUnavailable } from '../pricing/pricing.ts';
+import { BlobStoreUnavailable } from '../storage/blobs/blobs.ts';
+import { DiskNearlyFull } from '../storage/disk-space.ts';
+import { DatabaseUnavailable } from '../storage/sql/sql.ts';
 
 /** The tags of an item ask for a loan that is not made. */
 export class ApprovalRefused extends HttpError {
@@ -15,7 +19,7 @@ export class RevokeRefused extends HttpError {
   }
 }
 
-/** Told only to who cannot pay: whoever can is charged. */
+/** Answered only where the upload cannot be paid: otherwise it is charged. */
 export class FreeAllowanceUsedUp extends HttpError {
   constructor(retryAfter: number) {
     super(429, 'The free allowance of this network address is used up', { retryAfter });
@@ -96,3 +100,18 @@ export const uploadErrors = {
       retryAfter: 30,
     }),
 };
+
+const streamEnds = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ABORT_ERR']);
+
+/** What the rooms below throw, as an answer of this surface; anything else as it is. `id` is the item's, once it is known. */
+export function translateError(error: unknown, id = 'unknown'): unknown {
+  if (error instanceof HttpError) return error;
+  if (error instanceof OracleUnavailable) return uploadErrors.pricingUnavailable(error.retryAfter, error);
+  if (error instanceof BlobStoreUnavailable) return uploadErrors.storeUnavailable(id, error);
+  if (error instanceof DiskNearlyFull) return uploadErrors.diskNearlyFull(error);
+  if (error instanceof DatabaseUnavailable) return uploadErrors.ledgerUnavailable(id, error);
+  if (error instanceof Error && 'code' in error && streamEnds.has(String(error.code))) {
+    return uploadErrors.cutShort();
+  }
+  return error;
+}

@@ -1,21 +1,28 @@
-/** Puts the parts of the upload surface together and gives them a life. */
+/** Puts the parts of the upload surface together. */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
+import type { Credits } from '../credits/credits.ts';
+import { type App, createHttpServer, type HttpServer } from '../kernel/http/server.ts';
+import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
-import type { Surface } from '../kernel/part.ts';
+import { createSurface, type Part, type Surface } from '../kernel/part.ts';
 import { ArweaveNodes } from '../outside/arweave/nodes.ts';
-import { DiskSpace } from '../storage/disk-space.ts';
+import type { X402Payments } from '../payments/x402/x402.ts';
+import type { Pricing } from '../pricing/pricing.ts';
+import type { BlobStore } from '../storage/blobs/blobs.ts';
+import { DiskSpace, type FreeBytes } from '../storage/disk-space.ts';
+import type { Sql } from '../storage/sql/sql.ts';
 import { normalizeAddress } from '../wallets/address.ts';
+import type { ArweaveKey } from '../wallets/arweave/rsa.ts';
+import { Announcer } from './announcer/announcer.ts';
 import { Bundler } from './bundler/bundler.ts';
-import { ChainHead } from './chain/head.ts';
-import { Announcer } from './gateway/announcer.ts';
 import { PayloadHashes } from './hashing/payload-hash.ts';
-import type { UploadDeps } from './index.ts';
+import { createChainHead } from './intake/chain-head.ts';
 import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
 import { Receipts } from './intake/receipts.ts';
+import { UploadMetrics } from './metrics.ts';
 import { Finalizer } from './multipart/finalizer.ts';
 import { PartBudget } from './multipart/part-budget.ts';
 import { chunksRoutes } from './routes/chunks.ts';
@@ -23,7 +30,6 @@ import { dataItemRoutes } from './routes/data-item.ts';
 import { infoRoutes } from './routes/info.ts';
 import { operatorRoutes } from './routes/operator.ts';
 import { priceRoutes } from './routes/price.ts';
-import { nameReasons } from './routes/reason-phrase.ts';
 import { txRoutes } from './routes/tx.ts';
 import { txStatusRoutes } from './routes/tx-status.ts';
 import {
@@ -32,49 +38,119 @@ import {
   type X402UploadDeps,
   x402UploadRoutes,
 } from './routes/x402-upload.ts';
-import { UploadMetrics } from './upload-metrics.ts';
 import { UploadPayments } from './x402/upload-payment.ts';
 
+export interface UploadDeps {
+  readonly log: Logger;
+  /** The `ledger` database, with `uploadMigrations` among its migrations. */
+  readonly sql: Sql;
+  /** For this surface alone: what it deletes is gone. */
+  readonly blobs: BlobStore;
+  readonly credits: Credits;
+  readonly pricing: Pricing;
+  /** Absent: x402 payments are not taken. */
+  readonly x402?: X402Payments;
+  /** Pays for bundles, and signs nothing but their transactions. */
+  readonly wallet: ArweaveKey;
+  /** Signs receipts. */
+  readonly receiptKey: ArweaveKey;
+  /** Signs data that came unsigned with an x402 payment. */
+  readonly dataKey: ArweaveKey;
+  /** Deposit addresses by token, for `/info`. */
+  readonly addresses: Readonly<Record<string, string>>;
+  /** In order of preference. */
+  readonly arweaveNodeUrls: readonly string[];
+  /** The gateway that serves what is uploaded here: its public address for receipts, and where items are announced. */
+  readonly gateway: {
+    readonly publicUrl: string;
+    readonly admin?: { readonly url: string; readonly key: string };
+  };
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+  /** Asks a file system for its free bytes; without it the system is asked. */
+  readonly freeBytes?: FreeBytes;
+}
+
+/** What several parts use. */
+interface Shared extends UploadDeps {
+  readonly now: () => number;
+  readonly nodes: ArweaveNodes;
+  readonly disk: DiskSpace;
+  readonly announcer: Announcer | undefined;
+  readonly metrics: UploadMetrics;
+}
+
 export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
-  const { sql, blobs, log, wallet, receiptKey, gateway, now = Date.now } = deps;
-  const metrics = new Metrics();
-  const nodes = new ArweaveNodes(deps.arweaveNodeUrls);
-  const head = new ChainHead(nodes, log, now);
-  const gatewayHost = new URL(gateway.publicUrl).host;
-  const announcer =
-    gateway.admin === undefined ? undefined : new Announcer({ sql, log, now, gateway: gateway.admin });
-  const receipts = new Receipts({
-    key: receiptKey,
-    sql,
-    caches: () => ({
-      dataCaches: [gatewayHost],
-      fastFinalityIndexes: announcer?.healthy === true ? [gatewayHost] : [],
-    }),
+  return createSurface('upload', () => {
+    const { sql, log, gateway, now = Date.now } = deps;
+    const metrics = new Metrics();
+    const disk = new DiskSpace({
+      dataFolder: config.DATA_DIR,
+      bodyFolder: config.BLOB_STORE_URL === undefined ? join(config.DATA_DIR, 'blobs') : undefined,
+      minFreeBytes: config.MIN_FREE_DISK_BYTES,
+      log,
+      freeBytes: deps.freeBytes,
+    });
+    const announcer = gateway.admin && new Announcer({ sql, log, now, gateway: gateway.admin });
+    const shared: Shared = {
+      ...deps,
+      now,
+      nodes: new ArweaveNodes(deps.arweaveNodeUrls),
+      disk,
+      announcer,
+      metrics: new UploadMetrics(metrics, { gatewayListens: () => announcer?.isHealthy ?? false, disk }),
+    };
+    const intake = intakePart(config, shared);
+    const paid = deps.x402 && paidUploadsPart(config, shared, deps.x402, intake);
+    const parts: Part[] = [
+      { name: 'nodes', stop: () => shared.nodes.close() },
+      { name: 'disk', start: () => disk.start(), stop: () => disk.stop() },
+      ...(announcer === undefined ? [] : [{ name: 'announcer', jobs: [announcer] }]),
+      intake,
+      itemsPart(config, shared, intake, paid),
+      ...(paid === undefined ? [] : [paid]),
+      multipartPart(config, shared, intake, paid),
+      bundlerPart(config, shared),
+      { name: 'operator', routes: (app) => operatorRoutes(app, metrics) },
+    ];
+    const server = createServer(config, log, metrics);
+    server.mount(
+      async (app) => {
+        nameReasons(app);
+        for (const part of parts) await part.routes?.(app);
+      },
+      ['/v1', ''],
+    );
+    return { server, parts };
   });
-  const freeTier = new FreeTier(config);
+}
+
+interface IntakePart extends Part {
+  readonly intake: Intake;
+  readonly hashes: PayloadHashes;
+}
+
+function intakePart(config: Config, shared: Shared): IntakePart {
+  const { sql, log, now, announcer, wallet } = shared;
+  const gatewayHost = new URL(shared.gateway.publicUrl).host;
+  const head = createChainHead(shared.nodes, log, now);
   const hashes = new PayloadHashes(
     config.WORKER_THREADS === 0 ? availableParallelism() : config.WORKER_THREADS,
   );
-  const disk = new DiskSpace({
-    dataFolder: config.DATA_DIR,
-    bodyFolder: config.BLOB_STORE_URL === undefined ? join(config.DATA_DIR, 'blobs') : undefined,
-    minFreeBytes: config.MIN_FREE_DISK_BYTES,
-    log,
-    freeBytes: deps.freeBytes,
-  });
-  const uploadMetrics = new UploadMetrics(metrics, {
-    gatewayListens: () => announcer?.healthy ?? false,
-    disk,
+  const receipts = new Receipts({
+    key: shared.receiptKey,
+    sql,
+    caches: () => ({
+      dataCaches: [gatewayHost],
+      fastFinalityIndexes: announcer?.isHealthy === true ? [gatewayHost] : [],
+    }),
   });
   const intake = new Intake({
-    ...deps,
-    disk,
-    metrics: uploadMetrics,
+    ...shared,
     hashes,
     receipts,
     head,
-    freeTier,
-    now,
+    freeTier: new FreeTier(config),
     blocked: new Set(config.BLOCK_LISTED_ADDRESSES.map((address) => normalizeAddress(address) ?? address)),
     maxItemBytes: config.MAX_DATA_ITEM_SIZE,
     approvalRules: {
@@ -82,25 +158,100 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       services: [wallet.address, ...(config.ARWEAVE_ADDRESS === undefined ? [] : [config.ARWEAVE_ADDRESS])],
       requireBound: config.REQUIRE_BOUND_SIGNATURES,
     },
-    announce: announcer === undefined ? undefined : () => announcer.wake(),
+    announce: announcer && (() => announcer.wake()),
   });
-  const lifeMs = config.MULTIPART_EXPIRY_SECS * 1_000;
-  const finalizer = new Finalizer({
-    sql,
-    credits: deps.credits,
-    blobs,
+  return {
+    name: 'intake',
     intake,
     hashes,
-    log,
-    now,
-    keepMs: 2 * config.BUNDLE_POLL_MS,
+    start: () => head.refresh(),
+    jobs: [head.refreshing, receipts],
+    stop: () => hashes.close(),
+  };
+}
+
+function itemsPart(config: Config, shared: Shared, { intake }: IntakePart, paid?: PaidUploadsPart): Part {
+  const { sql, blobs, pricing, wallet, receiptKey } = shared;
+  return {
+    name: 'items',
+    routes(app) {
+      priceRoutes(app, pricing);
+      infoRoutes(app, {
+        gateway: new URL(shared.gateway.publicUrl).origin,
+        addresses: { ...shared.addresses, arweave: wallet.address },
+        receiptSigner: { address: receiptKey.address, public: receiptKey.modulus.toString('base64url') },
+        freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
+        maxDataItemBytes: config.MAX_DATA_ITEM_SIZE,
+        x402: paid !== undefined,
+      });
+      txRoutes(app, {
+        intake,
+        trustedProxies: config.TRUSTED_PROXY_COUNT,
+        ...(paid && { payable: payableUploads(paid.uploads) }),
+      });
+      txStatusRoutes(app, sql);
+      dataItemRoutes(app, sql, blobs);
+    },
+  };
+}
+
+interface PaidUploadsPart extends Part {
+  readonly uploads: X402UploadDeps;
+}
+
+function paidUploadsPart(
+  config: Config,
+  shared: Shared,
+  x402: X402Payments,
+  { intake, hashes }: IntakePart,
+): PaidUploadsPart {
+  const uploads: X402UploadDeps = {
+    ...shared,
+    intake,
+    hashes,
+    payments: new UploadPayments(x402, shared.pricing),
+    maxItemBytes: config.MAX_DATA_ITEM_SIZE,
+    trustedProxies: config.TRUSTED_PROXY_COUNT,
+  };
+  return { name: 'x402', uploads, routes: (app) => x402UploadRoutes(app, uploads) };
+}
+
+function multipartPart(
+  config: Config,
+  shared: Shared,
+  { intake, hashes }: IntakePart,
+  paid?: PaidUploadsPart,
+): Part {
+  const lifeMs = config.MULTIPART_EXPIRY_SECS * 1_000;
+  const maxOpenPerAddress = config.MULTIPART_MAX_OPEN_PER_IP;
+  const budget = new PartBudget(config.MULTIPART_MAX_BYTES_PER_IP ?? 4 * config.MAX_DATA_ITEM_SIZE);
+  const finalizer = new Finalizer({
+    ...shared,
+    intake,
+    hashes,
+    sweepMs: 2 * config.BUNDLE_POLL_MS,
     lifeMs,
   });
+  return {
+    name: 'multipart',
+    jobs: [finalizer],
+    routes: (app) =>
+      chunksRoutes(app, {
+        ...shared,
+        budget,
+        finalizer,
+        maxItemBytes: config.MAX_DATA_ITEM_SIZE,
+        trustedProxies: config.TRUSTED_PROXY_COUNT,
+        maxOpenPerAddress,
+        lifeMs,
+        ...(paid && { payForSession: payForSession(paid.uploads, maxOpenPerAddress) }),
+      }),
+  };
+}
+
+function bundlerPart(config: Config, shared: Shared): Part {
   const bundler = new Bundler({
-    ...deps,
-    metrics: uploadMetrics,
-    nodes,
-    now,
+    ...shared,
     limits: {
       maxItems: config.BUNDLE_MAX_ITEMS,
       targetBytes: config.BUNDLE_TARGET_BYTES,
@@ -111,23 +262,11 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     retentionMs: config.UPLOAD_RETENTION_SECS * 1_000,
     pollMs: config.BUNDLE_POLL_MS,
   });
+  return { name: 'bundler', jobs: [bundler] };
+}
 
-  const paid: X402UploadDeps | undefined =
-    deps.x402 === undefined
-      ? undefined
-      : {
-          sql,
-          blobs,
-          disk,
-          intake,
-          hashes,
-          dataKey: deps.dataKey,
-          payments: new UploadPayments(deps.x402, deps.pricing),
-          maxItemBytes: config.MAX_DATA_ITEM_SIZE,
-          trustedProxies: config.TRUSTED_PROXY_COUNT,
-        };
-
-  const server: HttpServer = createHttpServer({
+function createServer(config: Config, log: Logger, metrics: Metrics): HttpServer {
+  return createHttpServer({
     name: 'upload',
     title: 'Upload service',
     description: 'Takes signed data items, has them paid in credits, and brings them to the chain.',
@@ -150,72 +289,17 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       ],
     },
   });
-  server.mount(
-    (app) => {
-      nameReasons(app);
-      priceRoutes(app, deps.pricing);
-      infoRoutes(app, {
-        gateway: new URL(gateway.publicUrl).origin,
-        addresses: { ...deps.addresses, arweave: wallet.address },
-        receiptSigner: { address: receiptKey.address, public: receiptKey.modulus.toString('base64url') },
-        freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
-        maxDataItemBytes: config.MAX_DATA_ITEM_SIZE,
-        x402: deps.x402 !== undefined,
-      });
-      txRoutes(app, {
-        intake,
-        trustedProxies: config.TRUSTED_PROXY_COUNT,
-        ...(paid === undefined ? {} : { payable: payableUploads(paid) }),
-      });
-      if (paid !== undefined) x402UploadRoutes(app, paid);
-      chunksRoutes(app, {
-        sql,
-        blobs,
-        disk,
-        budget: new PartBudget(config.MULTIPART_MAX_BYTES_PER_IP ?? 4 * config.MAX_DATA_ITEM_SIZE),
-        finalizer,
-        log,
-        now,
-        maxItemBytes: config.MAX_DATA_ITEM_SIZE,
-        trustedProxies: config.TRUSTED_PROXY_COUNT,
-        maxOpenPerAddress: config.MULTIPART_MAX_OPEN_PER_IP,
-        lifeMs,
-        ...(paid === undefined
-          ? {}
-          : { payForSession: payForSession(paid, config.MULTIPART_MAX_OPEN_PER_IP) }),
-      });
-      txStatusRoutes(app, sql);
-      dataItemRoutes(app, sql, blobs);
-      operatorRoutes(app, metrics);
-    },
-    ['/v1', ''],
-  );
+}
 
-  return {
-    name: 'upload',
-    get url() {
-      return server.url;
-    },
-    async start() {
-      await head.start();
-      await disk.start();
-      await server.listen();
-      bundler.start();
-      finalizer.start();
-      receipts.start();
-      announcer?.start();
-    },
-    drain: (timeoutMs) => server.drain(timeoutMs),
-    async stop() {
-      await server.close();
-      await bundler.stop();
-      await finalizer.stop();
-      await receipts.stop();
-      await hashes.close();
-      await announcer?.stop();
-      head.stop();
-      await disk.stop();
-      await nodes.close();
-    },
-  };
+/** Older clients read a refusal from the reason phrase, so it says what the body says, in plain ASCII. */
+function nameReasons(scope: App): void {
+  scope.addHook('onSend', (_request, reply, payload, done) => {
+    if (reply.statusCode >= 400 && typeof payload === 'string' && payload.startsWith('"')) {
+      reply.raw.statusMessage = payload
+        .slice(1, -1)
+        .slice(0, 200)
+        .replace(/[^\x20-\x7e]|\\./g, '?');
+    }
+    done(null, payload);
+  });
 }

@@ -10,6 +10,7 @@ import { pricing as variables } from '../config/variables/pricing.ts';
 import { type Credits, winc } from '../credits/credits.ts';
 import { createCredits } from '../credits/ledger/index.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
+import { memberOf } from '../formats/json.ts';
 import { createLogger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
 import { x402Migrations } from '../payments/x402/migrations.ts';
@@ -22,7 +23,8 @@ import { openDatabase } from '../storage/sql/open.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import type { AddressKind } from '../wallets/address.ts';
 import { testArweaveKey } from '../wallets/testing/keys.ts';
-import { createUploadSurface, type UploadDeps, uploadMigrations } from './index.ts';
+import { uploadMigrations } from './migrations.ts';
+import { createUploadSurface, type UploadDeps } from './surface.ts';
 
 export const pricePerByte = 3n;
 
@@ -214,10 +216,6 @@ async function call(
     headers: answer.headers,
     bytes,
     body: parsed,
-    at: (path) => path.split('.').reduce(memberOf, parsed),
+    at: (path) => path.split('.').reduce<unknown>((value, name) => memberOf(value, name), parsed),
   };
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

@@ -13,7 +13,10 @@ const id = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
 
 test('five hundred actions with faults leave the books in order', { timeout: 900_000 }, async (t) => {
   const random = new Random(500);
-  const bench = await NamesBench.start({ patienceMs: 30, environment: { ARNS_MAX_OPEN_ACTIONS: '1000' } });
+  const bench = await NamesBench.start({
+    deliveryTimeoutMs: 30,
+    environment: { ARNS_MAX_OPEN_ACTIONS: '1000' },
+  });
   t.after(() => bench.stop());
   const payers = ['p1', 'p2', 'p3'].map(wallet);
   const owners = ['o1', 'o2', 'o3'].map(wallet);

@@ -9,6 +9,7 @@ import { signPayment } from '../../src/localnet/x402/testing.ts';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import { eventually } from '../support/eventually.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const wallet = `${'w'.repeat(42)}A`;
@@ -39,14 +40,6 @@ const json = async (path: string, init?: RequestInit): Promise<Record<string, un
 const balance = async (address: string): Promise<unknown> =>
   (await json(`${url('payment')}/v1/account/balance?address=${address}`)).winc;
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const giveUpAt = performance.now() + 60_000; performance.now() < giveUpAt; ) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  assert.fail(`it never came true\n${stack.log().slice(-2_000)}`);
-}
-
 /** The key of the local card provider, where the first start put it. */
 function stripe(): Stripe {
   const key = readFileSync(join(stack.dataDir, 'keys', 'local-card-secret-key'), 'utf8').trim();
@@ -59,7 +52,7 @@ test('a card payment arrives as credits', async () => {
   const session = quoted.paymentSession;
   assert.ok(typeof session === 'object' && session !== null && 'id' in session);
   await stripe().paymentIntents.confirm(String(session.id), { payment_method: 'pm_card_visa' });
-  await until(async () => (await balance(wallet)) === '1225600000000');
+  await eventually('the credit', async () => (await balance(wallet)) === '1225600000000');
 });
 
 test('an x402 payment arrives as credits', async () => {
@@ -126,6 +119,6 @@ test('a dispute that came before a crash and is won after it gives its credits b
   assert.equal(await balance(wallet), '1225600000000');
   const [dispute] = (await stripe().disputes.list({ payment_intent: intent })).data;
   await stripe().disputes.update(dispute?.id ?? '', { evidence: { uncategorized_text: 'winning_evidence' } });
-  await until(async () => (await balance(wallet)) === '2451200000000');
+  await eventually('the credit', async () => (await balance(wallet)) === '2451200000000');
   assert.ok(BigInt(String(await balance(payer))) >= 1_000_000_000_000n);
 });

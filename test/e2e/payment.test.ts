@@ -10,6 +10,7 @@ import { parseSolanaAddress } from '../../src/formats/solana/address.ts';
 import { transferLamports } from '../../src/formats/solana/system.ts';
 import { parseTransaction } from '../../src/formats/solana/transaction.ts';
 import { signed, wallet as solanaWallet } from '../../src/localnet/solana/testing.ts';
+import { eventually } from '../support/eventually.ts';
 import { NodeClient, TestWallet } from '../support/local-arweave.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -48,14 +49,6 @@ async function serviceWallet(stack: RunningStack, token: string): Promise<string
   return found;
 }
 
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const giveUpAt = Date.now() + 60_000;
-  while (!(await holds())) {
-    assert.ok(Date.now() < giveUpAt, `${what}: not in time`);
-    await new Promise((done) => setTimeout(done, 50));
-  }
-}
-
 describe('paying a whole stack', () => {
   test('in AR: pending survives a kill, is credited when it is confirmed, and only once', async () => {
     const dataDir = join(folder, 'killed');
@@ -76,7 +69,7 @@ describe('paying a whole stack', () => {
       assert.equal(await wincOf(again, payer.address), undefined);
       assert.equal((await report(again, 'arweave', id)).status, 202);
       await new NodeClient(again.urls.arweave ?? '').text('/mine/18');
-      await until('the credit', async () => (await wincOf(again, payer.address)) === '1532000000000');
+      await eventually('the credit', async () => (await wincOf(again, payer.address)) === '1532000000000');
       assert.equal((await report(again, 'arweave', id)).status, 200);
       assert.equal(await wincOf(again, payer.address), '1532000000000');
     } finally {

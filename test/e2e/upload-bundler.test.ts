@@ -11,6 +11,7 @@ import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { verifyItem } from '../../src/wallets/data-items/verify.ts';
 import { ed25519TestKey, testArweaveKey } from '../../src/wallets/testing/keys.ts';
+import { eventually } from '../support/eventually.ts';
 import { type RunningLocalArweave, startLocalArweave } from '../support/local-arweave.ts';
 import { Random } from '../support/random.ts';
 
@@ -23,13 +24,6 @@ const settings = {
   BUNDLE_CONFIRMATIONS: '3',
   BUNDLE_MAX_ITEMS: '40',
 };
-
-async function until(what: string, check: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
-  for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(25)) {
-    if (await check()) return;
-  }
-  assert.fail(`waited too long for ${what}`);
-}
 
 describe('bundles', () => {
   let node: RunningLocalArweave;
@@ -64,7 +58,7 @@ describe('bundles', () => {
       id,
     )) ?? { attempts: 0, unreadable: 0 };
   const permanent = (id: string) =>
-    until(`${id} to be permanent`, async () => (await status(id)).info === 'permanent');
+    eventually(`${id} to be permanent`, async () => (await status(id)).info === 'permanent');
 
   it('carry items of every size to the chain, where they can be read and verified', async () => {
     const sent = [await post(0), await post(10), await post(9_000), await post(700_000), await post(262_144)];
@@ -100,7 +94,7 @@ describe('bundles', () => {
   it('wait for a node that is down, and go on when it is back', async () => {
     await node.client.post('/faults', { status: 503, path: '/tx' });
     const { id } = await post(500);
-    await until('it to be tried more than once', async () => (await counters(id)).attempts > 1);
+    await eventually('it to be tried more than once', async () => (await counters(id)).attempts > 1);
     assert.notEqual((await status(id)).info, 'permanent');
     await node.client.post('/faults', {});
     await permanent(id);
@@ -109,7 +103,7 @@ describe('bundles', () => {
   it('are not believed in before their chunks can be read back', async () => {
     await node.client.post('/faults', { wrongChunks: true, path: '/chunk' });
     const { id } = await post(300_000);
-    await until('it to be looked at more than once', async () => (await counters(id)).attempts > 1);
+    await eventually('it to be looked at more than once', async () => (await counters(id)).attempts > 1);
     assert.equal((await status(id)).info, 'pending', 'the node lies about the chunks');
     assert.equal((await counters(id)).unreadable, 0, 'which says nothing about what it has');
     await node.client.post('/faults', {});
@@ -133,19 +127,19 @@ describe('local copies', () => {
       const segments = await upload.sql.get<{ segments: string }>('SELECT segments FROM upload_items');
       const digest = String(segments?.segments.split(':')[0]);
       const permanent = async () => (await upload.get(`/v1/tx/${id}/status`)).body.info === 'permanent';
-      await until('the item to be permanent', permanent);
+      await eventually('the item to be permanent', permanent);
       skew += 200_000;
       await sleep(200);
       assert.equal((await upload.get(`/v1/data-item/${id}`)).status, 200);
       skew += 200_000;
-      await until(
+      await eventually(
         'the copy to be let go',
         async () => (await upload.get(`/v1/data-item/${id}`)).status === 404,
       );
       assert.equal(await permanent(), true, 'what is known about it stays');
       assert.equal(await upload.blobs.size(digest), 100_000, 'blobs are not deleted at once');
       skew += 15 * 60_000;
-      await until('the blob to be deleted', async () => (await upload.blobs.size(digest)) === undefined);
+      await eventually('the blob to be deleted', async () => (await upload.blobs.size(digest)) === undefined);
       const again = await upload.post('/v1/tx', item);
       assert.equal(again.status, 202, 'an id is never charged twice, however old');
     } finally {
@@ -179,7 +173,7 @@ describe('a bundle that the chain drops', () => {
         const status = async () => (await upload.get(`/v1/tx/${id}/status`)).body;
         // From there on nothing moves: the first node mines nothing, and the second takes no chunks of what it does
         // not know.
-        await until(`the bundle to be ${chunks}`, async () => {
+        await eventually(`the bundle to be ${chunks}`, async () => {
           const row = await upload.sql.get<{ state: string }>('SELECT state FROM upload_bundles');
           return row?.state === chunks;
         });
@@ -187,7 +181,7 @@ describe('a bundle that the chain drops', () => {
         assert.ok(dropped !== undefined);
         await second.client.text('/mine/100');
         target = second.client.url;
-        await until('another bundle to be permanent', async () => (await status()).info === 'permanent');
+        await eventually('another bundle to be permanent', async () => (await status()).info === 'permanent');
         assert.notEqual((await status()).bundleId, dropped);
         assert.equal(await upload.balance(address), balance);
         const row = await upload.sql.get<{ failures: number }>('SELECT failures FROM upload_items');

@@ -1,11 +1,11 @@
 /** Uploads on a whole stack: prices agree, what is uploaded can be read and found at once, and still when it is mined. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import { eventually } from '../support/eventually.ts';
 import { Random } from '../support/random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -39,13 +39,6 @@ describe('uploads on a whole stack', () => {
     });
     return (await answer.body.text()).includes(`"id":"${id}"`);
   };
-  async function until(what: string, check: () => Promise<boolean>): Promise<void> {
-    for (let waited = 0; !(await check()); waited += 50) {
-      assert.ok(waited < 60_000, `waited too long for ${what}\n${stack.log()}`);
-      await sleep(50);
-    }
-  }
-
   it('costs the same here and at the payment service, to the last winc', async () => {
     for (const bytes of [0, 1, 1_024, 262_144, 2 ** 30, 123_456_789_012]) {
       const here = await text(`${stack.urls.upload}/v1/price/arweave/${bytes}`);
@@ -69,10 +62,10 @@ describe('uploads on a whole stack', () => {
       assert.ok(Buffer.from(await read.body.arrayBuffer()).equals(data));
     };
     await check();
-    await until('the index to have it', () => found(id));
+    await eventually('the index to have it', () => found(id));
     const status = async () => (await json(`${stack.urls.upload}/v1/tx/${id}/status`)).info;
     assert.notEqual(await status(), 'permanent', 'all of this was before the chain had it');
-    await until('it to be permanent', async () => {
+    await eventually('it to be permanent', async () => {
       await text(`${stack.urls.arweave}/mine`);
       return (await status()) === 'permanent';
     });

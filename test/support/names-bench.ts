@@ -16,7 +16,9 @@ import { type App, createHttpServer, type HttpServer } from '../../src/kernel/ht
 import { Metrics } from '../../src/kernel/metrics.ts';
 import type { Keypair } from '../../src/localnet/solana/genesis.ts';
 import { silent, TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
-import { createNames, type Names, namesMigrations, type SolanaKey } from '../../src/names/index.ts';
+import type { SolanaKey } from '../../src/names/chain/service-key.ts';
+import { namesMigrations } from '../../src/names/migrations.ts';
+import { createNames, type Names } from '../../src/names/part.ts';
 import type { CardPayments } from '../../src/payments/card/card.ts';
 import { cardMigrations } from '../../src/payments/card/migrations.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
@@ -26,7 +28,6 @@ import { createPricing } from '../../src/pricing/service.ts';
 import { createNameChain, type NameChain } from '../../src/registry/chain.ts';
 import { ChainUnavailable } from '../../src/registry/errors.ts';
 import { createNameRegistry, type NameRegistry } from '../../src/registry/name-registry.ts';
-import { httpTransport } from '../../src/registry/transport.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
 import { signEd25519 } from '../../src/wallets/solana/ed25519.ts';
@@ -45,7 +46,7 @@ export interface Faults {
 
 export interface NamesBenchOptions {
   readonly environment?: Record<string, string>;
-  readonly patienceMs?: number;
+  readonly deliveryTimeoutMs?: number;
   /** A database that somebody else closes; SQLite in the ledger's folder unless given. */
   readonly sql?: Sql;
   /** A chain that somebody else stops: several services may be on one, over one database. */
@@ -136,7 +137,7 @@ export class NamesBench {
       now,
     });
     const faults: Faults = {};
-    const real = createNameChain(httpTransport({ urls: [ledger.local.url], timeoutMs: 60_000 }));
+    const real = createNameChain({ urls: [ledger.local.url], timeoutMs: 60_000 });
     const chain = breakable(real, faults);
     const registry = createNameRegistry(chain, ledger.programs, () => Math.floor(now() / 1000));
     const cards = options.cards?.({ sql, pricing, now });
@@ -175,7 +176,7 @@ export class NamesBench {
       chain: this.#chain,
       registry: this.registry,
       key: keyOf(this.service),
-      patienceMs: this.#options.patienceMs ?? 2_000,
+      deliveryTimeoutMs: this.#options.deliveryTimeoutMs ?? 2_000,
       now: () => this.ledger.time,
       ...(this.cards !== undefined && { cards: this.cards }),
     });
@@ -192,7 +193,7 @@ export class NamesBench {
     signatures.watch(server.app);
     server.mount(
       (app) => {
-        names.register(app);
+        void names.routes(app);
         if (this.cards !== undefined) this.#options.cardRoutes?.(app, this.cards);
       },
       ['/v1'],

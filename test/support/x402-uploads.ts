@@ -8,7 +8,7 @@ import { createX402Payments } from '../../src/payments/x402/index.ts';
 import type { X402Payments } from '../../src/payments/x402/x402.ts';
 import type { Pricing } from '../../src/pricing/pricing.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
-import type { UploadDeps } from '../../src/upload/index.ts';
+import type { UploadDeps } from '../../src/upload/surface.ts';
 import { pricePerByte, startTestUpload, type TestUpload } from '../../src/upload/testing.ts';
 import { x402TestConfig } from './x402-config.ts';
 

@@ -5,7 +5,6 @@ import { StartupError } from '../../kernel/errors.ts';
 import { createNameChain } from '../../registry/chain.ts';
 import { createNameRegistry } from '../../registry/name-registry.ts';
 import { configuredPrograms } from '../../registry/programs.ts';
-import { httpTransport } from '../../registry/transport.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import { readArguments } from '../arguments.ts';
@@ -221,7 +220,7 @@ async function withRegistry<T>(
 ): Promise<T> {
   const local = serviceUrl(undefined, config.LOCAL_NETWORK_HOST, config.LOCAL_SOLANA_PORT);
   const urls = config.SOLANA_RPC_URL.length > 0 ? config.SOLANA_RPC_URL : [local];
-  const chain = createNameChain(httpTransport({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS }));
+  const chain = createNameChain({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS });
   try {
     return await work(createNameRegistry(chain, configuredPrograms(config)));
   } catch (error) {

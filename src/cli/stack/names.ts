@@ -3,12 +3,12 @@
 import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import { createNames, type Names } from '../../names/index.ts';
+import { createNames } from '../../names/part.ts';
+import type { PaymentDoor } from '../../payment/doors.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
 import { createNameChain, type NameChain } from '../../registry/chain.ts';
 import { createNameRegistry, type NameRegistry } from '../../registry/name-registry.ts';
 import { configuredPrograms } from '../../registry/programs.ts';
-import { httpTransport } from '../../registry/transport.ts';
 import type { Ledger } from './ledger.ts';
 import type { World } from './part.ts';
 
@@ -28,7 +28,7 @@ export function openNameRegistry(world: World): OpenRegistry | undefined {
   const { config } = world;
   const urls = solanaNodes(world);
   if (urls.length === 0) return undefined;
-  const chain = createNameChain(httpTransport({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS }));
+  const chain = createNameChain({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS });
   return { chain, registry: createNameRegistry(chain, configuredPrograms(config)) };
 }
 
@@ -37,7 +37,7 @@ export async function createNamesDoor(
   ledger: Pick<Ledger, 'sql' | 'credits' | 'pricing'> & { readonly signatures: RequestSignatures },
   metrics: Metrics,
   cards?: CardPayments,
-): Promise<Names> {
+): Promise<PaymentDoor> {
   const key = await world.keys.solana();
   // The local ledger gives the key that sells names its first lamports and tokens.
   await world.localSolana?.fund(key.address);
@@ -57,8 +57,14 @@ export async function createNamesDoor(
     ...(cards !== undefined && { cards }),
   });
   return {
-    ...names,
+    name: names.name,
+    register: (scope) => void names.routes(scope),
+    async start() {
+      await names.start();
+      for (const job of names.jobs) job.start();
+    },
     async stop() {
+      await Promise.all(names.jobs.map((job) => job.stop()));
       await names.stop();
       await chain.close();
     },

@@ -7,7 +7,7 @@ import { StartupError } from '../../kernel/errors.ts';
 import { makeFastRsaKey } from '../../kernel/fast-rsa-key.ts';
 import { makeToken, readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
-import { makeSecretKey, parseSecretKey, type SolanaKey } from '../../names/index.ts';
+import { makeSecretKey, parseSecretKey, type SolanaKey } from '../../names/chain/service-key.ts';
 import { type ArweaveKey, arweaveKey, importJwk } from '../../wallets/arweave/rsa.ts';
 import { formerServiceWallets, openServiceWallet, readLegacyKey } from './service-wallet.ts';
 

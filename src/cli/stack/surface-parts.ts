@@ -23,7 +23,7 @@ import { createAuthenticator, createGifts, createPaymentSurface } from '../../pa
 import { createX402TopUps } from '../../payment/x402/index.ts';
 import { createRouterSurface } from '../../router/index.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
-import { createUploadSurface } from '../../upload/index.ts';
+import { createUploadSurface } from '../../upload/surface.ts';
 import { version } from '../version.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import { createNamesDoor, openNameRegistry, solanaNodes } from './names.ts';

@@ -4,21 +4,21 @@ import type { Logger } from '../../kernel/log.ts';
 import type { NameChain } from '../../registry/chain.ts';
 import type { NameRegistry } from '../../registry/name-registry.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
+import type { Builders } from '../chain/builders.ts';
 import type { Planner } from '../chain/plan.ts';
-import type { Builders } from '../chain/plan-purchase.ts';
 import type { SolanaKey } from '../chain/service-key.ts';
 import type { Locks } from '../locks.ts';
 import type { NamesMetrics } from '../metrics.ts';
 import type { NamePrices } from '../prices/prices.ts';
 import type { ActionStore } from './store.ts';
 
-export interface ActionSettings {
+interface ActionSettings {
   /** How long an action may wait for its owner. */
   readonly lifeMs: number;
   readonly maxOpen: number;
   readonly defaultTarget: string;
   /** How long a request waits for the chain to say what became of a transaction. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
 }
 
 export interface ActionContext {

@@ -7,7 +7,6 @@ import { InsufficientCredits } from '../../credits/credits.ts';
 import type { ClaimResult } from '../../credits/signatures/spent-signatures.ts';
 import { isChainFailure } from '../../registry/errors.ts';
 import { UniqueViolation } from '../../storage/sql/sql.ts';
-import type { WalletAddress } from '../../wallets/address.ts';
 import {
   chainUnavailable,
   chainUnreadable,
@@ -16,28 +15,23 @@ import {
   nonceReplayed,
   tooManyOpenActions,
 } from '../errors.ts';
-import type { ActionRequest } from './action.ts';
+import type { ActionRequest } from '../requests/action.ts';
+import { type AskedAction, type CheckedAction, checkAction } from './check.ts';
 import type { ActionContext } from './context.ts';
-import { getReady, type Ready } from './get-ready.ts';
-import type { ProvenOwner } from './owner-proof.ts';
 import { performAlone, prepare, settleAlone, subjectOf } from './perform.ts';
 import { type Action, awaitingCountIn, insertAction } from './store.ts';
 
-export interface CreateRequest {
-  readonly request: ActionRequest;
-  readonly payer: WalletAddress;
+interface CreateRequest extends AskedAction {
   /** A UUID in lower case; the action is known by it. */
   readonly payerNonce: string;
   /** Whether the signatures are for this very request. */
   readonly claimed: { readonly payer: ClaimResult; readonly owner: ClaimResult };
   /** Normalised addresses to charge first, in order. */
   readonly paidBy: readonly string[];
-  /** The owner, where the action needs a proof. */
-  readonly provenOwner: ProvenOwner | undefined;
 }
 
 /** The action, and whether this very call made it. */
-export interface Created {
+interface Created {
   readonly action: Action;
   readonly repeated: boolean;
 }
@@ -67,7 +61,7 @@ async function repeated(context: ActionContext, asked: CreateRequest): Promise<C
   const same = await context.store.byPayerNonce(payer.address, payerNonce);
   if (same !== undefined) {
     if (claimed.payer === 'another' || !isSame(asked.request, same.request)) throw nonceOfAnother();
-    return { action: await resumed(context, same), repeated: true };
+    return { action: await resume(context, same), repeated: true };
   }
   if (claimed.payer === 'another') throw nonceOfAnother();
   if (claimed.payer === 'spent' || claimed.owner !== 'ours') throw nonceReplayed();
@@ -81,8 +75,8 @@ function isSame(asked: ActionRequest, stored: ActionRequest): boolean {
   return isDeepStrictEqual(written, stored);
 }
 
-/** A repeat of something that is still on its way waits for it, so that it is never told to sign what needs none. */
-async function resumed(context: ActionContext, action: Action): Promise<Action> {
+/** A repeat of something that is still on its way waits for it: a client never signs what needs no signature. */
+async function resume(context: ActionContext, action: Action): Promise<Action> {
   if (action.status === 'sending' && action.service !== undefined)
     return settleAlone(context, action, action.service, 'again');
   if (action.status === 'reserved') throw chainUnreadable();
@@ -91,9 +85,9 @@ async function resumed(context: ActionContext, action: Action): Promise<Action> 
 
 async function make(context: ActionContext, asked: CreateRequest): Promise<Created> {
   const { request } = asked;
-  const ready = await getReady(context, asked);
-  const { owner } = ready.work.plan;
-  const action = await debit(context, asked, ready);
+  const checked = await checkAction(context, asked);
+  const { owner } = checked.work.plan;
+  const action = await debit(context, asked, checked);
   if (action === undefined) {
     const other = await repeated(context, asked);
     if (other === undefined) throw nonceReplayed();
@@ -105,8 +99,8 @@ async function make(context: ActionContext, asked: CreateRequest): Promise<Creat
   );
   const done =
     owner === undefined
-      ? await performAlone(context, action, ready.work.plan)
-      : await prepare(context, action, ready.work, ready.firstWinc ?? 0n);
+      ? await performAlone(context, action, checked.work.plan)
+      : await prepare(context, action, checked.work, checked.firstWinc ?? 0n);
   return { action: done, repeated: false };
 }
 
@@ -114,12 +108,12 @@ async function make(context: ActionContext, asked: CreateRequest): Promise<Creat
 async function debit(
   context: ActionContext,
   asked: CreateRequest,
-  ready: Ready,
+  checked: CheckedAction,
 ): Promise<Action | undefined> {
   const { payer, payerNonce, paidBy, request } = asked;
   const nonce = payerNonce;
   const at = context.now();
-  const ownerSigns = ready.work.plan.owner !== undefined;
+  const ownerSigns = checked.work.plan.owner !== undefined;
   const { maxOpen, lifeMs } = context.settings;
   try {
     await context.sql.transaction(async (tx) => {
@@ -133,11 +127,11 @@ async function debit(
         payerType: payer.kind,
         payerNonce,
         request,
-        antId: ready.antId,
-        winc: ready.winc,
-        mtoken: ready.mtoken,
-        tokenWinc: ready.tokenWinc ?? 0n,
-        before: ready.before,
+        antId: checked.antId,
+        winc: checked.winc,
+        mtoken: checked.mtoken,
+        tokenWinc: checked.tokenWinc ?? 0n,
+        before: checked.before,
         ownerSigns,
         expiresAt: at + lifeMs,
         createdAt: at,
@@ -147,7 +141,7 @@ async function debit(
         reason: 'arns_action',
         signer: payer.address,
         signerType: payer.kind,
-        amount: ready.winc,
+        amount: checked.winc,
         paidBy,
       });
     });

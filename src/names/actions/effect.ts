@@ -1,21 +1,21 @@
 /**
- * Whether a purchase shows on the chain: asked before a refund where the chain does not know its transaction, because
- * a lost answer is not a lost purchase. One that is known to have failed is not asked for: others may have paid for
- * the same.
+ * Whether the effect of a purchase is on the chain: asked before a refund where the chain does not know its transaction,
+ * because a lost answer is not a lost purchase. It is not asked for one that is known to have failed: others may have
+ * paid for the same.
  */
 import { yearSeconds } from '../../formats/solana/name-prices.ts';
 import type { NameRegistry } from '../../registry/name-registry.ts';
-import type { ActionRequest } from './action.ts';
+import type { ActionRequest } from '../requests/action.ts';
 import type { BeforeState } from './store.ts';
 
-export interface Expected {
+interface Expected {
   readonly request: ActionRequest;
   readonly antId: string | undefined;
   readonly before: BeforeState | undefined;
 }
 
-/** Fails with `ChainUnavailable` where the chain cannot say. Record and controller actions are told by signature alone. */
-export async function effectShows(registry: NameRegistry, expected: Expected): Promise<boolean> {
+/** Fails with `ChainUnavailable` where the chain cannot say. Record and controller actions are known by their signature alone. */
+export async function isEffectOnChain(registry: NameRegistry, expected: Expected): Promise<boolean> {
   const { request, antId, before } = expected;
   if (!('name' in request)) return false;
   const { record } = await registry.name(request.name);

@@ -1,9 +1,9 @@
 /** The action envelope (interface §2), as it is answered by create, sign and status. Absent members are left out. */
 import type { Action } from './store.ts';
 
-export type PublicStatus = 'completed' | 'awaiting-signature' | 'pending' | 'expired' | 'failed';
+type PublicStatus = 'completed' | 'awaiting-signature' | 'pending' | 'expired' | 'failed';
 
-export interface Envelope {
+interface Envelope {
   readonly nonce: string;
   readonly action: string;
   readonly status: PublicStatus;
@@ -26,7 +26,7 @@ export interface Envelope {
 }
 
 /** `pending` is said only of what needs no signature and is not finished: nobody should try to sign it. */
-export function publicStatus(action: Action): PublicStatus {
+function publicStatus(action: Action): PublicStatus {
   switch (action.status) {
     case 'reserved':
     case 'sending':

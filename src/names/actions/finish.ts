@@ -1,17 +1,15 @@
 /** The ends of an action: each moves the credits and the row together, once. */
 import { winc } from '../../credits/credits.ts';
-import { capitalIntent } from '../intents.ts';
 import { endCustody, writeReceipt } from '../receipts.ts';
+import { capitalIntent } from '../requests/read-purchase.ts';
 import type { ActionContext } from './context.ts';
-import { type Action, advance, keptWincOf, type OpenStatus } from './store.ts';
-
-const anyOpen: readonly OpenStatus[] = ['reserved', 'sending', 'awaiting', 'signed', 'spawned'];
+import { type Action, advance, keptWincOf, openStatuses } from './store.ts';
 
 /** The effect is on the chain: what was reserved is spent. */
 export async function complete(context: ActionContext, action: Action, messageId: string): Promise<Action> {
   const at = context.now();
   const done = await context.sql.transaction(async (tx) => {
-    if (!(await advance(tx, action.nonce, anyOpen, 'completed', { at, messageId }))) return false;
+    if (!(await advance(tx, action.nonce, openStatuses, 'completed', { at, messageId }))) return false;
     await context.credits.within(tx).settle('arns_action', action.nonce);
     const { request } = action;
     if ('name' in request) {
@@ -33,7 +31,7 @@ export async function complete(context: ActionContext, action: Action, messageId
   });
   if ('name' in action.request) context.prices.forget(action.request.name);
   if (done) context.metrics.action(action.request.action, 'completed');
-  return current(context, action);
+  return readAgain(context, action);
 }
 
 /**
@@ -51,7 +49,7 @@ export async function giveUp(
   const failedReason = reason.slice(0, 500);
   const done = await context.sql.transaction(async (tx) => {
     const kept = keptWinc > 0n ? { keptWinc } : {};
-    if (!(await advance(tx, action.nonce, anyOpen, status, { at, failedReason, ...kept }))) return false;
+    if (!(await advance(tx, action.nonce, openStatuses, status, { at, failedReason, ...kept }))) return false;
     const credits = context.credits.within(tx);
     const all = await keptWincOf(tx, action.nonce);
     if (all > 0n) await credits.settle('arns_action', action.nonce, winc(all));
@@ -66,10 +64,10 @@ export async function giveUp(
       'action refunded',
     );
   }
-  return current(context, action);
+  return readAgain(context, action);
 }
 
 /** The action as it stands now. */
-export async function current(context: ActionContext, action: Action): Promise<Action> {
+export async function readAgain(context: ActionContext, action: Action): Promise<Action> {
   return (await context.store.byNonce(action.nonce)) ?? action;
 }

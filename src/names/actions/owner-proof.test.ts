@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseSolanaAddress } from '../../formats/solana/address.ts';
 import { ed25519PrivateKey, signEd25519 } from '../../wallets/solana/ed25519.ts';
-import type { RecordRequest } from './action.ts';
+import type { RecordRequest } from '../requests/action.ts';
 import {
   type OwnerProof,
   ownerText,

@@ -15,7 +15,7 @@ import {
   unboundRefused,
   unboundSignature,
 } from '../errors.ts';
-import type { RecordRequest } from './action.ts';
+import type { RecordRequest } from '../requests/action.ts';
 
 /** Stands for a field that is cleared or left out: published clients sign both the same. */
 const absent = '\u0000';
@@ -33,7 +33,7 @@ export interface OwnerProof {
 }
 
 /** What a proof is held against beside its request. */
-export interface ProofRules {
+interface ProofRules {
   /** This service's address. */
   readonly service: string;
   /** Whether a proof must name it. */

@@ -2,6 +2,7 @@
 import { maxTransactionBytes } from '../../formats/solana/transaction.ts';
 import { isChainFailure } from '../../registry/errors.ts';
 import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { UserAcl } from '../chain/acl.ts';
 import { deliver, type SignedTransaction } from '../chain/delivery.ts';
@@ -16,17 +17,16 @@ import {
   chainUnreadable,
   NamesError,
   notYourToken,
-  sponsorEmpty,
   stillBusy,
 } from '../errors.ts';
 import { LockLost, LockTimeout } from '../locks.ts';
 import { custodialPayer } from '../receipts.ts';
-import { openRoom, reserveRoom, serviceList } from '../token-lists.ts';
-import type { ActionRequest, BuyRequest, RecordRequest, TokenRequest } from './action.ts';
+import type { ActionRequest, BuyRequest, RecordRequest, TokenRequest } from '../requests/action.ts';
 import type { ActionContext } from './context.ts';
-import { effectShows } from './effect.ts';
-import { complete, current, giveUp } from './finish.ts';
+import { isEffectOnChain } from './effect.ts';
+import { complete, giveUp, readAgain } from './finish.ts';
 import { type Action, advance } from './store.ts';
+import { openRoom, reserveRoom, serviceList } from './token-lists.ts';
 
 /** A plan, and what it means for its owner. */
 export interface Work {
@@ -45,7 +45,7 @@ export function subjectOf(request: ActionRequest): string {
 export async function performAlone(context: ActionContext, action: Action, plan: Plan): Promise<Action> {
   const transaction = await signNow(context, plan).catch((error: unknown) => abandon(context, action, error));
   const isNext = await store(context, action, 'sending', { service: transaction });
-  // Whoever ended it in the meantime has given the credits back: then nothing may be sent any more.
+  // It was ended in the meantime, and its credits were returned: nothing may be sent any more.
   if (!isNext) throw stillBusy();
   return settleAlone(context, action, transaction, 'first');
 }
@@ -90,14 +90,14 @@ export async function settleAlone(
   time: 'first' | 'again',
 ): Promise<Action> {
   const delivery = await deliver(context.chain, transaction, context.settings);
-  if (delivery.outcome === 'landed') {
+  if (delivery.outcome === 'confirmed') {
     refreshTraits(context, action);
     return complete(context, action, transaction.signature);
   }
   if (delivery.outcome === 'unknown') throw chainUnreadable();
   if (delivery.outcome === 'refused' && time === 'again') throw chainUnreadable();
   if (delivery.outcome === 'expired') {
-    if (await shows(context, action)) return complete(context, action, transaction.signature);
+    if (await isDone(context, action)) return complete(context, action, transaction.signature);
     await giveUp(context, action, 'failed', 'The transaction did not land in time');
     throw chainUnavailable();
   }
@@ -127,7 +127,7 @@ export async function prepare(
     }
     const owned = await signNow(context, plan);
     await store(context, action, 'awaiting', { owned, ...(antId !== undefined && { antId }) });
-    return await current(context, action);
+    return await readAgain(context, action);
   } catch (error) {
     return abandon(context, action, error);
   }
@@ -139,7 +139,7 @@ async function signNow(context: ActionContext, plan: Plan): Promise<SignedTransa
   return context.planner.sign(plan, blockhash, lastValidBlockHeight);
 }
 
-/** Nothing was handed out or sent: the debit goes back before the error is told. */
+/** Nothing was handed out or sent: the debit goes back before the error is answered. */
 async function abandon(context: ActionContext, action: Action, error: unknown): Promise<never> {
   const unavailable = isChainFailure(error);
   await giveUp(
@@ -152,9 +152,9 @@ async function abandon(context: ActionContext, action: Action, error: unknown): 
   throw unavailable ? chainUnavailable(error) : error;
 }
 
-async function shows(context: ActionContext, action: Action): Promise<boolean> {
+async function isDone(context: ActionContext, action: Action): Promise<boolean> {
   try {
-    return await effectShows(context.registry, action);
+    return await isEffectOnChain(context.registry, action);
   } catch (error) {
     if (isChainFailure(error)) throw chainUnreadable(error);
     throw error;
@@ -190,7 +190,8 @@ async function spawnForOwner(
   const service = await reserveRoom(context, async (room) => {
     await sql.transaction(async (tx) => {
       await locks.fence(tx, serviceList);
-      await tx.run(
+      await changeOne(
+        tx,
         'UPDATE arns_action SET list_page = ? WHERE nonce = ?',
         Number(room.place.page),
         action.nonce,
@@ -264,10 +265,10 @@ export async function registerName(context: ActionContext, action: Action): Prom
   const transaction = await signNow(context, registryPlan(build, request, antId));
   const at = context.now();
   if (!(await advance(context.sql, action.nonce, ['spawned'], 'spawned', { at, service: transaction })))
-    return current(context, action);
+    return readAgain(context, action);
   const delivery = await deliver(context.chain, transaction, context.settings);
   if (delivery.outcome === 'unknown') throw chainUnreadable();
-  if (delivery.outcome === 'landed' || (await shows(context, action))) {
+  if (delivery.outcome === 'confirmed' || (await isDone(context, action))) {
     context.later(() => writeTraits(context, antId, request.name));
     return complete(context, action, transaction.signature);
   }
@@ -298,12 +299,9 @@ async function writeTraits(
   try {
     const transaction = await signNow(context, traitsPlan(await context.builders(), antId, name));
     const delivery = await deliver(context.chain, transaction, context.settings);
-    if (delivery.outcome !== 'landed') context.log.warn({ antId, name, delivery }, 'traits were not written');
+    if (delivery.outcome !== 'confirmed')
+      context.log.warn({ antId, name, delivery }, 'traits were not written');
   } catch (error) {
     context.log.warn({ err: error, antId, name }, 'traits were not written');
   }
-}
-
-export function requireSponsor(tokens: bigint, needed: bigint): void {
-  if (tokens < needed) throw sponsorEmpty();
 }

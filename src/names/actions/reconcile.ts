@@ -4,24 +4,24 @@
  */
 import { HttpError } from '../../kernel/errors.ts';
 import { isChainFailure } from '../../registry/errors.ts';
-import { deliver, look } from '../chain/delivery.ts';
+import { deliver, readOutcome } from '../chain/delivery.ts';
 import { LockTimeout } from '../locks.ts';
 import type { ActionContext } from './context.ts';
-import { effectShows } from './effect.ts';
+import { isEffectOnChain } from './effect.ts';
 import { complete, giveUp } from './finish.ts';
 import { registerName } from './perform.ts';
-import { landed } from './sign.ts';
+import { continueAfterOwner } from './sign.ts';
 import type { Action } from './store.ts';
 import { settleSent } from './unsettled.ts';
 
 const pageSize = 200;
 /** A request that made or signed an action may still be at work on it this long after its last step. */
-export const settlingMs = 60_000;
+const settlingMs = 60_000;
 
-/** Whoever is at work on an action has it longer than this: it is looked after in the next round. */
+/** An action that another request holds for longer is left to the next round. */
 const lockWaitMs = 2_000;
 
-/** Looks after every open action once; answers how many were finished. */
+/** Goes on with every open action once; answers how many were finished. */
 export async function reconcileActions(context: ActionContext, unchangedFor = settlingMs): Promise<number> {
   let done = 0;
   let last = '';
@@ -29,14 +29,14 @@ export async function reconcileActions(context: ActionContext, unchangedFor = se
   for (;;) {
     const open = await context.store.open(since, last, pageSize);
     for (const action of open) {
-      if (await looked(context, action)) done += 1;
+      if (await finishOne(context, action)) done += 1;
       last = action.nonce;
     }
     if (open.length < pageSize) return done;
   }
 }
 
-async function looked(context: ActionContext, action: Action): Promise<boolean> {
+async function finishOne(context: ActionContext, action: Action): Promise<boolean> {
   try {
     const after = await context.locks.hold(
       `sign ${action.nonce}`,
@@ -61,35 +61,35 @@ async function reconcile(context: ActionContext, before: Action): Promise<Action
       return settleSent(context, action);
     case 'awaiting':
     case 'signed':
-      return withOwner(context, action);
+      return checkOwned(context, action);
     case 'spawned':
-      return spawned(context, action);
+      return finishSpawned(context, action);
     default:
       return action;
   }
 }
 
-/** An owner may have sent the transaction himself; one that can no longer land ends the action early. */
-async function withOwner(context: ActionContext, action: Action): Promise<Action> {
+/** The owner may have sent the transaction elsewhere; one that can no longer be confirmed ends the action early. */
+async function checkOwned(context: ActionContext, action: Action): Promise<Action> {
   const { owned } = action;
   if (owned === undefined) return action;
-  const known = await look(context.chain, owned);
+  const known = await readOutcome(context.chain, owned);
   if (known === undefined) {
-    if (action.status === 'signed') await deliver(context.chain, owned, { patienceMs: 0 });
+    if (action.status === 'signed') await deliver(context.chain, owned, { timeoutMs: 0 });
     return action;
   }
-  if (known.outcome === 'landed') return landed(context, action, owned);
+  if (known.outcome === 'confirmed') return continueAfterOwner(context, action, owned);
   if (known.outcome === 'failed')
     return giveUp(context, action, 'failed', 'The transaction failed on the chain');
   return giveUp(context, action, 'expired', 'The transaction was not signed in time');
 }
 
-/** The token exists. The name is tried for until the deadline; a try that may still land is waited for. */
-async function spawned(context: ActionContext, action: Action): Promise<Action> {
-  if (await effectShows(context.registry, action)) {
+/** The token exists. The name is tried for until the deadline; a try that may still be confirmed is waited for. */
+async function finishSpawned(context: ActionContext, action: Action): Promise<Action> {
+  if (await isEffectOnChain(context.registry, action)) {
     return complete(context, action, action.service?.signature ?? action.owned?.signature ?? '');
   }
-  if (action.service !== undefined && (await look(context.chain, action.service)) === undefined)
+  if (action.service !== undefined && (await readOutcome(context.chain, action.service)) === undefined)
     return action;
   if (context.now() > action.expiresAt) {
     return giveUp(context, action, 'failed', 'The name could not be registered in time');

@@ -1,4 +1,4 @@
-/** Taking back the transaction an owner signed (interface §4.2): only his signature is taken, into our own copy. */
+/** Takes the transaction that an owner signed (interface §4.2): only the signature is taken, into our own copy. */
 import { FormatError } from '../../formats/format-error.ts';
 import { addressBytes, type SolanaAddress } from '../../formats/solana/address.ts';
 import {
@@ -20,11 +20,11 @@ import {
   signedTooLate,
 } from '../errors.ts';
 import type { ActionContext } from './context.ts';
-import { complete, current, giveUp } from './finish.ts';
+import { complete, giveUp, readAgain } from './finish.ts';
 import { registerName } from './perform.ts';
 import { type Action, advance, type StoredTransaction } from './store.ts';
 
-export interface Signed {
+interface Signed {
   readonly action: Action;
   readonly alreadyCompleted: boolean;
 }
@@ -39,7 +39,7 @@ export function signAction(context: ActionContext, nonce: string, transaction: u
     }
     if (action.owned === undefined) throw chainUnreadable();
     // Once the owner's transaction is on its way, asking again only waits for it.
-    if (action.status !== 'awaiting') return finished(await carryOn(context, action));
+    if (action.status !== 'awaiting') return requireCompleted(await deliverOwned(context, action));
     if (context.now() > action.expiresAt) {
       const since = new Date(action.expiresAt).toISOString();
       throw badRequest(
@@ -49,7 +49,7 @@ export function signAction(context: ActionContext, nonce: string, transaction: u
     const owned = withSignature(action.owned, ownerOf(action), transaction);
     const send = async () => {
       await advance(context.sql, nonce, ['awaiting'], 'signed', { at: context.now(), owned });
-      return finished(await carryOn(context, { ...action, status: 'signed', owned }));
+      return requireCompleted(await deliverOwned(context, { ...action, status: 'signed', owned }));
     };
     const { request } = action;
     if (request.action !== 'buy-name') return send();
@@ -70,8 +70,8 @@ async function requireFree(context: ActionContext, name: string): Promise<void> 
   }
 }
 
-/** An action that ended otherwise than completed is an error to whoever signed it. */
-function finished(action: Action): Signed {
+/** An action that did not complete is an error to its signer. */
+function requireCompleted(action: Action): Signed {
   if (action.status === 'completed') return { action, alreadyCompleted: false };
   throw badRequest(action.failedReason ?? 'The action failed and was refunded');
 }
@@ -113,20 +113,20 @@ function parse(wire: Buffer): ReturnType<typeof parseTransaction> | undefined {
 }
 
 /** Sends the owner's transaction and goes on from what became of it. */
-export async function carryOn(context: ActionContext, action: Action): Promise<Action> {
+async function deliverOwned(context: ActionContext, action: Action): Promise<Action> {
   try {
     if (action.status === 'spawned') return await registerName(context, action);
     const { owned } = action;
     if (owned === undefined) return action;
     const delivery = await deliver(context.chain, owned, context.settings);
     switch (delivery.outcome) {
-      case 'landed':
-        return await landed(context, action, owned);
+      case 'confirmed':
+        return await continueAfterOwner(context, action, owned);
       case 'failed': {
         const failure = describeFailure(delivery.err, delivery.logs, owned.wire, context.registry.programs);
         return await giveUp(context, action, 'failed', failure.message);
       }
-      // He may still send it himself, once what is in its way is gone: nothing is paid back before it is dead.
+      // The owner may still send it, once what is in its way is gone: nothing is paid back before it is dead.
       case 'refused':
         throw badRequest(
           describeFailure(delivery.err, delivery.logs, owned.wire, context.registry.programs).message,
@@ -150,12 +150,12 @@ export async function carryOn(context: ActionContext, action: Action): Promise<A
 }
 
 /** The owner's transaction is on the chain: the end for most actions, half-way for a bought name. */
-export async function landed(
+export async function continueAfterOwner(
   context: ActionContext,
   action: Action,
   owned: StoredTransaction,
 ): Promise<Action> {
   if (action.request.action !== 'buy-name') return complete(context, action, owned.signature);
   await advance(context.sql, action.nonce, ['awaiting', 'signed'], 'spawned', { at: context.now() });
-  return registerName(context, await current(context, action));
+  return registerName(context, await readAgain(context, action));
 }

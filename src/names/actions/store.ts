@@ -1,8 +1,18 @@
 /** Actions as they are kept. Every step is a guarded update: who comes second changes nothing. */
-import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
+import { type Static, Type } from 'typebox';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import {
+  amountText,
+  bytesOrNull,
+  flag,
+  integerOrNull,
+  jsonReader,
+  rowReader,
+  textOrNull,
+} from '../../storage/sql/typed-rows.ts';
 import { canonicalUuid } from '../../wallets/request-signature.ts';
-import type { ActionRequest } from './action.ts';
+import { type ActionRequest, actionRequest, nameType, solanaAddress } from '../requests/action.ts';
 
 /**
  * reserved   paid for, nothing done
@@ -11,17 +21,22 @@ import type { ActionRequest } from './action.ts';
  * signed     the owner's transaction is on its way
  * spawned    a bought name's token exists, the name is being registered
  */
-export type OpenStatus = 'reserved' | 'sending' | 'awaiting' | 'signed' | 'spawned';
-export type FinalStatus = 'completed' | 'expired' | 'failed';
-export type ActionStatus = OpenStatus | FinalStatus;
+export const openStatuses = ['reserved', 'sending', 'awaiting', 'signed', 'spawned'] as const;
+const finalStatuses = ['completed', 'expired', 'failed'] as const;
+type OpenStatus = (typeof openStatuses)[number];
+type ActionStatus = OpenStatus | (typeof finalStatuses)[number];
 
-/** What a purchase found before it acted: how its effect is told from somebody else's. */
-export interface BeforeState {
-  readonly ant: SolanaAddress;
-  readonly type: 'lease' | 'permabuy';
-  readonly end: number | null;
-  readonly undernameLimit: number;
-}
+const beforeState = Type.Object({
+  ant: solanaAddress,
+  type: nameType,
+  end: integerOrNull,
+  undernameLimit: Type.Integer(),
+});
+/** What a purchase found before it acted: it tells its effect from another's. */
+export type BeforeState = Static<typeof beforeState>;
+const readBefore = jsonReader('what stood before a name purchase', beforeState);
+
+export const addressOrNull = Type.Union([solanaAddress, Type.Null()]);
 
 /** A transaction that waits for the chain. */
 export interface StoredTransaction {
@@ -47,7 +62,7 @@ export interface Action {
   readonly before: BeforeState | undefined;
   /** Whether it will wait for its owner once it is prepared. */
   readonly ownerSigns: boolean;
-  /** For the owner; his slot is empty until he signed. */
+  /** For the owner, whose slot is empty until it is signed. */
   readonly owned: StoredTransaction | undefined;
   /** The service's own. */
   readonly service: StoredTransaction | undefined;
@@ -59,39 +74,37 @@ export interface Action {
   readonly createdAt: number;
 }
 
-interface Row {
-  nonce: string;
-  payer: string;
-  payer_type: string;
-  payer_nonce: string;
-  action: string;
-  request: string;
-  ant_id: string | null;
-  winc: string;
-  mtoken: string;
-  token_winc: string;
-  kept_winc: string;
-  status: ActionStatus;
-  before_state: string | null;
-  owner_signs: number;
-  prepared: Buffer | null;
-  signature: string | null;
-  last_valid_block_height: number | null;
-  service_wire: Buffer | null;
-  service_signature: string | null;
-  service_last_valid: number | null;
-  expires_at: number;
-  message_id: string | null;
-  failed_reason: string | null;
-  failed_at: number | null;
-  created_at: number;
-}
+const storedAction = Type.Object({
+  nonce: Type.String(),
+  payer: Type.String(),
+  payer_type: Type.String(),
+  payer_nonce: Type.String(),
+  request: Type.String(),
+  ant_id: addressOrNull,
+  winc: amountText,
+  mtoken: amountText,
+  token_winc: amountText,
+  kept_winc: amountText,
+  status: Type.Enum([...openStatuses, ...finalStatuses]),
+  before_state: textOrNull,
+  owner_signs: flag,
+  prepared: bytesOrNull,
+  signature: textOrNull,
+  last_valid_block_height: integerOrNull,
+  service_wire: bytesOrNull,
+  service_signature: textOrNull,
+  service_last_valid: integerOrNull,
+  expires_at: Type.Integer(),
+  message_id: textOrNull,
+  failed_reason: textOrNull,
+  failed_at: integerOrNull,
+  created_at: Type.Integer(),
+});
+const columns = Object.keys(storedAction.properties).join(', ');
+const readStored = rowReader('a name action', storedAction);
+const readRequest = jsonReader('the request of a name action', actionRequest);
 
-const columns = `nonce, payer, payer_type, payer_nonce, action, request, ant_id, winc, mtoken, token_winc, kept_winc, status,
-  before_state, owner_signs, prepared, signature, last_valid_block_height, service_wire, service_signature, service_last_valid, expires_at,
-  message_id, failed_reason, failed_at, created_at`;
-
-export type NewAction = Pick<
+type NewAction = Pick<
   Action,
   | 'nonce'
   | 'payer'
@@ -118,17 +131,13 @@ export class ActionStore {
   /** A nonce is the same in either letter case; before that was so, one was stored as it came. */
   async byNonce(nonce: string): Promise<Action | undefined> {
     const uuid = canonicalUuid(nonce) ?? nonce;
-    const rows = await this.#sql.all<Row>(
-      `SELECT ${columns} FROM arns_action WHERE nonce IN (?, ?)`,
-      nonce,
-      uuid,
-    );
+    const rows = await this.#sql.all(`SELECT ${columns} FROM arns_action WHERE nonce IN (?, ?)`, nonce, uuid);
     const row = rows.find((found) => found.nonce === nonce) ?? rows[0];
     return row && toAction(row);
   }
 
   async byPayerNonce(payer: string, payerNonce: string): Promise<Action | undefined> {
-    const row = await this.#sql.get<Row>(
+    const row = await this.#sql.get(
       `SELECT ${columns} FROM arns_action WHERE payer = ? AND payer_nonce = ?`,
       payer,
       payerNonce,
@@ -138,7 +147,7 @@ export class ActionStore {
 
   /** Actions that are not finished and were not changed since, a page at a time in order of nonce. */
   async open(unchangedSince: number, after: string, limit: number): Promise<Action[]> {
-    const rows = await this.#sql.all<Row>(
+    const rows = await this.#sql.all(
       `SELECT ${columns} FROM arns_action
         WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND updated_at <= ? AND nonce > ?
         ORDER BY nonce LIMIT ?`,
@@ -245,39 +254,41 @@ export async function keptWincOf(tx: SqlExecutor, nonce: string): Promise<bigint
   return BigInt(row?.kept_winc ?? 0);
 }
 
-function toAction(row: Row): Action {
-  const request: ActionRequest = JSON.parse(row.request);
-  const before: BeforeState | undefined =
-    row.before_state === null ? undefined : JSON.parse(row.before_state);
+function toAction(row: unknown): Action {
+  const stored = readStored(row);
   return {
-    nonce: row.nonce,
-    payer: row.payer,
-    payerType: row.payer_type,
-    payerNonce: row.payer_nonce,
-    request,
-    antId: row.ant_id === null ? undefined : parseSolanaAddress(row.ant_id),
-    winc: BigInt(row.winc),
-    mtoken: BigInt(row.mtoken),
-    tokenWinc: BigInt(row.token_winc),
-    keptWinc: BigInt(row.kept_winc),
-    status: row.status,
-    before,
-    ownerSigns: row.owner_signs === 1,
-    owned: stored(row.prepared, row.signature, row.last_valid_block_height),
-    service: stored(row.service_wire, row.service_signature, row.service_last_valid),
-    expiresAt: row.expires_at,
-    messageId: row.message_id ?? undefined,
-    failedReason: row.failed_reason ?? undefined,
-    failedAt: row.failed_at ?? undefined,
-    createdAt: row.created_at,
+    nonce: stored.nonce,
+    payer: stored.payer,
+    payerType: stored.payer_type,
+    payerNonce: stored.payer_nonce,
+    request: readRequest(stored.request),
+    antId: stored.ant_id ?? undefined,
+    winc: BigInt(stored.winc),
+    mtoken: BigInt(stored.mtoken),
+    tokenWinc: BigInt(stored.token_winc),
+    keptWinc: BigInt(stored.kept_winc),
+    status: stored.status,
+    before: toBefore(stored.before_state),
+    ownerSigns: stored.owner_signs === 1,
+    owned: toTransaction(stored.prepared, stored.signature, stored.last_valid_block_height),
+    service: toTransaction(stored.service_wire, stored.service_signature, stored.service_last_valid),
+    expiresAt: stored.expires_at,
+    messageId: stored.message_id ?? undefined,
+    failedReason: stored.failed_reason ?? undefined,
+    failedAt: stored.failed_at ?? undefined,
+    createdAt: stored.created_at,
   };
 }
 
-export function stored(
+export function toBefore(text: string | null): BeforeState | undefined {
+  return text === null ? undefined : readBefore(text);
+}
+
+export function toTransaction(
   wire: Buffer | null,
   signature: string | null,
-  lastValid: number | null,
+  lastValidBlockHeight: number | null,
 ): StoredTransaction | undefined {
-  if (wire === null || signature === null || lastValid === null) return undefined;
-  return { wire, signature, lastValidBlockHeight: lastValid };
+  if (wire === null || signature === null || lastValidBlockHeight === null) return undefined;
+  return { wire, signature, lastValidBlockHeight };
 }

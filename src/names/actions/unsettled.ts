@@ -1,29 +1,29 @@
 /**
- * What the service sent for a name or a token and does not know the end of. Nothing is planned on top of it: a purchase
- * is told from another by what stood before it, and a record is written as a whole.
+ * What the service sent for a name or a token and does not know the outcome of. Nothing is planned on top of it: one
+ * purchase is told from another by what stood before it, and a record is written as a whole.
  */
 import { isChainFailure } from '../../registry/errors.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { deliver, look } from '../chain/delivery.ts';
+import { deliver, readOutcome } from '../chain/delivery.ts';
 import { chainUnavailable, stillBusy } from '../errors.ts';
 import type { ActionContext } from './context.ts';
-import { effectShows } from './effect.ts';
+import { isEffectOnChain } from './effect.ts';
 import { complete, giveUp } from './finish.ts';
 import type { Action } from './store.ts';
 
-/** What the chain says now became of what the service sent by itself. */
+/** Ends an action that the service sent by itself, by what the chain now says of it. */
 export async function settleSent(context: ActionContext, action: Action): Promise<Action> {
   const { service } = action;
   if (service === undefined)
     return giveUp(context, action, 'failed', 'The service was interrupted before it acted');
-  const known = await look(context.chain, service);
+  const known = await readOutcome(context.chain, service);
   if (known === undefined) {
-    await deliver(context.chain, service, { patienceMs: 0 });
+    await deliver(context.chain, service, { timeoutMs: 0 });
     return action;
   }
   if (known.outcome === 'failed')
     return giveUp(context, action, 'failed', 'The transaction failed on the chain');
-  if (known.outcome === 'landed' || (await effectShows(context.registry, action))) {
+  if (known.outcome === 'confirmed' || (await isEffectOnChain(context.registry, action))) {
     return complete(context, action, service.signature);
   }
   return giveUp(context, action, 'failed', 'The transaction did not land');
@@ -61,12 +61,11 @@ async function sentOn(sql: Sql, subject: { name: string } | { antId: string }): 
 }
 
 /** Whether a purchase by card is paying the registry for something of a name that exists. */
-export async function isPaidByCard(sql: Sql, name: string, except = ''): Promise<boolean> {
+async function isPaidByCard(sql: Sql, name: string): Promise<boolean> {
   const row = await sql.get(
     `SELECT nonce FROM arns_purchase
-      WHERE name = ? AND stage = 'paying' AND status = 'PENDING' AND purchase <> 'buy-name' AND nonce <> ? LIMIT 1`,
+      WHERE name = ? AND stage = 'paying' AND status = 'PENDING' AND purchase <> 'buy-name' LIMIT 1`,
     name,
-    except,
   );
   return row !== undefined;
 }

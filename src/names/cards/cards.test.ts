@@ -23,7 +23,7 @@ async function openBench(t: TestContext, environment: Record<string, string> = {
   });
   const bench = await NamesBench.start({
     environment,
-    patienceMs: 300,
+    deliveryTimeoutMs: 300,
     cardRoutes: stripeWebhookRoute,
     cards: ({ sql, pricing, now }) =>
       createCardPayments(
@@ -110,7 +110,7 @@ test('a name bought by card for a Solana wallet ends in that wallet', async (t) 
     [at(mine.body, 'names', 0, 'custodial'), at(mine.body, 'names', 0, 'selfCustody')],
     [false, true],
   );
-  // With a token of his own only the name is bought.
+  // With a token of the buyer's own only the name is bought.
   const own = await quote(
     `${solanaBuyer.address}/usd/buy-name/card-own-ant?type=lease&years=1&processId=${antId}`,
   );

@@ -10,8 +10,9 @@ import { type HeldPayment, holdPaymentIn, oweRefundIn } from '../../payments/car
 import { isChainFailure } from '../../registry/errors.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { ActionContext } from '../actions/context.ts';
-import { effectShows } from '../actions/effect.ts';
+import { isEffectOnChain } from '../actions/effect.ts';
 import type { BeforeState, StoredTransaction } from '../actions/store.ts';
+import { openRoom, reserveRoom, serviceList } from '../actions/token-lists.ts';
 import { requireSettled } from '../actions/unsettled.ts';
 import { UserAcl } from '../chain/acl.ts';
 import { type Delivery, deliver } from '../chain/delivery.ts';
@@ -23,7 +24,6 @@ import { freshKey } from '../chain/service-key.ts';
 import { NamesError, nameExists, nameMissing } from '../errors.ts';
 import { LockLost, LockTimeout } from '../locks.ts';
 import { writeReceipt } from '../receipts.ts';
-import { openRoom, reserveRoom, serviceList } from '../token-lists.ts';
 import { debtorOf, excessShare } from './reversals.ts';
 import { move, type PaidPurchase, readPurchase, type Stage } from './store.ts';
 
@@ -34,16 +34,16 @@ export interface FulfilContext extends ActionContext {
 
 type Step = (context: FulfilContext, purchase: PaidPurchase) => Promise<boolean>;
 
-/** Whoever is at work on a purchase takes it as far as it goes. */
+/** Another process that works on the purchase takes it as far as it goes. */
 const lockWaitMs = 2_000;
 
 const steps: Readonly<Record<Stage, Step | undefined>> = {
   paid: begin,
-  spawning: spawned,
+  spawning: checkSpawn,
   spawned: payRegistry,
-  paying: paid,
+  paying: checkPayment,
   bought: handOver,
-  handing: handedOver,
+  handing: checkHandOver,
   done: undefined,
 };
 
@@ -57,7 +57,7 @@ export async function fulfil(context: FulfilContext, nonce: string): Promise<voi
       try {
         if (!(await step(context, purchase))) return;
       } catch (error) {
-        if (!isToWait(error)) throw error;
+        if (!mustWait(error)) throw error;
         context.log.warn({ err: error, nonce, stage: purchase.stage }, 'a name purchase waits for the chain');
         return;
       }
@@ -72,7 +72,7 @@ export async function fulfil(context: FulfilContext, nonce: string): Promise<voi
 }
 
 /** The chain, the sponsor or another purchase is in the way: nothing was decided. */
-const isToWait = (error: unknown): boolean =>
+const mustWait = (error: unknown): boolean =>
   isChainFailure(error) ||
   error instanceof LockTimeout ||
   error instanceof LockLost ||
@@ -83,7 +83,7 @@ async function sign(context: ActionContext, plan: Plan): Promise<StoredTransacti
   return context.planner.sign(plan, blockhash, lastValidBlockHeight);
 }
 
-async function delivered(context: ActionContext, { service }: PaidPurchase): Promise<Delivery> {
+async function deliverStage(context: ActionContext, { service }: PaidPurchase): Promise<Delivery> {
   if (service === undefined) throw new Error('a stage without its transaction');
   return deliver(context.chain, service, context.settings);
 }
@@ -134,18 +134,19 @@ async function begin(context: FulfilContext, purchase: PaidPurchase): Promise<bo
   return moved === 'gone' ? giveUp(context, purchase, paymentGone) : moved === 'moved';
 }
 
-async function spawned(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
-  const delivery = await delivered(context, purchase);
+async function checkSpawn(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
+  const delivery = await deliverStage(context, purchase);
   const at = context.now();
-  if (delivery.outcome === 'landed') return move(context.sql, purchase.nonce, 'spawning', 'spawned', { at });
+  if (delivery.outcome === 'confirmed')
+    return move(context.sql, purchase.nonce, 'spawning', 'spawned', { at });
   if (delivery.outcome === 'expired') return move(context.sql, purchase.nonce, 'spawning', 'paid', { at });
-  if (delivery.outcome !== 'unknown') return refused(context, purchase, delivery);
+  if (delivery.outcome !== 'unknown') return giveUpRefused(context, purchase, delivery);
   return false;
 }
 
 /**
  * Pays the registry: for a token that is there, or for a name that is registered already. What is bought for such a name
- * is told by what stood before, so nobody else buys for it until it is known whether it landed.
+ * is told from others by what stood before, so nothing else is bought for it until the outcome is known.
  */
 async function payRegistry(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
   const { name, action } = purchase.purchase;
@@ -154,7 +155,7 @@ async function payRegistry(context: FulfilContext, purchase: PaidPurchase): Prom
     await requireSettled(context, { name });
     if (!(await pay(context, purchase, `name ${name}`))) return false;
     const paying = await readPurchase(context.sql, purchase.nonce);
-    return paying?.stage === 'paying' ? paid(context, paying) : true;
+    return paying?.stage === 'paying' ? checkPayment(context, paying) : true;
   });
 }
 
@@ -180,8 +181,8 @@ async function pay(context: FulfilContext, purchase: PaidPurchase, lock?: string
   return moved === 'gone' ? giveUp(context, purchase, paymentGone) : moved === 'moved';
 }
 
-async function paid(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
-  const delivery = await delivered(context, purchase);
+async function checkPayment(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
+  const delivery = await deliverStage(context, purchase);
   if (delivery.outcome === 'unknown') return false;
   const at = context.now();
   const { nonce, service, antId, before } = purchase;
@@ -189,13 +190,13 @@ async function paid(context: FulfilContext, purchase: PaidPurchase): Promise<boo
   const request = asked.action === 'buy-name' ? { ...asked, owner: context.key.address, opening: {} } : asked;
   // Nobody else binds the name to this token; for the rest others may have paid the same meanwhile.
   const exact = asked.action === 'buy-name';
-  const shows =
-    delivery.outcome === 'landed' ||
+  const isBought =
+    delivery.outcome === 'confirmed' ||
     ((exact || delivery.outcome !== 'failed') &&
-      (await effectShows(context.registry, { request, antId, before })));
+      (await isEffectOnChain(context.registry, { request, antId, before })));
   // Refused because of its own effect, perhaps: the chain says so, or that it is dead, in a while.
-  if (shows && !exact && delivery.outcome === 'refused') return false;
-  if (shows) {
+  if (isBought && !exact && delivery.outcome === 'refused') return false;
+  if (isBought) {
     const messageId = service?.signature;
     return move(context.sql, nonce, 'paying', 'bought', {
       at,
@@ -208,7 +209,7 @@ async function paid(context: FulfilContext, purchase: PaidPurchase): Promise<boo
   if (exact && (await context.registry.name(asked.name)).record !== undefined) {
     return giveUp(context, purchase, nameExists(asked.name).message);
   }
-  return refused(context, purchase, delivery);
+  return giveUpRefused(context, purchase, delivery);
 }
 
 /** The buyer's own wallet, where there is one on this chain and the token is one we made. */
@@ -243,13 +244,13 @@ async function isGone(context: FulfilContext, nonce: string): Promise<boolean> {
 }
 
 /** A token that cannot be handed over stays with the service; its buyer may ask for it later. */
-async function handedOver(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
-  const delivery = await delivered(context, purchase);
+async function checkHandOver(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
+  const delivery = await deliverStage(context, purchase);
   if (delivery.outcome === 'unknown') return false;
   if (delivery.outcome === 'expired') {
     return move(context.sql, purchase.nonce, 'handing', 'bought', { at: context.now() });
   }
-  return confirm(context, purchase, delivery.outcome === 'landed' ? walletOf(purchase) : 'custodial');
+  return confirm(context, purchase, delivery.outcome === 'confirmed' ? walletOf(purchase) : 'custodial');
 }
 
 /** `holder`: who has the token of a bought name now. */
@@ -288,7 +289,7 @@ async function confirm(
   return false;
 }
 
-/** What was paid beyond the name becomes credits, but for the part that has gone back: that nobody owes any more. */
+/** What was paid beyond the name becomes credits, except the part that has gone back: nobody owes that any more. */
 async function creditExcess(
   tx: SqlExecutor,
   context: FulfilContext,
@@ -308,7 +309,7 @@ async function creditExcess(
   }
 }
 
-async function refused(
+async function giveUpRefused(
   context: FulfilContext,
   purchase: PaidPurchase,
   delivery: Extract<Delivery, { outcome: 'failed' | 'refused' }>,

@@ -14,10 +14,9 @@ import { toNumber } from '../../pricing/decimal.ts';
 import { type Currency, type Pricing, renderAdjustment } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import type { ActionContext } from '../actions/context.ts';
-import { sponsorTokens } from '../actions/get-ready.ts';
-import { requireSponsor } from '../actions/perform.ts';
+import { requireSponsor, sponsorTokens } from '../actions/sponsor.ts';
 import { badRequest, cardUnavailable, nameInAuction, notAnAnt } from '../errors.ts';
-import type { AskedPurchase } from '../prices/read-purchase.ts';
+import type { AskedPurchase } from '../requests/read-purchase.ts';
 import { type FulfilContext, fulfil } from './fulfil.ts';
 import { givePaymentBack, takePaymentBack } from './reversals.ts';
 import {
@@ -29,11 +28,11 @@ import {
   writePromised,
 } from './store.ts';
 
-export const namesPurpose = 'arns';
+const namesPurpose = 'arns';
 const provider = 'stripe';
 const purchasesAtOnce = 200;
 
-export interface QuoteRequest extends AskedPurchase {
+interface QuoteRequest extends AskedPurchase {
   readonly method: CardMethod;
   readonly page: CheckoutPage;
   readonly currency: Currency;

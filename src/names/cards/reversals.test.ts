@@ -39,7 +39,7 @@ async function setUp(t: TestContext, sql?: Sql, environment: Record<string, stri
   const bench = await NamesBench.start({
     ...(sql !== undefined && { sql }),
     environment,
-    patienceMs: 300,
+    deliveryTimeoutMs: 300,
     cards: ({ sql, pricing, now }) => {
       const cards = createCardPayments(
         { ...config, STRIPE_SECRET_KEY: provider.secretKey, STRIPE_WEBHOOK_SECRET: provider.webhookSecret },

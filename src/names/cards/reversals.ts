@@ -1,7 +1,7 @@
 /**
- * A card payment for a name went back, or came again. What was credited from it to the wallet it was for is taken from
- * that wallet; the rest is owed by whoever signed the quote. The address of a quote is free text: where nobody signed,
- * nobody owes, and the operator has lost it. A token that the service still has is the buyer's no longer.
+ * A card payment for a name was taken back, or given back. What was credited from it is taken from the wallet that it was
+ * credited to; the signer of the quote owes the rest. The address of a quote is free text: where nobody signed, nobody
+ * owes, and the operator has the loss. A token that the service still has is no longer the buyer's.
  *
  * For every purchase that was not given up, with `t` of its `total` winc taken back: the wallet has been taken
  * `excessShare(t)` from the moment it was credited, the debtor or the loss account all the rest of `t`.

@@ -1,8 +1,23 @@
 /** Names paid by card, from the payment to the registered name. Before the payment there is only the card quote. */
-import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
+import { Type } from 'typebox';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { type BeforeState, type StoredTransaction, stored } from '../actions/store.ts';
-import type { Purchase } from '../prices/name-cost.ts';
+import {
+  amountText,
+  bytesOrNull,
+  integerOrNull,
+  jsonReader,
+  rowReader,
+  textOrNull,
+} from '../../storage/sql/typed-rows.ts';
+import {
+  addressOrNull,
+  type BeforeState,
+  type StoredTransaction,
+  toBefore,
+  toTransaction,
+} from '../actions/store.ts';
+import { type Purchase, purchase } from '../requests/action.ts';
 
 /**
  * paid      nothing done yet
@@ -12,8 +27,10 @@ import type { Purchase } from '../prices/name-cost.ts';
  * bought    the name is the buyer's; from here on nothing is refunded
  * handing   the token is on its way to the buyer's own wallet
  */
-export type Stage = 'paid' | 'spawning' | 'spawned' | 'paying' | 'bought' | 'handing' | 'done';
-export type PurchaseStatus = 'PENDING' | 'CONFIRMED' | 'FAILED';
+const stages = ['paid', 'spawning', 'spawned', 'paying', 'bought', 'handing', 'done'] as const;
+export type Stage = (typeof stages)[number];
+const statuses = ['PENDING', 'CONFIRMED', 'FAILED'] as const;
+type PurchaseStatus = (typeof statuses)[number];
 
 /** What the quote promised, kept with the card payment and with the purchase. */
 export interface Promised {
@@ -26,6 +43,20 @@ export interface Promised {
   readonly usdArRate: number;
   readonly usdTokenRate: number;
 }
+
+const readQuote = jsonReader(
+  'the quote of a name',
+  Type.Object({
+    purchase,
+    intent: Type.String(),
+    processId: addressOrNull,
+    mtoken: amountText,
+    winc: amountText,
+    excessWinc: amountText,
+    usdArRate: Type.Number(),
+    usdTokenRate: Type.Number(),
+  }),
+);
 
 export interface PaidPurchase extends Promised {
   /** The card quote's id. */
@@ -43,26 +74,25 @@ export interface PaidPurchase extends Promised {
   readonly expiresAt: number;
 }
 
-interface Row {
-  nonce: string;
-  address: string;
-  address_type: string;
-  quote: string;
-  status: PurchaseStatus;
-  stage: Stage;
-  ant_id: string | null;
-  before_state: string | null;
-  service_wire: Buffer | null;
-  service_signature: string | null;
-  service_last_valid: number | null;
-  message_id: string | null;
-  failed_reason: string | null;
-  failed_at: number | null;
-  expires_at: number;
-}
-
-const columns = `nonce, address, address_type, quote, status, stage, ant_id, before_state, service_wire,
-  service_signature, service_last_valid, message_id, failed_reason, failed_at, expires_at`;
+const storedPurchase = Type.Object({
+  nonce: Type.String(),
+  address: Type.String(),
+  address_type: Type.String(),
+  quote: Type.String(),
+  status: Type.Enum(statuses),
+  stage: Type.Enum(stages),
+  ant_id: addressOrNull,
+  before_state: textOrNull,
+  service_wire: bytesOrNull,
+  service_signature: textOrNull,
+  service_last_valid: integerOrNull,
+  message_id: textOrNull,
+  failed_reason: textOrNull,
+  failed_at: integerOrNull,
+  expires_at: Type.Integer(),
+});
+const columns = Object.keys(storedPurchase.properties).join(', ');
+const readStored = rowReader('a name purchase', storedPurchase);
 
 /** Amounts as text: the JSON travels through the card quote's details too. */
 export function writePromised(promised: Promised): string {
@@ -77,18 +107,13 @@ export function writePromised(promised: Promised): string {
 }
 
 export function readPromised(text: string): Promised {
-  const value: Omit<Promised, 'mtoken' | 'winc' | 'excessWinc' | 'processId'> & {
-    processId: string | null;
-    mtoken: string;
-    winc: string;
-    excessWinc: string;
-  } = JSON.parse(text);
+  const quote = readQuote(text);
   return {
-    ...value,
-    processId: value.processId === null ? undefined : parseSolanaAddress(value.processId),
-    mtoken: BigInt(value.mtoken),
-    winc: BigInt(value.winc),
-    excessWinc: BigInt(value.excessWinc),
+    ...quote,
+    processId: quote.processId ?? undefined,
+    mtoken: BigInt(quote.mtoken),
+    winc: BigInt(quote.winc),
+    excessWinc: BigInt(quote.excessWinc),
   };
 }
 
@@ -126,12 +151,12 @@ export async function insertPurchase(
 }
 
 export async function readPurchase(sql: SqlExecutor, nonce: string): Promise<PaidPurchase | undefined> {
-  const row = await sql.get<Row>(`SELECT ${columns} FROM arns_purchase WHERE nonce = ?`, nonce);
+  const row = await sql.get(`SELECT ${columns} FROM arns_purchase WHERE nonce = ?`, nonce);
   return row && toPurchase(row);
 }
 
 export async function openPurchases(sql: Sql, limit: number): Promise<PaidPurchase[]> {
-  const rows = await sql.all<Row>(
+  const rows = await sql.all(
     `SELECT ${columns} FROM arns_purchase WHERE status = 'PENDING' ORDER BY updated_at LIMIT ?`,
     limit,
   );
@@ -182,22 +207,21 @@ export async function move(
   return changed === 1;
 }
 
-function toPurchase(row: Row): PaidPurchase {
-  const before: BeforeState | undefined =
-    row.before_state === null ? undefined : JSON.parse(row.before_state);
+function toPurchase(row: unknown): PaidPurchase {
+  const stored = readStored(row);
   return {
-    ...readPromised(row.quote),
-    nonce: row.nonce,
-    address: row.address,
-    addressType: row.address_type,
-    status: row.status,
-    stage: row.stage,
-    antId: row.ant_id === null ? undefined : parseSolanaAddress(row.ant_id),
-    before,
-    service: stored(row.service_wire, row.service_signature, row.service_last_valid),
-    messageId: row.message_id ?? undefined,
-    failedReason: row.failed_reason ?? undefined,
-    failedAt: row.failed_at ?? undefined,
-    expiresAt: row.expires_at,
+    ...readPromised(stored.quote),
+    nonce: stored.nonce,
+    address: stored.address,
+    addressType: stored.address_type,
+    status: stored.status,
+    stage: stored.stage,
+    antId: stored.ant_id ?? undefined,
+    before: toBefore(stored.before_state),
+    service: toTransaction(stored.service_wire, stored.service_signature, stored.service_last_valid),
+    messageId: stored.message_id ?? undefined,
+    failedReason: stored.failed_reason ?? undefined,
+    failedAt: stored.failed_at ?? undefined,
+    expiresAt: stored.expires_at,
   };
 }

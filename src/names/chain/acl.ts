@@ -25,11 +25,11 @@ export interface AclRoom {
   readonly place: AclPlace;
   /** What must be made first, at the service's cost. */
   readonly prepare: readonly Instruction[];
-  /** Rent that whoever adds the entry must add: none where the page has room left over. */
+  /** Rent that comes with the new entry: none where the page has room left over. */
   readonly growth: bigint;
 }
 
-/** By page: how many places are promised to transactions that have not landed. */
+/** By page: how many places are promised to transactions that are not confirmed. */
 export type ReservedPlaces = ReadonlyMap<bigint, number>;
 
 const none: ReservedPlaces = new Map();
@@ -51,7 +51,7 @@ export class UserAcl {
     return acl;
   }
 
-  /** The lists of several users; of almost all of them one look shows everything. */
+  /** The lists of several users; for almost all of them one read is enough. */
   static async readAll(
     chain: NameChain,
     programs: NamePrograms,

@@ -3,8 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { systemProgram } from '../../formats/solana/programs.ts';
 import { NodeSays, startTestNode, type TestNode } from '../../outside/testing.ts';
 import { createNameChain, type NameChain } from '../../registry/chain.ts';
-import { httpTransport } from '../../registry/transport.ts';
-import { deliver, look } from './delivery.ts';
+import { deliver, readOutcome } from './delivery.ts';
 
 /** Its last block is 800; slots are 100 ahead of blocks. */
 const transaction = { wire: Buffer.alloc(1), signature: 'x', lastValidBlockHeight: 800 };
@@ -42,15 +41,19 @@ async function chainOf(t: TestContext, ...nodes: (Node | 'away')[]): Promise<Nam
   for (const node of nodes) {
     urls.push(node === 'away' ? 'http://127.0.0.1:1' : (await startNode(t, node)).url);
   }
-  const chain = createNameChain(httpTransport({ urls, timeoutMs: 60_000 }));
+  const chain = createNameChain({ urls, timeoutMs: 60_000 });
   t.after(() => chain.close());
   return chain;
 }
 
 test('a transaction is dead when every node is past its last block and none has seen it', async (t) => {
-  assert.equal(await look(await chainOf(t, { slot: 900 }), transaction), undefined, 'one block may hold it');
-  assert.deepEqual(await look(await chainOf(t, { slot: 901 }), transaction), { outcome: 'expired' });
-  assert.deepEqual(await look(await chainOf(t, { slot: 901 }, { slot: 950 }), transaction), {
+  assert.equal(
+    await readOutcome(await chainOf(t, { slot: 900 }), transaction),
+    undefined,
+    'one block may hold it',
+  );
+  assert.deepEqual(await readOutcome(await chainOf(t, { slot: 901 }), transaction), { outcome: 'expired' });
+  assert.deepEqual(await readOutcome(await chainOf(t, { slot: 901 }, { slot: 950 }), transaction), {
     outcome: 'expired',
   });
 });
@@ -58,12 +61,12 @@ test('a transaction is dead when every node is past its last block and none has 
 test('the height of one node and the missing status of another that is behind prove nothing', async (t) => {
   // The first has no status yet, then knows the height, and then has had enough of us.
   const chain = await chainOf(t, { slot: 1_100, calls: 2 }, { slot: 600 });
-  assert.equal(await look(chain, transaction), undefined);
+  assert.equal(await readOutcome(chain, transaction), undefined);
 });
 
 test('a node that is behind, or away, keeps a transaction alive', async (t) => {
-  assert.equal(await look(await chainOf(t, { slot: 1_100 }, { slot: 600 }), transaction), undefined);
-  assert.equal(await look(await chainOf(t, { slot: 1_100 }, 'away'), transaction), undefined);
+  assert.equal(await readOutcome(await chainOf(t, { slot: 1_100 }, { slot: 600 }), transaction), undefined);
+  assert.equal(await readOutcome(await chainOf(t, { slot: 1_100 }, 'away'), transaction), undefined);
 });
 
 test('one address with a member that is behind does not prove it either', async (t) => {
@@ -75,20 +78,20 @@ test('one address with a member that is behind does not prove it either', async 
       ? { absoluteSlot: slot, blockHeight: slot - 100 }
       : { context: { slot }, value: [null] };
   });
-  const chain = createNameChain(httpTransport({ urls: [pool.url], timeoutMs: 60_000 }));
+  const chain = createNameChain({ urls: [pool.url], timeoutMs: 60_000 });
   t.after(() => chain.close());
-  assert.equal(await look(chain, transaction), undefined);
+  assert.equal(await readOutcome(chain, transaction), undefined);
   assert.equal(calls, 3);
 });
 
 test('a status that only another node has is found before anything is judged', async (t) => {
   const chain = await chainOf(t, { slot: 1_100 }, { slot: 1_100, status: landed });
-  assert.deepEqual(await look(chain, transaction), { outcome: 'landed' });
+  assert.deepEqual(await readOutcome(chain, transaction), { outcome: 'confirmed' });
 });
 
 test('a refusal counts only when no node that was silent may have passed the transaction on', async (t) => {
   const refusal = NodeSays.error(-32002, 'simulation failed', { err: 'AccountInUse', logs: [] });
-  const options = { patienceMs: 0 };
+  const options = { timeoutMs: 0 };
   const refused = await chainOf(t, { slot: 600, send: refusal });
   assert.deepEqual(await deliver(refused, transaction, options), {
     outcome: 'refused',
@@ -106,7 +109,7 @@ test('accounts are not read from a node that has not reached the finalized block
     floors.push(Reflect.get(Object(params[1]), 'minContextSlot'));
     return { context: { slot: 700 }, value: 5 };
   });
-  const chain = createNameChain(httpTransport({ urls: [node.url], timeoutMs: 60_000 }));
+  const chain = createNameChain({ urls: [node.url], timeoutMs: 60_000 });
   t.after(() => chain.close());
   await chain.balance(systemProgram);
   await chain.finalized();

@@ -1,19 +1,20 @@
 /**
- * Getting a signed transaction onto the chain and knowing what became of it. A call that fails says nothing about
- * the transaction: only its status on the chain does, and its death is proven only when no block can hold it any
- * more and none does.
+ * Sends a signed transaction and finds out what became of it. A call that fails says nothing about the transaction: only
+ * its status on the chain does, and it is proven dead only when no block can hold it any more and none does.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isRecord } from '../../formats/json.ts';
+import { backoffMs } from '../../kernel/background/backoff.ts';
 import type { NameChain, TransactionStatus } from '../../registry/chain.ts';
 import { ChainRefused, ChainUnavailable, isChainFailure } from '../../registry/errors.ts';
 
 export type Delivery =
-  | { readonly outcome: 'landed' }
+  | { readonly outcome: 'confirmed' }
   /** The chain ran it into this error: it is used up and had no effect. */
   | { readonly outcome: 'failed'; readonly err: unknown; readonly logs: readonly string[] }
-  /** A node did not take it because it would run into this error now. Whoever has it may send it later. */
+  /** A node did not take it because it would run into this error now. It may be sent again later. */
   | { readonly outcome: 'refused'; readonly err: unknown; readonly logs: readonly string[] }
-  /** Proven dead: it never landed and never will. */
+  /** Proven dead: it is not on the chain and never will be. */
   | { readonly outcome: 'expired' }
   /** Not known yet. `lagging`: the node does not know the blockhash, which may be its own lateness. */
   | { readonly outcome: 'unknown'; readonly lagging: boolean };
@@ -24,12 +25,13 @@ export interface SignedTransaction {
   readonly lastValidBlockHeight: number;
 }
 
-export interface DeliveryOptions {
+interface DeliveryOptions {
   /** How long to wait for the chain to say what became of it. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
 }
 
 const rebroadcastMs = 2_000;
+const backoff = { firstMs: 20, longestMs: 500 };
 
 export async function deliver(
   chain: NameChain,
@@ -38,15 +40,13 @@ export async function deliver(
 ): Promise<Delivery> {
   const refusal = await attempt(chain, transaction);
   if (refusal !== undefined) return refusal;
-  const deadline = performance.now() + options.patienceMs;
-  let pause = 20;
+  const deadline = performance.now() + options.timeoutMs;
   let sentAt = performance.now();
-  for (let turn = 0; ; turn += 1) {
-    const known = await (turn === 0 ? glance(chain, transaction) : look(chain, transaction));
+  for (let turn = 1; ; turn += 1) {
+    const known = await (turn === 1 ? readStatus(chain, transaction) : readOutcome(chain, transaction));
     if (known !== undefined) return known;
     if (performance.now() > deadline) return { outcome: 'unknown', lagging: false };
-    await sleep(pause);
-    pause = Math.min(500, pause * 2);
+    await sleep(backoffMs(backoff, turn));
     if (performance.now() - sentAt > rebroadcastMs) {
       sentAt = performance.now();
       await chain.send(transaction.wire, false).catch(() => {});
@@ -64,7 +64,7 @@ async function attempt(chain: NameChain, transaction: SignedTransaction): Promis
     if (!(error instanceof ChainRefused)) throw error;
     const { err, logs } = simulationOf(error);
     if (err === 'AlreadyProcessed') return undefined;
-    const known = await look(chain, transaction);
+    const known = await readOutcome(chain, transaction);
     if (known !== undefined) return known;
     if (err === 'BlockhashNotFound') return { outcome: 'unknown', lagging: true };
     if (err === undefined) return { outcome: 'unknown', lagging: false };
@@ -72,8 +72,8 @@ async function attempt(chain: NameChain, transaction: SignedTransaction): Promis
   }
 }
 
-/** Whether it has landed, in one call: just sent, it cannot be dead yet. */
-async function glance(chain: NameChain, { signature }: SignedTransaction): Promise<Delivery | undefined> {
+/** Whether it is on the chain, in one call: just sent, it cannot be dead yet. */
+async function readStatus(chain: NameChain, { signature }: SignedTransaction): Promise<Delivery | undefined> {
   try {
     return ended(await chain.status(signature));
   } catch (error) {
@@ -84,15 +84,18 @@ async function glance(chain: NameChain, { signature }: SignedTransaction): Promi
 
 function ended(status: TransactionStatus | undefined): Delivery | undefined {
   if (!status?.confirmed) return undefined;
-  return status.err === null ? { outcome: 'landed' } : { outcome: 'failed', err: status.err, logs: [] };
+  return status.err === null ? { outcome: 'confirmed' } : { outcome: 'failed', err: status.err, logs: [] };
 }
 
 /**
- * What the chain knows of a transaction; undefined while it may still land. Never sends. It is dead when a block that
+ * What the chain knows of a transaction; undefined while it may still be confirmed. Never sends. It is dead when a block that
  * no fork can undo lies beyond the last one that may hold it, and every node has reached that block without having
  * seen the transaction. One that is behind or away may be the one that has it.
  */
-export async function look(chain: NameChain, transaction: SignedTransaction): Promise<Delivery | undefined> {
+export async function readOutcome(
+  chain: NameChain,
+  transaction: SignedTransaction,
+): Promise<Delivery | undefined> {
   const { signature, lastValidBlockHeight } = transaction;
   try {
     const status = await chain.status(signature);
@@ -110,7 +113,6 @@ export async function look(chain: NameChain, transaction: SignedTransaction): Pr
 
 function simulationOf(error: ChainRefused): { err: unknown; logs: string[] } {
   const { data } = error;
-  if (typeof data !== 'object' || data === null || !('err' in data)) return { err: undefined, logs: [] };
-  const logs = 'logs' in data && Array.isArray(data.logs) ? data.logs.map(String) : [];
-  return { err: data.err, logs };
+  if (!isRecord(data)) return { err: undefined, logs: [] };
+  return { err: data.err, logs: Array.isArray(data.logs) ? data.logs.map(String) : [] };
 }

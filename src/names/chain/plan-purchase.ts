@@ -2,24 +2,15 @@
 import { antAddresses, antConfig, antControllers, antRecord } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { antProgramTrait, createAsset } from '../../formats/solana/core-instructions.ts';
-import type { AntBuilder } from '../../formats/solana/instructions-ant.ts';
-import type { ArnsBuilder } from '../../formats/solana/instructions-arns.ts';
 import type { Instruction } from '../../formats/solana/message.ts';
 import { defaultLogo } from '../../formats/solana/name-rules.ts';
-import { type NamePrograms, rentExemptMinimum } from '../../formats/solana/programs.ts';
+import { rentExemptMinimum } from '../../formats/solana/programs.ts';
 import { transferLamports } from '../../formats/solana/system.ts';
-import type { AntOpening } from '../actions/action.ts';
-import type { Purchase } from '../prices/name-cost.ts';
+import type { AntOpening, Purchase } from '../requests/action.ts';
 import type { AclRoom } from './acl.ts';
+import type { Builders } from './builders.ts';
 import type { Plan } from './plan.ts';
 import type { SolanaKey } from './service-key.ts';
-
-export interface Builders {
-  readonly programs: NamePrograms;
-  readonly arns: ArnsBuilder;
-  readonly ant: AntBuilder;
-  readonly service: SolanaAddress;
-}
 
 export interface Spawn {
   readonly name: string;
@@ -36,7 +27,7 @@ const ownRent = [antConfig, antControllers, antRecord].reduce(
 );
 
 /** Where the lists take the new token's entries; what is still to be prepared for the owner is done in the same transaction. */
-export interface SpawnRooms {
+interface SpawnRooms {
   readonly owner: AclRoom;
   /** Of the service's own list, which is ready. */
   readonly service: AclRoom;

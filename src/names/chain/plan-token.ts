@@ -1,6 +1,6 @@
 /**
  * Transactions on an existing token. Where the service is a controller it acts alone; else the owner signs, and is
- * given the rent of what he makes, and gives back the rent of what he closes, to the lamport.
+ * given the rent of what is made and gives back the rent of what is closed, to the lamport.
  */
 import { type AntRecordMetadata, antRecord, antRecordMetadata } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
@@ -9,13 +9,13 @@ import { protocolArweave } from '../../formats/solana/name-rules.ts';
 import { rentExemptMinimum } from '../../formats/solana/programs.ts';
 import { transferLamports } from '../../formats/solana/system.ts';
 import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
-import type { MetadataChange, RecordRequest } from '../actions/action.ts';
+import type { MetadataChange, RecordRequest } from '../requests/action.ts';
 import type { UserAcl } from './acl.ts';
+import type { Builders } from './builders.ts';
 import type { Plan } from './plan.ts';
-import type { Builders } from './plan-purchase.ts';
 
 /** Whether the service may write the token's records now. */
-export function serviceActs(ant: AntState, service: SolanaAddress): boolean {
+function serviceActs(ant: AntState, service: SolanaAddress): boolean {
   return ant.owner === service || ant.controllers.includes(service);
 }
 
@@ -129,7 +129,7 @@ export function removeControllerPlan(build: Builders, ant: AntState, target: Use
   ]);
 }
 
-export interface TransferLists {
+interface TransferLists {
   readonly from: UserAcl;
   readonly to: UserAcl;
   readonly controllers: readonly UserAcl[];

@@ -1,10 +1,11 @@
 /** What a refused transaction says to a person: the program's error in words, its name and its number. */
+import { memberOf } from '../../formats/json.ts';
 import { parseMessage } from '../../formats/solana/message.ts';
 import { programError } from '../../formats/solana/program-errors.ts';
 import type { NamePrograms } from '../../formats/solana/programs.ts';
 import { parseTransaction } from '../../formats/solana/transaction.ts';
 
-export interface ProgramFailure {
+interface ProgramFailure {
   readonly message: string;
   /** The program's code; undefined for an error of the chain itself. */
   readonly code: number | undefined;
@@ -39,15 +40,14 @@ export function describeFailure(
 }
 
 function instructionError(err: unknown): { index: number; cause: unknown } | undefined {
-  if (typeof err !== 'object' || err === null || !('InstructionError' in err)) return undefined;
-  const pair = err.InstructionError;
+  const pair = memberOf(err, 'InstructionError');
   if (!Array.isArray(pair) || typeof pair[0] !== 'number') return undefined;
   return { index: pair[0], cause: pair[1] };
 }
 
 function customCode(cause: unknown): number | undefined {
-  if (typeof cause !== 'object' || cause === null || !('Custom' in cause)) return undefined;
-  return typeof cause.Custom === 'number' ? cause.Custom : undefined;
+  const code = memberOf(cause, 'Custom');
+  return typeof code === 'number' ? code : undefined;
 }
 
 function nameOf(err: unknown): string {

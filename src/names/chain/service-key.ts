@@ -1,4 +1,4 @@
-/** The service's Solana key: it pays for every transaction, buys the names and looks after their records. */
+/** The service's Solana key: it pays for every transaction, buys the names and manages their records. */
 import type { KeyObject } from 'node:crypto';
 import { randomBytes } from 'node:crypto';
 import { encodeBase58, tryDecodeBase58 } from '../../formats/base58.ts';

@@ -1,19 +1,19 @@
 /**
- * What was seen of names and told of their prices, for a moment. Strangers choose the questions, so everything is
- * bounded: by number, by bytes, and by age, also when nobody asks any more.
+ * What the chain said of names and what was answered about their prices, kept for a moment. Strangers choose the
+ * questions, so everything is bounded: by number, by bytes, and by age, also when nobody asks any more.
  */
 import { LRUCache } from 'lru-cache';
 import type { NameState } from '../../registry/name-registry.ts';
 
-export interface AnswerCacheOptions {
-  /** How long a look at the chain, and what was told of it, is good. */
+interface AnswerCacheOptions {
+  /** How long a reading of the chain, and the answers made of it, may be used. */
   readonly lifeMs: number;
   readonly maxNames?: number;
   readonly maxAnswers?: number;
   readonly maxAnswerBytes?: number;
 }
 
-interface Look {
+interface Reading {
   readonly state: Promise<NameState>;
   /** Once it is known. */
   seen?: NameState;
@@ -27,14 +27,14 @@ interface Kept {
 
 export class AnswerCache {
   readonly #lifeMs: number;
-  readonly #looks: LRUCache<string, Look>;
+  readonly #readings: LRUCache<string, Reading>;
   readonly #answers: LRUCache<string, Kept>;
   #purge: NodeJS.Timeout | undefined;
 
   constructor(options: AnswerCacheOptions) {
     const { lifeMs, maxNames = 10_000, maxAnswers = 10_000, maxAnswerBytes = 4 * 1024 * 1024 } = options;
     this.#lifeMs = lifeMs;
-    this.#looks = new LRUCache({ max: maxNames, ttl: lifeMs });
+    this.#readings = new LRUCache({ max: maxNames, ttl: lifeMs });
     this.#answers = new LRUCache({
       max: maxAnswers,
       ttl: lifeMs,
@@ -47,7 +47,7 @@ export class AnswerCache {
   /** What is in it now. */
   get size(): { readonly names: number; readonly answers: number; readonly answerBytes: number } {
     return {
-      names: this.#looks.size,
+      names: this.#readings.size,
       answers: this.#answers.size,
       answerBytes: this.#answers.calculatedSize,
     };
@@ -55,26 +55,26 @@ export class AnswerCache {
 
   /** What the chain said of a name a moment ago, or says now. */
   state(name: string, read: () => Promise<NameState>): Promise<NameState> {
-    const known = this.#looks.get(name);
+    const known = this.#readings.get(name);
     if (known !== undefined) return known.state;
-    const look: Look = { state: read() };
-    this.#looks.set(name, look);
+    const reading: Reading = { state: read() };
+    this.#readings.set(name, reading);
     this.#purgeLater();
-    look.state.then(
+    reading.state.then(
       (seen) => {
-        look.seen = seen;
+        reading.seen = seen;
       },
       () => {
-        if (this.#looks.peek(name) === look) this.#looks.delete(name);
+        if (this.#readings.peek(name) === reading) this.#readings.delete(name);
       },
     );
-    return look.state;
+    return reading.state;
   }
 
   /** An answer that stands: made of what is still known of the name. */
   answer(name: string, question: string): string | undefined {
     const kept = this.#answers.get(question);
-    if (kept === undefined || kept.state !== this.#looks.get(name)?.seen) return undefined;
+    if (kept === undefined || kept.state !== this.#readings.get(name)?.seen) return undefined;
     return kept.answer;
   }
 
@@ -86,15 +86,15 @@ export class AnswerCache {
 
   /** The answers made of it go with it. */
   forget(name: string): void {
-    this.#looks.delete(name);
+    this.#readings.delete(name);
   }
 
   #purgeLater(): void {
     this.#purge ??= setTimeout(() => {
       this.#purge = undefined;
-      this.#looks.purgeStale();
+      this.#readings.purgeStale();
       this.#answers.purgeStale();
-      if (this.#looks.size + this.#answers.size > 0) this.#purgeLater();
+      if (this.#readings.size + this.#answers.size > 0) this.#purgeLater();
     }, this.#lifeMs).unref();
   }
 }

@@ -10,7 +10,7 @@ import {
 } from '../../formats/solana/accounts-ant.ts';
 import { arnsRecord } from '../../formats/solana/accounts-arns.ts';
 import { lamportsPerSignature, rentExemptMinimum } from '../../formats/solana/programs.ts';
-import type { AuthorityAction, RecordAction } from '../actions/action.ts';
+import type { AuthorityAction, RecordAction } from '../requests/action.ts';
 
 /** Compute units a name transaction may use: the largest stays well below. */
 export const unitLimit = 400_000;
@@ -20,7 +20,7 @@ const rent = (size: number) => rentExemptMinimum(size);
 export const aclEntryRent = rent(aclPageSize(1)) - rent(aclPageSize(0));
 /** The first list of somebody who has none. */
 export const aclRent = rent(aclConfig.space) + rent(aclPage.space);
-/** What the owner himself pays rent for when a token is made, and is given beforehand to the lamport. */
+/** What the owner pays rent for when a token is made, and is given beforehand to the lamport. */
 export const openingRent =
   rent(antConfig.space) + rent(antControllers.space) + rent(antRecord.space) + aclEntryRent;
 

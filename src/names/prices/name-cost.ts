@@ -14,17 +14,7 @@ import {
 } from '../../formats/solana/name-prices.ts';
 import type { NameState } from '../../registry/name-registry.ts';
 import { badRequest, nameExists, nameMissing, namePermanent, nameReserved } from '../errors.ts';
-
-export type Purchase =
-  | {
-      readonly action: 'buy-name';
-      readonly name: string;
-      readonly type: 'lease' | 'permabuy';
-      readonly years: number;
-    }
-  | { readonly action: 'extend-lease'; readonly name: string; readonly years: number }
-  | { readonly action: 'upgrade-name'; readonly name: string }
-  | { readonly action: 'increase-undername-limit'; readonly name: string; readonly quantity: number };
+import type { Purchase } from '../requests/action.ts';
 
 /**
  * `now` in Unix seconds; `buyer` is the key that pays the registry. The demand factor is rolled to it first, so that

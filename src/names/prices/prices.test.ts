@@ -8,8 +8,9 @@ import { decimal } from '../../pricing/decimal.ts';
 import type { RateTable } from '../../pricing/pricing.ts';
 import type { NameState } from '../../registry/name-registry.ts';
 import { NamesError } from '../errors.ts';
+import type { Purchase } from '../requests/action.ts';
 import { aclEntryRent, aclRent, openingRent, spawnLamports } from './lamports.ts';
-import { nameCost, type Purchase } from './name-cost.ts';
+import { nameCost } from './name-cost.ts';
 import { tokenWinc } from './prices.ts';
 
 const now = 1_800_000_000;

@@ -1,6 +1,6 @@
 /**
  * Prices in winc and fiat. The preview of an action and its debit are one function, and both take the rates of
- * the same table, so a client that asks first is charged what it was told.
+ * the same table, so a client that asks first is charged what it was quoted.
  */
 import { LRUCache } from 'lru-cache';
 import type { DemandFactor } from '../../formats/solana/accounts-arns.ts';
@@ -9,16 +9,16 @@ import { decimal, scaled } from '../../pricing/decimal.ts';
 import type { Pricing, RateTable } from '../../pricing/pricing.ts';
 import { type Winc, winc } from '../../pricing/units.ts';
 import type { NameRegistry, NameState } from '../../registry/name-registry.ts';
-import type { AuthorityAction, RecordAction } from '../actions/action.ts';
+import type { AuthorityAction, Purchase, RecordAction } from '../requests/action.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { actionLamports, spawnLamports } from './lamports.ts';
-import { nameCost, type Purchase } from './name-cost.ts';
+import { nameCost } from './name-cost.ts';
 
 /** One credit is 10^12 winc, one name token 10^6 of its units, one SOL 10^9 lamports. */
 const wincPerTokenUnit = 10n ** 6n;
 const wincPerLamport = 10n ** 3n;
 
-export interface PriceSettings {
+interface PriceSettings {
   /** Winc for making a token; undefined: what it costs in SOL at the current rate. */
   readonly spawnSurcharge: bigint | undefined;
   readonly actionFloor: bigint;
@@ -41,8 +41,8 @@ export interface NamePrice {
   readonly state: NameState;
 }
 
-/** Answers of `/arns/price` may be cached by clients for a minute; looking again within a second adds nothing. */
-const glimpseMs = 1_000;
+/** Answers of `/arns/price` may be cached by clients for a minute; reading again within a second adds nothing. */
+const readingMs = 1_000;
 /** Of tokens that questions name as their own. */
 const maxTokens = 1_000;
 
@@ -51,8 +51,8 @@ export class NamePrices {
   readonly #pricing: Pricing;
   readonly #settings: PriceSettings;
   readonly #now: () => number;
-  readonly answers = new AnswerCache({ lifeMs: glimpseMs });
-  readonly #tokens = new LRUCache<SolanaAddress, Promise<boolean>>({ max: maxTokens, ttl: glimpseMs });
+  readonly answers = new AnswerCache({ lifeMs: readingMs });
+  readonly #tokens = new LRUCache<SolanaAddress, Promise<boolean>>({ max: maxTokens, ttl: readingMs });
   #demand: { readonly at: number; readonly value: Promise<DemandFactor> } | undefined;
 
   /** `now` in Unix milliseconds. */
@@ -64,12 +64,15 @@ export class NamePrices {
   }
 
   /**
-   * The price now. `glimpse` allows a look at the chain that is up to a second old: good enough to tell, not to
-   * sell. With `ownAnt` no token is made.
+   * The price now. `mayBeCached` allows a reading of the chain that is up to a second old: good enough to
+   * quote, not to sell. With `ownAnt` no token is made.
    */
-  async name(purchase: Purchase, options: { glimpse?: boolean; ownAnt?: boolean } = {}): Promise<NamePrice> {
+  async name(
+    purchase: Purchase,
+    options: { mayBeCached?: boolean; ownAnt?: boolean } = {},
+  ): Promise<NamePrice> {
     const [state, demand, rates] = await Promise.all([
-      options.glimpse
+      options.mayBeCached
         ? this.answers.state(purchase.name, () => this.#registry.name(purchase.name))
         : this.#registry.name(purchase.name),
       this.#demandFactor(),
@@ -115,7 +118,7 @@ export class NamePrices {
     return found;
   }
 
-  /** The name was just changed by us: what was seen of it is old. */
+  /** We just changed the name: what was read of it is old. */
   forget(name: string): void {
     this.answers.forget(name);
   }
@@ -130,7 +133,7 @@ export class NamePrices {
   /** It changes with every sale only in its tallies; what prices depend on changes once a day. */
   #demandFactor(): Promise<DemandFactor> {
     const now = this.#now();
-    if (this.#demand !== undefined && now - this.#demand.at < glimpseMs) return this.#demand.value;
+    if (this.#demand !== undefined && now - this.#demand.at < readingMs) return this.#demand.value;
     const value = this.#registry.demand();
     this.#demand = { at: now, value };
     value.catch(() => {

@@ -3,19 +3,19 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { MAX_PAYERS } from '../../credits/credits.ts';
-import type { App, Request } from '../../kernel/http/app.ts';
+import type { App } from '../../kernel/http/app.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
-import { type ActionRequest, isPurchaseAction, isRecordRequest, toActionName } from '../actions/action.ts';
 import { createAction } from '../actions/create.ts';
 import { envelopeOf } from '../actions/envelope.ts';
 import { readOwnerProof, verifyOwnerProof } from '../actions/owner-proof.ts';
-import { readActionRequest } from '../actions/read-request.ts';
 import { signAction } from '../actions/sign.ts';
 import type { Action } from '../actions/store.ts';
 import { actionNotFound, badRequest, unknownAction } from '../errors.ts';
-import { type Fields, listOf, mergeFields } from '../input.ts';
-import { acting, type NamesContext } from '../names-context.ts';
-import { requirePayer } from '../payer.ts';
+import { type ActionRequest, isPurchaseAction, isRecordRequest, toActionName } from '../requests/action.ts';
+import { type Fields, listOf, mergeFields } from '../requests/fields.ts';
+import { readActionRequest } from '../requests/read-action.ts';
+import { acting, type NamesContext } from './context.ts';
+import { requirePayer } from './request-signer.ts';
 import { envelope, errorText, ownerHeaders } from './schemas.ts';
 
 const maxBody = 64 * 1024;
@@ -23,11 +23,15 @@ const maxBody = 64 * 1024;
 const bodies = new WeakMap<IncomingMessage, Buffer>();
 const errors = { 400: errorText, 401: errorText, 402: errorText, 404: errorText, 503: errorText };
 
-export function keepBody(request: Request, body: Buffer): void {
-  bodies.set(request.raw, body);
-}
-
 export function arnsActionRoutes(app: App, context: NamesContext): void {
+  // Everything may be in the query: then a client may say JSON and send nothing.
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    bodies.set(request.raw, Buffer.from(body));
+    if (body.length === 0) done(null, undefined);
+    else parse(request, body.toString(), done);
+  });
+
   app.post(
     '/arns/actions/:action',
     {

@@ -2,8 +2,8 @@
 import { Type } from 'typebox';
 import type { App } from '../../kernel/http/app.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
-import type { NamesContext } from '../names-context.ts';
 import { namesOf } from '../receipts.ts';
+import type { NamesContext } from './context.ts';
 import { errorText, ownedName } from './schemas.ts';
 
 export function arnsMyNamesRoute(app: App, { sql }: NamesContext): void {

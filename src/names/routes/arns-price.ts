@@ -4,10 +4,10 @@ import type { App, Reply, Request } from '../../kernel/http/app.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import { renderAdjustment } from '../../pricing/pricing.ts';
 import { badRequest, invalidParameters, notAnAnt } from '../errors.ts';
-import { listOf, mergeFields } from '../input.ts';
-import type { NamesContext } from '../names-context.ts';
 import type { NamePrice } from '../prices/prices.ts';
-import { readProcessId, readPurchase } from '../prices/read-purchase.ts';
+import { listOf, mergeFields } from '../requests/fields.ts';
+import { readProcessId, readPurchase } from '../requests/read-purchase.ts';
+import type { NamesContext } from './context.ts';
 import { errorText, payerHeaders, priceResult } from './schemas.ts';
 
 const Params = Type.Object({
@@ -15,7 +15,7 @@ const Params = Type.Object({
   name: Type.String({ description: 'name without the .ar suffix' }),
 });
 const text = Type.Optional(Type.String({ maxLength: 1_000 }));
-export const Query = Type.Object({
+const Query = Type.Object({
   currency: text,
   years: text,
   type: text,
@@ -56,7 +56,7 @@ async function answerPrice(context: NamesContext, request: PriceRequest): Promis
   const known = currency === undefined ? answers.answer(purchase.name, question) : undefined;
   if (known !== undefined) return known;
   const ownAnt = processId !== undefined;
-  const price = await context.prices.name(purchase, { glimpse: true, ownAnt });
+  const price = await context.prices.name(purchase, { mayBeCached: true, ownAnt });
   if (ownAnt && purchase.action === 'buy-name' && !(await context.prices.isToken(processId))) {
     throw notAnAnt(processId);
   }

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { App } from '../../kernel/http/app.ts';
 import { purchaseNotFound } from '../errors.ts';
-import type { NamesContext } from '../names-context.ts';
+import type { NamesContext } from './context.ts';
 import { errorText, purchaseStatus } from './schemas.ts';
 
 export function arnsPurchaseRoute(app: App, { cards }: NamesContext): void {

@@ -10,11 +10,11 @@ import {
 } from '../../payments/card/checkout-page.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import { parseAddress } from '../../wallets/address.ts';
-import { quoteSigner } from '../cards/quote-signer.ts';
 import { badRequest, cardSwitchedOff, invalidParameters } from '../errors.ts';
-import { listOf, mergeFields } from '../input.ts';
-import type { NamesContext } from '../names-context.ts';
-import { readProcessId, readPurchase } from '../prices/read-purchase.ts';
+import { listOf, mergeFields } from '../requests/fields.ts';
+import { readProcessId, readPurchase } from '../requests/read-purchase.ts';
+import type { NamesContext } from './context.ts';
+import { quoteSigner } from './request-signer.ts';
 import { adjustment, errorText, payerHeaders, paymentSession, purchaseQuote } from './schemas.ts';
 
 const text = Type.Optional(Type.String({ maxLength: 4_096 }));

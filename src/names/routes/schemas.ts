@@ -18,7 +18,7 @@ export const adjustment = Type.Object(
   { title: 'Adjustment' },
 );
 
-export const fiatEstimate = Type.Object({
+const fiatEstimate = Type.Object({
   paymentAmount: Type.Number(),
   paymentAmountWithAntSpawn: optional(Type.Number()),
   antSpawnSurchargeAmount: optional(Type.Number()),

@@ -11,7 +11,7 @@ export interface PromoJudge {
 }
 
 /** More codes than this in one request are refused unread. */
-export const MAX_PROMO_CODES = 10;
+const MAX_PROMO_CODES = 10;
 
 /** The rows of the codes, in the order given; throws `PromoCodeRefused` with the answer's text. */
 export async function judgePromoCodes(

@@ -1,13 +1,15 @@
 /** The catalogue's rows: what operators may add to prices, and how they are kept. */
 import { randomUUID } from 'node:crypto';
+import { Type } from 'typebox';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { amountText, integerOrNull, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
 import { isPositive, parseDecimal } from '../decimal.ts';
 import type { AdjustmentRow, Operator } from '../quotes/adjust.ts';
 import type { UploadRow } from '../quotes/bytes.ts';
 import type { DiscountRow } from '../quotes/fiat.ts';
 
-export type Exclusivity = 'inclusive' | 'exclusive' | 'inclusive_kyve';
-export type TargetGroup = 'all' | 'new' | 'existing';
+type Exclusivity = 'inclusive' | 'exclusive' | 'inclusive_kyve';
+type TargetGroup = 'all' | 'new' | 'existing';
 
 interface Timed {
   readonly priority: number;
@@ -66,26 +68,27 @@ export class InvalidRow extends Error {
 
 const DAY_MS = 86_400_000;
 
-interface StoredRow {
-  readonly id: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly description: string;
-  readonly operator: string;
-  readonly magnitude: string;
-  readonly priority: number;
-  readonly starts_at: number;
-  readonly ends_at: number | null;
-  readonly exclusivity: string | null;
-  readonly byte_threshold: number;
-  readonly winc_limit: string;
-  readonly limit_interval_ms: number;
-  readonly code: string | null;
-  readonly target_group: string | null;
-  readonly max_uses: number;
-  readonly minimum_payment: number;
-  readonly maximum_discount: number;
-}
+const storedRow = Type.Object({
+  id: Type.String(),
+  kind: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  operator: Type.String(),
+  magnitude: Type.String(),
+  priority: Type.Integer(),
+  starts_at: Type.Integer(),
+  ends_at: integerOrNull,
+  exclusivity: textOrNull,
+  byte_threshold: Type.Integer(),
+  winc_limit: amountText,
+  limit_interval_ms: Type.Integer(),
+  code: textOrNull,
+  target_group: textOrNull,
+  max_uses: Type.Integer(),
+  minimum_payment: Type.Integer(),
+  maximum_discount: Type.Integer(),
+});
+const readStored = rowReader('a row of the price catalogue', storedRow);
 
 export async function addRow(sql: SqlExecutor, row: NewRow, now: number): Promise<string> {
   check(row);
@@ -129,16 +132,16 @@ export async function endRows(sql: SqlExecutor, idOrCode: string, now: number): 
 }
 
 export async function allRows(sql: SqlExecutor): Promise<CatalogueRow[]> {
-  const rows = await sql.all<StoredRow>('SELECT * FROM pricing_catalogue ORDER BY priority, starts_at, id');
+  const rows = await sql.all('SELECT * FROM pricing_catalogue ORDER BY priority, starts_at, id');
   return rows.map(readRow);
 }
 
 const codePattern = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** The row of a code that counts: of those begun, the latest. What can be no code is not looked for. */
+/** The row of a code that counts: of those begun, the latest. What cannot be a code is not searched for. */
 export async function promoRow(sql: SqlExecutor, code: string, now: number): Promise<PromoCode | undefined> {
   if (!codePattern.test(code)) return undefined;
-  const row = await sql.get<StoredRow>(
+  const row = await sql.get(
     `SELECT * FROM pricing_catalogue WHERE code = ? AND kind = 'promo' AND starts_at <= ?
      ORDER BY starts_at DESC, id LIMIT 1`,
     code,
@@ -147,12 +150,12 @@ export async function promoRow(sql: SqlExecutor, code: string, now: number): Pro
   return asPromo(row);
 }
 
-/** Locked: whoever counts its uses counts alone. */
+/** Locked, so that its uses are counted by one transaction at a time. */
 export async function lockPromo(tx: SqlExecutor, id: string): Promise<PromoCode | undefined> {
-  return asPromo(await tx.get<StoredRow>(`SELECT * FROM pricing_catalogue WHERE id = ? ${tx.forUpdate}`, id));
+  return asPromo(await tx.get(`SELECT * FROM pricing_catalogue WHERE id = ? ${tx.forUpdate}`, id));
 }
 
-function asPromo(row: StoredRow | undefined): PromoCode | undefined {
+function asPromo(row: unknown): PromoCode | undefined {
   const promo = row === undefined ? undefined : readRow(row);
   return promo?.kind === 'promo' ? promo : undefined;
 }
@@ -160,7 +163,8 @@ function asPromo(row: StoredRow | undefined): PromoCode | undefined {
 export const isActive = (row: Timed, now: number): boolean =>
   row.startsAt <= now && (row.endsAt === undefined || now < row.endsAt);
 
-function readRow(row: StoredRow): CatalogueRow {
+function readRow(stored: unknown): CatalogueRow {
+  const row = readStored(stored);
   const magnitude = parseDecimal(row.magnitude);
   if (magnitude === undefined) throw new Error(`catalogue row ${row.id} has magnitude ${row.magnitude}`);
   const common = {

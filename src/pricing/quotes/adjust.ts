@@ -41,3 +41,19 @@ export const multiplied = (
 ): bigint => scaled(amount, [row.magnitude], [], rounding);
 
 export const atLeastZero = (amount: bigint): bigint => (amount < 0n ? 0n : amount);
+
+/** Applies the rows in their order; `step` says what one makes of the amount. */
+export function applyRows<R extends AdjustmentRow & { readonly promoCode?: string }>(
+  amount: bigint,
+  rows: readonly R[],
+  step: (amount: bigint, row: R) => bigint,
+): Adjusted {
+  const list: AppliedAdjustment[] = [];
+  let current = amount;
+  for (const row of rows) {
+    const after = step(current, row);
+    list.push(applied(row, after - current, row.promoCode));
+    current = after;
+  }
+  return { amount: current, applied: list };
+}

@@ -4,9 +4,9 @@
  */
 import { minorUnits } from '../currencies.ts';
 import { type Decimal, divide, scaled } from '../decimal.ts';
-import type { AppliedAdjustment, Currency } from '../pricing.ts';
+import type { Currency } from '../pricing.ts';
 import { WINC_PER_CREDIT } from '../units.ts';
-import { type Adjusted, type AdjustmentRow, applied, atLeastZero, multiplied } from './adjust.ts';
+import { type Adjusted, type AdjustmentRow, applyRows, atLeastZero, multiplied } from './adjust.ts';
 
 /** What one AR costs: in the currency of the payment and in US dollars. */
 export interface FiatPrices {
@@ -40,12 +40,12 @@ export const fiatOfWinc = (amount: bigint, { currency, perAr }: FiatPrices): big
 
 /** Inclusive rows: what of the payment is credited. */
 export function chargeFees(amount: bigint, rows: readonly AdjustmentRow[], prices: FiatPrices): Adjusted {
-  return apply(amount, rows, (current, row) => adjusted(current, row, prices));
+  return applyRows(amount, rows, (current, row) => adjusted(current, row, prices));
 }
 
 /** Exclusive rows and promo codes: what is charged. */
 export function discount(amount: bigint, rows: readonly DiscountRow[], prices: FiatPrices): Adjusted {
-  return apply(amount, rows, (current, row) => {
+  return applyRows(amount, rows, (current, row) => {
     const after = adjusted(current, row, prices);
     const tooMuch = row.maximumDiscount > 0n && exceeds(current - after, row.maximumDiscount, prices);
     return tooMuch ? atLeastZero(current - fromCents(row.maximumDiscount, prices)) : after;
@@ -59,21 +59,6 @@ export function withFees(credited: bigint, rows: readonly AdjustmentRow[], price
     const { digits, scale } = row.magnitude;
     return divide(amount * 10n ** BigInt(scale), digits, 'up');
   }, credited);
-}
-
-function apply<R extends AdjustmentRow & { readonly promoCode?: string }>(
-  amount: bigint,
-  rows: readonly R[],
-  step: (amount: bigint, row: R) => bigint,
-): Adjusted {
-  const list: AppliedAdjustment[] = [];
-  let current = amount;
-  for (const row of rows) {
-    const after = step(current, row);
-    list.push(applied(row, after - current, row.promoCode));
-    current = after;
-  }
-  return { amount: current, applied: list };
 }
 
 const adjusted = (amount: bigint, row: AdjustmentRow, prices: FiatPrices): bigint =>

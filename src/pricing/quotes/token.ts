@@ -1,9 +1,9 @@
 /** Tokens to winc: worth in AR first, rounded down, then the fees. */
 import { type Decimal, scaled } from '../decimal.ts';
-import { AmountTooSmall, type AppliedAdjustment, type Token } from '../pricing.ts';
+import { AmountTooSmall, type Token } from '../pricing.ts';
 import { tokenFacts } from '../tokens.ts';
 import { WINC_PER_CREDIT } from '../units.ts';
-import { type Adjusted, type AdjustmentRow, applied, atLeastZero, multiplied } from './adjust.ts';
+import { type Adjusted, type AdjustmentRow, applyRows, atLeastZero, multiplied } from './adjust.ts';
 
 /** Winc that base units of a token are worth. Winston are winc; the rest goes by the dollar prices. */
 export function wincOfToken(
@@ -33,18 +33,13 @@ export function usdOfToken(amount: bigint, token: Token, usdPerToken: Decimal): 
 
 /** Inclusive rows on winc: `multiply` rounds down, the magnitude of an `add` is in US cents. */
 export function chargeTokenFees(amount: bigint, rows: readonly AdjustmentRow[], usdPerAr: Decimal): Adjusted {
-  const list: AppliedAdjustment[] = [];
-  let current = amount;
-  for (const row of rows) {
-    const after = atLeastZero(
+  return applyRows(amount, rows, (current, row) =>
+    atLeastZero(
       row.operator === 'multiply'
         ? multiplied(current, row, 'down')
         : current + scaled(WINC_PER_CREDIT, [row.magnitude], [usdPerAr, { digits: 100n, scale: 0 }], 'down'),
-    );
-    list.push(applied(row, after - current));
-    current = after;
-  }
-  return { amount: current, applied: list };
+    ),
+  );
 }
 
 /** Dollars per whole USDC atom count: x402 takes a USDC for a dollar. */

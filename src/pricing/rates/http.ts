@@ -1,11 +1,12 @@
 /** Rates from a CoinGecko-shaped API: `GET {url}/simple/price?ids=…&vs_currencies=…`. */
+import { isRecord, tryParseJson } from '../../formats/json.ts';
 import { HttpClient } from '../../outside/http.ts';
 import { SourceBusy } from '../oracle.ts';
 import { currencies, type RateSource, tokens } from '../pricing.ts';
 import { tokenFacts } from '../tokens.ts';
 import { type RawRates, rateTable } from './table.ts';
 
-export interface HttpRatesOptions {
+interface HttpRatesOptions {
   readonly url: string;
   readonly apiKey?: string | undefined;
   readonly timeoutMs?: number;
@@ -25,7 +26,7 @@ export function httpRates({ url, apiKey, timeoutMs = 5_000 }: HttpRatesOptions):
     async fetch() {
       const at = Date.now();
       const text = await getText(client, address, headers);
-      const raw: unknown = JSON.parse(text);
+      const raw = tryParseJson(text);
       if (!isRates(raw)) throw new Error('the rate source answered something else than rates');
       return rateTable(raw, at);
     },
@@ -51,10 +52,5 @@ function retryAfterMs(header: string | string[] | undefined): number {
   return Number.isNaN(date) ? 0 : Math.max(0, date - Date.now());
 }
 
-function isRates(value: unknown): value is RawRates {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    Object.values(value).every((prices) => typeof prices === 'object' && prices !== null)
-  );
-}
+const isRates = (value: unknown): value is RawRates =>
+  isRecord(value) && Object.values(value).every(isRecord);

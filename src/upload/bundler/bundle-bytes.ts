@@ -5,6 +5,7 @@
 import { encodeBundleHeader } from '../../formats/ans104/bundle-header.ts';
 import { decodeBase64url } from '../../formats/base64url.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import type { Transactions } from '../../storage/sql/lease.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { MissingBytes, parseSegments, readItemBytes } from '../items/segments.ts';
 
@@ -60,4 +61,33 @@ async function* itemBytes(
     throw error instanceof MissingBytes ? new LostItem(id, error) : error;
   }
   if (read !== size) throw new LostItem(id);
+}
+
+/**
+ * Counts that the bytes of an item were not there when its bundle was read; answers how often in a row. What lies before
+ * it was read. Nothing else counts here: what a node, the wallet or the network did says nothing about the bytes.
+ */
+export function countMiss(sql: Transactions, plan: string, id: string): Promise<number> {
+  return sql.transaction(async (tx) => {
+    await tx.run(
+      `UPDATE upload_items SET misses = 0 WHERE bundle = ? AND misses > 0
+         AND position < (SELECT position FROM upload_items WHERE id = ? AND bundle = ?)`,
+      plan,
+      id,
+      plan,
+    );
+    const missed = await tx.get<{ misses: number }>(
+      'UPDATE upload_items SET misses = misses + 1 WHERE id = ? AND bundle = ? RETURNING misses',
+      id,
+      plan,
+    );
+    return missed?.misses ?? 0;
+  });
+}
+
+/** All bytes of a bundle were read. */
+export function forgetMisses(sql: Transactions, plan: string): Promise<number> {
+  return sql.transaction((tx) =>
+    tx.run('UPDATE upload_items SET misses = 0 WHERE bundle = ? AND misses > 0', plan),
+  );
 }

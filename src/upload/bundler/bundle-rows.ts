@@ -1,34 +1,49 @@
 /** Bundles as rows: planned, prepared, posted, seeded, permanent; or dropped by the chain. */
+import { type Static, Type } from 'typebox';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { integerOrNull, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
 
-export type BundleState = 'planned' | 'prepared' | 'posted' | 'seeded' | 'permanent' | 'dropped';
+const states = ['planned', 'prepared', 'posted', 'seeded', 'permanent', 'dropped'] as const;
 
-export interface BundleRow {
-  readonly plan: string;
-  readonly state: BundleState;
-  readonly item_count: number;
+const storedBundle = Type.Object({
+  plan: Type.String(),
+  state: Type.Enum(states),
+  item_count: Type.Integer(),
   /** Of the whole bundle, header and items. */
-  readonly size: number;
-  readonly tx_id: string | null;
+  size: Type.Integer(),
+  tx_id: textOrNull,
   /** The signed transaction's header as the node's JSON. */
-  readonly tx: string | null;
+  tx: textOrNull,
   /** Height at which its anchor was fetched. */
-  readonly anchor_height: number | null;
-  readonly posted_at: number | null;
-  readonly seeded_at: number | null;
+  anchor_height: integerOrNull,
+  posted_at: integerOrNull,
+  seeded_at: integerOrNull,
   /** How often all its chunks were given to the network. */
-  readonly seedings: number;
-  readonly block_height: number | null;
-  /** Tries that failed, for whatever reason, since it last came further: they lengthen the pause, nothing else. */
-  readonly attempts: number;
-  /** Looks in a row that found it mined and could not read its chunks. */
-  readonly unreadable: number;
-  readonly due_at: number;
-  readonly created_at: number;
-}
+  seedings: Type.Integer(),
+  block_height: integerOrNull,
+  /** Tries that failed, for whatever reason, since its state last changed: they lengthen the pause, nothing else. */
+  attempts: Type.Integer(),
+  /** Checks in a row that found it mined and could not read its chunks. */
+  unreadable: Type.Integer(),
+  due_at: Type.Integer(),
+  created_at: Type.Integer(),
+});
+export type BundleRow = Readonly<Static<typeof storedBundle>>;
+const readStored = rowReader('a bundle', storedBundle);
 
 export async function findBundle(sql: SqlExecutor, plan: string): Promise<BundleRow | undefined> {
-  return sql.get<BundleRow>('SELECT * FROM upload_bundles WHERE plan = ?', plan);
+  const row = await sql.get('SELECT * FROM upload_bundles WHERE plan = ?', plan);
+  return row && readStored(row);
+}
+
+/** Bundles that a step is due for, the longest overdue first. */
+export async function dueBundles(sql: SqlExecutor, now: number): Promise<BundleRow[]> {
+  const rows = await sql.all(
+    `SELECT * FROM upload_bundles WHERE state <> 'permanent' AND state <> 'dropped' AND due_at <= ?
+     ORDER BY due_at LIMIT 100`,
+    now,
+  );
+  return rows.map(readStored);
 }
 
 /** The transaction of a bundle that the chain was given, by its plan. */

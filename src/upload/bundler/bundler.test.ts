@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../../test/support/eventually.ts';
 import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { signItem } from '../../wallets/data-items/signer.ts';
 import type { TestUpload } from '../testing.ts';
@@ -8,11 +8,6 @@ import { address, signer, withNode } from './testing.ts';
 
 const random = seededRandom(211);
 const none = Buffer.alloc(0);
-
-async function until(what: string, check: () => Promise<boolean> | boolean): Promise<void> {
-  for (const end = Date.now() + 30_000; Date.now() < end; await sleep(10)) if (await check()) return;
-  assert.fail(`waited too long for ${what}`);
-}
 
 const attemptsOf = async (upload: TestUpload) =>
   (await upload.sql.get<{ n: number }>('SELECT MAX(attempts) AS n FROM upload_bundles'))?.n ?? 0;
@@ -24,12 +19,12 @@ test('a node that refuses bundles for a while costs no item its place', async ()
     const id = String((await upload.post('/v1/tx', item)).body.id);
     const paid = await upload.balance(address);
     for (let refusals = 1; refusals <= 15; refusals += 1) {
-      await until(`refusal ${refusals}`, async () => (await attemptsOf(upload)) >= refusals);
+      await eventually(`refusal ${refusals}`, async () => (await attemptsOf(upload)) >= refusals);
       pass();
     }
     assert.equal((await upload.get(`/v1/tx/${id}/status`)).body.status, 'CONFIRMED');
     node.refuses = false;
-    await until('the bundle to be posted', () => {
+    await eventually('the bundle to be posted', async () => {
       pass();
       return node.posted.size > 0;
     });
@@ -42,11 +37,11 @@ test('items of a mined bundle that nobody can read go into another', async () =>
   await withNode(async (node, upload, pass) => {
     const item = await signItem({ data: random.bytes(500) }, signer);
     const id = String((await upload.post('/v1/tx', item)).body.id);
-    await until('the bundle to be posted', () => node.posted.size === 1);
+    await eventually('the bundle to be posted', async () => node.posted.size === 1);
     // It was looked at many times, and its chunks are still not there.
     await upload.sql.run('UPDATE upload_bundles SET unreadable = 20');
     node.confirmations = 50;
-    await until('another bundle', () => {
+    await eventually('another bundle', async () => {
       pass();
       return node.posted.size > 1;
     });
@@ -77,11 +72,11 @@ test('bytes that are away for a while are waited for', async () => {
     for (let misses = 1; misses <= 3; misses += 1) {
       const tried = await attemptsOf(upload);
       pass();
-      await until('another try', async () => (await attemptsOf(upload)) > tried);
+      await eventually('another try', async () => (await attemptsOf(upload)) > tried);
     }
     assert.equal((await upload.get(`/v1/tx/${large}/status`)).body.status, 'CONFIRMED');
     await upload.blobs.put(Buffer.concat(kept));
-    await until('the bundle to be posted', () => {
+    await eventually('the bundle to be posted', async () => {
       pass();
       return node.posted.size > 0;
     });
@@ -94,7 +89,7 @@ test('an item whose bytes are lost is paid back, and the others go on without it
     const before = await upload.balance(address);
     const { large, small, digest } = await postTwo(upload);
     await upload.blobs.delete(digest);
-    await until('the bundle of the other', () => {
+    await eventually('the bundle of the other', async () => {
       pass();
       return node.posted.size > 0;
     });

@@ -11,35 +11,26 @@ import { LRUCache } from 'lru-cache';
 import type { Credits } from '../../credits/credits.ts';
 import type { DataTree } from '../../formats/arweave/data-root.ts';
 import { parseTransactionJson, transactionToJson } from '../../formats/arweave/transaction-json.ts';
+import { backoffMs } from '../../kernel/background/backoff.ts';
+import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
-import { type ArweaveNodes, NodeRefused } from '../../outside/arweave/nodes.ts';
-import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import { NodeRefused } from '../../outside/arweave/nodes.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import { Lease, LostLease } from '../../storage/sql/lease.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
-import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
-import type { UploadMetrics } from '../upload-metrics.ts';
-import { LostItem } from './bundle-bytes.ts';
-import type { BundleRow } from './bundle-rows.ts';
+import { deleteUnused } from '../items/blob-uses.ts';
+import { countMiss, forgetMisses, LostItem } from './bundle-bytes.ts';
+import { type BundleRow, dueBundles, findBundle } from './bundle-rows.ts';
 import { isAnchorDead, judgeBundle, type Verdict } from './confirm.ts';
-import { dropBundle, dropLostItem, makePermanent } from './endings.ts';
-import { deleteUnusedBlobs, letItemsGo } from './let-go.ts';
-import { countMiss, forgetMisses } from './misses.ts';
+import { deleteLocalCopies, dropBundle, dropLostItem, makePermanent } from './endings.ts';
 import { countWaiting, type PlanLimits, planBundle } from './plan.ts';
-import { dataTreeOfBundle, prepareBundle, WalletShort } from './prepare.ts';
-import { seedBundle } from './seed.ts';
+import { dataTreeOfBundle, type PrepareDeps, prepareBundle, WalletShort } from './prepare.ts';
+import { type SeedDeps, seedBundle } from './seed.ts';
 
-export interface BundlerDeps {
-  readonly sql: Sql;
-  readonly blobs: BlobStore;
+interface BundlerDeps extends PrepareDeps, SeedDeps {
   readonly credits: Credits;
-  readonly nodes: ArweaveNodes;
-  readonly wallet: ArweaveKey;
-  readonly metrics: UploadMetrics;
   readonly log: Logger;
-  readonly now: () => number;
   readonly limits: PlanLimits;
   readonly confirmations: number;
-  readonly chunkConcurrency: number;
   readonly retentionMs: number;
   readonly pollMs: number;
 }
@@ -48,11 +39,12 @@ const maxBackoffMs = 5 * 60 * 1_000;
 /** A process that died is followed by another after this long at most. */
 const maxLeaseMs = 9_000;
 const tidyMs = 60_000;
+const blobsAtOnce = 200;
 /** Trees kept between a bundle's preparation and its seeding; one that is not there is made again. */
 const keptTrees = 8;
-/** Looks in a row that do not find an item's bytes, after which they are lost: a store can be away without saying so. */
+/** Reads in a row that do not find an item's bytes, after which they are lost: a store can be away without saying so. */
 const maxMisses = 8;
-/** Looks in a row at a mined bundle whose chunks cannot be read, after which its items are planned anew. */
+/** Checks in a row of a mined bundle whose chunks cannot be read, after which its items are planned anew. */
 const maxUnreadable = 20;
 
 export class Bundler {
@@ -61,8 +53,17 @@ export class Bundler {
   readonly #lease: Lease;
   readonly #stopping = new AbortController();
   readonly #trees = new LRUCache<string, DataTree>({ max: keptTrees });
-  #running: Promise<void> | undefined;
-  #wake: (() => void) | undefined;
+  readonly #task = new WakeableTask({
+    run: async () => {
+      await this.turn();
+      return this.#deps.pollMs;
+    },
+    failed: (error) => {
+      if (!(error instanceof LostLease)) this.#deps.log.error({ err: error }, 'the bundler failed a turn');
+      return this.#deps.pollMs;
+    },
+  });
+  #renewal: NodeJS.Timeout | undefined;
   #tidyAt = 0;
 
   constructor(deps: BundlerDeps) {
@@ -72,61 +73,35 @@ export class Bundler {
   }
 
   start(): void {
-    this.#running = this.#run();
+    this.#renewal = setInterval(() => void this.#lease.renew().catch(() => {}), this.#leaseMs / 3).unref();
+    this.#task.start();
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#wake?.();
-    await this.#running;
+    await this.#task.stop();
+    clearInterval(this.#renewal);
+    await this.#lease.release().catch(() => {});
   }
 
-  async #run(): Promise<void> {
-    const renewal = setInterval(() => void this.#lease.renew().catch(() => {}), this.#leaseMs / 3).unref();
-    try {
-      while (!this.#stopping.signal.aborted) {
-        await this.turn().catch((error: unknown) => {
-          if (error instanceof LostLease) return;
-          this.#deps.log.error({ err: error }, 'the bundler failed a turn');
-        });
-        await this.#pause();
-      }
-    } finally {
-      clearInterval(renewal);
-      await this.#lease.release().catch(() => {});
-    }
-  }
-
-  #pause(): Promise<void> {
-    if (this.#stopping.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#deps.pollMs).unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  /** Does everything that is due now; answers whether this process holds the lease. */
-  async turn(): Promise<boolean> {
+  /** Does everything that is due now, if this process holds the lease. */
+  async turn(): Promise<void> {
     const { limits, now } = this.#deps;
     const { fenced } = this.#lease;
-    if (!(await this.#lease.renew())) return false;
+    if (!(await this.#lease.renew())) return;
     while (!this.#stopping.signal.aborted && (await planBundle(fenced, limits, now())) !== undefined);
     await this.#advanceDue();
-    if (now() >= this.#tidyAt) {
-      this.#tidyAt = now() + tidyMs;
-      await this.tidy();
-      await this.#count();
-    }
-    return true;
+    if (now() < this.#tidyAt) return;
+    this.#tidyAt = now() + tidyMs;
+    await this.#tidy();
+    await this.#count();
   }
 
-  async tidy(): Promise<void> {
+  async #tidy(): Promise<void> {
     const { sql, blobs, retentionMs, now } = this.#deps;
-    while (!this.#stopping.signal.aborted && (await letItemsGo(sql, retentionMs, now())) > 0);
-    while (!this.#stopping.signal.aborted && (await deleteUnusedBlobs(sql, blobs, now())) > 0);
+    const { signal } = this.#stopping;
+    while (!signal.aborted && (await deleteLocalCopies(sql, retentionMs, now())) > 0);
+    while (!signal.aborted && (await deleteUnused(sql, blobs, now(), blobsAtOnce)) > 0);
   }
 
   async #count(): Promise<void> {
@@ -137,12 +112,7 @@ export class Bundler {
 
   async #advanceDue(): Promise<void> {
     const { sql, now } = this.#deps;
-    const due = await sql.all<BundleRow>(
-      `SELECT * FROM upload_bundles WHERE state <> 'permanent' AND state <> 'dropped' AND due_at <= ?
-       ORDER BY due_at LIMIT 100`,
-      now(),
-    );
-    for (const bundle of due) {
+    for (const bundle of await dueBundles(sql, now())) {
       if (this.#stopping.signal.aborted) return;
       await this.#advance(bundle);
     }
@@ -153,7 +123,7 @@ export class Bundler {
     let current = bundle;
     try {
       while (await this.#step(current)) {
-        const next = await this.#reread(bundle.plan);
+        const next = await findBundle(this.#deps.sql, bundle.plan);
         if (next === undefined) return;
         current = next;
       }
@@ -167,7 +137,7 @@ export class Bundler {
     }
   }
 
-  /** Counts that an item's bytes are not there; true when that was once too often, and the item was given up. */
+  /** Counts that an item's bytes are not there; true when that was too often, and the item was given up. */
   async #isLost(plan: string, error: LostItem): Promise<boolean> {
     const { log, now, credits } = this.#deps;
     if ((await countMiss(this.#lease.fenced, plan, error.id)) < maxMisses) return false;
@@ -177,16 +147,10 @@ export class Bundler {
   }
 
   #tryAgain(bundle: BundleRow): Promise<void> {
-    const { plan, attempts, unreadable } = bundle;
-    return this.#due(plan, this.#backoff(bundle), { attempts: attempts + 1, unreadable });
-  }
-
-  #backoff({ attempts }: BundleRow): number {
-    return Math.min(maxBackoffMs, this.#deps.pollMs * 2 ** Math.min(attempts, 20));
-  }
-
-  #reread(plan: string): Promise<BundleRow | undefined> {
-    return this.#deps.sql.get<BundleRow>('SELECT * FROM upload_bundles WHERE plan = ?', plan);
+    const { plan, unreadable } = bundle;
+    const attempts = bundle.attempts + 1;
+    const delayMs = backoffMs({ firstMs: this.#deps.pollMs, longestMs: maxBackoffMs }, attempts);
+    return this.#due(plan, delayMs, { attempts, unreadable });
   }
 
   /** One step; true when the next can follow at once. */
@@ -209,7 +173,7 @@ export class Bundler {
   async #post(bundle: BundleRow): Promise<boolean> {
     const { nodes, log, now } = this.#deps;
     const transaction = transactionToJson(parseTransactionJson(JSON.parse(bundle.tx ?? '')), 'header');
-    // Noted before anybody is told: after a crash, or an answer that is lost, some node may have it.
+    // Stored before any node gets it: after a crash, or an answer that is lost, some node may have it.
     await this.#mark(bundle, 'prepared', 'posted_at = COALESCE(posted_at, ?)', now());
     try {
       await nodes.postTransaction(transaction);
@@ -219,8 +183,8 @@ export class Bundler {
         // A second transaction is a second payment. It is made only where all nodes refused this one and none knows
         // it; and, where one may have taken it before, only once no block can hold it any more.
         const isRefused = error instanceof NodeRefused && known.state === 'absent';
-        const wasTold = bundle.posted_at !== null;
-        if (!isRefused || (wasTold && !isAnchorDead(bundle, known.at))) throw error;
+        const wasPosted = bundle.posted_at !== null;
+        if (!isRefused || (wasPosted && !isAnchorDead(bundle, known.at))) throw error;
         // What nodes refuse they will refuse again: a new anchor, price and signature may pass. The items are not to
         // blame, for a node sees none of them.
         log.warn({ err: error, plan: bundle.plan, tx: transaction.id }, 'the bundle was refused');
@@ -280,7 +244,7 @@ export class Bundler {
     }
   }
 
-  /** Nodes may be slow with the chunks of what they mined; after many looks the bundle is given up. */
+  /** Nodes may be slow with the chunks of what they mined; after many checks the bundle is given up. */
   async #seedAgain(bundle: BundleRow): Promise<false> {
     const { log, now, pollMs } = this.#deps;
     const unreadable = bundle.unreadable + 1;
@@ -290,7 +254,8 @@ export class Bundler {
     }
     log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'chunks of a bundle cannot be read: seeding again');
     await this.#mark(bundle, 'posted', 'changed_at = ?', now());
-    await this.#due(bundle.plan, pollMs * 2 ** Math.min(unreadable, 8), { attempts: 0, unreadable });
+    const delayMs = backoffMs({ firstMs: 2 * pollMs, longestMs: 256 * pollMs }, unreadable);
+    await this.#due(bundle.plan, delayMs, { attempts: 0, unreadable });
     return false;
   }
 
@@ -309,9 +274,10 @@ export class Bundler {
     return Math.max(pollMs, Math.min(60_000, (now() - (bundle.posted_at ?? 0)) / 10));
   }
 
-  #mark(bundle: BundleRow, state: BundleRow['state'], assignment: string, value: number): Promise<number> {
+  #mark(bundle: BundleRow, state: BundleRow['state'], assignment: string, value: number): Promise<void> {
     return this.#lease.fenced.transaction((tx) =>
-      tx.run(
+      changeOne(
+        tx,
         `UPDATE upload_bundles SET state = ?, ${assignment} WHERE plan = ? AND state = ?`,
         state,
         value,
@@ -321,7 +287,7 @@ export class Bundler {
     );
   }
 
-  /** Puts a bundle off. Without counters it fares well, and what went wrong before is over. */
+  /** Puts a bundle off. Without counters nothing is wrong with it, and what went wrong before is over. */
   async #due(
     plan: string,
     delayMs: number,
@@ -329,7 +295,8 @@ export class Bundler {
   ): Promise<void> {
     const dueAt = Math.ceil(this.#deps.now() + delayMs);
     await this.#lease.fenced.transaction((tx) =>
-      tx.run(
+      changeOne(
+        tx,
         'UPDATE upload_bundles SET due_at = ?, attempts = ?, unreadable = ? WHERE plan = ?',
         dueAt,
         attempts,

@@ -7,6 +7,7 @@ import { chunkEnds } from '../../formats/arweave/chunks.ts';
 import { sha256 } from '../../formats/arweave/merkle.ts';
 import { verifyPath } from '../../formats/arweave/proof.ts';
 import { decodeBase64url } from '../../formats/base64url.ts';
+import { requireText, tryParseJson } from '../../formats/json.ts';
 import { type ArweaveNodes, type NodeChunk, NodeUnavailable } from '../../outside/arweave/nodes.ts';
 import type { LookUp } from '../../outside/look-up.ts';
 import type { BundleRow } from './bundle-rows.ts';
@@ -84,7 +85,5 @@ function sampleChunks(size: number): { readonly start: number; readonly end: num
 }
 
 function dataRootOf(tx: string): Buffer {
-  const parsed: unknown = JSON.parse(tx);
-  const root = typeof parsed === 'object' && parsed !== null ? Reflect.get(parsed, 'data_root') : undefined;
-  return decodeBase64url(String(root));
+  return decodeBase64url(requireText(tryParseJson(tx), 'data_root'));
 }

@@ -1,10 +1,17 @@
-/** How a bundle ends: its items are permanent, or go back to wait, or fail for good and are paid back. */
+/**
+ * How a bundle ends: its items are permanent, wait again, or fail for good and are paid back. Local copies of permanent
+ * items are deleted after a while.
+ */
 import type { Credits } from '../../credits/credits.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
-import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { dropBlobs } from '../items/blob-uses.ts';
+import { parseSegments } from '../items/segments.ts';
 
 /** Bundles an item may be dropped with before it is given up. */
 const maxFailures = 10;
+const deletedAtOnce = 200;
 
 export function makePermanent(
   sql: Transactions,
@@ -13,7 +20,8 @@ export function makePermanent(
   now: number,
 ): Promise<void> {
   return sql.transaction(async (tx) => {
-    await tx.run(
+    await changeOne(
+      tx,
       `UPDATE upload_bundles SET state = 'permanent', block_height = ?, changed_at = ? WHERE plan = ?`,
       blockHeight,
       now,
@@ -30,7 +38,7 @@ export function makePermanent(
 /** The bundle is gone: its items wait for another. Those dropped too often fail, and their credits return. */
 export function dropBundle(sql: Transactions, credits: Credits, plan: string, now: number): Promise<void> {
   return sql.transaction(async (tx) => {
-    await tx.run(`UPDATE upload_bundles SET state = 'dropped', changed_at = ? WHERE plan = ?`, now, plan);
+    await markDropped(tx, plan, now);
     const hopeless = await tx.all<{ id: string }>(
       `SELECT id FROM upload_items WHERE bundle = ? AND state = 'planned' AND failures >= ?`,
       plan,
@@ -55,7 +63,7 @@ export function dropLostItem(
 ): Promise<void> {
   return sql.transaction(async (tx) => {
     await failItem(tx, credits, id, 'missing_from_object_store');
-    await tx.run(`UPDATE upload_bundles SET state = 'dropped', changed_at = ? WHERE plan = ?`, now, plan);
+    await markDropped(tx, plan, now);
     await tx.run(
       `UPDATE upload_items SET state = 'new', bundle = NULL, position = NULL, bundle_offset = NULL
        WHERE bundle = ? AND state = 'planned'`,
@@ -65,11 +73,43 @@ export function dropLostItem(
 }
 
 async function failItem(tx: SqlExecutor, credits: Credits, id: string, reason: string): Promise<void> {
-  await tx.run(
+  await changeOne(
+    tx,
     `UPDATE upload_items SET state = 'failed', failed_reason = ?, bundle = NULL, position = NULL,
        bundle_offset = NULL WHERE id = ?`,
     reason,
     id,
   );
   await credits.within(tx).refund('upload', id);
+}
+
+function markDropped(tx: SqlExecutor, plan: string, now: number): Promise<void> {
+  return changeOne(
+    tx,
+    `UPDATE upload_bundles SET state = 'dropped', changed_at = ? WHERE plan = ?`,
+    now,
+    plan,
+  );
+}
+
+/** Deletes local copies of items that have been permanent for long enough; answers how many. */
+export async function deleteLocalCopies(sql: Sql, retentionMs: number, now: number): Promise<number> {
+  const rows = await sql.all<{ id: string; segments: string | null }>(
+    `SELECT id, segments FROM upload_items WHERE permanent_at IS NOT NULL AND held = 1 AND permanent_at <= ?
+     ORDER BY permanent_at LIMIT ?`,
+    now - retentionMs,
+    deletedAtOnce,
+  );
+  for (const { id, segments } of rows) {
+    await sql.transaction(async (tx) => {
+      const changed = await tx.run(
+        'UPDATE upload_items SET held = 0, segments = NULL WHERE id = ? AND held = 1',
+        id,
+      );
+      if (changed === 0) return;
+      await tx.run('DELETE FROM upload_heads WHERE id = ?', id);
+      await dropBlobs(tx, parseSegments(segments), now);
+    });
+  }
+  return rows.length;
 }

@@ -13,7 +13,7 @@ export interface PlanLimits {
   readonly maxWaitMs: number;
 }
 
-/** The oldest waiting items with their place and running total. Values: items to look at. */
+/** The oldest waiting items with their place and running total. Values: how many items to consider. */
 const waiting = `
   SELECT id, size, received_at,
     ROW_NUMBER() OVER (ORDER BY received_at, id) AS place,

@@ -1,17 +1,30 @@
 /**
  * Makes the chain transaction of a planned bundle: one pass over its bytes for the data root and the proofs of all
- * chunks, a price and an anchor from the network, a signature. It is stored before anybody is told of it.
+ * chunks, a price and an anchor from the network, a signature. It is stored before any node gets it.
  */
 import { bundleTags } from '../../formats/ans104/bundle-header.ts';
 import { DataRootBuilder, type DataTree } from '../../formats/arweave/data-root.ts';
 import { newTransaction } from '../../formats/arweave/transaction.ts';
 import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
+import type { ArweaveNodes } from '../../outside/arweave/nodes.ts';
+import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
-import { bundleBytes } from './bundle-bytes.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
+import type { UploadMetrics } from '../metrics.ts';
+import { bundleBytes, forgetMisses } from './bundle-bytes.ts';
 import type { BundleRow } from './bundle-rows.ts';
-import type { BundlerDeps } from './bundler.ts';
-import { forgetMisses } from './misses.ts';
+
+export interface PrepareDeps {
+  readonly sql: Sql;
+  readonly blobs: BlobStore;
+  readonly nodes: ArweaveNodes;
+  readonly wallet: ArweaveKey;
+  readonly metrics: UploadMetrics;
+  readonly now: () => number;
+}
 
 /** The bundler's wallet cannot pay for the bundle: an operator must fill it. */
 export class WalletShort extends Error {
@@ -25,7 +38,7 @@ const appTags = [
 
 /** Reads the whole bundle. Throws `LostItem`. */
 export async function dataTreeOfBundle(
-  deps: BundlerDeps,
+  deps: Pick<PrepareDeps, 'sql' | 'blobs'>,
   transactions: Transactions,
   plan: string,
 ): Promise<DataTree> {
@@ -37,7 +50,7 @@ export async function dataTreeOfBundle(
 
 /** Answers the tree, so that the chunks need not be hashed again. */
 export async function prepareBundle(
-  deps: BundlerDeps,
+  deps: PrepareDeps,
   transactions: Transactions,
   bundle: BundleRow,
 ): Promise<DataTree> {
@@ -63,7 +76,8 @@ export async function prepareBundle(
   });
   const json = transactionToJson(await signTransactionAsync(unsigned, wallet.privateKey), 'header');
   await transactions.transaction((tx) =>
-    tx.run(
+    changeOne(
+      tx,
       `UPDATE upload_bundles SET state = 'prepared', tx_id = ?, tx = ?, anchor_height = ?, posted_at = NULL,
          changed_at = ?
        WHERE plan = ? AND state = 'planned'`,

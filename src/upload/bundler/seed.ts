@@ -3,17 +3,31 @@ import { ChunkStream } from '../../formats/arweave/chunk-stream.ts';
 import { clientSplit } from '../../formats/arweave/chunks.ts';
 import type { DataTree } from '../../formats/arweave/data-root.ts';
 import { encodeBase64url } from '../../formats/base64url.ts';
-import { NodeRefused, NodeUnavailable } from '../../outside/arweave/nodes.ts';
+import { backoffMs } from '../../kernel/background/backoff.ts';
+import {
+  type ArweaveNodes,
+  type ChunkUpload,
+  NodeRefused,
+  NodeUnavailable,
+} from '../../outside/arweave/nodes.ts';
+import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
 import { bundleBytes } from './bundle-bytes.ts';
-import type { BundlerDeps } from './bundler.ts';
 
-/** Words of a node that may say otherwise later: it has not heard of the transaction yet, or has no room now. */
+export interface SeedDeps {
+  readonly sql: Sql;
+  readonly blobs: BlobStore;
+  readonly nodes: ArweaveNodes;
+  readonly chunkConcurrency: number;
+}
+
+/** Codes of refusals that may pass: the node does not know the transaction yet, or has no room now. */
 const passing = new Set(['data_root_not_found', 'exceeds_disk_pool_size_limit', 'disk_full', 'timeout']);
 const tries = 4;
-const pauseMs = 500;
+const backoff = { firstMs: 500, longestMs: 1_500 };
 
 export async function seedBundle(
-  deps: BundlerDeps,
+  deps: SeedDeps,
   plan: string,
   tree: DataTree,
   signal: AbortSignal,
@@ -30,7 +44,7 @@ export async function seedBundle(
       offset,
       chunk: Buffer.from(chunk),
     };
-    const posted = postChunk(deps, upload)
+    const posted = postChunk(deps.nodes, upload)
       .catch((error: unknown) => void failures.push(error))
       .finally(() => posting.delete(posted));
     posting.add(posted);
@@ -47,18 +61,15 @@ export async function seedBundle(
   if (failures.length > 0) throw failures[0];
 }
 
-async function postChunk(
-  deps: BundlerDeps,
-  upload: Parameters<BundlerDeps['nodes']['postChunk']>[0],
-): Promise<void> {
+async function postChunk(nodes: ArweaveNodes, upload: ChunkUpload): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await deps.nodes.postChunk(upload);
+      return await nodes.postChunk(upload);
     } catch (error) {
       const mayPass =
         error instanceof NodeUnavailable || (error instanceof NodeRefused && passing.has(error.code));
       if (!mayPass || attempt === tries) throw error;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs * attempt));
+      await new Promise((resolve) => setTimeout(resolve, backoffMs(backoff, attempt)));
     }
   }
 }

@@ -9,11 +9,11 @@ import { startTestUpload, type TestUpload } from '../testing.ts';
 export const signer = solanaSigner(ed25519TestKey('bundler faults'));
 export const { address } = itemOwner(4, signer.owner).wallet;
 
-export interface ScriptedNode {
+interface ScriptedNode {
   /** Transactions that were posted. */
   readonly posted: Set<string>;
   refuses: boolean;
-  /** Confirmations it tells of what was posted. */
+  /** Confirmations it answers for what was posted. */
   confirmations: number;
   /** What every wallet has, in winston. */
   balance: string;

@@ -62,7 +62,7 @@ export class HashThread {
     this.#worker.once('exit', () => {
       this.#alive = false;
       died(this);
-      // Whoever waits for it must not wait for ever.
+      // What waits for it must not wait for ever.
       Atomics.notify(this.#ring.hashed, 0);
       Atomics.notify(this.#ring.digests, 0);
     });

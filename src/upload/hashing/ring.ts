@@ -4,7 +4,7 @@
  */
 export const slotBytes = 256 * 1024;
 export const slotCount = 8;
-export const digestBytes = 48;
+const digestBytes = 48;
 
 /** Lengths with another meaning than bytes. */
 export const endOfData = 0;

@@ -3,8 +3,8 @@
  * its signer or take a loan back. Names are case-sensitive. A name twice, a loan to oneself, or lending and
  * taking back in one item is a mistake and is refused.
  *
- * An item is public, and whoever has it may upload it elsewhere too, where its signer may have credits as well. So a
- * tag may name the one service that it is for, and every other refuses it.
+ * An item is public: anybody who has it may upload it elsewhere too, where its signer may have credits as well. So a tag
+ * may name the one service that it is for, and every other service refuses it.
  */
 import type { Tag } from '../../formats/avro-tags.ts';
 import { normalizeAddress } from '../../wallets/address.ts';

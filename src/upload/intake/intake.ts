@@ -5,41 +5,40 @@
  * The payload of a large item is made durable before the transaction that stores it; if that does not happen, the
  * blob is left to the sweeper. Nothing is found under the item's id before it is verified and paid.
  */
-import { type Credits, type Winc, winc } from '../../credits/credits.ts';
+import { type Credits, winc } from '../../credits/credits.ts';
 import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { type ItemEnd, ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
+import type { Tag } from '../../formats/avro-tags.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { AdjustmentUsedUp, type Pricing } from '../../pricing/pricing.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { DiskSpace } from '../../storage/disk-space.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { verifyStreamed } from '../../wallets/data-items/verify.ts';
 import { kyveAddress } from '../../wallets/kyve-address.ts';
-import type { ChainHead } from '../chain/head.ts';
-import { FreeAllowanceUsedUp, uploadErrors } from '../errors.ts';
+import { FreeAllowanceUsedUp, translateError, uploadErrors } from '../errors.ts';
 import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { forgetNotes, noteBlobs } from '../items/blob-uses.ts';
 import { findItem, findKept, type NewItem, type StoredItem } from '../items/item-rows.ts';
-import type { UploadMetrics } from '../upload-metrics.ts';
+import type { UploadMetrics } from '../metrics.ts';
 import {
   type ApprovalOrder,
   type ApprovalRules,
   type RevokeOrder,
   readApprovalTags,
 } from './approval-tags.ts';
-import { contentTypeOf } from './content-type.ts';
-import { explain } from './explain.ts';
+import type { ChainHead } from './chain-head.ts';
 import type { FreeTier } from './free-tier.ts';
 import { inlineBytes, PayloadSink, type StoredPayload, writeHashed } from './payload-sink.ts';
-import { paymentFor } from './payment-for.ts';
+import { type Payers, paymentFor } from './payment.ts';
 import { deadlineBlocks, type Receipt, type Receipts } from './receipts.ts';
 import { type Stored, storeItem } from './store-item.ts';
 
-export interface IntakeDeps {
+interface IntakeDeps {
   readonly sql: Sql;
   readonly blobs: BlobStore;
   readonly disk: DiskSpace;
@@ -54,48 +53,17 @@ export interface IntakeDeps {
   readonly blocked: ReadonlySet<string>;
   readonly maxItemBytes: number;
   readonly approvalRules: ApprovalRules;
-  /** Called when there is an item to tell the gateway about; absent where there is no gateway to tell. */
+  /** Called when there is an item to announce; absent where there is no gateway. */
   readonly announce: (() => void) | undefined;
   readonly now: () => number;
 }
 
-/** Who pays, and for what is free, whose allowance it counts against. */
-export interface Payers {
-  /** Wallets to charge first, in order, in normal form. */
-  readonly paidBy: readonly string[];
-  readonly clientAddress: string;
-  /** Runs first in the transaction that stores the item, and throws where that must not happen any more. */
-  readonly guard?: (tx: SqlExecutor) => Promise<void>;
-  /** A payment that came with the request. */
-  readonly prepaid?: Prepaid;
-  /** A payment that was taken when the upload began. */
-  readonly reserved?: ReservedPayment;
-}
-
-export interface IntakeRequest extends Payers {
+interface IntakeRequest extends Payers {
   /** Leaving it unread must be safe. */
   readonly body: AsyncIterable<Buffer>;
   readonly contentLength: number | undefined;
   /** The route's token: `kyve` makes an Ethereum key stand for a KYVE wallet. */
   readonly token?: string | undefined;
-}
-
-/** A payment of the request's own (x402), taken when the item is known to be good. */
-export interface Prepaid {
-  /** The item must have exactly this size. */
-  readonly bytes: number;
-  /** Takes the payment, and has the price reserved out of it. */
-  settle(itemId: string): Promise<ReservedPayment>;
-}
-
-/** A payment out of which the price of an upload is reserved: nobody else is charged for it. */
-export interface ReservedPayment {
-  /** The payment's id. */
-  readonly payment: string;
-  /** What is reserved: the upload costs no more. */
-  readonly winc: Winc;
-  /** What the receipt says about it. */
-  readonly answer: Readonly<Record<string, unknown>>;
 }
 
 export interface Accepted {
@@ -142,7 +110,7 @@ export class Intake {
       return await this.accept(request, read, size, await this.commit(sink));
     } catch (error) {
       await sink.abort();
-      const answer = explain(error, parser.header?.id);
+      const answer = translateError(error, parser.header?.id);
       this.#deps.metrics.refused(answer instanceof HttpError ? answer.status : 500);
       throw answer;
     } finally {
@@ -225,7 +193,7 @@ export class Intake {
     return this.repeat(first);
   }
 
-  /** Deletes a payload that was made durable for nothing, as well as it goes: the sweeper does it otherwise. */
+  /** Tries to delete a payload that was made durable for nothing; where it fails, the sweeper deletes it later. */
   async #forget({ segments, isNoted }: StoredPayload): Promise<void> {
     const { sql, blobs, now, log } = this.#deps;
     if (!isNoted) return;
@@ -274,8 +242,8 @@ export class Intake {
       const payload = parser.push(piece);
       if (typeof payload === 'string') throw uploadErrors.unreadableItem(itemProblems[payload]);
       if (admitted === undefined && parser.header !== undefined) {
-        // A small item is stored as soon as it is looked up: the transaction says whether it was there. One with a
-        // payment is looked up first, since that is taken before the transaction.
+        // For a small item a look-up costs as much as storing it: the transaction says whether it was there. One with
+        // a payment is looked up first, because the payment is taken before the transaction.
         const asksFirst = !isSmall || request.prepaid !== undefined;
         const stored = asksFirst ? await findKept(this.#deps.sql, parser.header.id) : undefined;
         if (stored !== undefined) return stored;
@@ -320,4 +288,15 @@ export async function verified(parser: ItemParser, hash: PayloadHash): Promise<I
   if (typeof end === 'string') throw uploadErrors.unreadableItem(itemProblems[end]);
   if (!verifyStreamed({ ...end, dataHash: await hash.digest() })) throw uploadErrors.invalidItem();
   return end;
+}
+
+const defaultContentType = 'application/octet-stream';
+
+/**
+ * The content type an item's tags give it: the first `content-type` in whatever case, cut to 255 characters.
+ * One that cannot be sent in a header is ignored.
+ */
+function contentTypeOf(tags: readonly Tag[]): string {
+  const value = tags.find(({ name }) => name.toLowerCase() === 'content-type')?.value.slice(0, 255) ?? '';
+  return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) ? value : defaultContentType;
 }

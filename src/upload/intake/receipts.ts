@@ -51,7 +51,7 @@ interface Caches {
   readonly fastFinalityIndexes: readonly string[];
 }
 
-export interface ReceiptsOptions {
+interface ReceiptsOptions {
   readonly key: ArweaveKey;
   readonly sql: Sql;
   /** Who has the bytes and who knows the item, at the moment of asking. */
@@ -80,7 +80,7 @@ export class Receipts {
     this.#storing.start();
   }
 
-  /** Stores what is not stored yet, as well as it goes. */
+  /** Tries to store what is not stored yet. */
   async stop(): Promise<void> {
     await this.#storing.stop();
     await this.#store().catch(() => {});

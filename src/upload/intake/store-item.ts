@@ -8,7 +8,6 @@ import {
   InsufficientCredits,
   InvalidApproval,
   NothingToRevoke,
-  type SpendRequest,
   UnknownWallet,
   type Winc,
   winc,
@@ -20,18 +19,13 @@ import { useBlobs, useNoted } from '../items/blob-uses.ts';
 import { forgetFailed, insertItem, type NewItem, setAnswer } from '../items/item-rows.ts';
 import type { ApprovalOrder, RevokeOrder } from './approval-tags.ts';
 import type { FreeTier } from './free-tier.ts';
+import type { Payment } from './payment.ts';
 
-export interface StoreDeps {
+interface StoreDeps {
   readonly sql: Sql;
   readonly credits: Credits;
   readonly freeTier: FreeTier;
 }
-
-export type Payment =
-  | { readonly kind: 'free'; readonly clientAddress: string }
-  | { readonly kind: 'credits'; readonly spend: Omit<SpendRequest, 'id' | 'reason'> }
-  /** Paid by a payment of its own, out of what that reserved: the receipt says that no credits were charged. */
-  | { readonly kind: 'prepaid'; readonly payment: string; readonly amount: Winc };
 
 export interface Stored {
   /** What the receipt says was charged. */

@@ -1,10 +1,10 @@
 /**
  * How many items and parts use each blob, and how many uploads have written it and not used it yet (`notes`). Blobs
- * are named by their content, so that two uploads may share one; a blob is deleted only when its row says that nobody
- * uses it and nobody can begin to, because whoever does must change the same row.
+ * are named by their content, so two uploads may share one. A blob is deleted only when its row says that nobody uses it;
+ * nobody can begin to use it then, because that changes the same row.
  *
- * What is let go is deleted after a while, because somebody may be about to read it; what is freed is deleted at once,
- * because nobody reads it any more. A note that a crash left keeps its blob for that while only.
+ * What is dropped is deleted after a while, because somebody may be about to read it; what is freed is deleted at once,
+ * because nobody reads it any more. A note that a crash left keeps its blob only for that while.
  */
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import { BlobStoreUnavailable } from '../../storage/blobs/blobs.ts';
@@ -19,8 +19,8 @@ const deletionMs = 2 * 60 * 1_000;
 const longAgo = 0;
 
 /**
- * Writes down that blobs are about to be there, before they are: whoever makes a blob has from then on time to use it,
- * also when it was there before. Ends with `useNoted` or `forgetNotes`. Throws `BlobStoreUnavailable` when one is being
+ * Notes that blobs are about to be written, before they are: from then on the upload has time to use them, also when they
+ * were there before. Ends with `useNoted` or `forgetNotes`. Throws `BlobStoreUnavailable` when one is being
  * deleted right now: try again.
  */
 export async function noteBlobs(sql: Sql, segments: readonly Segment[], now: number): Promise<void> {

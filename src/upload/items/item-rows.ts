@@ -1,10 +1,22 @@
 /** Items as rows: what was taken in, what it cost, and how far it is on its way to the chain. */
-import { parseAmount, type Winc, winc } from '../../credits/credits.ts';
+import { Type } from 'typebox';
+import { type Winc, winc } from '../../credits/credits.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import {
+  amountText,
+  bytesOrNull,
+  flag,
+  integerOrNull,
+  jsonReader,
+  rowReader,
+  textOrNull,
+} from '../../storage/sql/typed-rows.ts';
 import { dropBlobs } from './blob-uses.ts';
 import { formatSegments, parseSegments, type Segment } from './segments.ts';
 
-export type ItemState = 'new' | 'planned' | 'permanent' | 'failed';
+const states = ['new', 'planned', 'permanent', 'failed'] as const;
+export type ItemState = (typeof states)[number];
 
 export interface StoredItem {
   readonly id: string;
@@ -25,7 +37,7 @@ export interface StoredItem {
   readonly answer: Readonly<Record<string, unknown>>;
   /** Where the bytes behind the head are. */
   readonly segments: readonly Segment[];
-  /** False once the local copy has been let go. */
+  /** False once the local copy was deleted. */
   readonly held: boolean;
   readonly state: ItemState;
   readonly bundle: string | undefined;
@@ -48,7 +60,7 @@ export type NewItem = Omit<
   readonly head: Buffer;
   /** Whether the blobs behind it were noted for it, or are in use by its parts. */
   readonly isNoted: boolean;
-  /** When to tell the gateway; undefined where there is none to tell. */
+  /** When to announce it to the gateway; undefined where there is no gateway. */
   readonly announceAt: number | undefined;
 };
 
@@ -83,7 +95,7 @@ export async function setAnswer(
   id: string,
   answer: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  await tx.run('UPDATE upload_items SET answer = ? WHERE id = ?', JSON.stringify(answer), id);
+  await changeOne(tx, 'UPDATE upload_items SET answer = ? WHERE id = ?', JSON.stringify(answer), id);
 }
 
 /** An item's receipt as it was signed. One that failed and came again since then has another. */
@@ -103,34 +115,33 @@ export async function setReceipt(
   );
 }
 
-interface ItemRow {
-  id: string;
-  owner: string;
-  signer: string;
-  signature_type: number;
-  size: number;
-  payload_start: number;
-  content_type: string;
-  winc: string;
-  received_at: number;
-  deadline_height: number;
-  answer: string | null;
-  segments: string | null;
-  held: number;
-  state: ItemState;
-  bundle: string | null;
-  bundle_offset: number | null;
-  failed_reason: string | null;
-  receipt_signature: Buffer | null;
-  receipt_key: string | null;
-}
-
-const columns = `id, owner, signer, signature_type, size, payload_start, content_type, winc, received_at,
-  deadline_height, answer, segments, held, state, bundle, bundle_offset, failed_reason,
-  receipt_signature, receipt_key`;
+const storedItem = Type.Object({
+  id: Type.String(),
+  owner: Type.String(),
+  signer: Type.String(),
+  signature_type: Type.Integer(),
+  size: Type.Integer(),
+  payload_start: Type.Integer(),
+  content_type: Type.String(),
+  winc: amountText,
+  received_at: Type.Integer(),
+  deadline_height: Type.Integer(),
+  answer: textOrNull,
+  segments: textOrNull,
+  held: flag,
+  state: Type.Enum(states),
+  bundle: textOrNull,
+  bundle_offset: integerOrNull,
+  failed_reason: textOrNull,
+  receipt_signature: bytesOrNull,
+  receipt_key: textOrNull,
+});
+const columns = Object.keys(storedItem.properties).join(', ');
+const readStored = rowReader('an uploaded item', storedItem);
+const readAnswer = jsonReader('the answer to an upload', Type.Record(Type.String(), Type.Unknown()));
 
 export async function findItem(sql: SqlExecutor, id: string): Promise<StoredItem | undefined> {
-  const row = await sql.get<ItemRow>(`SELECT ${columns} FROM upload_items WHERE id = ?`, id);
+  const row = await sql.get(`SELECT ${columns} FROM upload_items WHERE id = ?`, id);
   return row === undefined ? undefined : toItem(row);
 }
 
@@ -140,7 +151,7 @@ export async function findKept(sql: SqlExecutor, id: string): Promise<StoredItem
   return item?.state === 'failed' ? undefined : item;
 }
 
-/** Makes room for an item that failed and comes again; false when there is none. */
+/** Removes an item that failed, so that it can be uploaded again; false when there is none. */
 export async function forgetFailed(tx: SqlExecutor, id: string, now: number): Promise<boolean> {
   const row = await tx.get<{ segments: string | null }>(
     "DELETE FROM upload_items WHERE id = ? AND state = 'failed' RETURNING segments",
@@ -152,49 +163,31 @@ export async function forgetFailed(tx: SqlExecutor, id: string, now: number): Pr
   return true;
 }
 
-/** Items of a bundle from a position on, in their order. */
-export async function bundledItems(
-  sql: SqlExecutor,
-  bundle: string,
-  from: number,
-  limit: number,
-): Promise<StoredItem[]> {
-  const rows = await sql.all<ItemRow>(
-    `SELECT ${columns} FROM upload_items WHERE bundle = ? AND position >= ? ORDER BY position LIMIT ?`,
-    bundle,
-    from,
-    limit,
-  );
-  return rows.map(toItem);
-}
-
 export async function readHead(sql: SqlExecutor, id: string): Promise<Buffer | undefined> {
   return (await sql.get<{ bytes: Buffer }>('SELECT bytes FROM upload_heads WHERE id = ?', id))?.bytes;
 }
 
-function toItem(row: ItemRow): StoredItem {
+function toItem(row: unknown): StoredItem {
+  const stored = readStored(row);
+  const { receipt_key: key, receipt_signature: signature } = stored;
   return {
-    id: row.id,
-    owner: row.owner,
-    signer: row.signer,
-    signatureType: row.signature_type,
-    size: row.size,
-    payloadStart: row.payload_start,
-    contentType: row.content_type,
-    winc: winc(parseAmount(row.winc) ?? 0n),
-    receivedAt: row.received_at,
-    deadlineHeight: row.deadline_height,
-    answer: row.answer === null ? {} : JSON.parse(row.answer),
-    segments: parseSegments(row.segments),
-    held: row.held === 1,
-    state: row.state,
-    bundle: row.bundle ?? undefined,
-    bundleOffset: row.bundle_offset ?? undefined,
-    failedReason: row.failed_reason ?? undefined,
-    receipt: storedSignature(row),
+    id: stored.id,
+    owner: stored.owner,
+    signer: stored.signer,
+    signatureType: stored.signature_type,
+    size: stored.size,
+    payloadStart: stored.payload_start,
+    contentType: stored.content_type,
+    winc: winc(BigInt(stored.winc)),
+    receivedAt: stored.received_at,
+    deadlineHeight: stored.deadline_height,
+    answer: stored.answer === null ? {} : readAnswer(stored.answer),
+    segments: parseSegments(stored.segments),
+    held: stored.held === 1,
+    state: stored.state,
+    bundle: stored.bundle ?? undefined,
+    bundleOffset: stored.bundle_offset ?? undefined,
+    failedReason: stored.failed_reason ?? undefined,
+    receipt: key === null || signature === null ? undefined : { key, signature },
   };
-}
-
-function storedSignature({ receipt_key: key, receipt_signature: signature }: ItemRow) {
-  return key === null || signature === null ? undefined : { key, signature };
 }

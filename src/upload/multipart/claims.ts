@@ -1,13 +1,14 @@
 /**
- * Who finalizes a session. Each taking-up has a name of its own, and whatever it changes it changes only while the
- * session still bears that name: one that slept through its time, by whatever clock, neither stores an item nor ends or
- * holds a session that others have gone on with.
+ * Who finalizes a session. Each claim has a name of its own and changes a session only while the session has that name:
+ * a process whose claim ran out, by whatever clock, neither stores an item nor ends or holds a session that others have
+ * claimed since.
  */
 import { randomUUID } from 'node:crypto';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 
-/** A process that works on a session says so again before this is over. */
-export const claimMs = 60_000;
+/** A process that works on a session renews its claim before this is over. */
+const claimMs = 60_000;
 /** What failed for a reason that may pass is taken up again after this. */
 const retryMs = 5_000;
 
@@ -21,7 +22,7 @@ export interface Claim {
   readonly name: string;
 }
 
-export interface ClaimPayers {
+interface ClaimPayers {
   readonly paidBy: readonly string[];
   readonly clientAddress: string;
 }
@@ -45,7 +46,8 @@ export async function claimSession(
       now,
     );
     if (changed > 0 && payers !== undefined) {
-      await tx.run(
+      await changeOne(
+        tx,
         'UPDATE upload_sessions SET paid_by = ?, client_address = ? WHERE id = ?',
         JSON.stringify(payers.paidBy),
         payers.clientAddress,

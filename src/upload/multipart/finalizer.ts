@@ -1,22 +1,25 @@
 /**
  * Makes an item of the parts of a session: read once in order, verified, paid and stored like any other. The parts
  * stay where they are and become the item's bytes; nothing is written again. What was being finalized when the
- * process died is taken up by `resume`.
+ * process died is taken up again.
  */
+import { Type } from 'typebox';
 import type { Credits } from '../../credits/credits.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
+import { createJob, type Job } from '../../kernel/background/job.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { returnAbandoned } from '../../payments/x402/purchases.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { ApprovalRefused, RevokeRefused, uploadErrors } from '../errors.ts';
+import { jsonReader } from '../../storage/sql/typed-rows.ts';
+import { ApprovalRefused, RevokeRefused, translateError, uploadErrors } from '../errors.ts';
 import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
-import { explain } from '../intake/explain.ts';
-import { type Accepted, type Admitted, type Intake, type Payers, verified } from '../intake/intake.ts';
+import { type Accepted, type Admitted, type Intake, verified } from '../intake/intake.ts';
 import type { StoredPayload } from '../intake/payload-sink.ts';
+import type { Payers } from '../intake/payment.ts';
 import { deleteUnused } from '../items/blob-uses.ts';
 import { findItem, findKept, type StoredItem } from '../items/item-rows.ts';
 import { readItemBytes, type Segment } from '../items/segments.ts';
@@ -42,12 +45,13 @@ import {
 } from './sessions.ts';
 
 const renewMs = 15_000;
-/** Blobs that are deleted between two looks at whether to stop. */
+/** Blobs that are deleted before it is checked again whether to stop. */
 const deletedAtOnce = 50;
 const deleteAgainMs = 10_000;
 const none = Buffer.alloc(0);
+const readPaidBy = jsonReader('who pays for an upload in parts', Type.Array(Type.String()));
 
-export interface FinalizerDeps {
+interface FinalizerDeps {
   readonly sql: Sql;
   readonly credits: Credits;
   readonly blobs: BlobStore;
@@ -55,8 +59,8 @@ export interface FinalizerDeps {
   readonly hashes: PayloadHashes;
   readonly log: Logger;
   readonly now: () => number;
-  /** How often unfinished uploads are looked after. */
-  readonly keepMs: number;
+  /** How often what is unfinished is taken up again. */
+  readonly sweepMs: number;
   /** How long a payment may wait for the upload that it was made for. */
   readonly lifeMs: number;
 }
@@ -76,40 +80,37 @@ export class Finalizer {
       return deleteAgainMs;
     },
   });
-  #timer: NodeJS.Timeout | undefined;
-  #keeping: Promise<void> | undefined;
+  readonly #sweeping: Job;
 
   constructor(deps: FinalizerDeps) {
     this.#deps = deps;
+    const { log, sweepMs } = deps;
+    this.#sweeping = createJob({
+      name: 'unfinished uploads',
+      everyMs: sweepMs,
+      log,
+      run: () => this.#sweep(),
+    });
   }
 
   start(): void {
     this.#deleting.start();
-    this.#timer = setInterval(() => {
-      this.#keeping ??= this.keep().finally(() => {
-        this.#keeping = undefined;
-      });
-    }, this.#deps.keepMs).unref();
+    this.#sweeping.start();
   }
 
   /** Resolves when nothing is being worked on any more. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#keeping;
+    await this.#sweeping.stop();
     await Promise.allSettled(this.#working.values());
     await this.#deleting.stop();
   }
 
   /** Takes up what is unfinished and removes what was abandoned. */
-  async keep(): Promise<void> {
-    const { sql, credits, log, now, lifeMs } = this.#deps;
-    try {
-      await this.resume();
-      while ((await expireSessions(sql, credits, 50, now())) > 0) this.#deleting.wake();
-      while ((await returnAbandoned(sql, credits, now() - lifeMs, 50)) > 0);
-    } catch (error) {
-      log.warn({ err: error }, 'unfinished uploads were not looked after');
-    }
+  async #sweep(): Promise<void> {
+    const { sql, credits, now, lifeMs } = this.#deps;
+    await this.#resume();
+    while ((await expireSessions(sql, credits, 50, now())) > 0) this.#deleting.wake();
+    while ((await returnAbandoned(sql, credits, now() - lifeMs, 50)) > 0);
   }
 
   /** Finalizes and waits for the end. Throws the answer; once finalized it answers the same receipt always. */
@@ -142,7 +143,7 @@ export class Finalizer {
   }
 
   /** Takes up what an earlier run left, and what failed for a reason that may have passed. */
-  async resume(): Promise<void> {
+  async #resume(): Promise<void> {
     const { sql, now } = this.#deps;
     const rows = await sql.all<{ id: string }>(
       `SELECT id FROM upload_sessions WHERE state = 'finalizing' AND claimed_until < ? LIMIT 20`,
@@ -183,7 +184,7 @@ export class Finalizer {
         log.warn({ err: error, session: id }, 'an upload was taken over while it was finalized');
         throw uploadErrors.sessionBusy();
       }
-      const answer = explain(error);
+      const answer = translateError(error);
       if (!(answer instanceof HttpError) || answer.status >= 500)
         log.error({ err: answer, session: id }, 'an upload could not be finalized yet');
       await this.#fail(claim, answer);
@@ -285,8 +286,7 @@ function payloadOf(parts: readonly PartRow[], headerBytes: number): StoredPayloa
 
 /** What was paid when the session was created pays for it. */
 function payersOf(session: SessionRow): Payers {
-  const paidBy: string[] = JSON.parse(session.paid_by);
-  const base = { paidBy, clientAddress: session.client_address };
+  const base = { paidBy: readPaidBy(session.paid_by), clientAddress: session.client_address };
   const reserved = reservedFor(session);
   return reserved === undefined ? base : { ...base, reserved };
 }

@@ -5,13 +5,13 @@
 import type { Logger } from '../../kernel/log.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { DiskSpace } from '../../storage/disk-space.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { uploadErrors } from '../errors.ts';
-import { explain } from '../intake/explain.ts';
+import { translateError, uploadErrors } from '../errors.ts';
 import { deleteFreed, forgetNotes, freeBlobs, noteBlobs, useNoted } from '../items/blob-uses.ts';
-import { multipartLimits } from './limits.ts';
+
 import type { PartBudget } from './part-budget.ts';
-import { asSegment, findSession, type PartRow, type SessionRow } from './sessions.ts';
+import { asSegment, findSession, multipartLimits, type PartRow, type SessionRow } from './sessions.ts';
 
 export interface PutPart {
   readonly session: string;
@@ -46,7 +46,7 @@ export async function putPart(deps: PutPartDeps, part: PutPart): Promise<void> {
       room.release();
     }
   } catch (error) {
-    throw explain(error);
+    throw translateError(error);
   } finally {
     release();
   }
@@ -168,7 +168,8 @@ async function addPart(
     part.size,
     part.digest,
   );
-  await tx.run(
+  await changeOne(
+    tx,
     'UPDATE upload_sessions SET part_bytes = part_bytes + ?, changed_at = ? WHERE id = ?',
     part.size - (replaced?.size ?? 0),
     now,
@@ -180,8 +181,7 @@ async function addPart(
 async function lockSession(tx: SqlExecutor, budget: PartBudget, id: string): Promise<SessionRow> {
   const before = await findSession(tx, id);
   await budget.lock(tx, before);
-  const session = await tx.get<SessionRow>(`SELECT * FROM upload_sessions WHERE id = ? ${tx.forUpdate}`, id);
-  if (session === undefined) throw uploadErrors.unknownSession(id);
+  const session = await findSession(tx, id, tx.forUpdate);
   // Another client finalizes it, and it counts there from now on.
   if (session.client_address !== before.client_address) throw uploadErrors.sessionBusy();
   return session;

@@ -6,47 +6,64 @@
  *   APPROVAL_FAILED, REVOKE_FAILED, which are final
  */
 import { randomUUID } from 'node:crypto';
-import { Type } from 'typebox';
-import { Value } from 'typebox/value';
-import { type Credits, parseAmount, winc } from '../../credits/credits.ts';
+import { type Static, Type } from 'typebox';
+import { type Credits, winc } from '../../credits/credits.ts';
 import { matchingClaim, type PaymentClaim } from '../../payments/x402/claims.ts';
 import { beginSession, readPurchase, returnPurchase } from '../../payments/x402/purchases.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import {
+  amountText,
+  integerOrNull,
+  jsonReader,
+  rowReader,
+  textOrNull,
+} from '../../storage/sql/typed-rows.ts';
 import { uploadErrors } from '../errors.ts';
-import type { ReservedPayment } from '../intake/intake.ts';
+import type { ReservedPayment } from '../intake/payment.ts';
 import { freeBlobs } from '../items/blob-uses.ts';
 import type { Segment } from '../items/segments.ts';
 import type { Claim } from './claims.ts';
 
-export type SessionState =
-  | 'open'
-  | 'finalizing'
-  | 'FINALIZED'
-  | 'UNDERFUNDED'
-  | 'INVALID'
-  | 'APPROVAL_FAILED'
-  | 'REVOKE_FAILED';
+/** Bounds of uploads in parts, as clients know them: every part but the last has one size within these. */
+export const multipartLimits = {
+  minBytes: 5 * 1024 * 1024,
+  maxBytes: 500 * 1024 * 1024,
+  maxParts: 10_000,
+} as const;
 
-export interface SessionRow {
-  readonly id: string;
-  readonly token: string;
+const states = [
+  'open',
+  'finalizing',
+  'FINALIZED',
+  'UNDERFUNDED',
+  'INVALID',
+  'APPROVAL_FAILED',
+  'REVOKE_FAILED',
+] as const;
+export type SessionState = (typeof states)[number];
+
+const storedSession = Type.Object({
+  id: Type.String(),
+  token: Type.String(),
   /** As the client declared it. */
-  readonly chunk_size: number | null;
+  chunk_size: integerOrNull,
   /** Declared and paid for. */
-  readonly total_bytes: number | null;
-  readonly state: SessionState;
+  total_bytes: integerOrNull,
+  state: Type.Enum(states),
   /** JSON list of addresses. */
-  readonly paid_by: string;
-  readonly client_address: string;
+  paid_by: Type.String(),
+  client_address: Type.String(),
   /** JSON: the payment that was made at creation (`reservedFor`). */
-  readonly payment: string | null;
-  readonly item_id: string | null;
+  payment: textOrNull,
+  item_id: textOrNull,
   /** The answer that a failed finalization gave. */
-  readonly failure: string | null;
-  readonly changed_at: number;
+  failure: textOrNull,
+  changed_at: Type.Integer(),
   /** What its parts are together. */
-  readonly part_bytes: number;
-}
+  part_bytes: Type.Integer(),
+});
+export type SessionRow = Readonly<Static<typeof storedSession>>;
+const readStored = rowReader('an upload in parts', storedSession);
 
 export interface NewSession {
   readonly token: string;
@@ -125,11 +142,11 @@ async function begunByName(tx: SqlExecutor, session: NewSession): Promise<string
 const askAgainMs = 10 * 60_000;
 
 /**
- * The upload that a payment began, now or ever: a payment begins one and never another. Its id lets whoever has it put
- * bytes into it, and a settled payment can be read on its chain, so that it is told only to the client of the first
- * request. That one proves itself by the `Idempotency-Key` it sent then, for ever; without one by its network, which
- * others share, and so only for a while, and only while nothing is in the upload. Everyone else is told 409, whatever
- * became of the upload: nothing is created, and nobody is charged.
+ * The upload that a payment began: a payment begins one, and never another. Anybody who has its id can put bytes into it,
+ * and a settled payment can be read on its chain, so the id is answered only to the client of the first request. That
+ * client proves itself by the `Idempotency-Key` of that request, for ever; without a key by its network, which others
+ * share, and so only for a while, and only while the upload is empty. Everybody else gets 409, whatever became of the
+ * upload: nothing is created, and nobody is charged.
  */
 async function begunByPayment(
   tx: SqlExecutor,
@@ -159,12 +176,15 @@ async function isUntouched(tx: SqlExecutor, session: string): Promise<boolean> {
   return row?.parts === 0;
 }
 
-const StoredPayment = Type.Object({
-  id: Type.String(),
-  /** Absent in rows of before, whose price was reserved nowhere. */
-  reserved: Type.Optional(Type.String()),
-  answer: Type.Record(Type.String(), Type.Unknown()),
-});
+const readPayment = jsonReader(
+  'the payment of an upload in parts',
+  Type.Object({
+    id: Type.String(),
+    /** Absent in rows of before, whose price was reserved nowhere. */
+    reserved: Type.Optional(amountText),
+    answer: Type.Record(Type.String(), Type.Unknown()),
+  }),
+);
 
 const writePayment = ({ payment, winc: reserved, answer }: ReservedPayment): string =>
   JSON.stringify({ id: payment, reserved: reserved.toString(), answer });
@@ -173,35 +193,33 @@ const writePayment = ({ payment, winc: reserved, answer }: ReservedPayment): str
  * The payment out of which the price of a session is reserved. One that was paid for before prices were reserved has
  * none: what it paid went to a wallet's credits, and its item is charged like any other, to who signed it.
  */
-export function reservedFor({
-  id,
-  payment,
-}: Pick<SessionRow, 'id' | 'payment'>): ReservedPayment | undefined {
+export function reservedFor({ payment }: Pick<SessionRow, 'payment'>): ReservedPayment | undefined {
   if (payment === null) return undefined;
-  const stored: unknown = JSON.parse(payment);
-  if (!Value.Check(StoredPayment, stored)) throw new Error(`the payment of upload ${id} cannot be read`);
-  if (stored.reserved === undefined) return undefined;
-  const reserved = parseAmount(stored.reserved);
-  if (reserved === undefined) throw new Error(`the payment of upload ${id} has no amount`);
-  return { payment: stored.id, winc: winc(reserved), answer: stored.answer };
+  const { id, reserved, answer } = readPayment(payment);
+  return reserved === undefined ? undefined : { payment: id, winc: winc(BigInt(reserved)), answer };
 }
 
 /** What is still reserved goes back to the wallet that the payment credited, once. */
 async function returnReserved(
   tx: SqlExecutor,
   credits: Credits,
-  session: Pick<SessionRow, 'id' | 'payment'>,
+  session: Pick<SessionRow, 'payment'>,
   item?: string,
 ): Promise<void> {
   const reserved = reservedFor(session);
   if (reserved !== undefined) await returnPurchase(tx, credits, reserved.payment, item);
 }
 
-export async function findSession(sql: SqlExecutor, id: string): Promise<SessionRow> {
+/** `lock`: `forUpdate`, where the same transaction will change it. */
+export async function findSession(
+  sql: SqlExecutor,
+  id: string,
+  lock: SqlExecutor['forUpdate'] = '',
+): Promise<SessionRow> {
   if (!/^[0-9a-f-]{36}$/.test(id)) throw uploadErrors.unknownSession(id);
-  const row = await sql.get<SessionRow>('SELECT * FROM upload_sessions WHERE id = ?', id);
+  const row = await sql.get(`SELECT * FROM upload_sessions WHERE id = ? ${lock}`, id);
   if (row === undefined) throw uploadErrors.unknownSession(id);
-  return row;
+  return readStored(row);
 }
 
 export interface PartRow {
@@ -229,9 +247,9 @@ export function closeSession(
   now: number,
 ): Promise<void> {
   return sql.transaction(async (tx) => {
-    const closed = await tx.get<Pick<SessionRow, 'id' | 'payment'>>(
+    const closed = await tx.get<Pick<SessionRow, 'payment'>>(
       `UPDATE upload_sessions SET state = ?, item_id = ?, failure = ?, claimed_until = 0, changed_at = ?
-       WHERE id = ? AND claim = ? AND state = 'finalizing' RETURNING id, payment`,
+       WHERE id = ? AND claim = ? AND state = 'finalizing' RETURNING payment`,
       end.state,
       end.itemId ?? null,
       end.failure ?? null,
@@ -260,8 +278,8 @@ export async function expireSessions(
   );
   for (const { id } of rows) {
     await sql.transaction(async (tx) => {
-      const removed = await tx.get<Pick<SessionRow, 'id' | 'payment'>>(
-        'DELETE FROM upload_sessions WHERE id = ? AND claimed_until < ? RETURNING id, payment',
+      const removed = await tx.get<Pick<SessionRow, 'payment'>>(
+        'DELETE FROM upload_sessions WHERE id = ? AND claimed_until < ? RETURNING payment',
         id,
         now,
       );

@@ -12,15 +12,14 @@ import { Type } from 'typebox';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
 import type { PaymentClaim } from '../../payments/x402/claims.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { uploadErrors } from '../errors.ts';
-import { explain } from '../intake/explain.ts';
+import { translateError, uploadErrors } from '../errors.ts';
 import type { Accepted } from '../intake/intake.ts';
 import type { Finalizer } from '../multipart/finalizer.ts';
-import { multipartLimits } from '../multipart/limits.ts';
 import { type PutPartDeps, putPart } from '../multipart/put-part.ts';
 import {
   createSession,
   findSession,
+  multipartLimits,
   type NewSession,
   partsOf,
   type SessionState,
@@ -28,7 +27,7 @@ import {
 import { contentLength, takeRawBodies, uploadBody } from './request-body.ts';
 import { clientNetwork, readPaidBy } from './request-payers.ts';
 
-export interface ChunksDeps extends PutPartDeps {
+interface ChunksDeps extends PutPartDeps {
   readonly sql: Sql;
   readonly finalizer: Finalizer;
   readonly trustedProxies: number;
@@ -104,7 +103,7 @@ function createRoute(app: App, deps: ChunksDeps): void {
 /** Before anything is paid: without room for parts there is no use in beginning. */
 async function checkDisk({ disk }: ChunksDeps): Promise<void> {
   const room = await disk.reserve(0).catch((error: unknown) => {
-    throw explain(error);
+    throw translateError(error);
   });
   room.release();
 }

@@ -12,8 +12,7 @@ import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { postedBundle } from '../bundler/bundle-rows.ts';
-import { uploadErrors } from '../errors.ts';
-import { explain } from '../intake/explain.ts';
+import { translateError, uploadErrors } from '../errors.ts';
 import { findItem, readHead, type StoredItem } from '../items/item-rows.ts';
 import { openBlob, piecesOf, readItemBytes } from '../items/segments.ts';
 
@@ -31,7 +30,7 @@ export function dataItemRoutes(app: App, sql: Sql, blobs: BlobStore, options: Se
       try {
         await answer(request, request.params.id, reply, { sql, blobs, options });
       } catch (error) {
-        throw explain(error, request.params.id);
+        throw translateError(error, request.params.id);
       }
       return reply;
     },

@@ -2,9 +2,9 @@
 import { Type } from 'typebox';
 import type { App } from '../../kernel/http/server.ts';
 import { receiptVersion } from '../intake/receipts.ts';
-import { multipartLimits } from '../multipart/limits.ts';
+import { multipartLimits } from '../multipart/sessions.ts';
 
-export interface UploadInfo {
+interface UploadInfo {
   readonly gateway: string;
   /** Where each token is paid to. */
   readonly addresses: Readonly<Record<string, string>>;

@@ -4,8 +4,7 @@ import { isTxId } from '../../formats/base64url.ts';
 import type { App } from '../../kernel/http/server.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { postedBundle } from '../bundler/bundle-rows.ts';
-import { uploadErrors } from '../errors.ts';
-import { explain } from '../intake/explain.ts';
+import { translateError, uploadErrors } from '../errors.ts';
 import { findItem, type ItemState, type StoredItem } from '../items/item-rows.ts';
 
 const words: Record<ItemState, { status: string; info: string }> = {
@@ -48,7 +47,7 @@ export function txStatusRoutes(app: App, sql: Sql): void {
 async function itemOf(sql: Sql, id: string): Promise<StoredItem> {
   if (!isTxId(id)) throw uploadErrors.invalidId();
   const item = await findItem(sql, id).catch((error: unknown) => {
-    throw explain(error, id);
+    throw translateError(error, id);
   });
   if (item === undefined) throw uploadErrors.unknownItem();
   return item;

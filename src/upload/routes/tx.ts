@@ -6,7 +6,7 @@ import type { Accepted, Intake } from '../intake/intake.ts';
 import { checkContentType, contentLength, takeRawBodies, uploadBody } from './request-body.ts';
 import { clientNetwork, readPaidBy } from './request-payers.ts';
 
-export interface TxRouteDeps {
+interface TxRouteDeps {
   readonly intake: Intake;
   readonly trustedProxies: number;
   readonly payable?: PayableUploads;
@@ -28,22 +28,24 @@ export function txRoutes(app: App, deps: TxRouteDeps): void {
       description:
         'The body is the raw item. Answers a signed receipt: 200 when it was taken in, 202 when it was here before.',
     };
-    scope.post('/tx', { schema }, async (request, reply) => {
-      const accepted = await receive(request, reply, deps, undefined);
-      return reply.code(accepted.duplicate ? 202 : 200).send(accepted.receipt);
-    });
+    scope.post('/tx', { schema }, async (request, reply) =>
+      sendAccepted(reply, await receive(request, reply, deps, undefined)),
+    );
     scope.post(
       '/tx/:token',
       {
         schema: { ...schema, params: Type.Object({ token: Type.String({ pattern: '^[a-z0-9-]{1,32}$' }) }) },
         config: { invalid: 'Invalid token' },
       },
-      async (request, reply) => {
-        const accepted = await receive(request, reply, deps, request.params.token);
-        return reply.code(accepted.duplicate ? 202 : 200).send(accepted.receipt);
-      },
+      async (request, reply) =>
+        sendAccepted(reply, await receive(request, reply, deps, request.params.token)),
     );
   });
+}
+
+/** 202 says that the item was here before. */
+export function sendAccepted(reply: Reply, accepted: Accepted): Reply {
+  return reply.code(accepted.duplicate ? 202 : 200).send(accepted.receipt);
 }
 
 async function receive(

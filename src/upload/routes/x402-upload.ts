@@ -12,9 +12,8 @@ import type { DiskSpace } from '../../storage/disk-space.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
-import { uploadErrors } from '../errors.ts';
+import { translateError, uploadErrors } from '../errors.ts';
 import type { PayloadHashes } from '../hashing/payload-hash.ts';
-import { explain } from '../intake/explain.ts';
 import type { Accepted, Intake } from '../intake/intake.ts';
 import { PayloadSink, writeHashed } from '../intake/payload-sink.ts';
 import { findKept } from '../items/item-rows.ts';
@@ -23,7 +22,7 @@ import { makeUnsignedItem, readUserTags, unsignedItemBytes } from '../x402/unsig
 import type { UploadPayment, UploadPayments } from '../x402/upload-payment.ts';
 import { checkContentType, contentLength, takeRawBodies, uploadBody } from './request-body.ts';
 import { clientNetwork } from './request-payers.ts';
-import type { PayableUploads } from './tx.ts';
+import { type PayableUploads, sendAccepted } from './tx.ts';
 
 export interface X402UploadDeps {
   readonly sql: Sql;
@@ -65,7 +64,7 @@ export function payableUploads(deps: X402UploadDeps): PayableUploads {
     receive: (request, reply, token) => receiveSigned(request, reply, deps, token),
     async challenge(request, bytes) {
       const quote = await deps.payments.quote(request, bytes).catch((error: unknown) => {
-        throw explain(error);
+        throw translateError(error);
       });
       return deps.payments.challenge(quote);
     },
@@ -106,7 +105,7 @@ async function receiveSigned(
 ): Promise<Accepted> {
   const bytes = statedLength(request, deps.maxItemBytes);
   const payment = await deps.payments.read(request, bytes).catch((error: unknown) => {
-    throw explain(error);
+    throw translateError(error);
   });
   const accepted = await deps.intake.receive({
     body: uploadBody(request),
@@ -125,7 +124,7 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
   const tags = readUserTags(request.headers['x-data-item-tags'], request.headers['content-type']);
   const size = unsignedItemBytes(dataBytes, tags);
   const payment = await deps.payments.read(request, size).catch((error: unknown) => {
-    throw explain(error);
+    throw translateError(error);
   });
   // The service signs the item: whose upload it is, the payment says.
   deps.intake.refuseBlocked(payment.payer);
@@ -153,7 +152,7 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
     return accepted;
   } catch (error) {
     await sink.abort();
-    throw explain(error);
+    throw translateError(error);
   } finally {
     hash.release();
   }
@@ -163,8 +162,4 @@ async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadD
 async function nameSettlement(reply: Reply, payment: UploadPayment, accepted: Accepted): Promise<void> {
   const receipt = payment.receipt ?? (await payment.recall(accepted.receipt.id));
   if (receipt !== undefined) reply.headers(settlementHeaders(receipt.settlement));
-}
-
-function sendAccepted(reply: Reply, accepted: Accepted): Reply {
-  return reply.code(accepted.duplicate ? 202 : 200).send(accepted.receipt);
 }

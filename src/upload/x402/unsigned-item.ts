@@ -5,6 +5,7 @@
 import { encodeItemTags, parseItemHeader } from '../../formats/ans104/item-header.ts';
 import type { Tag } from '../../formats/avro-tags.ts';
 import { FormatError } from '../../formats/format-error.ts';
+import { memberOf, tryParseJson } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import { arweaveSigner, signItemHeader } from '../../wallets/data-items/signer.ts';
@@ -32,19 +33,15 @@ export function readUserTags(header: string | string[] | undefined, contentType:
 
 function parseTags(header: string | string[] | undefined): Tag[] {
   if (header === undefined || header === '') return [];
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(String(header));
-  } catch {
-    throw badTags('it is not JSON');
-  }
+  const parsed = tryParseJson(String(header));
+  if (parsed === undefined) throw badTags('it is not JSON');
   if (!Array.isArray(parsed)) throw badTags('it is not a list');
   return parsed.map((entry: unknown) => {
-    const isTag = typeof entry === 'object' && entry !== null && 'name' in entry && 'value' in entry;
-    if (!isTag || typeof entry.name !== 'string' || typeof entry.value !== 'string') {
+    const [name, value] = [memberOf(entry, 'name'), memberOf(entry, 'value')];
+    if (typeof name !== 'string' || typeof value !== 'string') {
       throw badTags('each entry must be {name, value}');
     }
-    return { name: entry.name, value: entry.value };
+    return { name, value };
   });
 }
 

@@ -20,7 +20,7 @@ import {
 } from '../../payments/x402/x402.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
-import type { Prepaid, ReservedPayment } from '../intake/intake.ts';
+import type { Prepaid, ReservedPayment } from '../intake/payment.ts';
 
 /** Long uploads need longer between the signature of a payment and its settlement. */
 const timeouts: readonly (readonly [bytes: number, seconds: number])[] = [

@@ -1,4 +1,4 @@
-/** An item's header as the gateway is told it: binary fields base64url, the payload left out. */
+/** An item's header as it is announced to the gateway: binary fields in base64url, without the payload. */
 import { parseItemHeader } from '../../formats/ans104/item-header.ts';
 import { chainTagLimits, walkTags } from '../../formats/avro-tags.ts';
 

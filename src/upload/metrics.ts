@@ -2,7 +2,7 @@
 import type { Counter, Gauge, Histogram, Metrics } from '../kernel/metrics.ts';
 import type { DiskSpace } from '../storage/disk-space.ts';
 
-export interface WatchedParts {
+interface WatchedParts {
   gatewayListens(): boolean;
   readonly disk: Pick<DiskSpace, 'freeBytes' | 'reservedBytes' | 'isLow'>;
 }

@@ -1,12 +1,12 @@
 /** What the routes of the surface are handed. */
-import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
-import type { Pricing } from '../pricing/pricing.ts';
-import type { NameRegistry } from '../registry/name-registry.ts';
-import type { Sql } from '../storage/sql/sql.ts';
-import type { ActionContext } from './actions/context.ts';
-import type { CardPurchases } from './cards/purchases.ts';
-import { signerMissing } from './errors.ts';
-import type { NamePrices } from './prices/prices.ts';
+import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
+import type { Pricing } from '../../pricing/pricing.ts';
+import type { NameRegistry } from '../../registry/name-registry.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import type { ActionContext } from '../actions/context.ts';
+import type { CardPurchases } from '../cards/purchases.ts';
+import { signerMissing } from '../errors.ts';
+import type { NamePrices } from '../prices/prices.ts';
 
 export interface NamesContext {
   readonly sql: Sql;

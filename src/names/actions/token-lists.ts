@@ -1,16 +1,16 @@
 /**
  * Room in users' lists of tokens, made before the transactions that need it. A list is made and extended by whoever
- * comes first, so reading it and landing what it lacks is one at a time; and since owners sign much later than their
- * place was chosen, the places of the service's own list are kept for them until then.
+ * comes first, so reading it and adding what it lacks is done one at a time. Owners sign much later than their place was
+ * chosen, so the places of the service's own list are kept for them until then.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SolanaAddress } from '../formats/solana/address.ts';
-import { ChainUnavailable } from '../registry/errors.ts';
-import type { SqlExecutor } from '../storage/sql/sql.ts';
-import type { ActionContext } from './actions/context.ts';
-import { type AclRoom, type ReservedPlaces, UserAcl } from './chain/acl.ts';
-import { deliver } from './chain/delivery.ts';
-import { sponsorEmpty } from './errors.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { ChainUnavailable } from '../../registry/errors.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { type AclRoom, type ReservedPlaces, UserAcl } from '../chain/acl.ts';
+import { deliver } from '../chain/delivery.ts';
+import { sponsorEmpty } from '../errors.ts';
+import type { ActionContext } from './context.ts';
 
 /** Held while a place of the service's own list is chosen and stored. */
 export const serviceList = 'service list';
@@ -19,7 +19,7 @@ const mostTries = 4;
 /** A node may not show yet what another has confirmed. */
 const pauseMs = 150;
 
-export interface OpenRoom {
+interface OpenRoom {
   readonly room: AclRoom;
   /** Whether the service had to pay for it now. */
   readonly made: boolean;
@@ -27,17 +27,17 @@ export interface OpenRoom {
 
 /** Room in the list of any user; made at the service's cost where there is none. */
 export function openRoom(context: ActionContext, user: SolanaAddress): Promise<OpenRoom> {
-  return context.locks.hold(`list ${user}`, () => landRoom(context, user, new Map()));
+  return context.locks.hold(`list ${user}`, () => ensureRoom(context, user, new Map()));
 }
 
 /**
  * Room in the service's own list. `store` writes down, behind the fence, who takes the place; until that transaction
- * has landed or is dead nobody else is given it.
+ * is confirmed or dead nobody else is given it.
  */
 export function reserveRoom<T>(context: ActionContext, store: (room: AclRoom) => Promise<T>): Promise<T> {
   return context.locks.hold(serviceList, async () => {
     const reserved = await reservedPlaces(context.sql);
-    const { room } = await landRoom(context, context.key.address, reserved);
+    const { room } = await ensureRoom(context, context.key.address, reserved);
     return store(room);
   });
 }
@@ -55,7 +55,7 @@ async function reservedPlaces(sql: SqlExecutor): Promise<ReservedPlaces> {
   return new Map(rows.map(({ list_page, n }) => [BigInt(list_page), n]));
 }
 
-async function landRoom(
+async function ensureRoom(
   context: ActionContext,
   user: SolanaAddress,
   reserved: ReservedPlaces,
@@ -69,10 +69,10 @@ async function landRoom(
     const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
     const transaction = planner.sign({ instructions: room.prepare }, blockhash, lastValidBlockHeight);
     const delivery = await deliver(chain, transaction, settings);
-    if (delivery.outcome === 'landed') return { room: { ...room, prepare: [] }, made: true };
+    if (delivery.outcome === 'confirmed') return { room: { ...room, prepare: [] }, made: true };
     if (delivery.outcome === 'unknown')
       throw new ChainUnavailable(`it is not known whether the list of ${user} was extended`);
-    // A process that lost the lock may have extended it meanwhile: only what the list shows now tells.
+    // A process that lost the lock may have extended it meanwhile: the list is read again.
     log.warn({ user, delivery }, 'a list of tokens was not extended');
     await sleep(pauseMs);
   }

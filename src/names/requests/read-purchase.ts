@@ -2,9 +2,15 @@
 import { isSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { maxLeaseYears } from '../../formats/solana/name-prices.ts';
 import { badRequest, missingType } from '../errors.ts';
-import { type Fields, nameOf, optionalInteger, optionalText, requiredInteger } from '../input.ts';
-import { readIntent } from '../intents.ts';
-import type { Purchase } from './name-cost.ts';
+import type { Purchase, PurchaseAction } from './action.ts';
+import {
+  type Fields,
+  lowerCaseOf,
+  nameOf,
+  optionalInteger,
+  optionalText,
+  requiredInteger,
+} from './fields.ts';
 
 export interface AskedPurchase {
   readonly purchase: Purchase;
@@ -51,4 +57,25 @@ function readType(query: Fields): 'lease' | 'permabuy' | undefined {
   const type = optionalText(query, 'type');
   if (type === undefined || type === 'lease' || type === 'permabuy') return type;
   throw missingType();
+}
+
+/** `buy-record` of the contract and `buy-name` of the clients are the same intent. */
+const intents: Readonly<Record<string, PurchaseAction>> = {
+  'buy-record': 'buy-name',
+  'buy-name': 'buy-name',
+  'extend-lease': 'extend-lease',
+  'upgrade-name': 'upgrade-name',
+  'increase-undername-limit': 'increase-undername-limit',
+};
+
+/** In any letter case. */
+function readIntent(text: string): { action: PurchaseAction; intent: string } | undefined {
+  const lower = lowerCaseOf(text) ?? '';
+  const action = Object.hasOwn(intents, lower) ? intents[lower] : undefined;
+  return action && { action, intent: capitalIntent(lower) };
+}
+
+/** The stored form: `Buy-Name`, `Extend-Lease` … */
+export function capitalIntent(text: string): string {
+  return text.replace(/(^|-)([a-z])/g, (_, dash: string, letter: string) => dash + letter.toUpperCase());
 }

@@ -2,8 +2,8 @@
 import { type Winc, winc } from '../../credits/credits.ts';
 import { maxControllers } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
-import { associatedTokenAddress, decodeTokenAccount, tokenAccountSize } from '../../formats/solana/token.ts';
 import type { AntState } from '../../registry/name-registry.ts';
+import type { WalletAddress } from '../../wallets/address.ts';
 import { registryPlan } from '../chain/plan-purchase.ts';
 import {
   antNotFound,
@@ -23,49 +23,58 @@ import {
   isRecordRequest,
   type RecordRequest,
   type TokenRequest,
-} from './action.ts';
+} from '../requests/action.ts';
 import type { ActionContext } from './context.ts';
-import type { CreateRequest } from './create.ts';
 import type { ProvenOwner } from './owner-proof.ts';
-import { authorityWork, recordWork, requireSponsor, spawnWork, type Work } from './perform.ts';
+import { authorityWork, recordWork, spawnWork, type Work } from './perform.ts';
+import { requireSponsor, sponsorTokens } from './sponsor.ts';
 import type { BeforeState } from './store.ts';
 import { requireSettled } from './unsettled.ts';
 
+/** What an action is checked by. */
+export interface AskedAction {
+  readonly request: ActionRequest;
+  readonly payer: WalletAddress;
+  /** The owner, where the action needs a proof. */
+  readonly provenOwner: ProvenOwner | undefined;
+}
+
 /** What is known before the debit. */
-export interface Ready {
+export interface CheckedAction {
   readonly winc: Winc;
   readonly mtoken: bigint;
   readonly work: Work;
-  /** The parts of `winc` that pay for making a token, and for what must be made for its owner before he signs. */
+  /** The parts of `winc` that pay for making a token, and for what must be made before its owner signs. */
   readonly tokenWinc?: Winc;
   readonly firstWinc?: Winc;
   readonly before?: BeforeState;
   readonly antId?: SolanaAddress;
 }
 
-export function getReady(context: ActionContext, asked: CreateRequest): Promise<Ready> {
+/** Throws the answer where the action cannot be done, or not by this payer. */
+export function checkAction(context: ActionContext, asked: AskedAction): Promise<CheckedAction> {
   const { request } = asked;
-  if (request.action === 'buy-name') return readyToBuy(context, request);
-  if ('name' in request) return readyToPay(context, request);
-  if (isRecordRequest(request)) return readyToWrite(context, request, asked.provenOwner);
-  return readyToGovern(context, request, asked.payer.address);
+  if (request.action === 'buy-name') return checkBuy(context, request);
+  if ('name' in request) return checkPaidFor(context, request);
+  if (isRecordRequest(request)) return checkRecord(context, request, asked.provenOwner);
+  return checkAuthority(context, request, asked.payer.address);
 }
 
-async function readyToBuy(context: ActionContext, request: BuyRequest): Promise<Ready> {
+async function checkBuy(context: ActionContext, request: BuyRequest): Promise<CheckedAction> {
   if (request.owner === context.key.address) throw badRequest('ownerAddress must not be the service itself');
   const [price, tokens, work] = await Promise.allSettled([
     context.prices.name(request),
     sponsorTokens(context),
     spawnWork(context, request),
   ]);
-  // The first of them that fails is the one that is told.
+  // The first that fails, in this order, is answered.
   const { total, surcharge = winc(0n), mtoken, state, rates } = resultOf(price);
   if (state.returned !== undefined) throw nameInAuction(request.name);
   requireSponsor(resultOf(tokens), mtoken);
-  const ready = { winc: total, mtoken, work: resultOf(work), tokenWinc: surcharge };
-  if (ready.work.firstForOwner !== true) return ready;
+  const checked = { winc: total, mtoken, work: resultOf(work), tokenWinc: surcharge };
+  if (checked.work.firstForOwner !== true) return checked;
   const list = lamportWinc(aclRent, rates);
-  return { ...ready, firstWinc: list < surcharge ? list : surcharge };
+  return { ...checked, firstWinc: list < surcharge ? list : surcharge };
 }
 
 function resultOf<T>(settled: PromiseSettledResult<T>): T {
@@ -73,11 +82,11 @@ function resultOf<T>(settled: PromiseSettledResult<T>): T {
   return settled.value;
 }
 
-/** Extending, widening and making permanent: what stands before is kept, to know the effect from another's. */
-async function readyToPay(
+/** Extending, widening and making permanent: what stands before is stored, to tell the effect from another's. */
+async function checkPaidFor(
   context: ActionContext,
   request: Exclude<ActionRequest, BuyRequest | TokenRequest>,
-): Promise<Ready> {
+): Promise<CheckedAction> {
   await requireSettled(context, { name: request.name });
   const [price, tokens] = await Promise.all([context.prices.name(request), sponsorTokens(context)]);
   const { record } = price.state;
@@ -93,11 +102,11 @@ async function readyToPay(
   };
 }
 
-async function readyToWrite(
+async function checkRecord(
   context: ActionContext,
   request: RecordRequest,
   proven: ProvenOwner | undefined,
-): Promise<Ready> {
+): Promise<CheckedAction> {
   if (proven === undefined) throw signatureRequired();
   await requireSettled(context, { antId: request.antId });
   const undername = request.undername.toLowerCase();
@@ -123,11 +132,11 @@ async function readyToWrite(
 }
 
 /** Controllers and transfers are the owner's alone; for a token the service holds, its buyer's. */
-async function readyToGovern(
+async function checkAuthority(
   context: ActionContext,
   request: Exclude<TokenRequest, RecordRequest>,
   payer: string,
-): Promise<Ready> {
+): Promise<CheckedAction> {
   const ant = await readAnt(context, request.antId);
   const held = ant.owner === context.key.address;
   if (held) {
@@ -161,13 +170,4 @@ async function readAnt(context: ActionContext, antId: SolanaAddress): Promise<An
   const ant = await context.registry.ant(antId);
   if (ant === undefined) throw antNotFound(antId);
   return ant;
-}
-
-/** What the service has of the token that names are paid in. */
-export async function sponsorTokens(
-  context: Pick<ActionContext, 'chain' | 'registry' | 'key'>,
-): Promise<bigint> {
-  const { mint } = context.registry.programs;
-  const account = await context.chain.account(associatedTokenAddress(context.key.address, mint));
-  return account?.data.length === tokenAccountSize ? decodeTokenAccount(account.data).amount : 0n;
 }

@@ -1,7 +1,12 @@
 /** Reading parameters that may come in the query or in a JSON body; the body wins, key by key (interface §4.2). */
-import { addressBytes, isOnCurve, isSolanaAddress, type SolanaAddress } from '../formats/solana/address.ts';
-import { isArnsName } from '../formats/solana/name-rules.ts';
-import { badRequest, invalidName } from './errors.ts';
+import {
+  addressBytes,
+  isOnCurve,
+  isSolanaAddress,
+  type SolanaAddress,
+} from '../../formats/solana/address.ts';
+import { isArnsName } from '../../formats/solana/name-rules.ts';
+import { badRequest, invalidName } from '../errors.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -33,7 +38,7 @@ export function requiredText(fields: Fields, name: string): string {
   return value;
 }
 
-/** A whole number as JSON number or as plain digits: `1.5`, `1e0`, `+1`, `01` and an empty text are none. */
+/** A whole number as JSON number or as plain digits: not `1.5`, `1e0`, `+1`, `01` or an empty text. */
 export function optionalInteger(
   fields: Fields,
   name: string,

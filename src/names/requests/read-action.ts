@@ -14,6 +14,8 @@ import {
   rootUndername,
 } from '../../formats/solana/name-rules.ts';
 import { badRequest, missingType } from '../errors.ts';
+import type { ActionName, ActionRequest, MetadataChange } from './action.ts';
+import { readOpening } from './ant-opening.ts';
 import {
   addressOf,
   type Fields,
@@ -24,9 +26,7 @@ import {
   requiredInteger,
   requiredText,
   walletAddressOf,
-} from '../input.ts';
-import type { ActionName, ActionRequest, MetadataChange } from './action.ts';
-import { readOpening } from './ant-opening.ts';
+} from './fields.ts';
 
 /** What a record that is written without saying so may be cached for. */
 const defaultRecordTtl = 3_600;

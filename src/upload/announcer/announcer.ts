@@ -1,26 +1,28 @@
 /**
- * Tells the gateway which items were taken in, so that they can be found before their bundle is mined. What has to
- * be told is stored with the item; it is sent in batches, and again until the gateway has heard it. An upload never
- * waits for it.
+ * Announces to the gateway which items were taken in, so that they can be found before their bundle is mined. What is
+ * still to be announced is stored with the item; it is sent in batches, and again until the gateway has taken it. An
+ * upload never waits for it.
  */
-import { Agent, request } from 'undici';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
+import { HttpClient } from '../../outside/http.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { type AnnouncedRow, announcementOf } from './item-announcement.ts';
+import { type AnnouncedRow, announcementOf, type ItemAnnouncement } from './item-announcement.ts';
 
 const batch = 50;
 const timeoutMs = 10_000;
+/** The gateway answers a sentence. */
+const maxAnswerBytes = 1024 * 1024;
 /** Items that come in one after the other share a call. */
 const gatherMs = 20;
-/** How often what another process or an earlier run left is looked for. */
+/** How often it is checked for what another process or an earlier run left. */
 const defaultSweepMs = 5_000;
 const backoff = { firstMs: 1_000, longestMs: 60_000 };
 /** Answers about what was sent, which will be the same next time. */
 const refusals = new Set([400, 413, 422]);
 
-export interface AnnouncerOptions {
+interface AnnouncerOptions {
   readonly sql: Sql;
   readonly log: Logger;
   readonly now: () => number;
@@ -30,7 +32,7 @@ export interface AnnouncerOptions {
 
 export class Announcer {
   readonly #options: AnnouncerOptions;
-  readonly #agent = new Agent({ connections: 4, connect: { timeout: 5_000 } });
+  readonly #http = new HttpClient({ timeoutMs, maxBytes: maxAnswerBytes, connections: 4 });
   readonly #task = new WakeableTask({
     run: () => this.#send(),
     failed: (error, failures) => {
@@ -45,7 +47,7 @@ export class Announcer {
   }
 
   /** False while the gateway does not listen: receipts then do not promise that it knows the item. */
-  get healthy(): boolean {
+  get isHealthy(): boolean {
     return this.#task.failures === 0;
   }
 
@@ -53,14 +55,14 @@ export class Announcer {
     this.#task.start();
   }
 
-  /** There is something new to tell. */
+  /** There is something new to announce. */
   wake(): void {
     this.#task.wake(gatherMs);
   }
 
   async stop(): Promise<void> {
     await this.#task.stop();
-    await this.#agent.destroy();
+    await this.#http.close();
   }
 
   async #send(): Promise<number> {
@@ -78,16 +80,16 @@ export class Announcer {
       batch,
     );
     if (rows.length === 0) return 0;
-    await this.#tell(rows);
+    await this.#announce(rows);
     await sql.transaction(async (tx) => {
       for (const { id } of rows) await tx.run('UPDATE upload_items SET announce_at = NULL WHERE id = ?', id);
     });
     return rows.length;
   }
 
-  /** Tells all of them. What the gateway will never take is found by halves and left out: the others must not wait. */
-  async #tell(rows: readonly AnnouncedRow[]): Promise<void> {
-    const status = await this.#post(JSON.stringify(rows.map(announcementOf)));
+  /** What the gateway will never take is found by halves and left out, so that the others need not wait. */
+  async #announce(rows: readonly AnnouncedRow[]): Promise<void> {
+    const status = await this.#post(rows.map(announcementOf));
     if (status >= 200 && status <= 299) return;
     if (!refusals.has(status)) throw new Error(`the gateway answered ${status}`);
     const [first] = rows;
@@ -96,21 +98,16 @@ export class Announcer {
       return;
     }
     const half = Math.ceil(rows.length / 2);
-    await this.#tell(rows.slice(0, half));
-    await this.#tell(rows.slice(half));
+    await this.#announce(rows.slice(0, half));
+    await this.#announce(rows.slice(half));
   }
 
-  async #post(body: string): Promise<number> {
+  async #post(announcements: readonly ItemAnnouncement[]): Promise<number> {
     const { url, key } = this.#options.gateway;
-    const answer = await request(`${url}/ar-io/admin/queue-data-item`, {
-      method: 'POST',
-      dispatcher: this.#agent,
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body,
+    const headers = { authorization: `Bearer ${key}` };
+    const answer = await this.#http.postJson(`${url}/ar-io/admin/queue-data-item`, announcements, {
+      headers,
     });
-    await answer.body.dump();
-    return answer.statusCode;
+    return answer.status;
   }
 }

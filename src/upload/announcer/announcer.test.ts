@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../../test/support/eventually.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
@@ -43,9 +44,7 @@ test('an item that the gateway does not take keeps no other from being told', as
     const [first = '', , third = ''] = ids;
     refused.add(first).add(third);
     isAway = false;
-    for (const end = Date.now() + 120_000; told.size < 18; await sleep(20)) {
-      assert.ok(Date.now() < end, `${told.size} were told`);
-    }
+    await eventually('18 items to be announced', async () => told.size >= 18);
     assert.deepEqual([...told].sort(), ids.filter((id) => !refused.has(id)).sort());
     const left = async () =>
       (
@@ -53,7 +52,7 @@ test('an item that the gateway does not take keeps no other from being told', as
           'SELECT COUNT(*) AS n FROM upload_items WHERE announce_at IS NOT NULL',
         )
       )?.n;
-    for (const end = Date.now() + 30_000; (await left()) !== 0; await sleep(20)) assert.ok(Date.now() < end);
+    await eventually('nothing to be left', async () => (await left()) === 0);
   } finally {
     await upload.close();
     gateway.closeAllConnections();

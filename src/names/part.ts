@@ -1,0 +1,213 @@
+/** Puts names together: prices for everybody, actions and card purchases where the service has a key to act with. */
+import type { Config } from '../config/config.ts';
+import { type Credits, parseAmount } from '../credits/credits.ts';
+import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
+import { isArweaveId } from '../formats/solana/name-rules.ts';
+import { WakeableTask } from '../kernel/background/wakeable-task.ts';
+import { StartupError } from '../kernel/errors.ts';
+import type { App } from '../kernel/http/app.ts';
+import type { Logger } from '../kernel/log.ts';
+import type { Metrics } from '../kernel/metrics.ts';
+import type { Part } from '../kernel/part.ts';
+import type { CardPayments } from '../payments/card/card.ts';
+import type { Pricing } from '../pricing/pricing.ts';
+import type { NameChain } from '../registry/chain.ts';
+import type { NameRegistry } from '../registry/name-registry.ts';
+import type { Sql } from '../storage/sql/sql.ts';
+import type { ActionContext } from './actions/context.ts';
+import { reconcileActions } from './actions/reconcile.ts';
+import { sponsorTokens } from './actions/sponsor.ts';
+import { ActionStore } from './actions/store.ts';
+import { BackgroundWork } from './background.ts';
+import { CardPurchases } from './cards/purchases.ts';
+import { createBuilders } from './chain/builders.ts';
+import { Planner } from './chain/plan.ts';
+import type { SolanaKey } from './chain/service-key.ts';
+import { translateError } from './errors.ts';
+import { Locks } from './locks.ts';
+import { createNamesMetrics } from './metrics.ts';
+import { NamePrices } from './prices/prices.ts';
+import { arnsActionRoutes } from './routes/arns-actions.ts';
+import { arnsMyNamesRoute } from './routes/arns-my-names.ts';
+import { arnsPriceRoute } from './routes/arns-price.ts';
+import { arnsPurchaseRoute } from './routes/arns-purchase.ts';
+import { arnsQuoteRoute } from './routes/arns-quote.ts';
+import type { NamesContext } from './routes/context.ts';
+
+export type NamesConfig = Pick<
+  Config,
+  | 'ANT_SPAWN_WINC_SURCHARGE'
+  | 'APP_URL'
+  | 'ARNS_ACTION_FLOOR_WINC'
+  | 'ARNS_ACTION_MARGIN'
+  | 'ARNS_ACTION_TTL_MS'
+  | 'ARNS_CARD_PAYMENTS'
+  | 'ARNS_DEFAULT_TARGET'
+  | 'ARNS_MAX_OPEN_ACTIONS'
+  | 'ARNS_RECONCILE_MS'
+  | 'ARNS_UNIT_PRICE_MICROLAMPORTS'
+>;
+
+export interface NamesDeps {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** The `ledger` database, with `namesMigrations`. */
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly pricing: Pricing;
+  /** Also watches the server that the routes are added to. */
+  readonly signatures: RequestSignatures;
+  readonly chain: NameChain;
+  readonly registry: NameRegistry;
+  /** Without it names can be priced and looked up, not acted on. */
+  readonly key: SolanaKey | undefined;
+  /** Without it names cannot be bought by card. */
+  readonly cards?: CardPayments;
+  /** How long a request waits for the chain to say what became of a transaction. */
+  readonly deliveryTimeoutMs?: number;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+export interface Names extends Required<Pick<Part, 'name' | 'routes' | 'jobs' | 'start' | 'stop'>> {
+  /** Goes on now with everything that is unfinished, whatever its age. */
+  reconcile(): Promise<void>;
+  /** Resolves when no background work is left. */
+  settled(): Promise<void>;
+}
+
+const defaultDeliveryTimeoutMs = 20_000;
+
+export function createNames(config: NamesConfig, deps: NamesDeps): Names {
+  const { log, sql, pricing, chain, registry, key, now = Date.now } = deps;
+  if (!isArweaveId(config.ARNS_DEFAULT_TARGET)) {
+    throw new StartupError('ARNS_DEFAULT_TARGET must be a transaction id of 43 characters');
+  }
+  const metrics = createNamesMetrics(deps.metrics);
+  const background = new BackgroundWork(log);
+  const prices = new NamePrices(
+    registry,
+    pricing,
+    {
+      spawnSurcharge: amountOf(config, 'ANT_SPAWN_WINC_SURCHARGE'),
+      actionFloor: amountOf(config, 'ARNS_ACTION_FLOOR_WINC') ?? 0n,
+      actionMargin: config.ARNS_ACTION_MARGIN,
+      microLamports: config.ARNS_UNIT_PRICE_MICROLAMPORTS,
+      buyer: key?.address,
+    },
+    now,
+  );
+  const actions: ActionContext | undefined = key && {
+    sql,
+    store: new ActionStore(sql),
+    credits: deps.credits,
+    prices,
+    chain,
+    registry,
+    key,
+    planner: new Planner(key, config.ARNS_UNIT_PRICE_MICROLAMPORTS),
+    builders: createBuilders(registry, key.address),
+    locks: new Locks(sql),
+    settings: {
+      lifeMs: config.ARNS_ACTION_TTL_MS,
+      maxOpen: config.ARNS_MAX_OPEN_ACTIONS,
+      defaultTarget: config.ARNS_DEFAULT_TARGET,
+      timeoutMs: deps.deliveryTimeoutMs ?? defaultDeliveryTimeoutMs,
+    },
+    metrics,
+    log,
+    later: (work) => background.run(work),
+    now,
+  };
+  const cards =
+    actions !== undefined && deps.cards !== undefined && config.ARNS_CARD_PAYMENTS === 'on'
+      ? new CardPurchases(actions, deps.cards, pricing)
+      : undefined;
+
+  async function reconcile(unchangedFor?: number): Promise<void> {
+    if (actions === undefined) return;
+    await actions.locks.sweep();
+    await reconcileActions(actions, unchangedFor);
+    await cards?.reconcile();
+    metrics.sponsor(await chain.balance(actions.key.address), await sponsorTokens(actions));
+  }
+
+  const reconciling = new WakeableTask({
+    run: async () => {
+      await reconcile();
+      return config.ARNS_RECONCILE_MS;
+    },
+    failed: (error) => {
+      log.warn({ err: error }, 'background work on names failed');
+      return config.ARNS_RECONCILE_MS;
+    },
+  });
+  const context: NamesContext = {
+    sql,
+    pricing,
+    prices,
+    registry,
+    signatures: deps.signatures,
+    actions,
+    cards,
+    appUrl: config.APP_URL,
+  };
+  return {
+    name: 'names',
+    routes: (scope) => void scope.register(async (app: App) => addRoutes(app, context)),
+    jobs: [reconciling],
+    async start() {
+      background.run(() => logFunds(deps));
+    },
+    async stop() {
+      await background.stop();
+      await actions?.locks.stop();
+    },
+    reconcile: () => reconcile(0),
+    async settled() {
+      await reconciling.settled();
+      await background.settled();
+    },
+  };
+}
+
+function addRoutes(app: App, context: NamesContext): void {
+  app.setErrorHandler((error) => {
+    throw translateError(error);
+  });
+  arnsPriceRoute(app, context);
+  arnsPurchaseRoute(app, context);
+  arnsQuoteRoute(app, context);
+  arnsMyNamesRoute(app, context);
+  arnsActionRoutes(app, context);
+}
+
+/** Logs at the start which chain names are on and whether this service can pay for them. */
+async function logFunds({ chain, registry, key, log }: NamesDeps): Promise<void> {
+  const genesisHash = await chain.genesisHash();
+  const { totalNames } = await registry.config();
+  log.info(
+    { genesisHash, program: registry.programs.arns, names: totalNames.toString() },
+    'names are on this chain',
+  );
+  if (key === undefined) return;
+  const [lamports, tokens] = await Promise.all([
+    chain.balance(key.address),
+    sponsorTokens({ chain, registry, key }),
+  ]);
+  const funds = { address: key.address, lamports: lamports.toString(), mARIO: tokens.toString() };
+  if (lamports === 0n || tokens === 0n)
+    log.warn(funds, 'the key that pays for names needs SOL and name tokens');
+  else log.info(funds, 'the key that pays for names');
+}
+
+function amountOf(
+  config: NamesConfig,
+  name: 'ANT_SPAWN_WINC_SURCHARGE' | 'ARNS_ACTION_FLOOR_WINC',
+): bigint | undefined {
+  const text = config[name];
+  if (text === undefined || text === '') return undefined;
+  const amount = parseAmount(text);
+  if (amount === undefined) throw new StartupError(`${name} must be an amount of winc`);
+  return amount;
+}
