@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { request } from 'undici';
 import { winc } from '../src/credits/credits.ts';
-import { createCredits } from '../src/credits/ledger/index.ts';
+import { createCredits } from '../src/credits/ledger/ledger.ts';
 import { parseItemHeader } from '../src/formats/ans104/index.ts';
 import { seededRandom } from '../src/formats/testing/seeded-random.ts';
 import { createLogger } from '../src/kernel/log.ts';

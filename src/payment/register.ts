@@ -10,7 +10,7 @@ import { cacheMinute, sendJsonText } from './answers.ts';
 import type { Authenticator } from './auth/request-wallet.ts';
 import type { PaymentDoor } from './doors.ts';
 import { tokenNotSupported } from './errors.ts';
-import type { RedeemableGifts } from './gifts/gifts.ts';
+import type { RedeemableGifts } from './gifts.ts';
 import { answerFailures } from './route-failures.ts';
 import { accountApprovalsRoutes, approvalsOfPair } from './routes/account-approvals.ts';
 import { accountFreeRoute, type FreeBytes } from './routes/account-free.ts';

@@ -4,13 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../config/config.ts';
 import { type Credits, winc } from '../credits/credits.ts';
-import { createCredits } from '../credits/ledger/index.ts';
+import { createCredits } from '../credits/ledger/ledger.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
 import { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import { limitClients } from '../kernel/http/limit-clients.ts';
 import { createHttpServer } from '../kernel/http/server.ts';
 import { createLogger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
+import type { ChainTransaction } from '../payments/chain/chain.ts';
+import { ChainPayments } from '../payments/chain/chain-payments.ts';
+import { fakeTokens, serviceWallets } from '../payments/chain/testing.ts';
 import { configuredFees } from '../pricing/configured.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import { staticRates } from '../pricing/rates/static.ts';
@@ -19,17 +22,14 @@ import { createPricing } from '../pricing/service.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../storage/sql/sql.ts';
 import { type Authenticator, createAuthenticator } from './auth/request-wallet.ts';
-import type { ChainTransaction } from './chain/chain.ts';
-import { ChainPayments } from './chain/payments.ts';
-import { fakeTokens, serviceWallets } from './chain/testing.ts';
 import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
-import { createGifts, type RedeemableGifts } from './gifts/gifts.ts';
+import { createGifts, type RedeemableGifts } from './gifts.ts';
 import { paymentMigrations } from './migrations.ts';
 import { type PaymentRoutesDeps, registerPaymentRoutes, registerRootRoutes } from './register.ts';
 import { reportTransactionRoute } from './routes/report-transaction.ts';
 
-export { serviceWallets } from './chain/testing.ts';
+export { serviceWallets } from '../payments/chain/testing.ts';
 
 export interface Answer {
   readonly status: number;

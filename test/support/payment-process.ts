@@ -3,19 +3,19 @@
  * prints its address when it answers.
  */
 import { readConfig } from '../../src/config/config.ts';
-import { createCredits } from '../../src/credits/ledger/index.ts';
+import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import { RequestSignatures } from '../../src/credits/signatures/request-signatures.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import { createAuthenticator } from '../../src/payment/auth/request-wallet.ts';
-import { createCardTopUps } from '../../src/payment/card/index.ts';
-import { createGifts } from '../../src/payment/gifts/gifts.ts';
+import { createCardTopUps } from '../../src/payment/card/part.ts';
+import { createGifts } from '../../src/payment/gifts.ts';
 import { paymentMigrations } from '../../src/payment/migrations.ts';
-import { createX402TopUps } from '../../src/payment/x402/index.ts';
-import { createCardPayments } from '../../src/payments/card/index.ts';
+import { createX402TopUps } from '../../src/payment/routes/x402-top-up.ts';
+import { createCardPayments } from '../../src/payments/card/card-payments.ts';
 import { cardMigrations } from '../../src/payments/card/migrations.ts';
-import { createX402Payments } from '../../src/payments/x402/index.ts';
 import { x402Migrations } from '../../src/payments/x402/migrations.ts';
+import { createX402Payments } from '../../src/payments/x402/x402-payments.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
 import { staticRates } from '../../src/pricing/rates/static.ts';
 import { createPricing } from '../../src/pricing/service.ts';

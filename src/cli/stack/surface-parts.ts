@@ -18,9 +18,9 @@ import {
   subscribedContent,
 } from '../../gateway/published-indexes/index.ts';
 import { urlHost } from '../../kernel/http/server.ts';
-import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
-import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
-import { createX402TopUps } from '../../payment/x402/index.ts';
+import { createCardTopUps, createNoCardTopUps } from '../../payment/card/part.ts';
+import { createX402TopUps } from '../../payment/routes/x402-top-up.ts';
+import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/surface.ts';
 import { createRouterSurface } from '../../router/index.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
 import { createUploadSurface } from '../../upload/index.ts';

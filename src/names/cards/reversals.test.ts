@@ -16,7 +16,7 @@ import { parseSolanaAddress } from '../../formats/solana/address.ts';
 import { startProvider } from '../../localnet/card/testing.ts';
 import { silent, wallet } from '../../localnet/solana/testing.ts';
 import type { PurposeHandler } from '../../payments/card/card.ts';
-import { createCardPayments } from '../../payments/card/index.ts';
+import { createCardPayments } from '../../payments/card/card-payments.ts';
 import type { PaymentFacts } from '../../payments/card/provider.ts';
 import { lockQuote, takeTicket } from '../../payments/card/quotes.ts';
 import { syncQuote } from '../../payments/card/sync.ts';

@@ -1,7 +1,7 @@
 /** Who is topped up: a wallet of any chain, or an email address that will redeem a gift. */
 import { type AddressKind, parseAddress } from '../../wallets/address.ts';
 import type { RequestWallet } from '../doors.ts';
-import { escapeHtml, isEmail } from '../gifts/gifts.ts';
+import { escapeHtml, isEmail } from '../gifts.ts';
 
 /** Clients name a wallet's chain by the token it holds. */
 const kindsOf: Readonly<Record<string, readonly AddressKind[]>> = {

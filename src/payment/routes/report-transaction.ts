@@ -3,13 +3,13 @@ import { Type } from 'typebox';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App } from '../../kernel/http/app.ts';
 import { clientAddress } from '../../kernel/http/client-network.ts';
+import type { ChainPayments } from '../../payments/chain/chain-payments.ts';
+import type { ChainPaymentRow } from '../../payments/chain/store.ts';
 import { OracleUnavailable } from '../../pricing/pricing.ts';
 import { neverCache, sendExact } from '../answers.ts';
-import type { ChainPayments } from '../chain/payments.ts';
-import { renderTransaction } from '../chain/render.ts';
-import type { ChainPaymentRow } from '../chain/store.ts';
 import { missingTransactionId, transactionFailure } from '../errors.ts';
 import { errorText } from '../schemas.ts';
+import { renderTransaction } from './render-tmp.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 

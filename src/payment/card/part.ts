@@ -9,10 +9,10 @@ import type { Metrics } from '../../kernel/metrics.ts';
 import type { CardObservation, CardPayments } from '../../payments/card/card.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { CardTopUps, Gifts } from '../doors.ts';
+import { stripeWebhookRoute } from '../routes/stripe-webhook.ts';
+import { topUpRoute } from '../routes/top-up.ts';
 import { cardsDisabled } from './errors.ts';
-import { stripeWebhookRoute } from './stripe-webhook-route.ts';
 import { topUpHandler, topUpPurpose } from './top-up-handler.ts';
-import { topUpRoute } from './top-up-route.ts';
 
 export interface CardTopUpDeps {
   readonly cards: CardPayments;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type FiatPayment, winc } from '../../credits/credits.ts';
-import { createCredits } from '../../credits/ledger/index.ts';
-import { forEachEngine } from '../../storage/sql/testing.ts';
-import { paymentBenchMigrations } from '../testing.ts';
+import { type FiatPayment, winc } from '../credits/credits.ts';
+import { createCredits } from '../credits/ledger/ledger.ts';
+import { forEachEngine } from '../storage/sql/testing.ts';
 import { createGifts, escapeHtml, isEmail, waitingGifts } from './gifts.ts';
+import { paymentBenchMigrations } from './testing.ts';
 
 const wallet = { address: 'GmaDrppBC7P5ARKV8g3djiwP89vz1jLK23V2GBjuAEGB', addressType: 'solana' };
 const payment: FiatPayment = {

@@ -5,7 +5,7 @@
  */
 import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
 import { RateLimit } from '../../kernel/http/rate-limit.ts';
-import { tooManyLookUps, transactionFailure } from '../errors.ts';
+import { tooManyLookUps, transactionFailure } from '../../payment/errors.ts';
 
 /** Ids that are waited for, of one network and in all. */
 const PLACES_PER_NETWORK = 8;

@@ -5,9 +5,6 @@
  */
 import { type Credits, winc } from '../../credits/credits.ts';
 import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
-import { AmountTooSmall, type Pricing, renderAdjustment } from '../../pricing/pricing.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { parseAddress } from '../../wallets/address.ts';
 import {
   excludedSender,
   notMinedYet,
@@ -17,7 +14,10 @@ import {
   transactionNotFound,
   wrongTarget,
   zeroQuantity,
-} from '../errors.ts';
+} from '../../payment/errors.ts';
+import { AmountTooSmall, type Pricing, renderAdjustment } from '../../pricing/pricing.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { parseAddress } from '../../wallets/address.ts';
 import { type AcceptedToken, type ChainTransaction, isPaidTo, type Transfer } from './chain.ts';
 import { LookUpLimits } from './look-up-limits.ts';
 import {

@@ -1,6 +1,6 @@
 /** What a person may have to look at: payments that failed although our wallet may have been paid. */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { FAILED_LOOKED_AT_MS } from './payments.ts';
+import { FAILED_LOOKED_AT_MS } from './chain-payments.ts';
 import { type ChainPaymentRow, failedThoughPaid, isFinal, moveRow, readRow } from './store.ts';
 
 export function failedPayments(

@@ -9,15 +9,15 @@ import type { Credits } from '../../credits/credits.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import type { X402Deps } from '../../payments/x402/index.ts';
 import { invalidPayment, paymentAnswer, paymentRequired } from '../../payments/x402/refusals.ts';
 import type { X402Payments, X402Receipt } from '../../payments/x402/x402.ts';
+import type { X402Deps } from '../../payments/x402/x402-payments.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import type { Authenticator } from '../auth/request-wallet.ts';
 import type { RequestWallet, X402TopUps } from '../doors.ts';
-import { invalidAddress, invalidQuantity } from './errors.ts';
-import { parseWanted, type Wanted, wincWanted } from './quantity.ts';
+import { invalidAddress, invalidQuantity } from '../x402/errors.ts';
+import { parseWanted, type Wanted, wincWanted } from '../x402/quantity.ts';
 
 export interface X402TopUpDeps {
   readonly x402: X402Payments;

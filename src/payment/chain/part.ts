@@ -4,14 +4,14 @@ import type { Config } from '../../config/config.ts';
 import type { Credits } from '../../credits/credits.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
+import type { AcceptedToken } from '../../payments/chain/chain.ts';
+import { ChainPayments } from '../../payments/chain/chain-payments.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import type { PaymentDoor } from '../doors.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { reportTransactionRoute } from '../routes/report-transaction.ts';
-import type { AcceptedToken } from './chain.ts';
-import { ChainPayments } from './payments.ts';
 
 export interface ChainDoorDeps {
   readonly sql: Sql;

@@ -19,11 +19,7 @@ import { currencyFacts, parseCurrency } from '../../pricing/currencies.ts';
 import type { Currency, FiatQuote, Pricing } from '../../pricing/pricing.ts';
 import { renderAdjustment, WINC_PER_CREDIT } from '../../pricing/pricing.ts';
 import { neverCache } from '../answers.ts';
-import type { RequestWallet } from '../doors.ts';
-import { escapeHtml } from '../gifts/gifts.ts';
-import { promoCodes, promoQuery } from '../promo-query.ts';
-import { adjustments, errorText, signatureHeaders, winc } from '../schemas.ts';
-import { isAddressType, parseDestination } from './destination.ts';
+import { isAddressType, parseDestination } from '../card/destination.ts';
 import {
   invalidAddressType,
   invalidAmount,
@@ -34,9 +30,13 @@ import {
   invalidUrl,
   providerUnavailable,
   unsupportedCurrency,
-} from './errors.ts';
-import { readReferer } from './referer.ts';
-import { cardProviderName, topUpPurpose } from './top-up-handler.ts';
+} from '../card/errors.ts';
+import { readReferer } from '../card/referer.ts';
+import { cardProviderName, topUpPurpose } from '../card/top-up-handler.ts';
+import type { RequestWallet } from '../doors.ts';
+import { escapeHtml } from '../gifts.ts';
+import { promoCodes, promoQuery } from '../promo-query.ts';
+import { adjustments, errorText, signatureHeaders, winc } from '../schemas.ts';
 
 export interface TopUpDeps {
   readonly cards: CardPayments;

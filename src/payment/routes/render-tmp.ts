@@ -1,5 +1,5 @@
 /** Interface §2 "Payment transaction" and its credited and failed forms. */
-import type { ChainPaymentRow } from './store.ts';
+import type { ChainPaymentRow } from '../../payments/chain/store.ts';
 
 /** `transactionQuantity` is a number in the contract; as a bigint it keeps all digits on the wire. */
 export function renderTransaction(row: ChainPaymentRow) {

@@ -1,5 +1,5 @@
 /** Chains that know what a test tells them, and can be switched off. */
-import type { Outside } from '../testing.ts';
+import type { Outside } from '../../payment/testing.ts';
 import type { AcceptedToken, ChainTransaction } from './chain.ts';
 
 /** The wallets that are paid in tests. */

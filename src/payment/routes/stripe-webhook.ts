@@ -3,7 +3,7 @@
 import type { App } from '../../kernel/http/app.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
 import { WebhookRefused } from '../../payments/card/card.ts';
-import { webhookRefused } from './errors.ts';
+import { webhookRefused } from '../card/errors.ts';
 
 const largestWebhook = 1024 * 1024;
 

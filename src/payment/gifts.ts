@@ -4,11 +4,11 @@
  * does, to whom `turnpike ledger gifts` lists what waits.
  */
 
-import type { FiatPayment } from '../../credits/credits.ts';
-import { type Credits, winc } from '../../credits/credits.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import type { Gift, Gifts, RequestWallet } from '../doors.ts';
-import { giftFailure, giftRedeemed } from '../errors.ts';
+import type { FiatPayment } from '../credits/credits.ts';
+import { type Credits, winc } from '../credits/credits.ts';
+import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
+import type { Gift, Gifts, RequestWallet } from './doors.ts';
+import { giftFailure, giftRedeemed } from './errors.ts';
 
 /** A gift that nobody fetched in a year is void. */
 const LIFE_MS = 365 * 86_400_000;
