@@ -99,7 +99,7 @@ export interface NamesDeps {
 export interface Names {
   readonly name: string;
   /** Adds the routes to the scope under `/v1`. */
-  register(scope: App): void;
+  routes(scope: App): void;
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Looks after everything unfinished now, whatever its age. */
@@ -176,7 +176,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
 
   return {
     name: 'names',
-    register(scope) {
+    routes(scope) {
       scope.register(async (app: App) => {
         app.setErrorHandler((error) => {
           throw translated(error);

@@ -4,10 +4,13 @@
  * does, to whom `turnpike ledger gifts` lists what waits.
  */
 
-import type { FiatPayment } from '../credits/credits.ts';
-import { type Credits, winc } from '../credits/credits.ts';
+import { Type } from 'typebox';
+import { type Credits, type FiatPayment, type Winc, winc } from '../credits/credits.ts';
+import { readFiatPayment } from '../credits/ledger/history.ts';
+import { changeOne } from '../storage/sql/change-one.ts';
 import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
-import type { Gift, Gifts, RequestWallet } from './doors.ts';
+import { amountText, rowReader, textOrNull } from '../storage/sql/typed-rows.ts';
+import type { RequestWallet } from './auth/request-wallet.ts';
 import { giftFailure, giftRedeemed } from './errors.ts';
 
 /** A gift that nobody fetched in a year is void. */
@@ -26,21 +29,43 @@ export interface Redeemed {
   readonly accountCreatedAt: number;
 }
 
-export interface RedeemableGifts extends Gifts {
+export interface Gift {
+  readonly receiptId: string;
+  /** The quote it was bought with, which its buyer knows. */
+  readonly quoteId: string;
+  /** HTML-escaped, as it is compared on redemption. */
+  readonly email: string;
+  readonly amount: Winc;
+  /** Shown in the history of whoever redeems it; carries the gift's message. */
+  readonly payment: FiatPayment;
+}
+
+export interface Gifts {
+  /** Called in the transaction that stores the receipt. */
+  createIn(tx: SqlExecutor, gift: Gift): Promise<void>;
+  /**
+   * The payment behind a gift was taken back: an unredeemed gift is deleted, of a redeemed one the wallet
+   * that has the winc is answered, so that the clawback hits it.
+   */
+  withdrawIn(tx: SqlExecutor, receiptId: string): Promise<RequestWallet | undefined>;
   /** Throws the answers of `/redeem`. Redeeming twice credits once. */
   redeem(redemption: Redemption): Promise<Redeemed>;
 }
 
-interface GiftRow {
-  readonly receipt_id: string;
-  readonly quote_id: string | null;
-  readonly email: string;
-  readonly amount: string;
-  readonly payment: string;
-  readonly created_at: number;
-  readonly redeemed_by: string | null;
-  readonly redeemed_type: string | null;
-}
+const readGift = rowReader(
+  'a gift',
+  Type.Object({
+    receipt_id: Type.String(),
+    quote_id: textOrNull,
+    email: Type.String(),
+    amount: amountText,
+    payment: Type.String(),
+    created_at: Type.Integer(),
+    redeemed_by: textOrNull,
+    redeemed_type: textOrNull,
+  }),
+);
+type GiftRow = ReturnType<typeof readGift>;
 
 export interface GiftsOptions {
   readonly sql: Sql;
@@ -48,7 +73,7 @@ export interface GiftsOptions {
   readonly now?: () => number;
 }
 
-export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): RedeemableGifts {
+export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Gifts {
   return {
     async createIn(tx: SqlExecutor, gift: Gift) {
       await tx.run(
@@ -65,8 +90,9 @@ export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Red
 
     async withdrawIn(tx: SqlExecutor, receiptId: string) {
       const row = await lockGift(tx, receiptId);
-      if (row?.redeemed_by != null) return { address: row.redeemed_by, addressType: row.redeemed_type ?? '' };
-      await tx.run('DELETE FROM payment_gifts WHERE receipt_id = ?', receiptId);
+      if (row === undefined) return undefined;
+      if (row.redeemed_by !== null) return { address: row.redeemed_by, addressType: row.redeemed_type ?? '' };
+      await changeOne(tx, 'DELETE FROM payment_gifts WHERE receipt_id = ?', row.receipt_id);
       return undefined;
     },
 
@@ -76,8 +102,10 @@ export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Red
         if (row === undefined || row.email !== escapeHtml(email)) throw giftFailure();
         if (row.redeemed_by !== null) throw giftRedeemed();
         if (row.created_at + LIFE_MS <= now()) throw giftFailure();
-        await tx.run(
-          'UPDATE payment_gifts SET redeemed_by = ?, redeemed_type = ?, redeemed_at = ? WHERE receipt_id = ?',
+        await changeOne(
+          tx,
+          `UPDATE payment_gifts SET redeemed_by = ?, redeemed_type = ?, redeemed_at = ?
+           WHERE receipt_id = ? AND redeemed_by IS NULL`,
           wallet.address,
           wallet.addressType,
           now(),
@@ -88,25 +116,31 @@ export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Red
           amount: winc(BigInt(row.amount)),
           reason: 'gifted_payment_redemption',
           id: row.receipt_id,
-          payment: JSON.parse(row.payment) as FiatPayment,
+          payment: readFiatPayment(row.payment, row.receipt_id),
         });
-        const account = await tx.get<{ created_at: number }>(
+        const account = await tx.get(
           'SELECT created_at FROM credits_accounts WHERE address = ?',
           wallet.address,
         );
-        return { amount: BigInt(row.amount), balance, accountCreatedAt: account?.created_at ?? now() };
+        const createdAt = account?.created_at;
+        return {
+          amount: BigInt(row.amount),
+          balance,
+          accountCreatedAt: typeof createdAt === 'number' ? createdAt : now(),
+        };
       });
     },
   };
 }
 
 /** By its receipt or its quote. */
-function lockGift(tx: SqlExecutor, id: string): Promise<GiftRow | undefined> {
-  return tx.get<GiftRow>(
+async function lockGift(tx: SqlExecutor, id: string): Promise<GiftRow | undefined> {
+  const row = await tx.get(
     `SELECT * FROM payment_gifts WHERE receipt_id = ? OR quote_id = ? ${tx.forUpdate}`,
     id,
     id,
   );
+  return row && readGift(row);
 }
 
 /** A gift that waits to be redeemed. */
@@ -126,13 +160,13 @@ export async function waitingGifts(
   now: number,
   limit: number,
 ): Promise<WaitingGift[]> {
-  const rows = await executor.all<GiftRow>(
+  const rows = await executor.all(
     `SELECT * FROM payment_gifts WHERE redeemed_by IS NULL AND created_at > ?
      ORDER BY created_at, receipt_id LIMIT ?`,
     now - LIFE_MS,
     limit,
   );
-  return rows.map((row) => ({
+  return rows.map(readGift).map((row) => ({
     receiptId: row.receipt_id,
     quoteId: row.quote_id,
     email: row.email,

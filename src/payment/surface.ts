@@ -1,46 +1,38 @@
-/**
- * The payment service ({payment_url}/v1, interface §4.1): prices, balances, sharing and the doors through
- * which money enters.
- *
- *   routes/   one file per route or small family, named as the path reads
- *   auth/     whose request it is: signature headers or a token issued after them
- *   chain/    reported chain transactions; card/ and x402/ are the other doors
- *   gifts/    credits bought for an email address
- *
- * It may call credits, pricing, wallets, formats, storage and kernel. The names surface is mounted on the same
- * server: its routes are handed in.
- */
+/** The payment service ({payment_url}/v1, interface §4.1): its server, its parts and their routes. See README.md. */
+import { Type } from 'typebox';
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import { createJob } from '../kernel/background/job.ts';
-import type { Routes } from '../kernel/http/app.ts';
+import { type App, hideFromDocument } from '../kernel/http/app.ts';
 import { createErrorMapper } from '../kernel/http/error-mapper.ts';
 import { limitClients } from '../kernel/http/limit-clients.ts';
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
-import type { Surface } from '../kernel/part.ts';
+import { createSurface, type Part, type Surface } from '../kernel/part.ts';
 import { acceptedTokens, type ChainWorld } from '../payments/chain/accepted-tokens.ts';
 import type { Pricing } from '../pricing/pricing.ts';
+import { parseToken } from '../pricing/tokens.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { normalizeAddress } from '../wallets/address.ts';
-import { paymentCors } from './answers.ts';
+import { cacheMinute, paymentCors, sendJsonText } from './answers.ts';
 import type { Authenticator } from './auth/request-wallet.ts';
-import { createChainDoor } from './chain/part.ts';
+import { type ChainPart, createChainPart } from './chain/part.ts';
 import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
-import type { PaymentDoor } from './doors.ts';
-import type { RedeemableGifts } from './gifts.ts';
-import { paymentMetrics } from './metrics.ts';
-import { type PaymentRoutesDeps, registerPaymentRoutes, registerRootRoutes } from './register.ts';
-import { translated } from './route-failures.ts';
-
-export type { ChainWorld } from '../payments/chain/accepted-tokens.ts';
-export { createAuthenticator } from './auth/request-wallet.ts';
-export { createGifts } from './gifts.ts';
-export { paymentMigrations } from './migrations.ts';
-export { registerPaymentRoutes } from './register.ts';
+import { tokenNotSupported } from './errors.ts';
+import type { Gifts } from './gifts.ts';
+import { type PaymentMetrics, paymentMetrics } from './metrics.ts';
+import { answerFailures, translated } from './route-failures.ts';
+import { accountApprovalsRoutes, approvalsOfPair } from './routes/account-approvals.ts';
+import { accountFreeRoute, type FreeBytes } from './routes/account-free.ts';
+import { accountPaymentsRoute } from './routes/account-payments.ts';
+import { accountBalanceRoutes, balanceRoutes } from './routes/balance.ts';
+import { parseByteCount, priceRoutes } from './routes/price.ts';
+import { ratesRoutes } from './routes/rates.ts';
+import { redeemRoute } from './routes/redeem.ts';
+import { infoRoutes, type ServiceInfo, watchRoutes } from './routes/service.ts';
 
 export interface PaymentDeps {
   readonly log: Logger;
@@ -51,17 +43,15 @@ export interface PaymentDeps {
   readonly auth: Authenticator;
   /** Watches every route of the server, those of names too. */
   readonly signatures: RequestSignatures;
-  readonly gifts: RedeemableGifts;
+  readonly gifts: Gifts;
   readonly chains: ChainWorld;
   readonly version: string;
   /** Public addresses of gateways, the preferred first. */
   readonly gateways: readonly string[];
-  /** Ways to pay beside chain transactions. */
-  readonly doors?: readonly PaymentDoor[];
-  /** Routes of other surfaces on the same server, mounted under `/v1`: names. */
-  readonly routes?: readonly Routes[];
+  /** Ways to pay beside chain transactions, and what else is sold on this server: names. */
+  readonly parts?: readonly Part[];
   /** Bytes a wallet may still upload for nothing; without it what the configuration of uploads says. */
-  readonly freeBytes?: (address: string) => Promise<number | null>;
+  readonly freeBytes?: FreeBytes;
   readonly metrics?: Metrics;
 }
 
@@ -69,66 +59,60 @@ const BODY_LIMIT = 1024 * 1024;
 const EXPIRE_APPROVALS_EVERY_MS = 60_000;
 
 export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface {
-  const { log, credits, pricing } = deps;
-  const metrics = deps.metrics ?? new Metrics();
-  const counters = paymentMetrics(metrics, pricing);
-  const chain = createChainDoor(config, {
-    sql: deps.sql,
-    log,
-    credits,
-    pricing,
-    tokens: acceptedTokens(config, deps.chains),
-    metrics: counters,
+  return createSurface('payment', () => {
+    const metrics = deps.metrics ?? new Metrics();
+    const counters = paymentMetrics(metrics, deps.pricing);
+    const chain = createChainPart(config, {
+      ...deps,
+      tokens: acceptedTokens(config, deps.chains),
+      metrics: counters,
+    });
+    const server = createServer(config, deps, metrics);
+    const parts = [chain, ...(deps.parts ?? []), ledgerPart(config, deps, counters)];
+    const routes: PaymentRoutesDeps = {
+      ...deps,
+      metrics,
+      chain,
+      parts,
+      countries: config.SUPPORTED_COUNTRIES.length > 0 ? config.SUPPORTED_COUNTRIES : defaultCountries,
+      freeBytes: deps.freeBytes ?? (async (address) => configuredFreeBytes(config, address)),
+      info: () => ({
+        version: deps.version,
+        addresses: chain.payments.addresses,
+        gateway: deps.gateways[0] ?? '',
+        gateways: deps.gateways,
+        freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
+        boundSignatures: deps.signatures.requireBound ? 'required' : 'optional',
+      }),
+    };
+    server.mount((app) => paymentRoutes(app, routes), ['/v1']);
+    server.mount((app) => rootRoutes(app, routes));
+    return { server, parts };
   });
-  const doors = [chain, ...(deps.doors ?? [])];
-  const jobs = [
-    createJob({
-      name: 'expire approvals',
-      everyMs: EXPIRE_APPROVALS_EVERY_MS,
-      log,
-      run: () => credits.expireApprovals(),
-    }),
-    createJob({
-      name: 'check the ledger',
-      everyMs: config.LEDGER_CHECK_INTERVAL_MS,
-      log,
-      async run() {
-        const { drift, ok, problems } = await credits.selfCheck();
-        counters.ledgerDrift.set(Number(drift));
-        if (!ok) log.fatal({ drift: drift.toString(), problems }, 'the ledger does not add up');
-      },
-    }),
-  ];
-  const server = createServer(config, deps, metrics, {
-    ...deps,
-    metrics,
-    doors,
-    countries: config.SUPPORTED_COUNTRIES.length > 0 ? config.SUPPORTED_COUNTRIES : defaultCountries,
-    freeBytes: deps.freeBytes ?? (async (address) => configuredFreeBytes(config, address)),
-    info: () => ({
-      version: deps.version,
-      addresses: chain.payments.addresses,
-      gateway: deps.gateways[0] ?? '',
-      gateways: deps.gateways,
-      freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
-      boundSignatures: deps.signatures.requireBound ? 'required' : 'optional',
-    }),
-  });
+}
+
+/** What the ledger needs done from time to time. */
+function ledgerPart(config: Config, { log, credits }: PaymentDeps, metrics: PaymentMetrics): Part {
   return {
-    name: 'payment',
-    get url() {
-      return server.url;
-    },
-    async start() {
-      for (const door of doors) await door.start();
-      for (const job of jobs) job.start();
-      await server.listen();
-    },
-    drain: (timeoutMs) => server.drain(timeoutMs),
-    async stop() {
-      await server.close();
-      await Promise.all([...jobs.map((job) => job.stop()), ...doors.map((door) => door.stop())]);
-    },
+    name: 'ledger',
+    jobs: [
+      createJob({
+        name: 'expire approvals',
+        everyMs: EXPIRE_APPROVALS_EVERY_MS,
+        log,
+        run: () => credits.expireApprovals(),
+      }),
+      createJob({
+        name: 'check the ledger',
+        everyMs: config.LEDGER_CHECK_INTERVAL_MS,
+        log,
+        async run() {
+          const { drift, ok, problems } = await credits.selfCheck();
+          metrics.ledgerDrift.set(Number(drift));
+          if (!ok) log.fatal({ drift: drift.toString(), problems }, 'the ledger does not add up');
+        },
+      }),
+    ],
   };
 }
 
@@ -138,12 +122,7 @@ function configuredFreeBytes(config: Config, address: string): null | 0 {
   return config.FREE_UPLOAD_LIMIT > 0 || listed ? null : 0;
 }
 
-function createServer(
-  config: Config,
-  deps: PaymentDeps,
-  metrics: Metrics,
-  routes: PaymentRoutesDeps,
-): HttpServer {
+function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): HttpServer {
   const { signatures } = deps;
   const mapError = createErrorMapper((_status, message) => message);
   const server = createHttpServer({
@@ -169,8 +148,54 @@ function createServer(
   });
   signatures.watch(server.app);
   limitClients(server.app, paymentLimits(config), config.TRUSTED_PROXY_COUNT);
-  server.mount((app) => registerPaymentRoutes(app, routes), ['/v1']);
-  for (const more of deps.routes ?? []) server.mount(more, ['/v1']);
-  server.mount((app) => registerRootRoutes(app, routes));
   return server;
+}
+
+export interface PaymentRoutesDeps {
+  readonly credits: Credits;
+  readonly pricing: Pricing;
+  readonly auth: Authenticator;
+  readonly gifts: Gifts;
+  readonly parts: readonly Part[];
+  /** The part whose routes are also answered at the root. */
+  readonly chain: Pick<ChainPart, 'routes'>;
+  readonly countries: readonly string[];
+  readonly freeBytes: FreeBytes;
+  readonly info: () => ServiceInfo;
+  readonly metrics: Metrics;
+}
+
+/** Everything under `/v1`. */
+export async function paymentRoutes(app: App, deps: PaymentRoutesDeps): Promise<void> {
+  answerFailures(app);
+  priceRoutes(app, deps);
+  ratesRoutes(app, deps);
+  balanceRoutes(app, deps);
+  accountApprovalsRoutes(app, deps.credits);
+  accountPaymentsRoute(app, deps);
+  accountFreeRoute(app, deps.freeBytes);
+  redeemRoute(app, deps.gifts);
+  infoRoutes(app, deps.info);
+  watchRoutes(app, deps.metrics);
+  for (const part of deps.parts) await part.routes?.(app);
+}
+
+/** Aliases at the root, kept out of the OpenAPI document. */
+export async function rootRoutes(app: App, deps: PaymentRoutesDeps): Promise<void> {
+  hideFromDocument(app);
+  answerFailures(app);
+  infoRoutes(app, deps.info);
+  watchRoutes(app, deps.metrics);
+  accountBalanceRoutes(app, deps);
+  approvalsOfPair(app, deps.credits, '/account/approval');
+  await deps.chain.routes(app);
+  app.get(
+    '/price/:token/:byteCount',
+    { schema: { params: Type.Object({ token: Type.String(), byteCount: Type.String() }) } },
+    async ({ params }, reply) => {
+      if (params.token !== 'bytes' && parseToken(params.token) === undefined) throw tokenNotSupported();
+      const quote = await deps.pricing.quoteBytes(parseByteCount(params.byteCount));
+      sendJsonText(reply, quote.winc.toString(), cacheMinute);
+    },
+  );
 }

@@ -192,7 +192,7 @@ export class NamesBench {
     signatures.watch(server.app);
     server.mount(
       (app) => {
-        names.register(app);
+        names.routes(app);
         if (this.cards !== undefined) this.#options.cardRoutes?.(app, this.cards);
       },
       ['/v1'],

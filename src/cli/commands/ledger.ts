@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readProcessConfig } from '../../config/config.ts';
 import { type Credits, LOSS_ACCOUNT, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
+import { readLosses } from '../../credits/ledger/accounts.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
-import { readLosses } from '../../credits/ledger/losses.ts';
 import { type Holding, takenBackNames } from '../../names/receipts.ts';
 import { waitingGifts } from '../../payment/gifts.ts';
 import { endRefundByHand, owedRefunds } from '../../payments/card/refunds.ts';

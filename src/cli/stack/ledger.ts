@@ -8,7 +8,7 @@ import { createCredits } from '../../credits/ledger/ledger.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { cardMetrics } from '../../payment/card/part.ts';
-import { x402Metrics } from '../../payment/routes/x402-top-up.ts';
+import { x402Metrics } from '../../payment/x402/part.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
 import { createCardPayments } from '../../payments/card/card-payments.ts';
 import type { X402Payments } from '../../payments/x402/x402.ts';

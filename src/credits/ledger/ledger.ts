@@ -9,7 +9,7 @@ import { assign } from './assign.ts';
 import { expireApprovals, readApprovals, readApprovalsOf, readBalance } from './balance.ts';
 import { clawback, credit } from './credit.ts';
 import { hasPaid, readEntries, readPayments } from './history.ts';
-import { previewSpending } from './preview.ts';
+import { previewSpending } from './payers.ts';
 import { refund } from './refund.ts';
 import { selfCheck } from './self-check.ts';
 import { settle, take } from './spend.ts';

@@ -2,7 +2,7 @@
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { InsufficientCredits, MAX_PAYERS, type PayerShare, type SpendRequest, winc } from '../credits.ts';
-import { type Locked, lockAccounts, setBalance } from './accounts.ts';
+import { type Locked, lockAccounts, readAccount, setBalance } from './accounts.ts';
 import { activeBetween, expireGivenBy, hasExpired, remaining } from './approvals.ts';
 
 /** The payers in the order they are asked, each once. */
@@ -61,6 +61,16 @@ export async function splitAmount(
     rest = 0n;
   }
   return rest === 0n ? shares : undefined;
+}
+
+/** Whether a spending would go through, without making it: the answer may be outdated when it arrives. */
+export async function previewSpending(
+  sql: SqlExecutor,
+  request: SpendRequest,
+  now: number,
+): Promise<PayerShare[] | undefined> {
+  const balance = await readAccount(sql, request.signer);
+  return splitAmount(sql, request, new Map(balance === undefined ? [] : [[request.signer, balance]]), now);
 }
 
 /** Moves the shares out of balances and approvals. The entries are the caller's. */

@@ -4,17 +4,17 @@
  */
 
 import type { Credits } from '../../credits/credits.ts';
-import type { App } from '../../kernel/http/app.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
+import type { Part } from '../../kernel/part.ts';
 import type { CardObservation, CardPayments } from '../../payments/card/card.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
-import type { CardTopUps, Gifts } from '../doors.ts';
+import { cardsDisabled } from '../errors.ts';
+import type { Gifts } from '../gifts.ts';
 import { stripeWebhookRoute } from '../routes/stripe-webhook.ts';
-import { topUpRoute } from '../routes/top-up.ts';
-import { cardsDisabled } from './errors.ts';
-import { topUpHandler, topUpPurpose } from './top-up-handler.ts';
+import { topUpPath, topUpRoute } from '../routes/top-up.ts';
+import { topUpPurchases } from './top-up-purchases.ts';
 
-export interface CardTopUpDeps {
+export interface CardPartDeps {
   readonly cards: CardPayments;
   readonly credits: Credits;
   readonly pricing: Pick<Pricing, 'limits' | 'quoteFiat'>;
@@ -22,14 +22,14 @@ export interface CardTopUpDeps {
   readonly appUrl: string | undefined;
 }
 
-export function createCardTopUps(deps: CardTopUpDeps): CardTopUps {
-  const { cards } = deps;
-  cards.handle(topUpPurpose, topUpHandler(deps.credits, deps.gifts));
+export function createCardPart(deps: CardPartDeps): Part {
+  const { cards, credits, pricing, gifts, appUrl } = deps;
+  const topUps = cards.forPurpose('top-up', topUpPurchases(credits, gifts));
   return {
     name: 'card',
-    register(scope) {
-      topUpRoute(scope, deps);
-      stripeWebhookRoute(scope, cards);
+    routes(app) {
+      topUpRoute(app, { topUps, pricing, appUrl });
+      stripeWebhookRoute(app, cards);
     },
     start: () => cards.start(),
     stop: () => cards.stop(),
@@ -37,18 +37,14 @@ export function createCardTopUps(deps: CardTopUpDeps): CardTopUps {
 }
 
 /** For a service without a card provider: the route is there and says so. */
-export function createNoCardTopUps(): CardTopUps {
-  return {
-    name: 'card',
-    register(scope: App) {
-      scope.get('/top-up/:method/:address/:currency/:amount', { schema: { hide: true } }, () => {
-        throw cardsDisabled();
-      });
-    },
-    start: async () => {},
-    stop: async () => {},
-  };
-}
+export const noCardPart: Part = {
+  name: 'card',
+  routes(app) {
+    app.get(topUpPath, { schema: { hide: true } }, () => {
+      throw cardsDisabled();
+    });
+  },
+};
 
 /** Counts what happens to card payments, under the names published payment services use. */
 export function cardMetrics(metrics: Metrics): (observation: CardObservation) => void {

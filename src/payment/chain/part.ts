@@ -1,19 +1,19 @@
-/** The chain door: the report route and the job that looks again at what waits. */
+/** Topping up by a chain transaction: the report route, and the job that looks again at what waits. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
 import type { Credits } from '../../credits/credits.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
+import type { Part } from '../../kernel/part.ts';
 import type { AcceptedToken } from '../../payments/chain/chain.ts';
 import { ChainPayments } from '../../payments/chain/chain-payments.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
-import type { PaymentDoor } from '../doors.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { reportTransactionRoute } from '../routes/report-transaction.ts';
 
-export interface ChainDoorDeps {
+export interface ChainPartDeps {
   readonly sql: Sql;
   readonly log: Logger;
   readonly credits: Credits;
@@ -22,11 +22,11 @@ export interface ChainDoorDeps {
   readonly metrics: PaymentMetrics;
 }
 
-export interface ChainDoor extends PaymentDoor {
+export interface ChainPart extends Required<Pick<Part, 'name' | 'routes' | 'jobs' | 'stop'>> {
   readonly payments: ChainPayments;
 }
 
-export function createChainDoor(config: Config, deps: ChainDoorDeps): ChainDoor {
+export function createChainPart(config: Config, deps: ChainPartDeps): ChainPart {
   const { sql, log, credits, pricing, tokens, metrics } = deps;
   const excluded = config.CRYPTO_FUND_EXCLUDED_ADDRESSES;
   const payments = new ChainPayments({
@@ -53,7 +53,7 @@ export function createChainDoor(config: Config, deps: ChainDoorDeps): ChainDoor 
       log.warn({ token, id, reason }, 'chain payment failed');
     },
   });
-  const job = createJob({
+  const creditPending = createJob({
     name: 'credit pending transactions',
     everyMs: config.PENDING_PAYMENT_RECHECK_MS,
     log,
@@ -63,12 +63,9 @@ export function createChainDoor(config: Config, deps: ChainDoorDeps): ChainDoor 
   return {
     name: 'chain',
     payments,
-    register: (scope) => reportTransactionRoute(scope, payments, config.TRUSTED_PROXY_COUNT),
-    async start() {
-      job.start();
-    },
+    routes: (app) => reportTransactionRoute(app, payments, config.TRUSTED_PROXY_COUNT),
+    jobs: [creditPending],
     async stop() {
-      await job.stop();
       await Promise.all([...tokens.values()].map(({ reader }) => reader.close?.()));
     },
   };

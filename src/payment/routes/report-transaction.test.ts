@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
 import { failedPayments, voidPayment } from '../../payments/chain/by-hand.ts';
 import type { ChainTransaction, Transfer } from '../../payments/chain/chain.ts';
+import { serviceWallets } from '../../payments/chain/testing.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import { type PaymentBench, paymentBench, paymentBenchMigrations, serviceWallets } from '../testing.ts';
+import { type PaymentBench, paymentBench, paymentBenchMigrations } from '../testing.ts';
 
 const payer = `${'p'.repeat(42)}A`;
 const other = `${'o'.repeat(42)}A`;

@@ -2,8 +2,8 @@
 
 import type { App } from '../../kernel/http/app.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
-import { WebhookRefused } from '../../payments/card/card.ts';
-import { webhookRefused } from '../card/errors.ts';
+import { WebhookRefused } from '../../payments/card/errors.ts';
+import { webhookRefused } from '../errors.ts';
 
 const largestWebhook = 1024 * 1024;
 

@@ -3,23 +3,26 @@ import { Type } from 'typebox';
 import type { App, Request } from '../../kernel/http/app.ts';
 import type {
   CardMethod,
-  CardPayments,
+  CardOrder,
   CardQuote,
   CardSession,
   CheckoutPage,
+  PurposePayments,
 } from '../../payments/card/card.ts';
-import { CardAmountRefused, CardProviderUnavailable, cardMethods } from '../../payments/card/card.ts';
+import { cardMethods } from '../../payments/card/card.ts';
 import {
   type CheckoutHome,
   type CheckoutQuery,
-  CheckoutRefused,
   readCheckoutPage,
 } from '../../payments/card/checkout-page.ts';
+import { CardAmountRefused, CardProviderUnavailable, CheckoutRefused } from '../../payments/card/errors.ts';
 import { currencyFacts, parseCurrency } from '../../pricing/currencies.ts';
 import type { Currency, FiatQuote, Pricing } from '../../pricing/pricing.ts';
 import { renderAdjustment, WINC_PER_CREDIT } from '../../pricing/pricing.ts';
+import { type AddressKind, parseAddress } from '../../wallets/address.ts';
 import { neverCache } from '../answers.ts';
-import { isAddressType, parseDestination } from '../card/destination.ts';
+import type { RequestWallet } from '../auth/request-wallet.ts';
+import { cardProviderName } from '../card/top-up-purchases.ts';
 import {
   invalidAddressType,
   invalidAmount,
@@ -29,23 +32,24 @@ import {
   invalidUiMode,
   invalidUrl,
   providerUnavailable,
+  shortened,
   unsupportedCurrency,
-} from '../card/errors.ts';
-import { readReferer } from '../card/referer.ts';
-import { cardProviderName, topUpPurpose } from '../card/top-up-handler.ts';
-import type { RequestWallet } from '../doors.ts';
-import { escapeHtml } from '../gifts.ts';
+} from '../errors.ts';
+import { escapeHtml, isEmail } from '../gifts.ts';
 import { promoCodes, promoQuery } from '../promo-query.ts';
+import { readReferer } from '../referer.ts';
 import { adjustments, errorText, signatureHeaders, winc } from '../schemas.ts';
 
 export interface TopUpDeps {
-  readonly cards: CardPayments;
+  readonly topUps: PurposePayments;
   readonly pricing: Pick<Pricing, 'limits' | 'quoteFiat'>;
   /** Where payers go after checkout; the service's own address when undefined. */
   readonly appUrl: string | undefined;
 }
 
+export const topUpPath = '/top-up/:method/:address/:currency/:amount';
 const longestGiftMessage = 250;
+const longestReferer = 2_048;
 
 const Params = Type.Object({
   method: Type.String({ description: '`payment-intent` or `checkout-session`' }),
@@ -87,7 +91,7 @@ const Answer = Type.Object({
 
 export function topUpRoute(scope: App, deps: TopUpDeps): void {
   scope.get(
-    '/top-up/:method/:address/:currency/:amount',
+    topUpPath,
     {
       schema: {
         summary: 'Create a top-up quote and a card payment session',
@@ -114,9 +118,8 @@ export function topUpRoute(scope: App, deps: TopUpDeps): void {
         wallet,
         deps.pricing,
       );
-      const referer = readReferer(request.headers.referer);
-      const opened = await open(deps.cards, {
-        purpose: topUpPurpose,
+      const referer = refererOf(request);
+      const opened = await open(deps.topUps, {
         method,
         page,
         ...wallet,
@@ -154,6 +157,11 @@ function readGiftMessage(message: string | undefined): string | null {
   return escapeHtml(message);
 }
 
+function refererOf({ headers }: Request): string | undefined {
+  const page = readReferer(headers.referer, longestReferer);
+  return page && `${page.origin}${page.pathname}`;
+}
+
 const homeOf = (request: Request) => `${request.protocol}://${request.host}/`;
 
 function pageOf(query: CheckoutQuery, home: CheckoutHome): CheckoutPage {
@@ -173,7 +181,7 @@ async function quote(
   pricing: TopUpDeps['pricing'],
 ): Promise<FiatQuote> {
   const currency = parseCurrency(currencyText);
-  if (currency === undefined) throw unsupportedCurrency(currencyText);
+  if (currency === undefined) throw unsupportedCurrency(shortened(currencyText));
   const amount = /^(0|[1-9][0-9]{0,11})$/.test(amountText) ? Number(amountText) : undefined;
   if (amount === undefined) throw invalidAmount();
   const limits = (await pricing.limits())[currency];
@@ -193,9 +201,9 @@ async function quote(
   return price;
 }
 
-async function open(cards: CardPayments, order: Parameters<CardPayments['open']>[0]) {
+async function open(topUps: PurposePayments, order: CardOrder) {
   try {
-    return await cards.open(order);
+    return await topUps.open(order);
   } catch (error) {
     if (error instanceof CardProviderUnavailable) throw providerUnavailable(error);
     if (error instanceof CardAmountRefused) throw invalidAmount(error.message);
@@ -252,4 +260,34 @@ function credits(amount: bigint): string {
   const hundredths = (amount * 10_000n) / WINC_PER_CREDIT;
   const text = hundredths.toString().padStart(5, '0');
   return `${text.slice(0, -4)}.${text.slice(-4)}`.replace(/\.?0+$/, '');
+}
+
+/** Clients name a wallet's chain by the token it holds. */
+const kindsOf: Readonly<Record<string, readonly AddressKind[]>> = {
+  arweave: ['arweave'],
+  // The token moved from one chain to the other; wallets of both are about.
+  ario: ['solana', 'arweave'],
+  ethereum: ['ethereum'],
+  'base-eth': ['ethereum'],
+  matic: ['ethereum'],
+  pol: ['ethereum'],
+  usdc: ['ethereum'],
+  'base-usdc': ['ethereum'],
+  'polygon-usdc': ['ethereum'],
+  solana: ['solana'],
+  ed25519: ['solana'],
+  kyve: ['kyve'],
+};
+
+const isAddressType = (type: string) => type === 'email' || Object.hasOwn(kindsOf, type);
+
+/** The wallet in its normal form, or the email address HTML-escaped; undefined when it is none of its type. */
+function parseDestination(text: string, type: string): RequestWallet | undefined {
+  if (type === 'email')
+    return isEmail(text) ? { address: escapeHtml(text), addressType: 'email' } : undefined;
+  for (const kind of kindsOf[type] ?? []) {
+    const parsed = parseAddress(text, kind);
+    if (parsed !== undefined) return { address: parsed.address, addressType: type };
+  }
+  return undefined;
 }

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { openX402Bench, type X402Bench } from '../../../test/support/x402-bench.ts';
 import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
 import { type FacilitatorForTest, signPayment, startFacilitator } from '../../localnet/x402/testing.ts';
-import { parseWanted } from '../x402/quantity.ts';
+import { parseWanted } from './x402-top-up.ts';
 
 const payer = examplePayment.payer;
 

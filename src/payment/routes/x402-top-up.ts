@@ -6,18 +6,16 @@
  */
 import { Type } from 'typebox';
 import type { Credits } from '../../credits/credits.ts';
+import { noPayment, type PaymentProblem, paymentAnswer } from '../../formats/x402/answers.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
+import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import { invalidPayment, paymentAnswer, paymentRequired } from '../../payments/x402/refusals.ts';
+import { X402NotTaken } from '../../payments/x402/errors.ts';
 import type { X402Payments, X402Receipt } from '../../payments/x402/x402.ts';
-import type { X402Deps } from '../../payments/x402/x402-payments.ts';
-import type { Pricing } from '../../pricing/pricing.ts';
+import { type Pricing, WINC_PER_CREDIT, type Winc, winc } from '../../pricing/pricing.ts';
 import { parseAddress } from '../../wallets/address.ts';
-import type { Authenticator } from '../auth/request-wallet.ts';
-import type { RequestWallet, X402TopUps } from '../doors.ts';
-import { invalidAddress, invalidQuantity } from '../x402/errors.ts';
-import { parseWanted, type Wanted, wincWanted } from '../x402/quantity.ts';
+import type { Authenticator, RequestWallet } from '../auth/request-wallet.ts';
+import { invalidAddressParameter, invalidQuantity, invalidSignature } from '../errors.ts';
 
 export interface X402TopUpDeps {
   readonly x402: X402Payments;
@@ -47,28 +45,7 @@ const Result = Type.Object({
   }),
 });
 
-export function createX402TopUps(deps: X402TopUpDeps): X402TopUps {
-  const { x402 } = deps;
-  return {
-    name: 'x402',
-    register(scope) {
-      x402Route(scope, deps);
-    },
-    start: () => x402.start(),
-    stop: () => x402.stop(),
-  };
-}
-
-/** Counts how settlements end. */
-export function x402Metrics(metrics: Metrics): NonNullable<X402Deps['onSettlement']> {
-  const settled = metrics.counter('x402_settlement_total', 'x402 settlements by how they ended', [
-    'network',
-    'result',
-  ]);
-  return (network, result) => settled.inc({ network, result });
-}
-
-function x402Route(scope: App, deps: X402TopUpDeps): void {
+export function x402TopUpRoute(scope: App, deps: X402TopUpDeps): void {
   scope.get(
     '/x402/top-up',
     {
@@ -112,12 +89,12 @@ async function creditedWallet(
 ): Promise<RequestWallet | undefined> {
   if (request.headers['x-signature'] !== undefined) {
     const signer = await auth.walletOf(request, reply);
-    if (signer === 'invalid' || signer === undefined) throw invalidPayment();
+    if (signer === 'invalid' || signer === undefined) throw invalidSignature();
     return signer;
   }
   if (address === undefined || address === '') return undefined;
   const parsed = parseAddress(address);
-  if (parsed === undefined) throw invalidAddress();
+  if (parsed === undefined) throw invalidAddressParameter();
   return { address: parsed.address, addressType: parsed.kind };
 }
 
@@ -134,13 +111,17 @@ async function pay(
     description: describe(wanted),
     mimeType: 'application/json',
   });
+  const refusal = (problem: PaymentProblem, cause?: unknown): HttpError => {
+    const { status, body, ...options } = paymentAnswer(problem, (reason) => x402.challenge(quote, reason));
+    return new HttpError(status, body, { ...options, cause });
+  };
   try {
     const payment = await x402.read(request.headers, quote);
-    if (payment === undefined) throw paymentRequired(x402, quote);
+    if (payment === undefined) throw refusal(noPayment);
     await x402.verify(payment);
     return await x402.settle(payment, { purpose: 'top-up', ...(wallet && { wallet }) });
   } catch (error) {
-    throw paymentAnswer(error, x402, quote);
+    throw error instanceof X402NotTaken ? refusal(error.problem, error) : error;
   }
 }
 
@@ -152,3 +133,30 @@ function describe(wanted: Wanted): string {
 }
 
 const spendable = (amount: bigint) => (amount > 0n ? amount : 0n);
+
+/** How much storage, or how many credits, the payer wants. */
+type Wanted =
+  | { readonly kind: 'bytes'; readonly bytes: number }
+  | { readonly kind: 'credits'; readonly winc: Winc };
+
+/** Undefined for what is no quantity: `1e3`, `0`, `-1`, more than twelve places, more than there can be. */
+export function parseWanted(type: string | undefined, qty: string | undefined): Wanted | undefined {
+  if (qty === undefined) return undefined;
+  if (type === 'bytes') {
+    if (!/^[1-9][0-9]{0,15}$/.test(qty)) return undefined;
+    const bytes = Number(qty);
+    return Number.isSafeInteger(bytes) ? { kind: 'bytes', bytes } : undefined;
+  }
+  if (type !== 'credits') return undefined;
+  const match = /^([1-9][0-9]{0,11})(?:\.([0-9]{1,12}))?$/.exec(qty);
+  if (match === null) return undefined;
+  const [, whole = '', part = ''] = match;
+  return { kind: 'credits', winc: winc(BigInt(whole) * WINC_PER_CREDIT + BigInt(part.padEnd(12, '0'))) };
+}
+
+/** So many bytes are one upload of them: what it would be charged, the charge per item included. */
+async function wincWanted(wanted: Wanted, pricing: Pick<Pricing, 'quoteBytes'>): Promise<Winc> {
+  if (wanted.kind === 'credits') return wanted.winc;
+  const quote = await pricing.quoteBytes(wanted.bytes);
+  return quote.winc > 0n ? quote.winc : winc(1n);
+}

@@ -1,4 +1,4 @@
-/** `CardPayments` put together on a database, a provider and the handlers of the purposes. */
+/** `CardPayments` put together on a database, a provider and the handlers of each purpose. */
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -10,11 +10,10 @@ import type {
   CardPayments,
   CardQuote,
   CardSession,
-  PurposeHandler,
+  PurchaseHandlers,
 } from './card.ts';
 import { storeEvent } from './inbox.ts';
-import { CardProvider, type ProviderConfig, sessionEnd } from './provider.ts';
-import { quoteIdKey, watchedEvents } from './provider-events.ts';
+import { CardProvider, type ProviderConfig, quoteIdKey, sessionEnd, watchedEvents } from './provider.ts';
 import type { QuoteRow } from './quotes.ts';
 import { insertQuote, lockQuote, readQuote, untouched, updateQuote } from './quotes.ts';
 import type { SyncContext } from './sync.ts';
@@ -48,21 +47,21 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
   const { sql, log, now = Date.now } = deps;
   const { promoUses } = deps.pricing;
   const provider = new CardProvider(config);
-  const handlers = new Map<string, PurposeHandler>();
+  const purposes = new Map<string, PurchaseHandlers>();
   const observe = (observation: CardObservation) => {
-    tellLog(log, observation);
+    logObservation(log, observation);
     deps.observe?.(observation);
-    if (observation.kind === 'paid') handlers.get(observation.quote.purpose)?.paid?.(observation.quote);
+    if (observation.kind === 'paid') purposes.get(observation.quote.purpose)?.paid?.(observation.quote);
   };
   const sync: SyncContext = {
     sql,
     promoUses,
     maxChargebacks: config.MAX_ALLOWED_CHARGE_BACKS,
     now,
-    handlerOf(purpose) {
-      const handler = handlers.get(purpose);
-      if (handler === undefined) throw new Error(`nobody handles card payments for ${purpose}`);
-      return handler;
+    handlersOf(purpose) {
+      const handlers = purposes.get(purpose);
+      if (handlers === undefined) throw new Error(`nobody takes card payments for ${purpose}`);
+      return handlers;
     },
   };
   const worker = new CardWorker({
@@ -75,9 +74,11 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
     intervalMs: config.STRIPE_RECONCILE_INTERVAL_MS,
   });
 
-  async function open(order: CardOrder): Promise<{ quote: CardQuote; session: CardSession }> {
-    sync.handlerOf(order.purpose);
-    const row = newQuote(order, config, now());
+  async function open(
+    purpose: string,
+    order: CardOrder,
+  ): Promise<{ quote: CardQuote; session: CardSession }> {
+    const row = newQuote(purpose, order, config, now());
     await sql.transaction(async (tx) => {
       await insertQuote(tx, {
         row,
@@ -116,11 +117,17 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
   }
 
   return {
-    handle(purpose, handler) {
-      if (handlers.has(purpose)) throw new Error(`${purpose} has a handler already`);
-      handlers.set(purpose, handler);
+    forPurpose(purpose, handlers) {
+      if (purposes.has(purpose)) throw new Error(`card payments for ${purpose} are taken already`);
+      purposes.set(purpose, handlers);
+      return {
+        open: (order) => open(purpose, order),
+        async quote(id) {
+          const found = await readQuote(sql, id);
+          return found?.purpose === purpose ? found : undefined;
+        },
+      };
     },
-    open,
     quote: (id) => readQuote(sql, id),
     refundNow: () => worker.refundNow(),
     async receive(body, signature) {
@@ -135,11 +142,11 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
   };
 }
 
-function newQuote(order: CardOrder, config: CardConfig, now: number): QuoteRow {
+function newQuote(purpose: string, order: CardOrder, config: CardConfig, now: number): QuoteRow {
   const expiresAt = now + config.TOP_UP_QUOTE_EXPIRATION_MS;
   return {
     id: randomUUID(),
-    purpose: order.purpose,
+    purpose,
     state: 'opening',
     method: order.method,
     sessionId: undefined,
@@ -176,7 +183,7 @@ function bounded(metadata: Readonly<Record<string, string>>): Record<string, str
 
 const writeBigint = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
 
-function tellLog(log: Logger, observation: CardObservation): void {
+function logObservation(log: Logger, observation: CardObservation): void {
   if (!('quote' in observation)) return;
   const { kind, quote } = observation;
   const details = { quote: quote.id, purpose: quote.purpose, address: quote.address };

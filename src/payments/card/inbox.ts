@@ -1,6 +1,6 @@
 /** Webhooks as they are kept: stored before they are answered, each dealt with once however often it comes. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import type { ProviderEvent } from './provider-events.ts';
+import type { ProviderEvent } from './provider.ts';
 
 export interface InboxEvent {
   readonly id: string;

@@ -4,21 +4,13 @@
  * A payment that failed because its chain did not know it is credited when the chain shows it after all.
  */
 import { type Credits, winc } from '../../credits/credits.ts';
+import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
-import {
-  excludedSender,
-  notMinedYet,
-  paymentTooSmall,
-  tokenNotSupported,
-  transactionFailure,
-  transactionNotFound,
-  wrongTarget,
-  zeroQuantity,
-} from '../../payment/errors.ts';
 import { AmountTooSmall, type Pricing, renderAdjustment } from '../../pricing/pricing.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import { type AcceptedToken, type ChainTransaction, isPaidTo, type Transfer } from './chain.ts';
+import { ChainPaymentRefused, type ChainRefusal, ChainUnavailable } from './errors.ts';
 import { LookUpLimits } from './look-up-limits.ts';
 import {
   type ChainPaymentRow,
@@ -74,11 +66,6 @@ const FAILED_ROWS_PER_RUN = 20;
 type Searched = ChainPaymentRow | 'not-found' | 'unreadable';
 type Priced = Pick<ChainPaymentRow, 'quantity' | 'winc' | 'adjustments' | 'usd_equivalent'>;
 
-/** No endpoint of the chain could be asked. */
-class ChainAway extends Error {
-  override readonly name = 'ChainAway';
-}
-
 export class ChainPayments {
   readonly #options: ChainPaymentsOptions;
   readonly #now: () => number;
@@ -101,11 +88,12 @@ export class ChainPayments {
     return Object.fromEntries([...this.#options.tokens].map(([name, { wallet }]) => [name, wallet]));
   }
 
+  /** Throws `ChainPaymentRefused`, `AmountTooSmall`, and what may work later: `ChainUnavailable`, `TooManyLookUps`. */
   async report(tokenName: string, transactionId: string, reporter: Reporter): Promise<ChainPaymentRow> {
     const token = this.#options.tokens.get(tokenName);
-    if (token === undefined) throw tokenNotSupported();
+    if (token === undefined) throw refused({ kind: 'token-not-supported' });
     const id = token.reader.parseId(transactionId);
-    if (id === undefined) throw transactionNotFound();
+    if (id === undefined) throw refused({ kind: 'not-found' });
     const known = await readRow(this.#options.sql, token.chain, id);
     if (known !== undefined) return this.#current(known, reporter.client);
     const network = networkOf(plainAddress(reporter.client));
@@ -129,7 +117,7 @@ export class ChainPayments {
     const check = async (row: ChainPaymentRow): Promise<ChainPaymentRow> => {
       if (away.has(row.chain)) return this.#postpone(row);
       return this.#recheck(row).catch((error: unknown) => {
-        if (error instanceof ChainAway) away.set(row.chain, error);
+        if (error instanceof ChainUnavailable) away.set(row.chain, error);
         else failures.push(error);
         return this.#postpone(row);
       });
@@ -159,21 +147,22 @@ export class ChainPayments {
   /** Looks once, and waits a little for a transaction that its sender has just sent. */
   async #search(token: AcceptedToken, id: string, { client, referer }: Reporter): Promise<ChainPaymentRow> {
     const { attempts, firstPauseMs, maxPauseMs, sleep } = this.#options;
+    const pauses: Backoff = { firstMs: firstPauseMs, longestMs: maxPauseMs };
     this.#limits.count(client);
     let found = await this.#look(token, id, referer);
     if (typeof found === 'string' && attempts > 1) {
       const leave = this.#limits.takePlace(client);
       try {
         for (let attempt = 1; attempt < attempts && typeof found === 'string'; attempt += 1) {
-          await sleep(Math.min(maxPauseMs, firstPauseMs * 2 ** (attempt - 1)));
+          await sleep(backoffMs(pauses, attempt));
           found = await this.#look(token, id, referer);
         }
       } finally {
         leave();
       }
     }
-    if (found === 'unreadable') throw notMinedYet(id);
-    if (found === 'not-found') throw transactionNotFound();
+    if (found === 'unreadable') throw refused({ kind: 'not-mined', id });
+    if (found === 'not-found') throw refused({ kind: 'not-found' });
     this.#limits.giveBack(client);
     return found;
   }
@@ -185,7 +174,7 @@ export class ChainPayments {
       if (known !== undefined) return known;
       const found = await this.#limits.look(() => readChain(token, id));
       if ('transfer' in found) return this.#accept(token, id, found, referer);
-      if (found.state === 'not-known') throw transactionFailure(found.cause);
+      if (found.state === 'not-known') throw unavailable(found.cause);
       return found.state;
     });
   }
@@ -199,9 +188,7 @@ export class ChainPayments {
     const { transfer } = found;
     this.#check(token, id, transfer);
     const now = this.#now();
-    const priced = await this.#priced(token, transfer).catch((error: unknown) => {
-      throw error instanceof AmountTooSmall ? paymentTooSmall(error.message) : error;
-    });
+    const priced = await this.#priced(token, transfer);
     const waiting: ChainPaymentRow = {
       chain: token.chain,
       transaction_id: id,
@@ -237,9 +224,10 @@ export class ChainPayments {
   }
 
   #check(token: AcceptedToken, id: string, transfer: Transfer): void {
-    if (!isPaidTo(token, transfer.recipient)) throw wrongTarget(id, transfer.recipient);
-    if (transfer.quantity <= 0n) throw zeroQuantity();
-    if (this.#options.excludedSenders.has(transfer.sender)) throw excludedSender(id, transfer.sender);
+    const { sender, recipient, quantity } = transfer;
+    if (!isPaidTo(token, recipient)) throw refused({ kind: 'wrong-target', id, target: recipient });
+    if (quantity <= 0n) throw refused({ kind: 'nothing-moved' });
+    if (this.#options.excludedSenders.has(sender)) throw refused({ kind: 'excluded-sender', id, sender });
   }
 
   /** At the rate of now. Throws `AmountTooSmall`. */
@@ -258,7 +246,7 @@ export class ChainPayments {
     };
   }
 
-  /** Fails with `ChainAway` when the chain cannot be asked. */
+  /** Fails with `ChainUnavailable` when the chain cannot be asked. */
   async #recheck(row: ChainPaymentRow): Promise<ChainPaymentRow> {
     const token = this.#tokenOf(row);
     if (token === undefined) return this.#postpone(row);
@@ -380,8 +368,8 @@ export class ChainPayments {
   /** Waits on; `before`: the row as it was read, where it has changed. */
   async #postpone(row: ChainPaymentRow, before: ChainPaymentRow = row): Promise<ChainPaymentRow> {
     const { recheckMs } = this.#options;
-    const longest = row.state === 'failed' ? FAILED_CHECK_PAUSE_MS : MAX_CHECK_PAUSE_MS;
-    const pause = Math.min(longest, recheckMs * 2 ** Math.min(row.checks, 20));
+    const longestMs = row.state === 'failed' ? FAILED_CHECK_PAUSE_MS : MAX_CHECK_PAUSE_MS;
+    const pause = backoffMs({ firstMs: recheckMs, longestMs }, row.checks + 1);
     const now = this.#now();
     const waiting = { ...row, checks: row.checks + 1, checked_at: now, next_check_at: now + pause };
     if (await moveRow(this.#options.sql, before, waiting)) return waiting;
@@ -404,7 +392,7 @@ async function readChain({ reader }: AcceptedToken, id: string): Promise<ChainTr
   try {
     return await reader.read(id);
   } catch (cause) {
-    throw new ChainAway('the chain cannot be asked', { cause });
+    throw unavailable(cause);
   }
 }
 
@@ -431,3 +419,6 @@ async function shared<T>(running: Map<string, Promise<T>>, key: string, work: ()
     running.delete(key);
   }
 }
+
+const refused = (refusal: ChainRefusal) => new ChainPaymentRefused(refusal);
+const unavailable = (cause: unknown) => new ChainUnavailable('the chain cannot be asked', { cause });

@@ -5,7 +5,7 @@
  */
 import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
 import { RateLimit } from '../../kernel/http/rate-limit.ts';
-import { tooManyLookUps, transactionFailure } from '../../payment/errors.ts';
+import { ChainPaymentRefused, TooManyLookUps } from './errors.ts';
 
 /** Ids that are waited for, of one network and in all. */
 const PLACES_PER_NETWORK = 8;
@@ -26,10 +26,10 @@ export class LookUpLimits {
     this.#rate = new RateLimit(perMinute, MINUTE_MS, now);
   }
 
-  /** Counts an id that is about to be looked for. Throws 429 when the client's network has used its share. */
+  /** Counts an id that is about to be looked for. Throws `ChainPaymentRefused` when the client's network has used its share. */
   count(client: string): void {
     const { allowed, resetSeconds } = this.#rate.take(client);
-    if (!allowed) throw tooManyLookUps(resetSeconds);
+    if (!allowed) throw tooManyUnknown(resetSeconds);
   }
 
   /** The same for one that may be left alone instead: false when the share is used. */
@@ -42,9 +42,9 @@ export class LookUpLimits {
     this.#rate.giveBack(client);
   }
 
-  /** One look, whoever it is for. Throws 503 when too many are under way. */
+  /** One look, whoever it is for. Throws `TooManyLookUps` when too many are under way. */
   async look<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#looks >= MAX_LOOKS) throw transactionFailure(undefined, 1);
+    if (this.#looks >= MAX_LOOKS) throw new TooManyLookUps();
     this.#looks += 1;
     try {
       return await work();
@@ -57,8 +57,8 @@ export class LookUpLimits {
   takePlace(client: string): () => void {
     const network = networkOf(plainAddress(client));
     const taken = this.#places.get(network) ?? 0;
-    if (taken >= PLACES_PER_NETWORK) throw tooManyLookUps(1);
-    if (this.#taken >= PLACES) throw transactionFailure(undefined, 1);
+    if (taken >= PLACES_PER_NETWORK) throw tooManyUnknown(1);
+    if (this.#taken >= PLACES) throw new TooManyLookUps();
     this.#places.set(network, taken + 1);
     this.#taken += 1;
     return () => {
@@ -69,3 +69,6 @@ export class LookUpLimits {
     };
   }
 }
+
+const tooManyUnknown = (retryAfter: number) =>
+  new ChainPaymentRefused({ kind: 'too-many-unknown', retryAfter });

@@ -1,5 +1,4 @@
 /** Chains that know what a test tells them, and can be switched off. */
-import type { Outside } from '../../payment/testing.ts';
 import type { AcceptedToken, ChainTransaction } from './chain.ts';
 
 /** The wallets that are paid in tests. */
@@ -9,7 +8,19 @@ export const serviceWallets = {
   ethereum: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A',
 };
 
-export function fakeTokens(outside: Outside): Map<string, AcceptedToken> {
+/** What a test may switch. */
+export interface FakeChains {
+  /** All of them, or the one of that name. */
+  chainDown: boolean | string;
+  /** What the chains know: `chain id` -> transaction. */
+  readonly transactions: Map<string, ChainTransaction>;
+  /** What every look at a chain waits for. */
+  slow: Promise<void> | undefined;
+  /** How often a chain was asked. */
+  lookups: number;
+}
+
+export function fakeTokens(outside: FakeChains): Map<string, AcceptedToken> {
   const reader = (chain: string, parseId: (text: string) => string | undefined) => ({
     parseId,
     async read(id: string): Promise<ChainTransaction> {

@@ -2,12 +2,9 @@
 
 import type { Config } from '../../config/config.ts';
 import type { Credits, Winc } from '../../credits/credits.ts';
-import type { FacilitatorRequest, SettleAnswer } from '../../formats/x402/facilitator.ts';
-import { x402Reasons } from '../../formats/x402/facilitator.ts';
-import type { X402Network } from '../../formats/x402/networks.ts';
-import { findX402Network } from '../../formats/x402/networks.ts';
-import type { X402Offer } from '../../formats/x402/requirements.ts';
-import { challenge, requirementV1, requirementV2 } from '../../formats/x402/requirements.ts';
+import { type FacilitatorRequest, type SettleAnswer, x402Reasons } from '../../formats/x402/facilitator.ts';
+import { findX402Network, type X402Network } from '../../formats/x402/networks.ts';
+import { challenge, requirementV1, requirementV2, type X402Offer } from '../../formats/x402/requirements.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
@@ -16,14 +13,13 @@ import type { Sql } from '../../storage/sql/sql.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
 import { AuthorizationChain } from './chain.ts';
 import { writeClaim } from './claims.ts';
-import { FacilitatorClient, FacilitatorUnavailable } from './facilitator-client.ts';
-import type { PaymentRow } from './payment-rows.ts';
+import { FacilitatorUnavailable, X402Refused, X402SettlementFailed } from './errors.ts';
+import { FacilitatorClient } from './facilitator-client.ts';
+import { type PaymentRow, paymentId } from './payment-rows.ts';
 import { QuoteMemory } from './quote-memory.ts';
 import { type PaymentRules, paymentHeader, readSignedPayment } from './read-payment.ts';
-import { paymentId } from './settlement-rules.ts';
 import { Settlements } from './settlements.ts';
 import type { SettleRequest, SignedPayment, X402Payments } from './x402.ts';
-import { X402Refused, X402SettlementFailed } from './x402.ts';
 
 export type X402Config = Pick<
   Config,
@@ -116,7 +112,7 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
 
     challenge(quote, reason) {
       quotes.remember(quote.product, quote.amount);
-      return challenge(quote, reason ?? x402Reasons.paymentRequired);
+      return challenge(quote, reason);
     },
 
     async read(headers, quote) {

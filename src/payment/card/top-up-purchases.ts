@@ -1,14 +1,14 @@
 /** What a paid top-up does: it credits the wallet, or leaves a gift for the email address it was bought for. */
 
 import type { Credits, FiatPayment, Winc } from '../../credits/credits.ts';
-import type { PaidQuote, PurposeHandler, Reversal } from '../../payments/card/card.ts';
+import type { PaidQuote, PurchaseHandlers, Reversal } from '../../payments/card/card.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import type { Gifts, RequestWallet } from '../doors.ts';
+import type { RequestWallet } from '../auth/request-wallet.ts';
+import type { Gifts } from '../gifts.ts';
 
-export const topUpPurpose = 'top-up';
 export const cardProviderName = 'stripe';
 
-export function topUpHandler(credits: Credits, gifts: Gifts): PurposeHandler {
+export function topUpPurchases(credits: Credits, gifts: Gifts): PurchaseHandlers {
   return {
     async paidIn(tx, quote) {
       if (isGift(quote)) return giveIn(tx, quote, quote.winc);

@@ -1,0 +1,56 @@
+/**
+ * Rows and stored JSON, read through their schema: what a database holds is trusted no further than its shape, because
+ * another version, a repair by hand or another program may have written it. Each schema is compiled at its first use.
+ */
+import { type StaticEncode, type TSchema, Type } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import { tryParseJson } from '../../formats/json.ts';
+
+/** An amount as it is stored: a decimal integer of any length. */
+export const amountText = Type.String({ pattern: '^-?[0-9]+$' });
+/** The same, checked by hand: for reads that must be fast. */
+export function readAmount(value: unknown): bigint {
+  if (typeof value === 'string' && /^-?[0-9]+$/.test(value)) return BigInt(value);
+  throw new Error('a stored amount is no decimal integer');
+}
+export const textOrNull = Type.Union([Type.String(), Type.Null()]);
+export const integerOrNull = Type.Union([Type.Integer(), Type.Null()]);
+/** One of a few words. */
+export const oneOf = <const Word extends string>(words: readonly Word[]) =>
+  Type.Union(words.map((word) => Type.Literal(word)));
+/** A truth value, as both engines answer it. */
+export const flag = Type.Union([Type.Literal(0), Type.Literal(1)]);
+
+/** Reads one row; throws where it has another shape. `what` names it in that error. */
+export function rowReader<Schema extends TSchema>(
+  what: string,
+  schema: Schema,
+): (row: unknown) => StaticEncode<Schema> {
+  const read = checked(schema);
+  return (row) => read(row, what);
+}
+
+/** The same for JSON that is kept as text, of the row with this id. */
+export function jsonReader<Schema extends TSchema>(
+  what: string,
+  schema: Schema,
+): (text: string, id: string) => StaticEncode<Schema> {
+  const read = checked(schema);
+  return (text, id) => {
+    const parsed = tryParseJson(text);
+    if (parsed === undefined) throw new Error(`${what} ${id} is not JSON`);
+    return read(parsed, `${what} ${id}`);
+  };
+}
+
+function checked<Schema extends TSchema>(
+  schema: Schema,
+): (value: unknown, what: string) => StaticEncode<Schema> {
+  let compiled: Validator<Record<never, never>, Schema> | undefined;
+  return (value, what) => {
+    compiled ??= Compile(schema);
+    if (compiled.Check(value)) return value;
+    const [first] = compiled.Errors(value);
+    throw new Error(`${what} has another shape than was stored: ${first?.instancePath} ${first?.message}`);
+  };
+}
