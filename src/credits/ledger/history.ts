@@ -1,7 +1,7 @@
 /** A wallet's past, newest first, in pages by the sequence of its entries. */
 import { Type } from 'typebox';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { amountText, jsonReader, oneOf, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
+import { amountText, jsonReader, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
 import { type Entry, entryReasons, type Page, type PageRequest, type Payment, winc } from '../credits.ts';
 
 const readEntry = rowReader(
@@ -10,7 +10,7 @@ const readEntry = rowReader(
     sequence: Type.Integer(),
     account: Type.String(),
     amount: amountText,
-    reason: oneOf(entryReasons),
+    reason: Type.Enum(entryReasons),
     change_id: Type.String(),
     payment: textOrNull,
     note: textOrNull,

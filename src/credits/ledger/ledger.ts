@@ -5,14 +5,13 @@
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { CreditChanges, Credits, SpendRequest } from '../credits.ts';
 import { approve, revoke } from './approvals.ts';
-import { assign } from './assign.ts';
 import { expireApprovals, readApprovals, readApprovalsOf, readBalance } from './balance.ts';
 import { clawback, credit } from './credit.ts';
 import { hasPaid, readEntries, readPayments } from './history.ts';
 import { previewSpending } from './payers.ts';
 import { refund } from './refund.ts';
 import { selfCheck } from './self-check.ts';
-import { settle, take } from './spend.ts';
+import { assign, settle, take } from './spend.ts';
 import { readSpending, renderSpending } from './spendings.ts';
 
 export interface CreditsOptions {
@@ -36,18 +35,19 @@ export function createCredits({ sql, now = Date.now }: CreditsOptions): Credits 
     approve: (request) => approve(tx, request, now()),
     revoke: (request) => revoke(tx, request, now()),
   });
+  const alone = <T>(change: (changes: CreditChanges) => Promise<T>): Promise<T> =>
+    sql.transaction((tx) => change(within(tx)));
   return {
     within,
-    credit: (request) => sql.transaction((tx) => credit(tx, request, now())),
-    clawback: (request) => sql.transaction((tx) => clawback(tx, request, now())),
-    reserve: (request) => sql.transaction((tx) => take(tx, request, 'reserved', now())),
-    settle: (reason, id, amount) => sql.transaction((tx) => settle(tx, reason, id, amount, now())),
-    spend: (request) => sql.transaction((tx) => take(tx, request, 'settled', now())),
-    refund: (reason, id) => sql.transaction((tx) => refund(tx, reason, id, now())),
-    assign: (reason, from, to, amount) =>
-      sql.transaction((tx) => assign(tx, reason, from, to, amount, now())),
-    approve: (request) => sql.transaction((tx) => approve(tx, request, now())),
-    revoke: (request) => sql.transaction((tx) => revoke(tx, request, now())),
+    credit: (request) => alone((changes) => changes.credit(request)),
+    clawback: (request) => alone((changes) => changes.clawback(request)),
+    reserve: (request) => alone((changes) => changes.reserve(request)),
+    settle: (reason, id, amount) => alone((changes) => changes.settle(reason, id, amount)),
+    spend: (request) => alone((changes) => changes.spend(request)),
+    refund: (reason, id) => alone((changes) => changes.refund(reason, id)),
+    assign: (reason, from, to, amount) => alone((changes) => changes.assign(reason, from, to, amount)),
+    approve: (request) => alone((changes) => changes.approve(request)),
+    revoke: (request) => alone((changes) => changes.revoke(request)),
 
     balance: (address) => readBalance(sql, address, now()),
     preview: (request: SpendRequest) => previewSpending(sql, request, now()),

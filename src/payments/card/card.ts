@@ -19,9 +19,8 @@ import type { AddressType } from '../../credits/credits.ts';
 import type { AppliedAdjustment, Currency, Winc } from '../../pricing/pricing.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 
-export type CardMethod = 'payment-intent' | 'checkout-session';
-
-export const cardMethods: readonly CardMethod[] = ['payment-intent', 'checkout-session'];
+export const cardMethods = ['payment-intent', 'checkout-session'] as const;
+export type CardMethod = (typeof cardMethods)[number];
 
 /** Where and how the payer pays. */
 export type CheckoutPage =
@@ -62,7 +61,8 @@ export interface CardOrder {
  * `opening`: stored, the provider is being asked. `quoted`: may be paid. `paid`, `charged_back` and `refunded`
  * were delivered, the latter two taken back since. `failed`: nothing was delivered, and whatever was paid goes back.
  */
-export type QuoteState = 'opening' | 'quoted' | 'paid' | 'charged_back' | 'refunded' | 'failed';
+export const quoteStates = ['opening', 'quoted', 'paid', 'charged_back', 'refunded', 'failed'] as const;
+export type QuoteState = (typeof quoteStates)[number];
 
 export interface CardQuote {
   readonly id: string;

@@ -1,14 +1,20 @@
 /** What a person may have to look at: payments that failed although our wallet may have been paid. */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { FAILED_LOOKED_AT_MS } from './chain-payments.ts';
-import { type ChainPaymentRow, failedThoughPaid, isFinal, moveRow, readRow } from './store.ts';
+import {
+  type ChainPaymentRow,
+  FAILED_CHECKED_FOR_MS,
+  failedThoughPaid,
+  isFinal,
+  moveRow,
+  readRow,
+} from './store.ts';
 
 export function failedPayments(
   executor: SqlExecutor,
   limit: number,
   now: number,
 ): Promise<ChainPaymentRow[]> {
-  return failedThoughPaid(executor, now - FAILED_LOOKED_AT_MS, limit);
+  return failedThoughPaid(executor, now - FAILED_CHECKED_FOR_MS, limit);
 }
 
 /**

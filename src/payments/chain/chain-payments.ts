@@ -16,6 +16,7 @@ import {
   type ChainPaymentRow,
   dueFailed,
   duePending,
+  FAILED_CHECKED_FOR_MS,
   insertRow,
   isFinal,
   moveRow,
@@ -53,9 +54,6 @@ export interface Reporter {
   readonly client: string;
   readonly referer?: string | undefined;
 }
-
-/** How long a payment that failed is still looked for by the job; afterwards only when it is reported again. */
-export const FAILED_LOOKED_AT_MS = 30 * 86_400_000;
 
 const CHECKED_AT_ONCE = 4;
 const MAX_CHECK_PAUSE_MS = 600_000;
@@ -107,7 +105,7 @@ export class ChainPayments {
     const now = this.#now();
     const rows = [
       ...(await duePending(sql, now, ROWS_PER_RUN)),
-      ...(await dueFailed(sql, now, now - FAILED_LOOKED_AT_MS, FAILED_ROWS_PER_RUN)),
+      ...(await dueFailed(sql, now, now - FAILED_CHECKED_FOR_MS, FAILED_ROWS_PER_RUN)),
     ];
     let ended = 0;
     const next = rows.values();

@@ -1,34 +1,42 @@
 /** Reported transactions. One row per transaction of a chain, so that it is pending, credited or failed and never two. */
+import { type Static, Type } from 'typebox';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { amountText, integerOrNull, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
 
-export interface ChainPaymentRow {
-  readonly chain: string;
-  readonly transaction_id: string;
-  readonly token: string;
-  readonly state: 'pending' | 'credited' | 'failed';
-  readonly quantity: string;
-  readonly winc: string;
+const storedPayment = Type.Object({
+  chain: Type.String(),
+  transaction_id: Type.String(),
+  token: Type.String(),
+  state: Type.Enum(['pending', 'credited', 'failed']),
+  quantity: amountText,
+  winc: amountText,
   /** JSON: the fees, rendered. */
-  readonly adjustments: string;
-  readonly usd_equivalent: string;
-  readonly sender: string;
-  readonly destination: string;
-  readonly destination_type: string;
-  readonly referer: string | null;
-  readonly created_at: number;
+  adjustments: Type.String(),
+  usd_equivalent: Type.String(),
+  sender: Type.String(),
+  destination: Type.String(),
+  destination_type: Type.String(),
+  referer: textOrNull,
+  created_at: Type.Integer(),
   /** When it was credited or failed. */
-  readonly ended_at: number | null;
-  readonly block_height: number | null;
-  readonly failure_reason: string | null;
+  ended_at: integerOrNull,
+  block_height: integerOrNull,
+  failure_reason: textOrNull,
   /** How often the chain was asked while it waits, and when last. */
-  readonly checks: number;
-  readonly checked_at: number;
-  readonly next_check_at: number;
+  checks: Type.Integer(),
+  checked_at: Type.Integer(),
+  next_check_at: Type.Integer(),
   /** Since when its chain does not know it any more; null while it does. */
-  readonly missing_since: number | null;
+  missing_since: integerOrNull,
   /** The height its chain had when it was last seen there: an endpoint that has not come further cannot miss it. */
-  readonly seen_height: number | null;
-}
+  seen_height: integerOrNull,
+});
+export type ChainPaymentRow = Readonly<Static<typeof storedPayment>>;
+
+const readStored = rowReader('a chain payment', storedPayment);
+
+/** For how long after it failed a payment is looked for by the job; afterwards only when it is reported again. */
+export const FAILED_CHECKED_FOR_MS = 30 * 86_400_000;
 
 /**
  * Failures that are the chain's last word, or a person's: nothing was moved, nothing was paid to us, ended by hand. All
@@ -41,16 +49,17 @@ export const isFinal = ({ state, failure_reason: reason }: ChainPaymentRow): boo
 
 const mayHavePaid = `state = 'failed' AND failure_reason NOT IN (${finalFailures.map((one) => `'${one}'`).join(', ')})`;
 
-export function readRow(
+export async function readRow(
   executor: SqlExecutor,
   chain: string,
   id: string,
 ): Promise<ChainPaymentRow | undefined> {
-  return executor.get<ChainPaymentRow>(
+  const row = await executor.get(
     'SELECT * FROM payment_chain_transactions WHERE chain = ? AND transaction_id = ?',
     chain,
     id,
   );
+  return row && readStored(row);
 }
 
 /** False when the transaction was reported before. */
@@ -121,40 +130,48 @@ export async function moveRow(
   return changed === 1;
 }
 
-export function duePending(sql: Sql, now: number, limit: number): Promise<ChainPaymentRow[]> {
-  return sql.all<ChainPaymentRow>(
+export async function duePending(sql: Sql, now: number, limit: number): Promise<ChainPaymentRow[]> {
+  const rows = await sql.all(
     `SELECT * FROM payment_chain_transactions WHERE state = 'pending' AND next_check_at <= ?
      ORDER BY next_check_at LIMIT ?`,
     now,
     limit,
   );
+  return rows.map(readStored);
 }
 
 /** Failed since `since`, and possibly paid all the same. */
-export function dueFailed(sql: Sql, now: number, since: number, limit: number): Promise<ChainPaymentRow[]> {
-  return sql.all<ChainPaymentRow>(
+export async function dueFailed(
+  sql: Sql,
+  now: number,
+  since: number,
+  limit: number,
+): Promise<ChainPaymentRow[]> {
+  const rows = await sql.all(
     `SELECT * FROM payment_chain_transactions WHERE ${mayHavePaid} AND next_check_at <= ? AND ended_at >= ?
      ORDER BY next_check_at LIMIT ?`,
     now,
     since,
     limit,
   );
+  return rows.map(readStored);
 }
 
 /**
  * For a person: the newest first. One that its chain does not know is shown for as long as it is looked for; one that
  * paid us something, for ever.
  */
-export function failedThoughPaid(
+export async function failedThoughPaid(
   executor: SqlExecutor,
   since: number,
   limit: number,
 ): Promise<ChainPaymentRow[]> {
-  return executor.all<ChainPaymentRow>(
+  const rows = await executor.all(
     `SELECT * FROM payment_chain_transactions
      WHERE ${mayHavePaid} AND (failure_reason <> 'not_found' OR ended_at >= ?)
      ORDER BY ended_at DESC, transaction_id LIMIT ?`,
     since,
     limit,
   );
+  return rows.map(readStored);
 }

@@ -34,7 +34,7 @@ const readStored = rowReader(
   'an unclear x402 payment',
   Type.Object({
     id: Type.String(),
-    state: Type.Union([Type.Literal('open'), Type.Literal('unclear')]),
+    state: Type.Enum(['open', 'unclear']),
     network: Type.String(),
     payer: Type.String(),
     nonce: Type.String(),

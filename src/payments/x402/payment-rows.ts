@@ -3,11 +3,17 @@
 import { type Static, Type } from 'typebox';
 import type { Winc } from '../../credits/credits.ts';
 import { winc } from '../../credits/credits.ts';
-import { requireText } from '../../formats/json.ts';
 import type { FacilitatorRequest, SettleAnswer } from '../../formats/x402/facilitator.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { amountText, jsonReader, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
+import {
+  amountOrNull,
+  amountText,
+  jsonReader,
+  readText,
+  rowReader,
+  textOrNull,
+} from '../../storage/sql/typed-rows.ts';
 import { type PurchaseState, purchaseState } from './purchases.ts';
 import type { SignedPayment } from './x402.ts';
 
@@ -15,7 +21,8 @@ import type { SignedPayment } from './x402.ts';
  * `open`: stored, not known to be settled. `credited` and `failed` are final. `unclear`: it may have been carried out
  * and no transfer to us is known; only a person can tell (`by-hand.ts`).
  */
-export type PaymentState = 'credited' | 'failed' | 'open' | 'unclear';
+const paymentStates = ['open', 'credited', 'failed', 'unclear'] as const;
+export type PaymentState = (typeof paymentStates)[number];
 
 export interface PaymentRow {
   readonly id: string;
@@ -106,14 +113,9 @@ const storedPayment = Type.Object({
   address: Type.String(),
   address_type: Type.String(),
   winc: amountText,
-  reserved: Type.Union([amountText, Type.Null()]),
+  reserved: amountOrNull,
   claim: textOrNull,
-  state: Type.Union([
-    Type.Literal('open'),
-    Type.Literal('credited'),
-    Type.Literal('failed'),
-    Type.Literal('unclear'),
-  ]),
+  state: Type.Enum(paymentStates),
   settlement: textOrNull,
   leased_until: Type.Integer(),
   attempts: Type.Integer(),
@@ -200,7 +202,7 @@ export async function duePayments(tx: SqlExecutor, now: number, limit: number): 
     now,
     limit,
   );
-  return rows.map((row) => requireText(row, 'id'));
+  return rows.map((row) => readText(row.id));
 }
 
 /** Takes an open payment to work on; undefined when another has it or it is finished. */

@@ -11,24 +11,26 @@
 
 import { type Static, Type } from 'typebox';
 import { type Credits, type Winc, winc } from '../../credits/credits.ts';
-import { requireText } from '../../formats/json.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { amountText, integerOrNull, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
+import {
+  amountOrNull,
+  amountText,
+  integerOrNull,
+  readText,
+  rowReader,
+  textOrNull,
+} from '../../storage/sql/typed-rows.ts';
 import { PurchaseOver } from './errors.ts';
 
-export const purchaseState = Type.Union([
-  Type.Literal('reserved'),
-  Type.Literal('spent'),
-  Type.Literal('returned'),
-]);
+export const purchaseState = Type.Enum(['reserved', 'spent', 'returned']);
 export type PurchaseState = Static<typeof purchaseState>;
 
 const readStored = rowReader(
   'the purchase of an x402 payment',
   Type.Object({
     purchase: Type.Union([purchaseState, Type.Null()]),
-    reserved: Type.Union([amountText, Type.Null()]),
+    reserved: amountOrNull,
     session: textOrNull,
     item: textOrNull,
     claim: textOrNull,
@@ -141,7 +143,7 @@ export async function returnAbandoned(
   );
   let returned = 0;
   for (const row of rows) {
-    const id = requireText(row, 'id');
+    const id = readText(row.id);
     const done = await sql.transaction(async (tx) => {
       const purchase = await readPurchase(tx, id);
       return purchase?.session === undefined && (await returnPurchase(tx, credits, id));

@@ -8,18 +8,25 @@ import { tryParseJson } from '../../formats/json.ts';
 
 /** An amount as it is stored: a decimal integer of any length. */
 export const amountText = Type.String({ pattern: '^-?[0-9]+$' });
-/** The same, checked by hand: for reads that must be fast. */
+export const amountOrNull = Type.Union([amountText, Type.Null()]);
+export const textOrNull = Type.Union([Type.String(), Type.Null()]);
+export const integerOrNull = Type.Union([Type.Integer(), Type.Null()]);
+/** A truth value, as both engines answer it. */
+export const flag = Type.Union([Type.Literal(0), Type.Literal(1)]);
+
+/** One column, checked by hand: for rows of a single column, and for reads that must be fast. */
 export function readAmount(value: unknown): bigint {
   if (typeof value === 'string' && /^-?[0-9]+$/.test(value)) return BigInt(value);
   throw new Error('a stored amount is no decimal integer');
 }
-export const textOrNull = Type.Union([Type.String(), Type.Null()]);
-export const integerOrNull = Type.Union([Type.Integer(), Type.Null()]);
-/** One of a few words. */
-export const oneOf = <const Word extends string>(words: readonly Word[]) =>
-  Type.Union(words.map((word) => Type.Literal(word)));
-/** A truth value, as both engines answer it. */
-export const flag = Type.Union([Type.Literal(0), Type.Literal(1)]);
+export function readText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new Error('a stored text is none');
+}
+export function readInteger(value: unknown): number {
+  if (Number.isSafeInteger(value)) return Number(value);
+  throw new Error('a stored integer is none');
+}
 
 /** Reads one row; throws where it has another shape. `what` names it in that error. */
 export function rowReader<Schema extends TSchema>(
