@@ -114,7 +114,7 @@ export interface FiatPayment {
   readonly giftMessage: string | null;
 }
 
-/** `list-or-signer`: what the listed payers leave, the signer pays. `list-only`: he does not. */
+/** `list-or-signer`: what the listed payers leave, the signer pays. `list-only`: the signer does not. */
 export type PaymentDirective = 'list-or-signer' | 'list-only';
 
 /** At most this many payers in one spending. */

@@ -44,14 +44,7 @@ export async function readEntries(
   account: string,
   page: PageRequest,
 ): Promise<Page<Entry>> {
-  const rows = await executor.all(
-    `SELECT sequence, account, amount, reason, change_id, payment, note, created_at FROM credits_entries
-     WHERE account = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?`,
-    account,
-    page.before ?? Number.MAX_SAFE_INTEGER,
-    page.limit + 1,
-  );
-  return toPage(rows.map(readEntry), page.limit, (row) => ({
+  return toPage(await entriesOf(executor, account, page, ''), page.limit, (row) => ({
     sequence: row.sequence,
     account: row.account,
     amount: winc(BigInt(row.amount)),
@@ -67,18 +60,29 @@ export async function readPayments(
   address: string,
   page: PageRequest,
 ): Promise<Page<Payment>> {
-  const rows = await executor.all(
-    `SELECT sequence, account, amount, reason, change_id, payment, note, created_at FROM credits_entries
-     WHERE account = ? AND payment IS NOT NULL AND sequence < ? ORDER BY sequence DESC LIMIT ?`,
-    address,
-    page.before ?? Number.MAX_SAFE_INTEGER,
-    page.limit + 1,
-  );
-  return toPage(rows.map(readEntry), page.limit, (row) => ({
+  const rows = await entriesOf(executor, address, page, 'AND payment IS NOT NULL');
+  return toPage(rows, page.limit, (row) => ({
     date: new Date(row.created_at).toISOString(),
     wincCredited: row.amount,
     record: readPayment(row.payment ?? '', row.change_id),
   }));
+}
+
+/** One more than the page holds, so that it is known whether there are more. */
+async function entriesOf(
+  executor: SqlExecutor,
+  account: string,
+  { before = Number.MAX_SAFE_INTEGER, limit }: PageRequest,
+  only: '' | 'AND payment IS NOT NULL',
+) {
+  const rows = await executor.all(
+    `SELECT sequence, account, amount, reason, change_id, payment, note, created_at FROM credits_entries
+     WHERE account = ? ${only} AND sequence < ? ORDER BY sequence DESC LIMIT ?`,
+    account,
+    before,
+    limit + 1,
+  );
+  return rows.map(readEntry);
 }
 
 export async function hasPaid(executor: SqlExecutor, address: string): Promise<boolean> {

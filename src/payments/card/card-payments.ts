@@ -144,20 +144,22 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
 
 function newQuote(purpose: string, order: CardOrder, config: CardConfig, now: number): QuoteRow {
   const expiresAt = now + config.TOP_UP_QUOTE_EXPIRATION_MS;
+  const { method, address, addressType, debtor, currency } = order;
+  const { paymentAmount, quotedPaymentAmount, winc } = order;
   return {
     id: randomUUID(),
     purpose,
     state: 'opening',
-    method: order.method,
+    method,
     sessionId: undefined,
     intentId: undefined,
-    address: order.address,
-    addressType: order.addressType,
-    debtor: order.debtor,
-    currency: order.currency,
-    paymentAmount: order.paymentAmount,
-    quotedPaymentAmount: order.quotedPaymentAmount,
-    winc: order.winc,
+    address,
+    addressType,
+    debtor,
+    currency,
+    paymentAmount,
+    quotedPaymentAmount,
+    winc,
     details: order.details ?? {},
     expiresAt,
     payableUntil: sessionEnd(expiresAt) + config.TOP_UP_QUOTE_GRACE_MS,

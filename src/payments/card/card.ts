@@ -33,19 +33,19 @@ export interface Debtor {
   readonly addressType: AddressType;
 }
 
-export interface CardOrder {
-  readonly method: CardMethod;
+export interface CardOrder
+  extends Pick<
+    CardQuote,
+    | 'method'
+    | 'address'
+    | 'addressType'
+    | 'debtor'
+    | 'currency'
+    | 'paymentAmount'
+    | 'quotedPaymentAmount'
+    | 'winc'
+  > {
   readonly page: CheckoutPage;
-  readonly address: string;
-  readonly addressType: AddressType;
-  readonly debtor: Debtor | undefined;
-  readonly currency: Currency;
-  /** What is charged, in minor units. */
-  readonly paymentAmount: number;
-  /** What was asked for before adjustments. */
-  readonly quotedPaymentAmount: number;
-  /** What the payment is worth in credits; as much is taken back when the payment is. */
-  readonly winc: Winc;
   readonly adjustments: readonly AppliedAdjustment[];
   readonly fees: readonly AppliedAdjustment[];
   /** Shown on the page. */
@@ -74,8 +74,11 @@ export interface CardQuote {
   /** Undefined where nobody does: whoever is named in an order need not know of it. */
   readonly debtor: Debtor | undefined;
   readonly currency: Currency;
+  /** What is charged, in minor units. */
   readonly paymentAmount: number;
+  /** What was asked for before adjustments. */
   readonly quotedPaymentAmount: number;
+  /** What the payment is worth in credits; as much is taken back when the payment is. */
   readonly winc: Winc;
   /** Unix milliseconds. */
   readonly expiresAt: number;

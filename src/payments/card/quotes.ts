@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import { type Winc, winc } from '../../credits/credits.ts';
 import { currencies } from '../../pricing/pricing.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
+import { assignments, insertion } from '../../storage/sql/columns.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import {
   amountText,
@@ -192,24 +193,14 @@ export async function insertQuote(
     due_at: dueAt,
     changed_at: row.createdAt,
   };
-  const names = Object.keys(values);
-  await changeOne(
-    tx,
-    `INSERT INTO card_quotes (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
-    ...Object.values(values),
-  );
+  await changeOne(tx, `INSERT INTO card_quotes ${insertion(values)}`, ...Object.values(values));
 }
 
 /** Writes what may change after a quote was made. */
 export async function updateQuote(tx: SqlExecutor, row: QuoteRow, now: number): Promise<void> {
   const values = { ...changing(row), changed_at: now };
-  const names = Object.keys(values).map((name) => `${name} = ?`);
-  await changeOne(
-    tx,
-    `UPDATE card_quotes SET ${names.join(', ')} WHERE id = ?`,
-    ...Object.values(values),
-    row.id,
-  );
+  const statement = `UPDATE card_quotes SET ${assignments(values)} WHERE id = ?`;
+  await changeOne(tx, statement, ...Object.values(values), row.id);
 }
 
 /** The columns that change after a quote was made. */

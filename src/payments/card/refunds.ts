@@ -44,11 +44,11 @@ export async function giveBackIfOwed(context: RefundContext, quoteId: string): P
   const refusal = await provider.refund(quote, quote.intentId);
   await sql.transaction((tx) => countTry(tx, quote, now()));
   const ticket = await sql.transaction((tx) => takeTicket(tx, quoteId));
-  const told = await syncQuote(sync, quoteId, await provider.factsOf(quote), ticket ?? 0);
+  const observed = await syncQuote(sync, quoteId, await provider.factsOf(quote), ticket ?? 0);
   const after = await readQuote(sql, quoteId);
-  if (after?.refundDue !== true) return told;
+  if (after?.refundDue !== true) return observed;
   const reason = refusal ?? 'returned';
-  return [...told, { kind: 'refund-failed', quote: after, reason, final: isGivenUp(after) }];
+  return [...observed, { kind: 'refund-failed', quote: after, reason, final: isGivenUp(after) }];
 }
 
 /** Two that asked at once asked under the same key: that was one try. */

@@ -206,7 +206,8 @@ export class CardWorker {
     if (quote === undefined || ticket === undefined) return;
     const known: QuoteRow = { ...quote, intentId: quote.intentId ?? intentId };
     if (known.intentId === undefined && known.sessionId === undefined) {
-      if (now() - quote.createdAt > abandonedAfterMs) this.#tell(await failQuote(sync, quoteId, 'abandoned'));
+      if (now() - quote.createdAt > abandonedAfterMs)
+        this.#observe(await failQuote(sync, quoteId, 'abandoned'));
       return;
     }
     let facts = await provider.factsOf(known);
@@ -216,21 +217,22 @@ export class CardWorker {
       if (facts.status === 'open') facts = { ...facts, status: 'closed' };
     }
     const synced = await syncQuote(sync, quoteId, facts, ticket);
-    this.#tell(synced);
-    if (synced.some(({ kind }) => kind === 'taken-back' || kind === 'given-back')) await this.#tellLosses();
-    this.#tell(await giveBackIfOwed(this.#options, quoteId));
+    this.#observe(synced);
+    if (synced.some(({ kind }) => kind === 'taken-back' || kind === 'given-back'))
+      await this.#observeLosses();
+    this.#observe(await giveBackIfOwed(this.#options, quoteId));
   }
 
-  async #tellLosses(): Promise<void> {
-    this.#tell([{ kind: 'losses', winc: await readLosses(this.#options.sql) }]);
+  async #observeLosses(): Promise<void> {
+    this.#observe([{ kind: 'losses', winc: await readLosses(this.#options.sql) }]);
   }
 
   async #reconcile(): Promise<void> {
     const { sql, now } = this.#options;
     await this.#askAboutQuotes();
     await this.#readMissedEvents();
-    this.#tell([{ kind: 'refunds', ...(await countOwedRefunds(sql)) }]);
-    await this.#tellLosses();
+    this.#observe([{ kind: 'refunds', ...(await countOwedRefunds(sql)) }]);
+    await this.#observeLosses();
     await sql.transaction((tx) => forgetEvents(tx, now() - eventLifeMs));
   }
 
@@ -288,7 +290,7 @@ export class CardWorker {
     this.wake();
   }
 
-  #tell(observations: readonly CardObservation[]): void {
+  #observe(observations: readonly CardObservation[]): void {
     for (const observation of observations) this.#options.observe(observation);
   }
 

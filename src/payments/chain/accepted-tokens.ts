@@ -61,48 +61,23 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
 
   const evm = (
     chain: keyof typeof usdcContracts,
-    variable: string,
-    address: string | undefined,
-    rpcUrls: readonly string[],
-    minConfirmations: number,
+    addressVariable: 'ETHEREUM_ADDRESS' | 'MATIC_ADDRESS' | 'BASE_ETH_ADDRESS',
+    variables: 'ETHEREUM' | 'MATIC' | 'BASE',
     coins: readonly Token[],
     usdc: Token,
   ): void => {
-    const paidTo = wallet(variable, address, 'ethereum');
+    const paidTo = wallet(addressVariable, config[addressVariable], 'ethereum');
+    const rpcUrls = config[`${variables}_RPC_URL`];
     if (paidTo === undefined || rpcUrls.length === 0) return;
+    const minConfirmations = config[`${variables}_MIN_CONFIRMATIONS`];
     const endpoints = openEndpoints(rpcUrls, evmCallErrors);
     accept(coins, chain, 'ethereum', paidTo, evmReader({ endpoints, minConfirmations }));
     const erc20 = { contract: usdcContracts[chain], wallet: paidTo };
     accept([usdc], chain, 'ethereum', paidTo, evmReader({ endpoints, minConfirmations, erc20 }));
   };
-  const c = config;
-  evm(
-    'ethereum',
-    'ETHEREUM_ADDRESS',
-    c.ETHEREUM_ADDRESS,
-    c.ETHEREUM_RPC_URL,
-    c.ETHEREUM_MIN_CONFIRMATIONS,
-    ['ethereum'],
-    'usdc',
-  );
-  evm(
-    'polygon',
-    'MATIC_ADDRESS',
-    c.MATIC_ADDRESS,
-    c.MATIC_RPC_URL,
-    c.MATIC_MIN_CONFIRMATIONS,
-    ['matic', 'pol'],
-    'polygon-usdc',
-  );
-  evm(
-    'base',
-    'BASE_ETH_ADDRESS',
-    c.BASE_ETH_ADDRESS,
-    c.BASE_RPC_URL,
-    c.BASE_MIN_CONFIRMATIONS,
-    ['base-eth'],
-    'base-usdc',
-  );
+  evm('ethereum', 'ETHEREUM_ADDRESS', 'ETHEREUM', ['ethereum'], 'usdc');
+  evm('polygon', 'MATIC_ADDRESS', 'MATIC', ['matic', 'pol'], 'polygon-usdc');
+  evm('base', 'BASE_ETH_ADDRESS', 'BASE', ['base-eth'], 'base-usdc');
   return accepted;
 }
 

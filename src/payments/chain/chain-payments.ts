@@ -70,7 +70,7 @@ export class ChainPayments {
   readonly #limits: LookUpLimits;
   /** One search of a client network for an id at a time: it takes one place. */
   readonly #searches = new Map<string, Promise<ChainPaymentRow>>();
-  /** One look at an unknown transaction at a time, whoever asks. */
+  /** One look at an unknown transaction at a time, for all who ask. */
   readonly #looks = new Map<string, Promise<Searched>>();
   /** The same for one that is stored. */
   readonly #rechecks = new Map<string, Promise<ChainPaymentRow>>();
@@ -217,7 +217,7 @@ export class ChainPayments {
       return added ? undefined : await readRow(tx, token.chain, id);
     });
     if (stored !== undefined) return stored;
-    this.#tell(reported);
+    this.#notify(reported);
     return reported;
   }
 
@@ -281,7 +281,7 @@ export class ChainPayments {
     if (isSame && this.#now() - row.created_at <= this.#options.rateMs) {
       return this.#end(row, { state: 'credited', ...height });
     }
-    // Whoever could keep a payment waiting and have it credited at an old rate would have an option for nothing.
+    // A payer who keeps a payment waiting and has it credited at an old rate would have a free option.
     try {
       const parties = isSame ? {} : partiesOf(token, transfer);
       return await this.#end(row, {
@@ -322,7 +322,7 @@ export class ChainPayments {
     return this.#postpone({ ...row, missing_since: missingSince }, row);
   }
 
-  /** Failed unless told otherwise. */
+  /** Failed unless `how` says otherwise. */
   async #end(before: ChainPaymentRow, how: Partial<ChainPaymentRow>): Promise<ChainPaymentRow> {
     const now = this.#now();
     const ended: ChainPaymentRow = {
@@ -340,7 +340,7 @@ export class ChainPayments {
       return undefined;
     });
     if (other !== undefined) return other;
-    this.#tell(ended);
+    this.#notify(ended);
     return ended;
   }
 
@@ -380,7 +380,7 @@ export class ChainPayments {
     return [...this.#options.tokens.values()].find(({ chain }) => chain === row.chain);
   }
 
-  #tell(row: ChainPaymentRow): void {
+  #notify(row: ChainPaymentRow): void {
     if (row.state === 'credited') this.#options.onCredited?.(row);
     if (row.state === 'failed') this.#options.onFailed?.(row, row.failure_reason ?? 'unknown');
   }
@@ -405,7 +405,7 @@ function partiesOf(
 
 const heightOf = ({ blockHeight }: Transfer) => ({ block_height: blockHeight ?? null });
 
-/** One piece of work per key at a time; whoever comes meanwhile waits for it. */
+/** One piece of work per key at a time; others who ask meanwhile wait for it. */
 async function shared<T>(running: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> {
   const joined = running.get(key);
   if (joined !== undefined) return joined;

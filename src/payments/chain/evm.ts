@@ -74,7 +74,7 @@ function nativeTransfer(transaction: Record<string, unknown>): Transfer {
 }
 
 /**
- * Exactly one transfer of the token to the wallet; none or several are no payment that can be told. A transfer by
+ * Exactly one transfer of the token to the wallet; none or several are no payment that can be recognised. A transfer by
  * authorisation is how x402 pays, and is credited there: the wallets of both may be one.
  */
 function tokenTransfer(

@@ -42,7 +42,7 @@ export class LookUpLimits {
     this.#rate.giveBack(client);
   }
 
-  /** One look, whoever it is for. Throws `TooManyLookUps` when too many are under way. */
+  /** One look. Throws `TooManyLookUps` when too many are under way. */
   async look<T>(work: () => Promise<T>): Promise<T> {
     if (this.#looks >= MAX_LOOKS) throw new TooManyLookUps();
     this.#looks += 1;

@@ -1,5 +1,6 @@
 /** Reported transactions. One row per transaction of a chain, so that it is pending, credited or failed and never two. */
 import { type Static, Type } from 'typebox';
+import { assignments, insertion } from '../../storage/sql/columns.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { amountText, integerOrNull, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
 
@@ -65,31 +66,8 @@ export async function readRow(
 /** False when the transaction was reported before. */
 export async function insertRow(tx: SqlExecutor, row: ChainPaymentRow): Promise<boolean> {
   const added = await tx.run(
-    `INSERT INTO payment_chain_transactions (chain, transaction_id, token, state, quantity, winc, adjustments,
-       usd_equivalent, sender, destination, destination_type, referer, created_at, ended_at, block_height,
-       failure_reason, checks, checked_at, next_check_at, seen_height)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (chain, transaction_id) DO NOTHING`,
-    row.chain,
-    row.transaction_id,
-    row.token,
-    row.state,
-    row.quantity,
-    row.winc,
-    row.adjustments,
-    row.usd_equivalent,
-    row.sender,
-    row.destination,
-    row.destination_type,
-    row.referer,
-    row.created_at,
-    row.ended_at,
-    row.block_height,
-    row.failure_reason,
-    row.checks,
-    row.checked_at,
-    row.next_check_at,
-    row.seen_height,
+    `INSERT INTO payment_chain_transactions ${insertion(row)} ON CONFLICT (chain, transaction_id) DO NOTHING`,
+    ...Object.values(row),
   );
   return added === 1;
 }
@@ -100,30 +78,14 @@ export async function moveRow(
   before: ChainPaymentRow,
   after: ChainPaymentRow,
 ): Promise<boolean> {
+  const { chain, transaction_id: id, token: _token, referer: _referer, created_at: _at, ...changing } = after;
   const changed = await executor.run(
-    `UPDATE payment_chain_transactions SET state = ?, quantity = ?, winc = ?, adjustments = ?, usd_equivalent = ?,
-       sender = ?, destination = ?, destination_type = ?, ended_at = ?, block_height = ?, failure_reason = ?,
-       checks = ?, checked_at = ?, next_check_at = ?, missing_since = ?, seen_height = ?
+    `UPDATE payment_chain_transactions SET ${assignments(changing)}
      WHERE chain = ? AND transaction_id = ? AND state = ? AND state <> 'credited'
        AND COALESCE(failure_reason, '') = ?`,
-    after.state,
-    after.quantity,
-    after.winc,
-    after.adjustments,
-    after.usd_equivalent,
-    after.sender,
-    after.destination,
-    after.destination_type,
-    after.ended_at,
-    after.block_height,
-    after.failure_reason,
-    after.checks,
-    after.checked_at,
-    after.next_check_at,
-    after.missing_since,
-    after.seen_height,
-    before.chain,
-    before.transaction_id,
+    ...Object.values(changing),
+    chain,
+    id,
     before.state,
     before.failure_reason ?? '',
   );

@@ -5,6 +5,7 @@ import type { Winc } from '../../credits/credits.ts';
 import { winc } from '../../credits/credits.ts';
 import type { FacilitatorRequest, SettleAnswer } from '../../formats/x402/facilitator.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
+import { insertion } from '../../storage/sql/columns.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import {
   amountOrNull,
@@ -125,14 +126,10 @@ const storedPayment = Type.Object({
 });
 const readStored = rowReader('an x402 payment', storedPayment);
 
-const columns = `id, version, network, payer, nonce, value, valid_before, request, purpose, reference, address,
-  address_type, winc, reserved, claim, state, settlement, leased_until, attempts`;
+const columns = Object.keys(storedPayment.properties).join(', ');
 
 export async function readPaymentRow(tx: SqlExecutor, id: string): Promise<PaymentRow | undefined> {
-  const row = await tx.get(
-    `SELECT ${columns}, purchase, item, created_at FROM x402_payments WHERE id = ? ${tx.forUpdate}`,
-    id,
-  );
+  const row = await tx.get(`SELECT ${columns} FROM x402_payments WHERE id = ? ${tx.forUpdate}`, id);
   return row === undefined ? undefined : fromStored(readStored(row));
 }
 
@@ -164,33 +161,30 @@ function fromStored(row: Static<typeof storedPayment>): PaymentRow {
 }
 
 export async function insertPaymentRow(tx: SqlExecutor, row: PaymentRow, now: number): Promise<void> {
-  await changeOne(
-    tx,
-    `INSERT INTO x402_payments (${columns}, due_at, created_at, changed_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    row.id,
-    row.version,
-    row.network,
-    row.payer,
-    row.nonce,
-    row.value.toString(),
-    row.validBefore.toString(),
-    JSON.stringify(row.request),
-    row.purpose,
-    row.reference,
-    row.address,
-    row.addressType,
-    row.winc.toString(),
-    row.reserved === undefined ? null : row.reserved.toString(),
-    row.claim,
-    row.state,
-    null,
-    row.leasedUntil,
-    row.attempts,
-    now,
-    now,
-    now,
-  );
+  const values = {
+    id: row.id,
+    version: row.version,
+    network: row.network,
+    payer: row.payer,
+    nonce: row.nonce,
+    value: row.value.toString(),
+    valid_before: row.validBefore.toString(),
+    request: JSON.stringify(row.request),
+    purpose: row.purpose,
+    reference: row.reference,
+    address: row.address,
+    address_type: row.addressType,
+    winc: row.winc.toString(),
+    reserved: row.reserved?.toString() ?? null,
+    claim: row.claim,
+    state: row.state,
+    leased_until: row.leasedUntil,
+    attempts: row.attempts,
+    due_at: now,
+    created_at: now,
+    changed_at: now,
+  };
+  await changeOne(tx, `INSERT INTO x402_payments ${insertion(values)}`, ...Object.values(values));
 }
 
 /** Ids of open payments that nobody is working on and that are due. */

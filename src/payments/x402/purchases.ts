@@ -15,7 +15,6 @@ import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import {
   amountOrNull,
-  amountText,
   integerOrNull,
   readText,
   rowReader,

@@ -70,8 +70,8 @@ function checkParties(payment: X402Payment, quote: X402Quote): X402Network {
   if (network === undefined) throw new X402Refused(x402Reasons.network);
   if (!sameAddress(authorization.to, quote.payTo)) throw new X402Refused(x402Reasons.recipient);
   if (accepted !== undefined) {
-    const meets = sameAddress(accepted.asset, network.asset) && sameAddress(accepted.payTo, quote.payTo);
-    if (!meets || accepted.amount !== authorization.value.toString()) {
+    const isSame = sameAddress(accepted.asset, network.asset) && sameAddress(accepted.payTo, quote.payTo);
+    if (!isSame || accepted.amount !== authorization.value.toString()) {
       throw new X402Refused(x402Reasons.requirements);
     }
   }
@@ -92,7 +92,7 @@ function refusalOf(
   return undefined;
 }
 
-/** Whoever pays what was asked a moment ago is not turned away for a small rise since; less was never asked for. */
+/** What was asked a moment ago is enough after a small rise since; less was never asked for. */
 function paysQuote(value: bigint, quote: X402Quote, rules: PaymentRules): boolean {
   if (value < rules.minimum) return false;
   if (value >= quote.amount) return true;
