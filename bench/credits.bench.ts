@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Credits, winc } from '../src/credits/credits.ts';
-import { createCredits } from '../src/credits/ledger/index.ts';
+import { createCredits } from '../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../src/credits/migrations.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
 import { preparePostgres } from '../test/support/postgres-server.ts';

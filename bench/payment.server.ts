@@ -10,16 +10,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../src/config/config.ts';
 import { winc } from '../src/credits/credits.ts';
-import { createCredits } from '../src/credits/ledger/index.ts';
+import { createCredits } from '../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../src/credits/migrations.ts';
 import { RequestSignatures } from '../src/credits/signatures/request-signatures.ts';
 import { createLogger } from '../src/kernel/log.ts';
-import {
-  createAuthenticator,
-  createGifts,
-  createPaymentSurface,
-  paymentMigrations,
-} from '../src/payment/index.ts';
+import { createAuthenticator } from '../src/payment/auth/request-wallet.ts';
+import { createGifts } from '../src/payment/gifts.ts';
+import { paymentMigrations } from '../src/payment/migrations.ts';
+import { createPaymentSurface } from '../src/payment/surface.ts';
 import { configuredFees } from '../src/pricing/configured.ts';
 import { staticRates } from '../src/pricing/rates/static.ts';
 import { createPricing } from '../src/pricing/service.ts';

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'undici';
 import { winc } from '../src/credits/credits.ts';
-import { createCredits } from '../src/credits/ledger/index.ts';
+import { createCredits } from '../src/credits/ledger/ledger.ts';
 import { DeepHashBlob } from '../src/formats/deep-hash.ts';
 import { seededRandom } from '../src/formats/testing/seeded-random.ts';
 import { makeFastRsaKey } from '../src/kernel/fast-rsa-key.ts';

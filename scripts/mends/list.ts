@@ -139,7 +139,7 @@ export const mends: readonly Mend[] = [
     what: 'act with a signature that was shown to read',
     undo: [
       {
-        file: 'src/payment/index.ts',
+        file: 'src/payment/surface.ts',
         find: '    admit: signatures.admit,\n',
         put: '',
       },
@@ -199,12 +199,12 @@ export const mends: readonly Mend[] = [
     what: 'name the wallet to credit for the USDC of somebody else in the same transaction',
     undo: [
       {
-        file: 'src/payment/chain/evm.ts',
+        file: 'src/payments/chain/evm.ts',
         find: "  if (typeof transaction.to !== 'string' || address(transaction.to) !== contract) return undefined;\n  if (address(requireText(transaction, 'from')) !== sender) return undefined;\n",
         put: '',
       },
       {
-        file: 'src/payment/chain/evm.ts',
+        file: 'src/payments/chain/evm.ts',
         find: '  if (!data.subarray(0, call.length).equals(call)) return undefined;\n',
         put: '',
       },
@@ -259,12 +259,12 @@ export const mends: readonly Mend[] = [
     what: 'keep everybody from reporting payments with made-up transactions',
     undo: [
       {
-        file: 'src/payment/chain/payments.ts',
+        file: 'src/payments/chain/chain-payments.ts',
         find: '    this.#limits.count(client);\n',
         put: '',
       },
     ],
-    fails: { unit: 'src/payment/chain/payments.test.ts' },
+    fails: { unit: 'src/payment/routes/report-transaction.test.ts' },
   },
   {
     what: 'hold up all requests with a new query of very many fields',
@@ -347,12 +347,12 @@ export const mends: readonly Mend[] = [
     what: 'a payment that failed and is confirmed later is kept without credits',
     undo: [
       {
-        file: 'src/payment/chain/payments.ts',
+        file: 'src/payments/chain/chain-payments.ts',
         find: 'if (isFinal(row) || this.#now() <',
         put: "if (row.state !== 'pending' || this.#now() <",
       },
     ],
-    fails: { unit: 'src/payment/chain/payments.test.ts' },
+    fails: { unit: 'src/payment/routes/report-transaction.test.ts' },
   },
   {
     what: 'the first purchases that come together are refused',

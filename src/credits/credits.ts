@@ -19,20 +19,24 @@ export * from './errors.ts';
 export type AddressType = string;
 
 /** Why winc was given. With the change's id it makes the change unique. */
-export type CreditReason =
-  | 'payment'
-  | 'crypto_payment'
-  | 'x402_payment'
-  | 'admin_credit'
-  | 'gifted_payment_redemption'
-  | 'chargeback_reversed'
-  | 'arns_excess_payment';
+export const creditReasons = [
+  'payment',
+  'crypto_payment',
+  'x402_payment',
+  'admin_credit',
+  'gifted_payment_redemption',
+  'chargeback_reversed',
+  'arns_excess_payment',
+] as const;
+export type CreditReason = (typeof creditReasons)[number];
 
 /** Why winc was taken without asking whether the balance allows it. */
-export type ClawbackReason = 'chargeback' | 'card_refund';
+export const clawbackReasons = ['chargeback', 'card_refund'] as const;
+export type ClawbackReason = (typeof clawbackReasons)[number];
 
 /** What was bought. */
-export type SpendReason = 'upload' | 'arns_purchase_order' | 'arns_action';
+export const spendReasons = ['upload', 'arns_purchase_order', 'arns_action'] as const;
+export type SpendReason = (typeof spendReasons)[number];
 
 /**
  * The operator's own account. A payment that goes back is taken from whoever had its credits or signed for it; where
@@ -41,14 +45,16 @@ export type SpendReason = 'upload' | 'arns_purchase_order' | 'arns_action';
 export const LOSS_ACCOUNT = { address: 'operator:losses', addressType: 'operator' } as const;
 
 /** Every reason an entry may carry. */
-export type EntryReason =
-  | CreditReason
-  | ClawbackReason
-  | SpendReason
-  | `refunded_${SpendReason}`
-  | 'delegated_payment_approval'
-  | 'delegated_payment_revoke'
-  | 'delegated_payment_expired';
+export const entryReasons = [
+  ...creditReasons,
+  ...clawbackReasons,
+  ...spendReasons,
+  ...spendReasons.map((reason) => `refunded_${reason}` as const),
+  'delegated_payment_approval',
+  'delegated_payment_revoke',
+  'delegated_payment_expired',
+] as const;
+export type EntryReason = (typeof entryReasons)[number];
 
 export interface CreditRequest {
   readonly address: string;
@@ -108,7 +114,7 @@ export interface FiatPayment {
   readonly giftMessage: string | null;
 }
 
-/** `list-or-signer`: what the listed payers leave, the signer pays. `list-only`: he does not. */
+/** `list-or-signer`: what the listed payers leave, the signer pays. `list-only`: the signer does not. */
 export type PaymentDirective = 'list-or-signer' | 'list-only';
 
 /** At most this many payers in one spending. */

@@ -55,3 +55,26 @@ export const giftEmailInvalid = () =>
   new HttpError(400, 'Provided recipient email address is not a valid email!');
 export const giftRedeemed = () => new HttpError(400, 'Gift has already been redeemed!');
 export const giftFailure = () => new HttpError(400, 'Failure to redeem payment receipt!');
+
+export const invalidMethod = () =>
+  new HttpError(400, 'Payment method must include one of: payment-intent,checkout-session!');
+export const invalidAmount = (detail = '') =>
+  new HttpError(400, `Payment Amount is Invalid!${detail === '' ? '' : ` ${detail}`}`);
+export const invalidAddressType = (type: string) =>
+  new HttpError(400, `Invalid destination address type: ${shortened(type)}`);
+export const invalidUiMode = () => new HttpError(400, 'Invalid ui mode! Allowed modes: "hosted,embedded"');
+export const invalidUrl = (url: string) => new HttpError(400, `Invalid url provided: ${shortened(url)}!`);
+export const invalidGiftMessage = () => new HttpError(400, 'Invalid gift message!');
+export const invalidDestination = () =>
+  new HttpError(403, 'Destination address is not a valid Arweave native address!');
+export const providerUnavailable = (cause: unknown) =>
+  new HttpError(503, 'Payment provider unavailable', { cause, retryAfter: 10 });
+/** Clients tell a service without cards by these words. */
+export const cardsDisabled = () => new HttpError(503, 'Fiat (Stripe) payments are disabled');
+export const webhookRefused = (cause: unknown) => new HttpError(400, 'Webhook Error!', { cause });
+
+export const invalidQuantity = () => new HttpError(400, 'Invalid quantity parameter');
+export const invalidAddressParameter = () => new HttpError(400, 'Invalid address parameter');
+
+/** What a caller sent, short enough to send back. */
+export const shortened = (text: string) => text.slice(0, 200);

@@ -4,13 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../config/config.ts';
 import { type Credits, winc } from '../credits/credits.ts';
-import { createCredits } from '../credits/ledger/index.ts';
+import { createCredits } from '../credits/ledger/ledger.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
 import { RequestSignatures } from '../credits/signatures/request-signatures.ts';
+import { tryParseJson } from '../formats/json.ts';
+import type { App } from '../kernel/http/app.ts';
 import { limitClients } from '../kernel/http/limit-clients.ts';
 import { createHttpServer } from '../kernel/http/server.ts';
 import { createLogger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
+import { ChainPayments } from '../payments/chain/chain-payments.ts';
+import { type FakeChains, fakeTokens, serviceWallets } from '../payments/chain/testing.ts';
 import { configuredFees } from '../pricing/configured.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import { staticRates } from '../pricing/rates/static.ts';
@@ -19,17 +23,12 @@ import { createPricing } from '../pricing/service.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../storage/sql/sql.ts';
 import { type Authenticator, createAuthenticator } from './auth/request-wallet.ts';
-import type { ChainTransaction } from './chain/chain.ts';
-import { ChainPayments } from './chain/payments.ts';
-import { fakeTokens, serviceWallets } from './chain/testing.ts';
 import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
-import { createGifts, type RedeemableGifts } from './gifts/gifts.ts';
+import { createGifts, type Gifts } from './gifts.ts';
 import { paymentMigrations } from './migrations.ts';
-import { type PaymentRoutesDeps, registerPaymentRoutes, registerRootRoutes } from './register.ts';
 import { reportTransactionRoute } from './routes/report-transaction.ts';
-
-export { serviceWallets } from './chain/testing.ts';
+import { type PaymentRoutesDeps, paymentRoutes, rootRoutes } from './surface.ts';
 
 export interface Answer {
   readonly status: number;
@@ -40,23 +39,15 @@ export interface Answer {
 }
 
 /** What a test may switch. */
-export interface Outside {
+export interface Outside extends FakeChains {
   now: number;
   ratesDown: boolean;
   /** In place of the configured ones, by token. */
   rates: RawRates;
   networkDown: boolean;
   databaseDown: boolean;
-  /** All of them, or the one of that name. */
-  chainDown: boolean | string;
-  /** What the chains know: `chain id` -> transaction. */
-  readonly transactions: Map<string, ChainTransaction>;
-  /** What every look at a chain waits for. */
-  slow: Promise<void> | undefined;
   /** What every pause between two looks waits for. */
   pause: Promise<void> | undefined;
-  /** How often a chain was asked. */
-  lookups: number;
 }
 
 export interface PaymentBench {
@@ -65,7 +56,7 @@ export interface PaymentBench {
   readonly credits: Credits;
   readonly pricing: Pricing;
   readonly auth: Authenticator;
-  readonly gifts: RedeemableGifts;
+  readonly gifts: Gifts;
   readonly payments: ChainPayments;
   /** Chain payments of a second process over the same database. */
   anotherProcess(): ChainPayments;
@@ -162,6 +153,7 @@ export async function paymentBench(
     metrics,
     admit: signatures.admit,
   });
+  const chain = { name: 'chain', routes: (app: App) => reportTransactionRoute(app, payments) };
   const routes: PaymentRoutesDeps = {
     credits,
     pricing,
@@ -176,19 +168,13 @@ export async function paymentBench(
       gateway: 'http://gw',
       gateways: ['http://gw'],
     }),
-    doors: [
-      {
-        name: 'chain',
-        register: (scope) => reportTransactionRoute(scope, payments),
-        start: async () => {},
-        stop: async () => {},
-      },
-    ],
+    chain,
+    parts: [chain],
   };
   signatures.watch(server.app);
   limitClients(server.app, paymentLimits(config), config.TRUSTED_PROXY_COUNT);
-  server.mount((app) => registerPaymentRoutes(app, routes), ['/v1']);
-  server.mount((app) => registerRootRoutes(app, routes));
+  server.mount((app) => paymentRoutes(app, routes), ['/v1']);
+  server.mount((app) => rootRoutes(app, routes));
   await server.app.ready();
 
   async function call(
@@ -209,7 +195,7 @@ export async function paymentBench(
       status: answer.statusCode,
       headers: answer.headers,
       text: answer.body,
-      json: parsed(answer.body),
+      json: tryParseJson(answer.body),
     };
   }
   return {
@@ -251,14 +237,6 @@ function openTemporary(dataDir: string): Promise<Sql> {
     name: 'ledger',
     migrations: paymentBenchMigrations,
   });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A database that can be switched off. */

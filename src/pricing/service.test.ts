@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { pricing as variables } from '../config/variables/pricing.ts';
-import { createCredits } from '../credits/ledger/index.ts';
+import { createCredits } from '../credits/ledger/ledger.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';
 import { addRow, allRows, endRows, InvalidRow } from './catalogue/rows.ts';

@@ -8,7 +8,7 @@ import { request } from 'undici';
 import { type Config, readConfig } from '../config/config.ts';
 import { pricing as variables } from '../config/variables/pricing.ts';
 import { type Credits, winc } from '../credits/credits.ts';
-import { createCredits } from '../credits/ledger/index.ts';
+import { createCredits } from '../credits/ledger/ledger.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
 import { memberOf } from '../formats/json.ts';
 import { createLogger } from '../kernel/log.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { createCredits } from '../../src/credits/ledger/index.ts';
+import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { seededRandom } from '../../src/formats/testing/seeded-random.ts';
 import { encodeHeader, examplePayment } from '../../src/formats/x402/testing.ts';
 import { startProvider } from '../../src/localnet/card/testing.ts';

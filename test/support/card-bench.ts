@@ -1,4 +1,4 @@
-/** The card door on a server of its own, with a real ledger, real prices and the local provider behind it. */
+/** The card part on a server of its own, with a real ledger, real prices and the local provider behind it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,18 +6,18 @@ import type { TestContext } from 'node:test';
 import type Stripe from 'stripe';
 import { readConfig } from '../../src/config/config.ts';
 import type { Credits } from '../../src/credits/credits.ts';
-import { createCredits } from '../../src/credits/ledger/index.ts';
+import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import type { HttpServer } from '../../src/kernel/http/server.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import type { FaultSettings } from '../../src/localnet/card/faults.ts';
 import { type ProviderForTest, startProvider } from '../../src/localnet/card/testing.ts';
-import { createCardTopUps } from '../../src/payment/card/index.ts';
+import { createCardPart } from '../../src/payment/card/part.ts';
 import type { PaymentLimitsConfig } from '../../src/payment/client-limits.ts';
-import { createGifts, type RedeemableGifts } from '../../src/payment/gifts/gifts.ts';
+import { createGifts, type Gifts } from '../../src/payment/gifts.ts';
 import { paymentMigrations } from '../../src/payment/migrations.ts';
 import type { CardObservation, CardPayments } from '../../src/payments/card/card.ts';
-import { createCardPayments } from '../../src/payments/card/index.ts';
+import { createCardPayments } from '../../src/payments/card/card-payments.ts';
 import { cardMigrations } from '../../src/payments/card/migrations.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
 import type { Pricing } from '../../src/pricing/pricing.ts';
@@ -26,7 +26,7 @@ import { createPricing } from '../../src/pricing/service.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
 import { eventually } from './eventually.ts';
-import { serveDoors } from './payment-doors.ts';
+import { serveParts } from './payment-parts.ts';
 
 export const wallet = `${'w'.repeat(42)}A`;
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
@@ -56,7 +56,7 @@ export interface CardBench {
   readonly sql: Sql;
   readonly credits: Credits;
   readonly pricing: Pricing;
-  readonly gifts: RedeemableGifts;
+  readonly gifts: Gifts;
   readonly observations: CardObservation[];
   /** Moves the clock of the service and of the provider. */
   readonly clock: { offsetMs: number };
@@ -90,7 +90,7 @@ export async function openCardBench(t: TestContext, options: BenchOptions = {}):
   const now = () => Date.now() + clock.offsetMs;
   const outside = { ratesDown: false };
   let stopService = async (): Promise<void> => {};
-  const folder = await mkdtemp(join(tmpdir(), 'turnpike-card-door-'));
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-card-part-'));
   const sql =
     options.sql ??
     (await openDatabase({
@@ -138,12 +138,12 @@ export async function openCardBench(t: TestContext, options: BenchOptions = {}):
       },
       { sql, pricing, log, now, observe: (observation) => observations.push(observation) },
     );
-    const door = createCardTopUps({ cards, credits, pricing, gifts, appUrl: 'https://app.example/done' });
-    const server = await serveDoors([door], log, options.limits);
+    const part = createCardPart({ cards, credits, pricing, gifts, appUrl: 'https://app.example/done' });
+    const server = await serveParts([part], log, options.limits);
     await provider.deliverTo(`${server.url}/v1/stripe-webhook`);
     stopService = async () => {
       await server.close();
-      await door.stop();
+      await part.stop?.();
     };
     return { server, cards };
   }

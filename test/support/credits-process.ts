@@ -4,7 +4,7 @@
  */
 
 import { winc } from '../../src/credits/credits.ts';
-import { createCredits } from '../../src/credits/ledger/index.ts';
+import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import { seededRandom } from '../../src/formats/testing/seeded-random.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';

@@ -1,26 +1,26 @@
 /**
- * The card and x402 doors in a process of their own, to be killed. Told in one JSON argument where everything is;
+ * The card and x402 parts in a process of their own, to be killed. Told in one JSON argument where everything is;
  * prints its address when it answers.
  */
 import { readConfig } from '../../src/config/config.ts';
-import { createCredits } from '../../src/credits/ledger/index.ts';
+import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import { RequestSignatures } from '../../src/credits/signatures/request-signatures.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import { createAuthenticator } from '../../src/payment/auth/request-wallet.ts';
-import { createCardTopUps } from '../../src/payment/card/index.ts';
-import { createGifts } from '../../src/payment/gifts/gifts.ts';
+import { createCardPart } from '../../src/payment/card/part.ts';
+import { createGifts } from '../../src/payment/gifts.ts';
 import { paymentMigrations } from '../../src/payment/migrations.ts';
-import { createX402TopUps } from '../../src/payment/x402/index.ts';
-import { createCardPayments } from '../../src/payments/card/index.ts';
+import { createX402Part } from '../../src/payment/x402/part.ts';
+import { createCardPayments } from '../../src/payments/card/card-payments.ts';
 import { cardMigrations } from '../../src/payments/card/migrations.ts';
-import { createX402Payments } from '../../src/payments/x402/index.ts';
 import { x402Migrations } from '../../src/payments/x402/migrations.ts';
+import { createX402Payments } from '../../src/payments/x402/x402-payments.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
 import { staticRates } from '../../src/pricing/rates/static.ts';
 import { createPricing } from '../../src/pricing/service.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
-import { serveDoors } from './payment-doors.ts';
+import { serveParts } from './payment-parts.ts';
 
 export interface PaymentProcessOptions {
   readonly dataDir: string;
@@ -89,10 +89,10 @@ if (process.argv[1] === import.meta.filename) {
     jwtSecret: 'test',
     signatures: new RequestSignatures({ sql, service: 'test' }),
   });
-  const doors = [
-    createCardTopUps({ cards, credits, pricing, gifts, appUrl: undefined }),
-    createX402TopUps({ x402, credits, pricing, auth }),
+  const parts = [
+    createCardPart({ cards, credits, pricing, gifts, appUrl: undefined }),
+    createX402Part({ x402, credits, pricing, auth }),
   ];
-  const server = await serveDoors(doors, log);
+  const server = await serveParts(parts, log);
   console.log(JSON.stringify({ url: server.url }));
 }

@@ -1,23 +1,23 @@
-/** The x402 door on a server of its own, with a real ledger and a facilitator behind it. */
+/** The x402 part on a server of its own, with a real ledger and a facilitator behind it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type Credits, winc } from '../../src/credits/credits.ts';
-import { createCredits } from '../../src/credits/ledger/index.ts';
+import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import { RequestSignatures } from '../../src/credits/signatures/request-signatures.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import { createAuthenticator } from '../../src/payment/auth/request-wallet.ts';
 import type { PaymentLimitsConfig } from '../../src/payment/client-limits.ts';
-import { createX402TopUps } from '../../src/payment/x402/index.ts';
-import { createX402Payments } from '../../src/payments/x402/index.ts';
+import { createX402Part } from '../../src/payment/x402/part.ts';
 import { x402Migrations } from '../../src/payments/x402/migrations.ts';
 import type { X402Payments } from '../../src/payments/x402/x402.ts';
+import { createX402Payments } from '../../src/payments/x402/x402-payments.ts';
 import { OracleUnavailable } from '../../src/pricing/pricing.ts';
 import { openSqliteFile } from '../../src/storage/sql/open.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
-import { serveDoors } from './payment-doors.ts';
+import { serveParts } from './payment-parts.ts';
 import { x402TestConfig } from './x402-config.ts';
 
 export interface X402Bench {
@@ -30,7 +30,7 @@ export interface X402Bench {
   get(query: string, headers?: Record<string, string>): Promise<Response>;
 }
 
-/** What the door is told of the outside world. */
+/** What the part is told of the outside world. */
 export interface X402World {
   readonly facilitatorUrl: string;
   readonly payTo: string;
@@ -44,7 +44,7 @@ export interface X402World {
 /** One dollar buys one credit, and ten winc a byte. */
 export async function openX402Bench(t: TestContext, world: X402World): Promise<X402Bench> {
   const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
-  const folder = await mkdtemp(join(tmpdir(), 'turnpike-x402-door-'));
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-x402-part-'));
   const sql = await openSqliteFile(join(folder, 'ledger.db'), [...creditsMigrations, ...x402Migrations]);
   const credits = createCredits({ sql });
   const oracle = { down: false, percent: 100n };
@@ -77,7 +77,7 @@ export async function openX402Bench(t: TestContext, world: X402World): Promise<X
       ...(world.now === undefined ? {} : { now: world.now }),
     },
   );
-  const door = createX402TopUps({
+  const part = createX402Part({
     x402,
     credits,
     pricing,
@@ -86,9 +86,9 @@ export async function openX402Bench(t: TestContext, world: X402World): Promise<X
       signatures: new RequestSignatures({ sql, service: 'test' }),
     }),
   });
-  const server = await serveDoors([door], log, world.limits);
+  const server = await serveParts([part], log, world.limits);
   t.after(async () => {
-    await door.stop();
+    await part.stop?.();
     await server.close();
     await sql.close();
     await rm(folder, { recursive: true, force: true });

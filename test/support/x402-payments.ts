@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type Credits, winc } from '../../src/credits/credits.ts';
-import { createCredits } from '../../src/credits/ledger/index.ts';
+import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import { encodeHeader, examplePayment } from '../../src/formats/x402/testing.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import { type PaymentOptions, signPayment, startFacilitator } from '../../src/localnet/x402/testing.ts';
-import { createX402Payments, type X402Config } from '../../src/payments/x402/index.ts';
 import { x402Migrations } from '../../src/payments/x402/migrations.ts';
 import type { X402Payments, X402Quote } from '../../src/payments/x402/x402.ts';
+import { createX402Payments, type X402Config } from '../../src/payments/x402/x402-payments.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
 import { x402TestConfig } from './x402-config.ts';
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readProcessConfig } from '../../config/config.ts';
 import { type Credits, LOSS_ACCOUNT, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
-import { createCredits } from '../../credits/ledger/index.ts';
-import { readLosses } from '../../credits/ledger/losses.ts';
+import { readLosses } from '../../credits/ledger/accounts.ts';
+import { createCredits } from '../../credits/ledger/ledger.ts';
 import { type Holding, takenBackNames } from '../../names/receipts.ts';
-import { failedPayments, voidPayment } from '../../payment/chain/by-hand.ts';
-import { waitingGifts } from '../../payment/gifts/gifts.ts';
+import { waitingGifts } from '../../payment/gifts.ts';
 import { endRefundByHand, owedRefunds } from '../../payments/card/refunds.ts';
+import { failedPayments, voidPayment } from '../../payments/chain/by-hand.ts';
 import { endByHand, unclearPayments } from '../../payments/x402/by-hand.ts';
 import { parseDecimal, scaled } from '../../pricing/decimal.ts';
 import type { Sql } from '../../storage/sql/sql.ts';

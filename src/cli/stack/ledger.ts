@@ -4,15 +4,15 @@
  */
 
 import type { Credits } from '../../credits/credits.ts';
-import { createCredits } from '../../credits/ledger/index.ts';
+import { createCredits } from '../../credits/ledger/ledger.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { Metrics } from '../../kernel/metrics.ts';
-import { cardMetrics } from '../../payment/card/index.ts';
-import { x402Metrics } from '../../payment/x402/index.ts';
+import { cardMetrics } from '../../payment/card/part.ts';
+import { x402Metrics } from '../../payment/x402/part.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
-import { createCardPayments } from '../../payments/card/index.ts';
-import { createX402Payments } from '../../payments/x402/index.ts';
+import { createCardPayments } from '../../payments/card/card-payments.ts';
 import type { X402Payments } from '../../payments/x402/x402.ts';
+import { createX402Payments } from '../../payments/x402/x402-payments.ts';
 import { pricingFromConfig } from '../../pricing/configured.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';

@@ -3,8 +3,8 @@
 import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
+import type { Part } from '../../kernel/part.ts';
 import { createNames } from '../../names/part.ts';
-import type { PaymentDoor } from '../../payment/doors.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
 import { createNameChain, type NameChain } from '../../registry/chain.ts';
 import { createNameRegistry, type NameRegistry } from '../../registry/name-registry.ts';
@@ -37,7 +37,7 @@ export async function createNamesDoor(
   ledger: Pick<Ledger, 'sql' | 'credits' | 'pricing'> & { readonly signatures: RequestSignatures },
   metrics: Metrics,
   cards?: CardPayments,
-): Promise<PaymentDoor> {
+): Promise<Part> {
   const key = await world.keys.solana();
   // The local ledger gives the key that sells names its first lamports and tokens.
   await world.localSolana?.fund(key.address);
@@ -57,14 +57,8 @@ export async function createNamesDoor(
     ...(cards !== undefined && { cards }),
   });
   return {
-    name: names.name,
-    register: (scope) => void names.routes(scope),
-    async start() {
-      await names.start();
-      for (const job of names.jobs) job.start();
-    },
+    ...names,
     async stop() {
-      await Promise.all(names.jobs.map((job) => job.stop()));
       await names.stop();
       await chain.close();
     },

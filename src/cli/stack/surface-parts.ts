@@ -18,9 +18,11 @@ import {
   subscribedContent,
 } from '../../gateway/published-indexes/index.ts';
 import { urlHost } from '../../kernel/http/server.ts';
-import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
-import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
-import { createX402TopUps } from '../../payment/x402/index.ts';
+import { createAuthenticator } from '../../payment/auth/request-wallet.ts';
+import { createCardPart, noCardPart } from '../../payment/card/part.ts';
+import { createGifts } from '../../payment/gifts.ts';
+import { createPaymentSurface } from '../../payment/surface.ts';
+import { createX402Part } from '../../payment/x402/part.ts';
 import { createRouterSurface } from '../../router/index.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
 import { createUploadSurface } from '../../upload/surface.ts';
@@ -85,8 +87,8 @@ const payment: Part = {
     const gifts = createGifts({ sql, credits });
     const card =
       cards === undefined
-        ? createNoCardTopUps()
-        : createCardTopUps({ cards, credits, pricing, gifts, appUrl: config.APP_URL });
+        ? noCardPart
+        : createCardPart({ cards, credits, pricing, gifts, appUrl: config.APP_URL });
     return createPaymentSurface(config, {
       log,
       sql,
@@ -105,10 +107,10 @@ const payment: Part = {
       },
       version,
       gateways: [gatewayUrl(world)],
-      doors: [
+      parts: [
         ...(names === undefined ? [] : [names]),
         card,
-        ...(x402 === undefined ? [] : [createX402TopUps({ x402, credits, pricing, auth })]),
+        ...(x402 === undefined ? [] : [createX402Part({ x402, credits, pricing, auth })]),
       ],
     });
   },

@@ -5,22 +5,35 @@
  */
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import type { AddressType, EntryReason, PaymentRecord } from '../credits.ts';
+import { readAmount } from '../../storage/sql/typed-rows.ts';
+import {
+  type AddressType,
+  type EntryReason,
+  LOSS_ACCOUNT,
+  type PaymentRecord,
+  type Winc,
+  winc,
+} from '../credits.ts';
 
 /** Balances of the accounts a change may touch, as locked. */
 export type Locked = Map<string, bigint>;
 
-interface AccountRow {
-  readonly address: string;
-  readonly balance: string;
+/** The balance as it is committed. */
+export function readAccount(executor: SqlExecutor, address: string): Promise<bigint | undefined> {
+  return balanceOf(executor, address, '');
 }
 
-export async function lockAccount(tx: SqlExecutor, address: string): Promise<bigint | undefined> {
-  const row = await tx.get<AccountRow>(
-    `SELECT balance FROM credits_accounts WHERE address = ? ${tx.forUpdate}`,
-    address,
-  );
-  return row === undefined ? undefined : BigInt(row.balance);
+export function lockAccount(tx: SqlExecutor, address: string): Promise<bigint | undefined> {
+  return balanceOf(tx, address, tx.forUpdate);
+}
+
+async function balanceOf(
+  executor: SqlExecutor,
+  address: string,
+  lock: SqlExecutor['forUpdate'],
+): Promise<bigint | undefined> {
+  const row = await executor.get(`SELECT balance FROM credits_accounts WHERE address = ? ${lock}`, address);
+  return row === undefined ? undefined : readAmount(row.balance);
 }
 
 export async function lockAccounts(tx: SqlExecutor, addresses: readonly string[]): Promise<Locked> {
@@ -95,6 +108,11 @@ export async function appendNew(tx: SqlExecutor, entry: NewEntry, now: number): 
   if (!(await append(tx, entry, now))) {
     throw new Error(`the ledger already has line ${entry.line} of ${entry.reason} ${entry.changeId}`);
   }
+}
+
+/** What the operator has lost: payments that went back and that nobody owes. */
+export async function readLosses(executor: SqlExecutor): Promise<Winc> {
+  return winc(-((await readAccount(executor, LOSS_ACCOUNT.address)) ?? 0n));
 }
 
 /** The account in which an approval's winc sits. */

@@ -2,8 +2,16 @@
  * Approvals: winc lent to another wallet. It leaves the payer's balance when the approval is made and sits
  * in the approval's account until it is spent, revoked or expired. The payer's row guards all of it.
  */
+import { type Static, Type } from 'typebox';
 import { changeOne } from '../../storage/sql/change-one.ts';
-import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import type { SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
+import {
+  amountText,
+  integerOrNull,
+  readAmount,
+  rowReader,
+  textOrNull,
+} from '../../storage/sql/typed-rows.ts';
 import {
   type Approval,
   ApprovalConflict,
@@ -18,17 +26,32 @@ import {
 } from '../credits.ts';
 import { appendNew, approvalAccount, lockAccount, setBalance } from './accounts.ts';
 
-export interface ApprovalRow {
-  readonly id: string;
-  readonly payer: string;
-  readonly approved: string;
-  readonly amount: string;
-  readonly used: string;
-  readonly status: 'active' | 'used' | 'revoked' | 'expired';
-  readonly created_at: number;
-  readonly expires_at: number | null;
-  readonly ended_at: number | null;
-  readonly revoked_by: string | null;
+export const approvalColumns = {
+  id: Type.String(),
+  payer: Type.String(),
+  approved: Type.String(),
+  amount: amountText,
+  used: amountText,
+  status: Type.Enum(['active', 'used', 'revoked', 'expired']),
+  created_at: Type.Integer(),
+  expires_at: integerOrNull,
+  ended_at: integerOrNull,
+  revoked_by: textOrNull,
+};
+const storedApproval = Type.Object(approvalColumns);
+export type ApprovalRow = Readonly<Static<typeof storedApproval>>;
+
+const readStored = rowReader('an approval', storedApproval);
+
+async function readAll(tx: SqlExecutor, statement: string, ...values: SqlValue[]): Promise<ApprovalRow[]> {
+  return (await tx.all(statement, ...values)).map(readStored);
+}
+
+/** One that is there: something was taken from it. */
+export async function readApproval(tx: SqlExecutor, id: string): Promise<ApprovalRow> {
+  const row = await tx.get('SELECT * FROM credits_approvals WHERE id = ?', id);
+  if (row === undefined) throw new Error(`approval ${id} is gone`);
+  return readStored(row);
 }
 
 /** A hundred years: longer lifetimes would leave the range of dates. */
@@ -104,7 +127,8 @@ async function revokedBy(
   payer: string,
   approved: string,
 ): Promise<EndedApproval[]> {
-  const rows = await tx.all<ApprovalRow>(
+  const rows = await readAll(
+    tx,
     `SELECT * FROM credits_approvals WHERE payer = ? AND approved = ? AND revoked_by = ? ${spendingOrder}`,
     payer,
     approved,
@@ -123,7 +147,8 @@ export async function expireGivenBy(
   balance: bigint,
   now: number,
 ): Promise<bigint> {
-  const rows = await tx.all<ApprovalRow>(
+  const rows = await readAll(
+    tx,
     `SELECT * FROM credits_approvals WHERE payer = ? AND status = 'active' AND expires_at <= ?`,
     payer,
     now,
@@ -160,7 +185,8 @@ export async function callBackLent(
   now: number,
 ): Promise<bigint> {
   let after = balance + (await expireGivenBy(tx, payer, balance, now));
-  const lent = await tx.all<ApprovalRow>(
+  const lent = await readAll(
+    tx,
     `SELECT * FROM credits_approvals WHERE payer = ? AND status = 'active' ORDER BY created_at DESC, id DESC`,
     payer,
   );
@@ -186,7 +212,8 @@ export async function callBackLent(
 const spendingOrder = `ORDER BY CASE WHEN expires_at IS NULL THEN 1 ELSE 0 END, expires_at, created_at, id`;
 
 export function activeBetween(tx: SqlExecutor, payer: string, approved: string): Promise<ApprovalRow[]> {
-  return tx.all<ApprovalRow>(
+  return readAll(
+    tx,
     `SELECT * FROM credits_approvals WHERE payer = ? AND approved = ? AND status = 'active' ${spendingOrder}`,
     payer,
     approved,
@@ -194,7 +221,8 @@ export function activeBetween(tx: SqlExecutor, payer: string, approved: string):
 }
 
 export function activeOf(tx: SqlExecutor, address: string): Promise<ApprovalRow[]> {
-  return tx.all<ApprovalRow>(
+  return readAll(
+    tx,
     `SELECT * FROM (
        SELECT * FROM credits_approvals WHERE payer = ? AND status = 'active'
        UNION ALL
@@ -205,12 +233,13 @@ export function activeOf(tx: SqlExecutor, address: string): Promise<ApprovalRow[
   );
 }
 
-/** At least one row; without an active approval its columns of one are null. */
-export function balanceAndApprovals(
+/** In one statement, so that winc on its way between them is seen exactly once. */
+export async function balanceAndApprovals(
   executor: SqlExecutor,
   address: string,
-): Promise<(ApprovalRow & { own: string | null })[]> {
-  return executor.all(
+): Promise<{ readonly own: bigint | undefined; readonly approvals: ApprovalRow[] }> {
+  // At least one row; without an active approval its columns of one are null.
+  const rows = await executor.all(
     `SELECT asked.own, active.* FROM (
        SELECT (SELECT balance FROM credits_accounts WHERE address = ?) AS own
      ) AS asked LEFT JOIN (
@@ -222,6 +251,11 @@ export function balanceAndApprovals(
     address,
     address,
   );
+  const own = rows[0]?.own ?? null;
+  return {
+    own: own === null ? undefined : readAmount(own),
+    approvals: rows.filter(({ id }) => id !== null).map(readStored),
+  };
 }
 
 export const remaining = (row: Pick<ApprovalRow, 'amount' | 'used'>): bigint =>

@@ -1,5 +1,6 @@
 /** What a wallet has and may use. Reads never show an expired approval: it is ended first. */
 import type { Sql } from '../../storage/sql/sql.ts';
+import { readAmount, readText } from '../../storage/sql/typed-rows.ts';
 import { type Approval, type Balance, winc } from '../credits.ts';
 import { lockAccount } from './accounts.ts';
 import {
@@ -13,11 +14,6 @@ import {
   renderApproval,
 } from './approvals.ts';
 
-interface OwnRow {
-  readonly own: string | null;
-  readonly shares: number;
-}
-
 /** Most wallets share nothing, so their balance is one small statement. */
 const ownBalance = `SELECT
   (SELECT balance FROM credits_accounts WHERE address = ?) AS own,
@@ -27,10 +23,10 @@ const ownBalance = `SELECT
 const nothing: readonly Approval[] = [];
 
 export async function readBalance(sql: Sql, address: string, now: number): Promise<Balance | undefined> {
-  const row = await sql.get<OwnRow>(ownBalance, address, address, address);
+  const row = await sql.get(ownBalance, address, address, address);
   if (row?.shares === 1) return readSharedBalance(sql, address, now);
   if (row === undefined || row.own === null) return undefined;
-  const own = BigInt(row.own);
+  const own = readAmount(row.own);
   return {
     winc: winc(own),
     controlledWinc: winc(own),
@@ -40,13 +36,11 @@ export async function readBalance(sql: Sql, address: string, now: number): Promi
   };
 }
 
-/** Balance and approvals in one statement, so that winc on its way between them is seen exactly once. */
 async function readSharedBalance(sql: Sql, address: string, now: number): Promise<Balance | undefined> {
-  const rows = await liveApprovals(sql, () => balanceAndApprovals(sql, address), now);
-  const { given, received } = bySide(rows, address);
-  const account = rows[0]?.own;
-  if (account == null && received.length === 0) return undefined;
-  const own = BigInt(account ?? '0');
+  const read = await afterExpiry(sql, () => balanceAndApprovals(sql, address), now);
+  const { given, received } = bySide(read.approvals, address);
+  if (read.own === undefined && received.length === 0) return undefined;
+  const own = read.own ?? 0n;
   const lent = given.reduce((sum, row) => sum + remaining(row), 0n);
   const borrowed = received.reduce((sum, row) => sum + remaining(row), 0n);
   return {
@@ -66,8 +60,8 @@ export async function readApprovals(
   approved: string,
   now: number,
 ): Promise<Approval[]> {
-  const rows = await liveApprovals(sql, () => activeBetween(sql, payer, approved), now);
-  return rows.map(renderApproval);
+  const read = async () => ({ approvals: await activeBetween(sql, payer, approved) });
+  return (await afterExpiry(sql, read, now)).approvals.map(renderApproval);
 }
 
 export async function readApprovalsOf(
@@ -75,32 +69,35 @@ export async function readApprovalsOf(
   address: string,
   now: number,
 ): Promise<Pick<Balance, 'givenApprovals' | 'receivedApprovals'>> {
-  const { given, received } = bySide(await liveApprovals(sql, () => activeOf(sql, address), now), address);
+  const read = async () => ({ approvals: await activeOf(sql, address) });
+  const { given, received } = bySide((await afterExpiry(sql, read, now)).approvals, address);
   return { givenApprovals: given.map(renderApproval), receivedApprovals: received.map(renderApproval) };
 }
 
 /** Ends what has expired, payer by payer; answers how many approvals. */
 export async function expireApprovals(sql: Sql, now: number, limit: number): Promise<number> {
-  const rows = await sql.all<{ payer: string }>(
+  const rows = await sql.all(
     `SELECT payer FROM credits_approvals WHERE status = 'active' AND expires_at <= ?
      ORDER BY expires_at LIMIT ?`,
     now,
     limit,
   );
-  await expirePayers(sql, new Set(rows.map(({ payer }) => payer)), now);
+  await expirePayers(sql, new Set(rows.map((row) => readText(row.payer))), now);
   return rows.length;
 }
 
-async function liveApprovals<T extends ApprovalRow>(
+/** What is read once every approval in it that has expired is ended. */
+async function afterExpiry<T extends { readonly approvals: readonly ApprovalRow[] }>(
   sql: Sql,
-  read: () => Promise<T[]>,
+  read: () => Promise<T>,
   now: number,
-): Promise<T[]> {
-  const rows = await read();
-  const expired = rows.filter((row) => hasExpired(row, now));
-  if (expired.length === 0) return rows;
+): Promise<T> {
+  const seen = await read();
+  const expired = seen.approvals.filter((row) => hasExpired(row, now));
+  if (expired.length === 0) return seen;
   await expirePayers(sql, new Set(expired.map(({ payer }) => payer)), now);
-  return (await read()).filter((row) => !hasExpired(row, now));
+  const again = await read();
+  return { ...again, approvals: again.approvals.filter((row) => !hasExpired(row, now)) };
 }
 
 async function expirePayers(sql: Sql, payers: Iterable<string>, now: number): Promise<void> {

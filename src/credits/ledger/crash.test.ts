@@ -10,7 +10,7 @@ import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
 import { type Credits, winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';
-import { createCredits } from './index.ts';
+import { createCredits } from './ledger.ts';
 
 const ROUNDS = 4;
 const ACKNOWLEDGED = 400;

@@ -1,5 +1,6 @@
 /** Winc given, and winc taken back whatever the balance. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { readAmount } from '../../storage/sql/typed-rows.ts';
 import {
   ChangeConflict,
   type Changed,
@@ -11,8 +12,8 @@ import {
 } from '../credits.ts';
 import { append, type NewEntry, openAccount, setBalance } from './accounts.ts';
 import { callBackLent } from './approvals.ts';
-import { takeOwn } from './assign.ts';
-import { insertSpending, type SpendingRow } from './spendings.ts';
+import { takeOwn } from './spend.ts';
+import { beginSpending } from './spendings.ts';
 
 export async function credit(tx: SqlExecutor, request: CreditRequest, now: number): Promise<Changed> {
   const { address, addressType, amount, reason, id, payment, note, reserve } = request;
@@ -33,18 +34,9 @@ async function reserveOf(
   { reason, id, amount }: NonNullable<CreditRequest['reserve']>,
   now: number,
 ): Promise<Winc> {
-  const row: SpendingRow = {
-    id,
-    reason,
-    attempt: 1,
-    state: 'reserved',
-    signer,
-    amount: amount.toString(),
-    split: null,
-  };
-  if (!(await insertSpending(tx, row, undefined, now))) {
-    throw new ChangeConflict(`${reason} ${id} was reserved before`);
-  }
+  const spending = { id, reason, state: 'reserved', signer, amount: amount.toString(), split: null } as const;
+  const { row, began } = await beginSpending(tx, spending, undefined, now);
+  if (!began || row.attempt > 1) throw new ChangeConflict(`${reason} ${id} was reserved before`);
   return winc(await takeOwn(tx, row, now));
 }
 
@@ -64,12 +56,12 @@ async function change(tx: SqlExecutor, entry: NewEntry, type: string, now: numbe
     await setBalance(tx, entry.account, after);
     return { applied: true, balance: winc(after) };
   }
-  const made = await tx.get<{ account: string; amount: string }>(
+  const made = await tx.get(
     'SELECT account, amount FROM credits_entries WHERE change_id = ? AND reason = ? AND line = 0',
     entry.changeId,
     entry.reason,
   );
-  if (made?.account !== entry.account || BigInt(made.amount) !== entry.amount) {
+  if (made?.account !== entry.account || readAmount(made.amount) !== entry.amount) {
     throw new ChangeConflict(`${entry.reason} ${entry.changeId} was made for another wallet or amount`);
   }
   return { applied: false, balance: winc(balance) };

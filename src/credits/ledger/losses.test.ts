@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import { LOSS_ACCOUNT, winc } from '../credits.ts';
-import { readLosses } from './losses.ts';
+import { readLosses } from './accounts.ts';
 import { assertSound, openTestLedger } from './testing.ts';
 
 forEachEngine((_engine, open) => {

@@ -5,7 +5,7 @@ import { type SeededRandom, seededRandom } from '../../formats/testing/seeded-ra
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { type Credits, CreditsError, type SpendRequest, winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';
-import { createCredits } from './index.ts';
+import { createCredits } from './ledger.ts';
 import { Model, type ModelApproval } from './testing-model.ts';
 
 const wallets = ['anna', 'boris', 'clara', 'dimitri'];

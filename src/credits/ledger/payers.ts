@@ -2,8 +2,8 @@
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { InsufficientCredits, MAX_PAYERS, type PayerShare, type SpendRequest, winc } from '../credits.ts';
-import { type Locked, lockAccounts, setBalance } from './accounts.ts';
-import { activeBetween, expireGivenBy, hasExpired, remaining } from './approvals.ts';
+import { type Locked, lockAccounts, readAccount, setBalance } from './accounts.ts';
+import { activeBetween, expireGivenBy, hasExpired, readApproval, remaining } from './approvals.ts';
 
 /** The payers in the order they are asked, each once. */
 export function payersOf({ paidBy = [] }: SpendRequest): string[] {
@@ -24,9 +24,8 @@ export async function lockPayers(tx: SqlExecutor, request: SpendRequest, now: nu
 }
 
 /**
- * Splits the amount: the listed payers in order, each up to what their approvals (or, for the signer himself,
- * his balance) leave; then the signer for the whole rest, unless only the list may pay. Undefined when it is
- * not covered.
+ * Splits the amount: the listed payers in order, each up to what their approvals (the signer: the own balance) leave;
+ * then the signer for the whole rest, unless only the list may pay. Undefined when it is not covered.
  */
 export async function splitAmount(
   tx: SqlExecutor,
@@ -63,6 +62,16 @@ export async function splitAmount(
   return rest === 0n ? shares : undefined;
 }
 
+/** Whether a spending would go through, without making it: the answer may be outdated when it arrives. */
+export async function previewSpending(
+  sql: SqlExecutor,
+  request: SpendRequest,
+  now: number,
+): Promise<PayerShare[] | undefined> {
+  const balance = await readAccount(sql, request.signer);
+  return splitAmount(sql, request, new Map(balance === undefined ? [] : [[request.signer, balance]]), now);
+}
+
 /** Moves the shares out of balances and approvals. The entries are the caller's. */
 export async function takeShares(
   tx: SqlExecutor,
@@ -83,11 +92,7 @@ export async function takeShares(
 }
 
 async function useApproval(tx: SqlExecutor, id: string, amount: bigint, now: number): Promise<void> {
-  const row = await tx.get<{ amount: string; used: string }>(
-    'SELECT amount, used FROM credits_approvals WHERE id = ?',
-    id,
-  );
-  if (row === undefined) throw new Error(`approval ${id} is gone`);
+  const row = await readApproval(tx, id);
   const used = BigInt(row.used) + amount;
   const usedUp = used === BigInt(row.amount);
   await changeOne(

@@ -2,9 +2,10 @@
 import { forgetUploadUses } from '../../pricing/catalogue/upload-uses.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { readInteger } from '../../storage/sql/typed-rows.ts';
 import type { PayerShare, Spending, SpendReason } from '../credits.ts';
 import { appendNew, approvalAccount, lockAccounts, setBalance } from './accounts.ts';
-import { type ApprovalRow, hasExpired } from './approvals.ts';
+import { type ApprovalRow, hasExpired, readApproval } from './approvals.ts';
 import {
   changeIdOf,
   endSpending,
@@ -70,7 +71,7 @@ export async function giveBack(
   }
 }
 
-/** Lowers what was used; false when the approval ended, or its payer owes, so that the winc is his again. */
+/** Lowers what was used; false when the approval ended, or its payer owes, so that the winc is the payer's again. */
 async function restoreApproval(
   tx: SqlExecutor,
   id: string,
@@ -78,8 +79,7 @@ async function restoreApproval(
   payerOwes: boolean,
   now: number,
 ): Promise<boolean> {
-  const row = await tx.get<ApprovalRow>('SELECT * FROM credits_approvals WHERE id = ?', id);
-  if (row === undefined) throw new Error(`approval ${id} is gone`);
+  const row = await readApproval(tx, id);
   const used = (BigInt(row.used) - amount).toString();
   // One that is used up holds nothing, so that its expiry is only a label; an active one still holds its rest.
   const lives = row.status === 'active' || (row.status === 'used' && !payerOwes && !hasExpired(row, now));
@@ -99,10 +99,10 @@ const endOf = (row: ApprovalRow, now: number) => (hasExpired(row, now) ? 'expire
 
 /** The first line number that a change has not used yet. */
 async function nextLine(tx: SqlExecutor, reason: string, changeId: string): Promise<number> {
-  const row = await tx.get<{ next: number }>(
+  const row = await tx.get(
     'SELECT COALESCE(MAX(line) + 1, 0) AS next FROM credits_entries WHERE change_id = ? AND reason = ?',
     changeId,
     reason,
   );
-  return row?.next ?? 0;
+  return readInteger(row?.next);
 }

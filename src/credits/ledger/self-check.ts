@@ -11,11 +11,20 @@
  * 4. No entry belongs to an account that is not there.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Sql } from '../../storage/sql/sql.ts';
+import { Type } from 'typebox';
+import type { Row, Sql } from '../../storage/sql/sql.ts';
+import {
+  amountText,
+  integerOrNull,
+  readAmount,
+  readInteger,
+  readText,
+  rowReader,
+} from '../../storage/sql/typed-rows.ts';
 import { LOSS_ACCOUNT, type SelfCheck } from '../credits.ts';
 import { approvalAccount } from './accounts.ts';
-import { type ApprovalRow, remaining } from './approvals.ts';
-import { changeIdOf, type SpendingRow } from './spendings.ts';
+import { approvalColumns, remaining } from './approvals.ts';
+import { changeIdOf, spendingColumnList, spendingColumns } from './spendings.ts';
 
 const MAX_PROBLEMS = 100;
 const PAGE = 500;
@@ -31,8 +40,8 @@ export async function selfCheck(sql: Sql): Promise<SelfCheck> {
   await checkApprovals(sql, report, problem);
   await checkSpendings(sql, report, problem);
   await checkOrphans(sql, report, problem);
-  const counted = await sql.get<{ entries: number }>('SELECT COUNT(*) AS entries FROM credits_entries');
-  return { ok: report.problems.length === 0, entries: counted?.entries ?? 0, ...report };
+  const counted = await sql.get('SELECT COUNT(*) AS entries FROM credits_entries');
+  return { ok: report.problems.length === 0, entries: readInteger(counted?.entries), ...report };
 }
 
 interface Report {
@@ -45,14 +54,15 @@ interface Report {
 
 type Problem = (sentence: string) => void;
 
-interface CheckedAccount {
-  readonly address: string;
-  readonly balance: string;
-  readonly last: number | null;
-}
+const readAccountRow = rowReader(
+  'an account',
+  Type.Object({ address: Type.String(), balance: amountText, last: integerOrNull }),
+);
+const readApprovalRow = rowReader('an approval', Type.Object({ ...approvalColumns, last: integerOrNull }));
+const readSpendingRow = rowReader('a spending', Type.Object({ ...spendingColumns, last: integerOrNull }));
 
 async function checkAccounts(sql: Sql, report: Report, problem: Problem): Promise<void> {
-  const pages = keysetPages<CheckedAccount>((end) =>
+  const pages = keysetPages(readAccountRow, (end) =>
     sql.all(
       `SELECT address, balance,
          (SELECT MAX(sequence) FROM credits_entries WHERE account = credits_accounts.address) AS last
@@ -75,7 +85,7 @@ async function checkAccounts(sql: Sql, report: Report, problem: Problem): Promis
 }
 
 async function checkApprovals(sql: Sql, report: Report, problem: Problem): Promise<void> {
-  const pages = keysetPages<ApprovalRow & { last: number | null }>((end) =>
+  const pages = keysetPages(readApprovalRow, (end) =>
     sql.all(
       `SELECT credits_approvals.*,
          (SELECT MAX(sequence) FROM credits_entries WHERE account = 'approval:' || credits_approvals.id) AS last
@@ -99,9 +109,9 @@ async function checkApprovals(sql: Sql, report: Report, problem: Problem): Promi
 }
 
 async function checkSpendings(sql: Sql, report: Report, problem: Problem): Promise<void> {
-  const pages = keysetPages<SpendingRow & { last: number | null }>((end) =>
+  const pages = keysetPages(readSpendingRow, (end) =>
     sql.all(
-      `SELECT id, reason, attempt, state, signer, amount, split,
+      `SELECT ${spendingColumnList},
          (SELECT MAX(sequence) FROM credits_entries
           WHERE change_id = CASE attempt WHEN 1 THEN id ELSE id || '#' || attempt END) AS last
        FROM credits_spendings WHERE (id, reason) > (?, ?) ORDER BY id, reason LIMIT ${PAGE}`,
@@ -111,14 +121,14 @@ async function checkSpendings(sql: Sql, report: Report, problem: Problem): Promi
   );
   for await (const row of pages) {
     report.spendings += 1;
-    const entries = await sql.all<{ amount: string }>(
+    const entries = await sql.all(
       'SELECT amount FROM credits_entries WHERE change_id = ? AND reason IN (?, ?) AND sequence <= ?',
       changeIdOf(row),
       row.reason,
       `refunded_${row.reason}`,
       row.last ?? 0,
     );
-    const taken = entries.reduce((sum, { amount }) => sum - BigInt(amount), 0n);
+    const taken = entries.reduce((sum, { amount }) => sum - readAmount(amount), 0n);
     const expected = row.state === 'refunded' ? 0n : BigInt(row.amount);
     if (taken !== expected) {
       problem(`${row.reason} ${row.id} is ${row.state} with ${expected} winc but its entries took ${taken}`);
@@ -127,13 +137,14 @@ async function checkSpendings(sql: Sql, report: Report, problem: Problem): Promi
 }
 
 async function checkOrphans(sql: Sql, report: Report, problem: Problem): Promise<void> {
-  const orphans = await sql.all<{ account: string }>(
+  const orphans = await sql.all(
     `SELECT DISTINCT account FROM credits_entries
      WHERE NOT EXISTS (SELECT 1 FROM credits_accounts WHERE address = credits_entries.account)
        AND NOT EXISTS (SELECT 1 FROM credits_approvals WHERE 'approval:' || id = credits_entries.account)
      LIMIT ${MAX_PROBLEMS}`,
   );
-  for (const { account } of orphans) {
+  for (const orphan of orphans) {
+    const account = readText(orphan.account);
     report.drift -= await sumOf(sql, account, Number.MAX_SAFE_INTEGER);
     problem(`${account} has entries but no account`);
   }
@@ -152,25 +163,28 @@ async function sumOf(sql: Sql, account: string, last: number): Promise<bigint> {
   let sum = 0n;
   let after = 0;
   for (;;) {
-    const rows = await sql.all<{ sequence: number; amount: string }>(
+    const rows = await sql.all(
       `SELECT sequence, amount FROM credits_entries
        WHERE account = ? AND sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ${ENTRIES_PAGE}`,
       account,
       after,
       last,
     );
-    for (const row of rows) sum += BigInt(row.amount);
+    for (const row of rows) sum += readAmount(row.amount);
     const end = rows.at(-1);
     if (end === undefined || rows.length < ENTRIES_PAGE) return sum;
-    after = end.sequence;
+    after = readInteger(end.sequence);
   }
 }
 
 /** Rows in the order of their key, page by page; each page begins after the end of the one before. */
-async function* keysetPages<T>(page: (end: T | undefined) => Promise<T[]>): AsyncGenerator<T> {
+async function* keysetPages<T>(
+  read: (row: unknown) => T,
+  page: (end: T | undefined) => Promise<Row[]>,
+): AsyncGenerator<T> {
   let end: T | undefined;
   for (;;) {
-    const rows = await page(end);
+    const rows = (await page(end)).map(read);
     for (const [index, row] of rows.entries()) {
       // Embedded reads finish within the turn; others are let in between.
       if (index % ROWS_PER_TURN === 0) await nextTurn();

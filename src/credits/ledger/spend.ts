@@ -1,4 +1,4 @@
-/** Taking winc for what is bought: at once, or held until it is certain. */
+/** Taking winc for what is bought: at once, or reserved until it is certain what for. */
 import { recordUploadUses } from '../../pricing/catalogue/upload-uses.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import {
@@ -13,20 +13,21 @@ import {
   type Winc,
   winc,
 } from '../credits.ts';
-import { appendNew, type Locked } from './accounts.ts';
+import { appendNew, type Locked, lockAccount, setBalance } from './accounts.ts';
 import { expireGivenBy } from './approvals.ts';
 import { lockPayers, splitAmount, takeShares } from './payers.ts';
 import { giveBack, lockSpending } from './refund.ts';
 import {
   accountOf,
+  beginSpending,
   changeIdOf,
   endSpending,
-  insertSpending,
   readSpending,
+  readSpendingRow,
   readSplit,
   renderSpending,
-  restartSpending,
   type SpendingRow,
+  spendingColumnList,
   useKeyOf,
   writeSplit,
 } from './spendings.ts';
@@ -46,27 +47,14 @@ export async function take(
     if (standing !== undefined && standing.state !== 'refunded') return repeated(standing, request);
     throw new InsufficientCredits(signer);
   }
-  const first: SpendingRow = {
-    id,
-    reason,
-    attempt: 1,
-    state,
-    signer,
-    amount: amount.toString(),
-    split: writeSplit(signer, shares),
-  };
-  let row = first;
-  if (!(await insertSpending(tx, first, request.networkWinc, now))) {
-    const standing = await readSpending(tx, reason, id, true);
-    if (standing === undefined) throw new Error(`spending ${id} is gone`);
-    if (standing.state !== 'refunded') return repeated(standing, request);
-    row = { ...first, attempt: standing.attempt + 1 };
-    await restartSpending(tx, row, request.networkWinc, now);
-  }
+  const split = writeSplit(signer, shares);
+  const spending = { id, reason, state, signer, amount: amount.toString(), split };
+  const { row, began } = await beginSpending(tx, spending, request.networkWinc, now);
+  if (!began) return repeated(row, request);
   await takeShares(tx, shares, locked, now);
   await appendShares(tx, row, shares, now);
   if (request.adjustments !== undefined) {
-    // The signer's, whoever pays: he names the payers, and could name a new one each time.
+    // The signer's, whoever pays: the signer names the payers, and could name a new one each time.
     await recordUploadUses(tx, useKeyOf(row), signer, request.adjustments, now);
   }
   return renderSpending(row, true);
@@ -81,15 +69,14 @@ export async function settle(
   now: number,
 ): Promise<Spending> {
   if (amount === undefined) {
-    const settled = await tx.get<SpendingRow>(
+    const settled = await tx.get(
       `UPDATE credits_spendings SET state = 'settled', changed_at = ?
-       WHERE id = ? AND reason = ? AND state = 'reserved'
-       RETURNING id, reason, attempt, state, signer, amount, split`,
+       WHERE id = ? AND reason = ? AND state = 'reserved' RETURNING ${spendingColumnList}`,
       now,
       id,
       reason,
     );
-    if (settled !== undefined) return renderSpending(settled, true);
+    if (settled !== undefined) return renderSpending(readSpendingRow(settled), true);
   }
   const row = await lockSpending(tx, reason, id);
   if (row === undefined) throw new SpendingNotFound(`there is no ${reason} ${id}`);
@@ -108,6 +95,46 @@ export async function settle(
   const split = writeSplit(row.signer, without(shares, returned));
   await endSpending(tx, row, 'settled', kept, split, now);
   return renderSpending({ ...row, state: 'settled', amount: kept.toString(), split }, true);
+}
+
+/**
+ * What was reserved before it was known for what becomes the spending of what it turned out to be: a payment reserves
+ * the price of an upload, and the item takes it over when it is stored. The balance before and after differs only by
+ * what was reserved and is not kept: the wallet may owe meanwhile.
+ */
+export async function assign(
+  tx: SqlExecutor,
+  reason: SpendReason,
+  from: string,
+  to: string,
+  amount: Winc,
+  now: number,
+): Promise<Spending> {
+  const held = await lockSpending(tx, reason, from);
+  if (held === undefined) throw new SpendingNotFound(`there is no ${reason} ${from}`);
+  if (held.state !== 'reserved') throw new ChangeConflict(`${reason} ${from} is ${held.state}`);
+  if (held.split !== null) throw new ChangeConflict(`${reason} ${from} was not paid by its signer alone`);
+  const reserved = BigInt(held.amount);
+  if (amount < 0n || amount > reserved)
+    throw new ChangeConflict(`${reason} ${from} reserved only ${reserved}`);
+  await giveBack(tx, held, readSplit(held), now);
+  await endSpending(tx, held, 'refunded', reserved, null, now);
+  const settled = { ...held, id: to, state: 'settled', amount: amount.toString() } as const;
+  const { row, began } = await beginSpending(tx, settled, undefined, now);
+  if (!began) throw new ChangeConflict(`${reason} ${to} is paid for already`);
+  if (amount > 0n) await takeOwn(tx, row, now);
+  return renderSpending(row, true);
+}
+
+/** Takes a spending from its signer whatever the balance. The caller has just given at least as much. */
+export async function takeOwn(tx: SqlExecutor, row: SpendingRow, now: number): Promise<bigint> {
+  const { signer, reason } = row;
+  const amount = BigInt(row.amount);
+  const balance = await lockAccount(tx, signer);
+  if (balance === undefined) throw new Error(`${signer} has no account to be charged`);
+  await setBalance(tx, signer, balance - amount);
+  await appendNew(tx, { account: signer, amount: -amount, reason, changeId: changeIdOf(row), line: 0 }, now);
+  return balance - amount;
 }
 
 /** A signer who seems short may have lent winc that has come back by now. */

@@ -1,60 +1,81 @@
 /** The rows behind `Spending`, and the ids of the changes they make. */
+import { type Static, Type } from 'typebox';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { type PayerShare, type Spending, type SpendReason, winc } from '../credits.ts';
+import { amountText, jsonReader, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
+import { type PayerShare, type Spending, type SpendReason, spendReasons, winc } from '../credits.ts';
 import { approvalAccount } from './accounts.ts';
 
-export interface SpendingRow {
-  readonly id: string;
-  readonly reason: SpendReason;
+export const spendingColumns = {
+  id: Type.String(),
+  reason: Type.Enum(spendReasons),
   /** Grows when a refunded id is spent again. */
-  readonly attempt: number;
-  readonly state: Spending['state'];
-  readonly signer: string;
-  readonly amount: string;
+  attempt: Type.Integer(),
+  state: Type.Enum(['reserved', 'settled', 'refunded']),
+  signer: Type.String(),
+  amount: amountText,
   /** Null when the signer paid all. */
-  readonly split: string | null;
-}
+  split: textOrNull,
+};
+const storedSpending = Type.Object(spendingColumns);
+export type SpendingRow = Readonly<Static<typeof storedSpending>>;
 
-const columns = 'id, reason, attempt, state, signer, amount, split';
+export const readSpendingRow = rowReader('a spending', storedSpending);
+/** Payer, amount, approval. */
+const readShares = jsonReader(
+  'the split of spending',
+  Type.Array(
+    Type.Union([
+      Type.Tuple([Type.String(), amountText]),
+      Type.Tuple([Type.String(), amountText, textOrNull]),
+    ]),
+  ),
+);
+
+export const spendingColumnList = Object.keys(spendingColumns).join(', ');
 
 /** `lock` where the same transaction will change the row. */
-export function readSpending(
+export async function readSpending(
   executor: SqlExecutor,
   reason: SpendReason,
   id: string,
   lock = false,
 ): Promise<SpendingRow | undefined> {
-  return executor.get<SpendingRow>(
-    `SELECT ${columns} FROM credits_spendings WHERE id = ? AND reason = ? ${lock ? executor.forUpdate : ''}`,
+  const row = await executor.get(
+    `SELECT ${spendingColumnList} FROM credits_spendings WHERE id = ? AND reason = ? ${lock ? executor.forUpdate : ''}`,
     id,
     reason,
   );
+  return row && readSpendingRow(row);
 }
 
-/** Adds the row of a first attempt; false when the id is known. */
-export async function insertSpending(
+/**
+ * Begins a spending: its first attempt, or the next one of an id that was refunded. Where the id is spent already,
+ * `began` is false and the row is the one that stands.
+ */
+export async function beginSpending(
   tx: SqlExecutor,
-  row: SpendingRow,
+  spending: Omit<SpendingRow, 'attempt'>,
   networkWinc: bigint | undefined,
   now: number,
-): Promise<boolean> {
+): Promise<{ readonly row: SpendingRow; readonly began: boolean }> {
+  const { id, reason } = spending;
+  const first = { ...spending, attempt: 1 };
   const added = await tx.run(
     `INSERT INTO credits_spendings
-       (id, reason, attempt, state, signer, amount, network_winc, split, created_at, changed_at)
+       (attempt, state, signer, amount, network_winc, split, created_at, changed_at, id, reason)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, reason) DO NOTHING`,
-    row.id,
-    row.reason,
-    row.attempt,
-    row.state,
-    row.signer,
-    row.amount,
-    networkWinc === undefined ? null : networkWinc.toString(),
-    row.split,
-    now,
-    now,
+    ...contentsOf(first, networkWinc, now),
+    id,
+    reason,
   );
-  return added === 1;
+  if (added === 1) return { row: first, began: true };
+  const standing = await readSpending(tx, reason, id, true);
+  if (standing === undefined) throw new Error(`spending ${id} is gone`);
+  if (standing.state !== 'refunded') return { row: standing, began: false };
+  const next = { ...spending, attempt: standing.attempt + 1 };
+  await restartSpending(tx, next, networkWinc, now);
+  return { row: next, began: true };
 }
 
 /** Begins the next attempt of a refunded id. */
@@ -68,19 +89,23 @@ export async function restartSpending(
     tx,
     `UPDATE credits_spendings SET attempt = ?, state = ?, signer = ?, amount = ?, network_winc = ?, split = ?,
        created_at = ?, changed_at = ? WHERE id = ? AND reason = ? AND state = 'refunded' AND attempt = ?`,
-    row.attempt,
-    row.state,
-    row.signer,
-    row.amount,
-    networkWinc === undefined ? null : networkWinc.toString(),
-    row.split,
-    now,
-    now,
+    ...contentsOf(row, networkWinc, now),
     row.id,
     row.reason,
     row.attempt - 1,
   );
 }
+
+const contentsOf = (row: SpendingRow, networkWinc: bigint | undefined, now: number) => [
+  row.attempt,
+  row.state,
+  row.signer,
+  row.amount,
+  networkWinc === undefined ? null : networkWinc.toString(),
+  row.split,
+  now,
+  now,
+];
 
 /** Ends an attempt that `row` shows as it was locked. */
 export async function endSpending(
@@ -125,10 +150,9 @@ export function writeSplit(signer: string, shares: readonly PayerShare[]): strin
   );
 }
 
-export function readSplit({ signer, amount, split }: SpendingRow): PayerShare[] {
+export function readSplit({ id, signer, amount, split }: SpendingRow): PayerShare[] {
   if (split === null) return amount === '0' ? [] : [{ payer: signer, amount: winc(BigInt(amount)) }];
-  const shares = JSON.parse(split) as [string, string, (string | null)?][];
-  return shares.map(([payer, share, approvalId]) => {
+  return readShares(split, id).map(([payer, share, approvalId]) => {
     const base = { payer, amount: winc(BigInt(share)) };
     return approvalId == null ? base : { ...base, approvalId };
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { OpenForTest } from '../../storage/sql/testing.ts';
 import { type Credits, type SpendRequest, winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';
-import { createCredits } from './index.ts';
+import { createCredits } from './ledger.ts';
 
 export async function openTestLedger(open: OpenForTest) {
   const clock = { now: Date.UTC(2026, 0, 1) };

@@ -46,3 +46,21 @@ export const x402Reasons = {
   unexpectedVerify: 'unexpected_verify_error',
   unexpectedSettle: 'unexpected_settle_error',
 } as const;
+
+const refusedBeforeSending: ReadonlySet<string> = new Set([
+  x402Reasons.funds,
+  x402Reasons.network,
+  x402Reasons.requirements,
+  x402Reasons.scheme,
+  x402Reasons.version,
+  'invalid_payload',
+  'unsupported_scheme',
+]);
+
+/**
+ * Whether the first asking was refused for what the payment itself is, or for want of funds, so that nothing was sent.
+ * A nonce that is used up is no such reason: anybody who has read the payment can have it carried out without us.
+ */
+export const provesNothingSent = ({ errorReason = '' }: SettleAnswer): boolean =>
+  (refusedBeforeSending.has(errorReason) || errorReason.startsWith('invalid_exact_evm_payload_')) &&
+  !/nonce|used/.test(errorReason);

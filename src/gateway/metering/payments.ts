@@ -4,11 +4,12 @@
  * once.
  */
 import type { AddressType } from '../../credits/credits.ts';
+import { noPayment, type PaymentProblem, paymentAnswer } from '../../formats/x402/answers.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
-import type { HttpError } from '../../kernel/errors.ts';
+import { HttpError } from '../../kernel/errors.ts';
 import type { Request } from '../../kernel/http/server.ts';
-import { paymentAnswer, paymentRequired } from '../../payments/x402/refusals.ts';
-import { type X402Payments, type X402Quote, X402SettlementFailed } from '../../payments/x402/x402.ts';
+import { X402NotTaken, X402SettlementFailed } from '../../payments/x402/errors.ts';
+import type { X402Payments, X402Quote } from '../../payments/x402/x402.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { PaidTokens } from './paid.ts';
 import { type EgressPrices, priceOf, tokensFor } from './prices.ts';
@@ -37,7 +38,7 @@ export class EgressPayments {
 
   /** The 402 that asks for it. */
   async required(request: Request, bytes: number): Promise<HttpError> {
-    return paymentRequired(this.#options.x402, await this.#quote(request, bytes));
+    return this.#refusal(await this.#quote(request, bytes), noPayment);
   }
 
   /** Settles the payment that came along; answers what the payer is told. */
@@ -46,7 +47,7 @@ export class EgressPayments {
     const quote = await this.#quote(request, bytes);
     try {
       const payment = await x402.read(request.headers, quote);
-      if (payment === undefined) throw paymentRequired(x402, quote);
+      if (payment === undefined) throw this.#refusal(quote, noPayment);
       await x402.verify(payment);
       const receipt = await x402.settle(payment, {
         purpose: 'top-up',
@@ -60,8 +61,17 @@ export class EgressPayments {
       return settlementHeaders(receipt.settlement);
     } catch (error) {
       onPayment?.(error instanceof X402SettlementFailed ? 'failed' : 'refused');
-      throw paymentAnswer(error, x402, quote, () => paymentRequired(x402, quote, 'invalid_payload'));
+      throw error instanceof X402NotTaken ? this.#refusal(quote, error.problem, error) : error;
     }
+  }
+
+  /** Content is asked for without a signature, so that a payment that cannot be read is asked for once more. */
+  #refusal(quote: X402Quote, problem: PaymentProblem, cause?: unknown): HttpError {
+    const { status, body, ...options } = paymentAnswer(
+      problem.kind === 'unreadable' ? { kind: 'refused', reason: 'invalid_payload' } : problem,
+      (reason) => this.#options.x402.challenge(quote, reason),
+    );
+    return new HttpError(status, body, { ...options, cause });
   }
 
   async #quote(request: Request, bytes: number): Promise<X402Quote> {

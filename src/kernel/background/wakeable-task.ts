@@ -40,6 +40,7 @@ export class WakeableTask {
   /** From now on it can be woken; begins with a run unless it `waits`. */
   start({ waits = false }: { readonly waits?: boolean } = {}): void {
     this.#stopped = false;
+    this.#failures = 0;
     if (!waits) this.wake();
   }
 

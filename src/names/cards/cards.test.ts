@@ -3,12 +3,12 @@ import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
 import { at, chainDown, NamesBench, text } from '../../../test/support/names-bench.ts';
 import { readConfig } from '../../config/config.ts';
-import { readLosses } from '../../credits/ledger/losses.ts';
+import { readLosses } from '../../credits/ledger/accounts.ts';
 import { parseSolanaAddress } from '../../formats/solana/address.ts';
 import { startProvider } from '../../localnet/card/testing.ts';
 import { silent, wallet } from '../../localnet/solana/testing.ts';
-import { stripeWebhookRoute } from '../../payment/card/stripe-webhook-route.ts';
-import { createCardPayments } from '../../payments/card/index.ts';
+import { stripeWebhookRoute } from '../../payment/routes/stripe-webhook.ts';
+import { createCardPayments } from '../../payments/card/card-payments.ts';
 
 const arweaveBuyer = `${'w'.repeat(42)}A`;
 const solanaBuyer = wallet('card buyer');

@@ -6,7 +6,7 @@
 import { winc } from '../../credits/credits.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { isSolanaAddress } from '../../formats/solana/address.ts';
-import { type HeldPayment, holdPaymentIn, oweRefundIn } from '../../payments/card/undelivered.ts';
+import { type HeldPayment, holdPaymentIn, oweRefundIn } from '../../payments/card/refunds.ts';
 import { isChainFailure } from '../../registry/errors.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { ActionContext } from '../actions/context.ts';

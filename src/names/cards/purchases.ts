@@ -7,9 +7,10 @@ import type {
   CardPayments,
   CardQuote,
   CheckoutPage,
-  PurposeHandler,
+  PurchaseHandlers,
+  PurposePayments,
 } from '../../payments/card/card.ts';
-import { CardAmountRefused, CardProviderUnavailable } from '../../payments/card/card.ts';
+import { CardAmountRefused, CardProviderUnavailable } from '../../payments/card/errors.ts';
 import { toNumber } from '../../pricing/decimal.ts';
 import { type Currency, type Pricing, renderAdjustment } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
@@ -46,14 +47,13 @@ interface QuoteRequest extends AskedPurchase {
 
 export class CardPurchases {
   readonly #context: FulfilContext;
-  readonly #cards: CardPayments;
+  readonly #cards: PurposePayments;
   readonly #pricing: Pricing;
 
   constructor(context: ActionContext, cards: CardPayments, pricing: Pricing) {
     this.#context = { ...context, refundNow: () => cards.refundNow() };
-    this.#cards = cards;
     this.#pricing = pricing;
-    cards.handle(namesPurpose, this.#handler(context.credits));
+    this.#cards = cards.forPurpose(namesPurpose, this.#handlers(context.credits));
   }
 
   async quote(asked: QuoteRequest) {
@@ -95,7 +95,6 @@ export class CardPurchases {
       usdTokenRate: toNumber(price.rates.price('ario', 'usd')),
     };
     const { quote, session } = await this.#cards.open({
-      purpose: namesPurpose,
       method: asked.method,
       page: asked.page,
       address: wallet.address,
@@ -123,7 +122,7 @@ export class CardPurchases {
   /** Undefined for a nonce that is no purchase by card. */
   async status(nonce: string) {
     const quote = await this.#cards.quote(nonce);
-    if (quote === undefined || quote.purpose !== namesPurpose) return undefined;
+    if (quote === undefined) return undefined;
     const bought = await readPurchase(this.#context.sql, nonce);
     const failed = quote.state === 'failed';
     const failedAt = bought?.failedAt ?? (failed ? quote.expiresAt : undefined);
@@ -148,7 +147,7 @@ export class CardPurchases {
     }
   }
 
-  #handler(credits: Credits): PurposeHandler {
+  #handlers(credits: Credits): PurchaseHandlers {
     const { now, settings, later } = this.#context;
     return {
       paidIn: async (tx, quote) => {

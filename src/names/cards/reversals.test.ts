@@ -11,12 +11,12 @@ import {
 } from '../../../test/support/names-bench.ts';
 import { readConfig } from '../../config/config.ts';
 import { LOSS_ACCOUNT, winc } from '../../credits/credits.ts';
-import { readLosses } from '../../credits/ledger/losses.ts';
+import { readLosses } from '../../credits/ledger/accounts.ts';
 import { parseSolanaAddress } from '../../formats/solana/address.ts';
 import { startProvider } from '../../localnet/card/testing.ts';
 import { silent, wallet } from '../../localnet/solana/testing.ts';
-import type { PurposeHandler } from '../../payments/card/card.ts';
-import { createCardPayments } from '../../payments/card/index.ts';
+import type { PurchaseHandlers } from '../../payments/card/card.ts';
+import { createCardPayments } from '../../payments/card/card-payments.ts';
 import type { PaymentFacts } from '../../payments/card/provider.ts';
 import { lockQuote, takeTicket } from '../../payments/card/quotes.ts';
 import { syncQuote } from '../../payments/card/sync.ts';
@@ -35,7 +35,7 @@ async function setUp(t: TestContext, sql?: Sql, environment: Record<string, stri
   let time = () => Date.UTC(2026, 0, 1);
   const { provider } = await startProvider(t, { now: () => time() });
   const config = readConfig({ STRIPE_API_URL: provider.url });
-  let handler: PurposeHandler | undefined;
+  let handlers: PurchaseHandlers | undefined;
   const bench = await NamesBench.start({
     ...(sql !== undefined && { sql }),
     environment,
@@ -47,9 +47,9 @@ async function setUp(t: TestContext, sql?: Sql, environment: Record<string, stri
       );
       return {
         ...cards,
-        handle(purpose, given) {
-          handler = given;
-          cards.handle(purpose, given);
+        forPurpose(purpose, given) {
+          handlers = given;
+          return cards.forPurpose(purpose, given);
         },
       };
     },
@@ -79,7 +79,7 @@ async function setUp(t: TestContext, sql?: Sql, environment: Record<string, stri
         promoUses: bench.pricing.promoUses,
         maxChargebacks: 1,
         now: () => bench.ledger.time,
-        handlerOf: () => handler ?? assert.fail('names handle no card payments'),
+        handlersOf: () => handlers ?? assert.fail('names handle no card payments'),
       },
       id,
       {

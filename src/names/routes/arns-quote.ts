@@ -5,9 +5,9 @@ import { type CheckoutPage, cardMethods } from '../../payments/card/card.ts';
 import {
   type CheckoutHome,
   type CheckoutQuery,
-  CheckoutRefused,
   readCheckoutPage,
 } from '../../payments/card/checkout-page.ts';
+import { CheckoutRefused } from '../../payments/card/errors.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import { badRequest, cardSwitchedOff, invalidParameters } from '../errors.ts';

@@ -6,8 +6,13 @@ import { LRUCache } from 'lru-cache';
 import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import type { Reply, Request } from '../../kernel/http/app.ts';
 import { parseAddress } from '../../wallets/address.ts';
-import type { RequestWallet } from '../doors.ts';
 import { issueToken, readToken } from './jwt.ts';
+
+/** Who a request speaks for, when it said so in a way that was checked. */
+export interface RequestWallet {
+  readonly address: string;
+  readonly addressType: string;
+}
 
 export interface Authenticator {
   /**

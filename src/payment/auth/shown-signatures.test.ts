@@ -5,9 +5,10 @@ import { payersOfEachKind, signedHeaders } from '../../../test/support/request-s
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { parseItemHeader } from '../../formats/ans104/item-header.ts';
 import { testServer } from '../../kernel/testing.ts';
+import { serviceWallets } from '../../payments/chain/testing.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
-import { type PaymentBench, paymentBench, serviceWallets } from '../testing.ts';
+import { type PaymentBench, paymentBench } from '../testing.ts';
 
 describe('signatures that are shown to the payment service', () => {
   let bench: PaymentBench;

@@ -7,7 +7,7 @@ import { Metrics } from '../../kernel/metrics.ts';
 import { mostRefundTries } from '../../payments/card/quotes.ts';
 import { countOwedRefunds, endRefundByHand, owedRefunds } from '../../payments/card/refunds.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import { cardMetrics } from './index.ts';
+import { cardMetrics } from './part.ts';
 
 const hour = 3_600_000;
 /** A quote can be paid for so long. */

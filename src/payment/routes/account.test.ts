@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { winc } from '../../credits/credits.ts';
+import { serviceWallets } from '../../payments/chain/testing.ts';
 import { testArweaveKey } from '../../wallets/testing/keys.ts';
-import { serviceWallets } from '../testing.ts';
 import { ethereum, solana, solanaHeaders } from '../testing-wallets.ts';
 import { type RoutesBench, routesBench } from './testing.ts';
 

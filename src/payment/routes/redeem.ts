@@ -4,10 +4,10 @@ import type { App } from '../../kernel/http/app.ts';
 import { type AddressKind, addressKinds, parseAddress } from '../../wallets/address.ts';
 import { neverCache, sendExact } from '../answers.ts';
 import { giftAddressInvalid, giftEmailInvalid, giftFailure } from '../errors.ts';
-import { isEmail, type RedeemableGifts } from '../gifts/gifts.ts';
+import { type Gifts, isEmail } from '../gifts.ts';
 import { errorText, winc } from '../schemas.ts';
 
-export function redeemRoute(app: App, gifts: RedeemableGifts): void {
+export function redeemRoute(app: App, gifts: Gifts): void {
   app.get(
     '/redeem',
     {

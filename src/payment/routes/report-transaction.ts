@@ -1,18 +1,33 @@
 /** POST /account/balance/{token}: report a chain transaction that was sent to the service (interface §4.1). */
 import { Type } from 'typebox';
-import { HttpError } from '../../kernel/errors.ts';
+import { memberOf, tryParseJson } from '../../formats/json.ts';
+import type { HttpError } from '../../kernel/errors.ts';
 import type { App } from '../../kernel/http/app.ts';
 import { clientAddress } from '../../kernel/http/client-network.ts';
-import { OracleUnavailable } from '../../pricing/pricing.ts';
+import type { ChainPayments } from '../../payments/chain/chain-payments.ts';
+import { ChainPaymentRefused, type ChainRefusal, TooManyLookUps } from '../../payments/chain/errors.ts';
+import type { ChainPaymentRow } from '../../payments/chain/store.ts';
+import { AmountTooSmall, OracleUnavailable } from '../../pricing/pricing.ts';
+import { jsonReader } from '../../storage/sql/typed-rows.ts';
 import { neverCache, sendExact } from '../answers.ts';
-import type { ChainPayments } from '../chain/payments.ts';
-import { renderTransaction } from '../chain/render.ts';
-import type { ChainPaymentRow } from '../chain/store.ts';
-import { missingTransactionId, transactionFailure } from '../errors.ts';
-import { errorText } from '../schemas.ts';
+import {
+  excludedSender,
+  missingTransactionId,
+  notMinedYet,
+  paymentTooSmall,
+  tokenNotSupported,
+  tooManyLookUps,
+  transactionFailure,
+  transactionNotFound,
+  wrongTarget,
+  zeroQuantity,
+} from '../errors.ts';
+import { readReferer } from '../referer.ts';
+import { adjustments, errorText } from '../schemas.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 
+const readAdjustments = jsonReader('the fees of chain payment', adjustments);
 const transaction = Type.Object({}, { additionalProperties: true, title: 'Payment transaction' });
 
 /** `proxies`: how many of ours are in front; see `clientAddress`. */
@@ -50,9 +65,12 @@ export function reportTransactionRoute(app: App, payments: ChainPayments, proxie
         const { params, body, headers } = request;
         const id = readTransactionId(body);
         if (id === undefined) throw missingTransactionId();
-        const reporter = { client: clientAddress(request, proxies), referer: readReferer(headers.referer) };
+        const reporter = {
+          client: clientAddress(request, proxies),
+          referer: readReferer(headers.referer, 500)?.href,
+        };
         const row = await payments.report(params.token, id, reporter).catch((error: unknown) => {
-          throw toAnswer(error);
+          throw answerOf(error);
         });
         const { status, answer } = outcome(row);
         reply.code(status);
@@ -77,31 +95,72 @@ function outcome(row: ChainPaymentRow): { status: 200 | 202 | 400; answer: objec
   }
 }
 
-/** Whatever could not be found out (chain, oracle, database) may work later. */
-function toAnswer(error: unknown): unknown {
-  if (error instanceof HttpError) return error;
+function answerOf(error: unknown): HttpError {
+  if (error instanceof ChainPaymentRefused) return refusalOf(error.refusal);
+  if (error instanceof AmountTooSmall) return paymentTooSmall(error.message);
+  if (error instanceof TooManyLookUps) return transactionFailure(undefined, error.retryAfter);
+  // What could not be found out (chain, oracle, database) may work later.
   return transactionFailure(error, error instanceof OracleUnavailable ? error.retryAfter : undefined);
+}
+
+function refusalOf(refusal: ChainRefusal): HttpError {
+  switch (refusal.kind) {
+    case 'token-not-supported':
+      return tokenNotSupported();
+    case 'not-found':
+      return transactionNotFound();
+    case 'not-mined':
+      return notMinedYet(refusal.id);
+    case 'wrong-target':
+      return wrongTarget(refusal.id, refusal.target);
+    case 'nothing-moved':
+      return zeroQuantity();
+    case 'excluded-sender':
+      return excludedSender(refusal.id, refusal.sender);
+    case 'too-many-unknown':
+      return tooManyLookUps(refusal.retryAfter);
+  }
 }
 
 function readTransactionId(body: unknown): string | undefined {
   if (typeof body !== 'string') return undefined;
   const text = body.trim();
-  const id = /^[{[]/.test(text) ? jsonMember(text) : new URLSearchParams(text).get('tx_id');
+  const id = /^[{[]/.test(text)
+    ? memberOf(tryParseJson(text), 'tx_id')
+    : new URLSearchParams(text).get('tx_id');
   return typeof id === 'string' && id !== '' ? id : undefined;
 }
 
-function jsonMember(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && 'tx_id' in value ? value.tx_id : undefined;
-  } catch {
-    return undefined;
+/**
+ * Interface §2 "Payment transaction" and its credited and failed forms. `transactionQuantity` is a number in the
+ * contract; as a bigint it keeps all digits on the wire.
+ */
+function renderTransaction(row: ChainPaymentRow) {
+  const common = {
+    transactionId: row.transaction_id,
+    transactionQuantity: BigInt(row.quantity),
+    createdAt: iso(row.created_at),
+    tokenType: row.token,
+    destinationAddress: row.destination,
+    destinationAddressType: row.destination_type,
+    winstonCreditAmount: row.winc,
+    adjustments: readAdjustments(row.adjustments, row.transaction_id),
+    transactionSenderAddress: row.sender,
+  };
+  switch (row.state) {
+    case 'pending':
+      return common;
+    case 'credited':
+      return { ...common, blockHeight: row.block_height ?? 0, creditedAt: iso(row.ended_at ?? 0) };
+    case 'failed':
+      return {
+        ...common,
+        failedAt: iso(row.ended_at ?? 0),
+        failureReason: row.failure_reason ?? '',
+        // The name under which published services send it.
+        failedReason: row.failure_reason ?? '',
+      };
   }
 }
 
-/** Kept for attribution only, when it is an address of the web. */
-function readReferer(header: string | undefined): string | undefined {
-  if (header === undefined || header.length > 500 || !URL.canParse(header)) return undefined;
-  const url = new URL(header);
-  return url.protocol === 'http:' || url.protocol === 'https:' ? url.href : undefined;
-}
+const iso = (milliseconds: number): string => new Date(milliseconds).toISOString();

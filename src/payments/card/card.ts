@@ -1,28 +1,26 @@
 /**
  * Paying by card: a quote is stored, the provider makes a session for it, and what the provider later says
- * became of the payment moves credits. What is bought is the matter of a handler per purpose: the payment
- * surface's `top-up`, and purchases of other surfaces.
+ * became of the payment moves credits. What a payment buys is decided per purpose (`forPurpose`): the payment surface
+ * takes payments for top-ups, other surfaces for what they sell.
  *
  * The provider's word is taken from the provider: a webhook only says where to look. It is stored before it is
  * answered, the payment is then read from the provider, and the quote is brought to what was read, so that
  * webhooks may come twice, late, in any order, or not at all (`start` asks for what was missed).
  *
- *   provider.ts   the provider's API, reduced to what is asked of it
- *   quotes.ts     the rows;  inbox.ts  the webhooks
- *   sync.ts       from what the provider says to what the quote becomes
- *   refunds.ts    giving back what was paid for nothing
- *   worker.ts     the background: inbox, open quotes, refunds, missed events
- *
- * It may call pricing, storage and kernel.
+ *   card-payments.ts   opens quotes and takes webhooks in
+ *   provider.ts        the provider's API, reduced to what is asked of it
+ *   quotes.ts          the rows of quotes;  inbox.ts  the rows of webhooks
+ *   sync.ts            from what the provider says to what the quote becomes
+ *   refunds.ts         giving back what was paid for nothing
+ *   worker.ts          the background: inbox, open quotes, refunds, missed events
  */
 
 import type { AddressType } from '../../credits/credits.ts';
 import type { AppliedAdjustment, Currency, Winc } from '../../pricing/pricing.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 
-export type CardMethod = 'payment-intent' | 'checkout-session';
-
-export const cardMethods: readonly CardMethod[] = ['payment-intent', 'checkout-session'];
+export const cardMethods = ['payment-intent', 'checkout-session'] as const;
+export type CardMethod = (typeof cardMethods)[number];
 
 /** Where and how the payer pays. */
 export type CheckoutPage =
@@ -35,27 +33,25 @@ export interface Debtor {
   readonly addressType: AddressType;
 }
 
-export interface CardOrder {
-  /** Which handler it belongs to. */
-  readonly purpose: string;
-  readonly method: CardMethod;
+export interface CardOrder
+  extends Pick<
+    CardQuote,
+    | 'method'
+    | 'address'
+    | 'addressType'
+    | 'debtor'
+    | 'currency'
+    | 'paymentAmount'
+    | 'quotedPaymentAmount'
+    | 'winc'
+  > {
   readonly page: CheckoutPage;
-  readonly address: string;
-  readonly addressType: AddressType;
-  readonly debtor: Debtor | undefined;
-  readonly currency: Currency;
-  /** What is charged, in minor units. */
-  readonly paymentAmount: number;
-  /** What was asked for before adjustments. */
-  readonly quotedPaymentAmount: number;
-  /** What the payment is worth in credits; as much is taken back when the payment is. */
-  readonly winc: Winc;
   readonly adjustments: readonly AppliedAdjustment[];
   readonly fees: readonly AppliedAdjustment[];
   /** Shown on the page. */
   readonly description: string;
   readonly referer?: string;
-  /** What the handler needs to know again; JSON. */
+  /** What the handlers of its purpose need to know again; JSON. */
   readonly details?: Readonly<Record<string, string | number | null>>;
   /** Shown with the payment at the provider, beside the quote's id and purpose. */
   readonly metadata?: (quote: CardQuote) => Readonly<Record<string, string>>;
@@ -65,7 +61,8 @@ export interface CardOrder {
  * `opening`: stored, the provider is being asked. `quoted`: may be paid. `paid`, `charged_back` and `refunded`
  * were delivered, the latter two taken back since. `failed`: nothing was delivered, and whatever was paid goes back.
  */
-export type QuoteState = 'opening' | 'quoted' | 'paid' | 'charged_back' | 'refunded' | 'failed';
+export const quoteStates = ['opening', 'quoted', 'paid', 'charged_back', 'refunded', 'failed'] as const;
+export type QuoteState = (typeof quoteStates)[number];
 
 export interface CardQuote {
   readonly id: string;
@@ -77,8 +74,11 @@ export interface CardQuote {
   /** Undefined where nobody does: whoever is named in an order need not know of it. */
   readonly debtor: Debtor | undefined;
   readonly currency: Currency;
+  /** What is charged, in minor units. */
   readonly paymentAmount: number;
+  /** What was asked for before adjustments. */
   readonly quotedPaymentAmount: number;
+  /** What the payment is worth in credits; as much is taken back when the payment is. */
   readonly winc: Winc;
   /** Unix milliseconds. */
   readonly expiresAt: number;
@@ -97,7 +97,7 @@ export interface CardSession {
   readonly url: string | null;
 }
 
-/** A paid quote on its way to the handler. */
+/** A paid quote on its way to the handlers of its purpose. */
 export interface PaidQuote extends CardQuote {
   readonly receiptId: string;
 }
@@ -112,8 +112,8 @@ export interface Reversal {
   readonly reason: 'chargeback' | 'card_refund';
 }
 
-/** What a purpose does with its quotes; `…In`: in the transaction that changes the quote. */
-export interface PurposeHandler {
+/** What payments for a purpose do; `…In`: in the transaction that changes the quote. */
+export interface PurchaseHandlers {
   /** Delivers. Throws `PurchaseRefused` when that is no longer possible: the payment then goes back. */
   paidIn(tx: SqlExecutor, quote: PaidQuote): Promise<void>;
   takenBackIn(tx: SqlExecutor, quote: PaidQuote, reversal: Reversal): Promise<void>;
@@ -124,11 +124,17 @@ export interface PurposeHandler {
   paid?(quote: CardQuote): void;
 }
 
-export interface CardPayments {
-  /** Announces what a purpose does; before `start`. */
-  handle(purpose: string, handler: PurposeHandler): void;
+/** Card payments for one purpose. */
+export interface PurposePayments {
   /** Stores a quote and has the provider make its session. Throws `CardProviderUnavailable`, `CardAmountRefused`. */
   open(order: CardOrder): Promise<{ readonly quote: CardQuote; readonly session: CardSession }>;
+  /** A quote of this purpose. */
+  quote(id: string): Promise<CardQuote | undefined>;
+}
+
+export interface CardPayments {
+  /** Takes payments for a purpose, which then do what its handlers say. Once per purpose, and before `start`. */
+  forPurpose(purpose: string, handlers: PurchaseHandlers): PurposePayments;
   quote(id: string): Promise<CardQuote | undefined>;
   /** A refund has become due (`oweRefundIn`): it is made now, in the background, and not in the next round. */
   refundNow(): void;
@@ -161,21 +167,3 @@ export type CardObservation =
   /** After each payment that went back or came again, and after each look at everything. */
   | { readonly kind: 'losses'; readonly winc: Winc }
   | { readonly kind: 'session-error' };
-
-/** What can no longer be delivered. */
-export class PurchaseRefused extends Error {
-  override readonly name = 'PurchaseRefused';
-}
-
-export class CardProviderUnavailable extends Error {
-  override readonly name = 'CardProviderUnavailable';
-}
-
-/** The provider charges no such amount. */
-export class CardAmountRefused extends Error {
-  override readonly name = 'CardAmountRefused';
-}
-
-export class WebhookRefused extends Error {
-  override readonly name = 'WebhookRefused';
-}

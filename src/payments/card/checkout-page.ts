@@ -1,5 +1,6 @@
 /** How the payer wants to pay: the page's mode and where it leads afterwards (interface §4.1, §4.2). */
 import type { CheckoutPage } from './card.ts';
+import { CheckoutRefused } from './errors.ts';
 
 export interface CheckoutQuery {
   readonly uiMode?: string | undefined;
@@ -12,19 +13,6 @@ export interface CheckoutQuery {
 export interface CheckoutHome {
   readonly appUrl: string | undefined;
   readonly home: string;
-}
-
-/** What of a request makes no page. */
-export class CheckoutRefused extends Error {
-  override readonly name = 'CheckoutRefused';
-  readonly part: 'uiMode' | 'url';
-  readonly value: string;
-
-  constructor(part: 'uiMode' | 'url', value: string) {
-    super(`${value} is no ${part} of a checkout page`);
-    this.part = part;
-    this.value = value;
-  }
 }
 
 const longestUrl = 2_048;

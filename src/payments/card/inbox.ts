@@ -1,6 +1,9 @@
 /** Webhooks as they are kept: stored before they are answered, each dealt with once however often it comes. */
+import { Type } from 'typebox';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import type { ProviderEvent } from './provider-events.ts';
+import { readInteger, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
+import type { ProviderEvent } from './provider.ts';
 
 export interface InboxEvent {
   readonly id: string;
@@ -9,6 +12,17 @@ export interface InboxEvent {
   readonly sessionId: string | undefined;
   readonly attempts: number;
 }
+
+const readStored = rowReader(
+  'a webhook of the card provider',
+  Type.Object({
+    id: Type.String(),
+    quote_id: textOrNull,
+    intent_id: textOrNull,
+    session_id: textOrNull,
+    attempts: Type.Integer(),
+  }),
+);
 
 /** False when it had come before. */
 export async function storeEvent(
@@ -34,19 +48,13 @@ export async function storeEvent(
 }
 
 export async function dueEvents(executor: SqlExecutor, now: number, limit: number): Promise<InboxEvent[]> {
-  const rows = await executor.all<{
-    id: string;
-    quote_id: string | null;
-    intent_id: string | null;
-    session_id: string | null;
-    attempts: number;
-  }>(
+  const rows = await executor.all(
     `SELECT id, quote_id, intent_id, session_id, attempts FROM card_events
      WHERE state = 'waiting' AND due_at <= ? ORDER BY received_at, id LIMIT ?`,
     now,
     limit,
   );
-  return rows.map((row) => ({
+  return rows.map(readStored).map((row) => ({
     id: row.id,
     quoteId: row.quote_id ?? undefined,
     intentId: row.intent_id ?? undefined,
@@ -56,10 +64,8 @@ export async function dueEvents(executor: SqlExecutor, now: number, limit: numbe
 }
 
 export async function nextEventAt(executor: SqlExecutor): Promise<number | undefined> {
-  const row = await executor.get<{ due_at: number | null }>(
-    "SELECT MIN(due_at) AS due_at FROM card_events WHERE state = 'waiting'",
-  );
-  return row?.due_at ?? undefined;
+  const row = await executor.get("SELECT MIN(due_at) AS due_at FROM card_events WHERE state = 'waiting'");
+  return row?.due_at == null ? undefined : readInteger(row.due_at);
 }
 
 export async function endEvents(
@@ -67,7 +73,9 @@ export async function endEvents(
   events: readonly InboxEvent[],
   state: 'done' | 'ignored',
 ): Promise<void> {
-  for (const { id } of events) await tx.run('UPDATE card_events SET state = ? WHERE id = ?', state, id);
+  for (const { id } of events) {
+    await changeOne(tx, 'UPDATE card_events SET state = ? WHERE id = ?', state, id);
+  }
 }
 
 export async function postponeEvents(
@@ -76,7 +84,8 @@ export async function postponeEvents(
   dueAt: (event: InboxEvent) => number,
 ): Promise<void> {
   for (const event of events) {
-    await tx.run(
+    await changeOne(
+      tx,
       'UPDATE card_events SET attempts = attempts + 1, due_at = ? WHERE id = ?',
       dueAt(event),
       event.id,
@@ -91,8 +100,8 @@ export async function forgetEvents(tx: SqlExecutor, receivedBefore: number): Pro
 
 /** The moment (unix seconds) up to which the provider's list of events was read. */
 export async function readCursor(executor: SqlExecutor): Promise<number | undefined> {
-  const row = await executor.get<{ value: number }>("SELECT value FROM card_cursor WHERE name = 'events'");
-  return row?.value;
+  const row = await executor.get("SELECT value FROM card_cursor WHERE name = 'events'");
+  return row && readInteger(row.value);
 }
 
 export async function writeCursor(tx: SqlExecutor, unixSeconds: number): Promise<void> {

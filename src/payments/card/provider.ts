@@ -4,9 +4,9 @@
  */
 import Stripe from 'stripe';
 import type { Config } from '../../config/config.ts';
+import { memberOf, textOf } from '../../formats/json.ts';
 import type { CardSession, CheckoutPage } from './card.ts';
-import { CardAmountRefused, CardProviderUnavailable, WebhookRefused } from './card.ts';
-import { type ProviderEvent, quoteIdKey, reduced, watchedEvents } from './provider-events.ts';
+import { CardAmountRefused, CardProviderUnavailable, WebhookRefused } from './errors.ts';
 import type { QuoteRow } from './quotes.ts';
 
 /** What became of a payment, as the provider tells it now. */
@@ -22,6 +22,37 @@ export interface PaymentFacts {
   readonly disputed: boolean;
 }
 
+/** A webhook or a listed event, reduced to which payment it speaks of. Nothing else that it says is believed. */
+export interface ProviderEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly created: number;
+  readonly quoteId: string | undefined;
+  readonly intentId: string | undefined;
+  readonly sessionId: string | undefined;
+}
+
+/** Where a payment carries the id of its quote. */
+export const quoteIdKey = 'quoteId';
+
+/** The events that say something about a payment; others are taken in and ignored. */
+export const watchedEvents: readonly Stripe.EventListParams['type'][] & readonly string[] = [
+  'payment_intent.succeeded',
+  'payment_intent.payment_failed',
+  'payment_intent.canceled',
+  'checkout.session.completed',
+  'checkout.session.expired',
+  'checkout.session.async_payment_succeeded',
+  'checkout.session.async_payment_failed',
+  'charge.refunded',
+  'charge.dispute.created',
+  'charge.dispute.updated',
+  'charge.dispute.closed',
+  'charge.dispute.funds_reinstated',
+  'refund.failed',
+  'refund.updated',
+];
+
 export type ProviderConfig = Pick<
   Config,
   'STRIPE_API_URL' | 'ENABLE_AUTO_STRIPE_TAX' | 'CHECKOUT_PRODUCT_NAME'
@@ -32,6 +63,7 @@ export type ProviderConfig = Pick<
 
 const requestTimeoutMs = 10_000;
 const webhookToleranceSeconds = 300;
+const longestId = 255;
 /** Digital services, for the provider's tax calculation. */
 const taxCode = 'txcd_10000000';
 /** A hundred thousand events: more than a month of any shop that this serves. */
@@ -242,6 +274,20 @@ const harmless: ReadonlySet<string> = new Set([
   'warning_under_review',
   'warning_closed',
 ]);
+
+function reduced(event: Stripe.Event): ProviderEvent {
+  const object: unknown = event.data.object;
+  const kind = textOf(object, 'object');
+  const id = textOf(object, 'id', longestId);
+  return {
+    id: event.id,
+    type: event.type,
+    created: event.created,
+    quoteId: textOf(memberOf(object, 'metadata'), quoteIdKey, longestId),
+    intentId: kind === 'payment_intent' ? id : textOf(object, 'payment_intent', longestId),
+    sessionId: kind === 'checkout.session' ? id : undefined,
+  };
+}
 
 function addressOf(url: string | undefined) {
   if (url === undefined) return {};

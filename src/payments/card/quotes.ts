@@ -1,10 +1,22 @@
 /** Quotes as they are kept. One row from the first question to the last dispute; its state says where it is. */
 
-import type { Winc } from '../../credits/credits.ts';
-import { winc } from '../../credits/credits.ts';
-import { parseCurrency } from '../../pricing/currencies.ts';
+import { Type } from 'typebox';
+import { type Winc, winc } from '../../credits/credits.ts';
+import { currencies } from '../../pricing/pricing.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
+import { assignments, insertion } from '../../storage/sql/columns.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import type { CardMethod, CardQuote, QuoteState } from './card.ts';
+import {
+  amountText,
+  flag,
+  integerOrNull,
+  jsonReader,
+  readInteger,
+  readText,
+  rowReader,
+  textOrNull,
+} from '../../storage/sql/typed-rows.ts';
+import { type CardQuote, cardMethods, quoteStates } from './card.ts';
 
 export interface QuoteRow extends CardQuote {
   readonly sessionId: string | undefined;
@@ -51,65 +63,61 @@ export const mostRefundTries = 8;
 export const isGivenUp = (quote: Pick<QuoteRow, 'refundDue' | 'refundTries'>): boolean =>
   quote.refundDue && quote.refundTries >= mostRefundTries;
 
-interface StoredQuote {
-  id: string;
-  purpose: string;
-  state: string;
-  method: string;
-  session_id: string | null;
-  intent_id: string | null;
-  address: string;
-  address_type: string;
-  debtor: string | null;
-  debtor_type: string | null;
-  currency: string;
-  amount: number;
-  quoted_amount: number;
-  winc: string;
-  details: string;
-  expires_at: number;
-  payable_until: number;
-  receipt_id: string | null;
-  paid_amount: number | null;
-  taken_back: string;
-  reversals: number;
-  failure: string | null;
-  undelivered: number;
-  refund_due: number;
-  refund_tries: number;
-  refund_after: number;
-  attempts: number;
-  applied_ticket: number;
-  created_at: number;
-}
+const storedQuote = {
+  id: Type.String(),
+  purpose: Type.String(),
+  state: Type.Enum(quoteStates),
+  method: Type.Enum(cardMethods),
+  session_id: textOrNull,
+  intent_id: textOrNull,
+  address: Type.String(),
+  address_type: Type.String(),
+  debtor: textOrNull,
+  debtor_type: textOrNull,
+  currency: Type.Enum(currencies),
+  amount: Type.Integer(),
+  quoted_amount: Type.Integer(),
+  winc: amountText,
+  details: Type.String(),
+  expires_at: Type.Integer(),
+  payable_until: Type.Integer(),
+  receipt_id: textOrNull,
+  paid_amount: integerOrNull,
+  taken_back: amountText,
+  reversals: Type.Integer(),
+  failure: textOrNull,
+  undelivered: flag,
+  refund_due: flag,
+  refund_tries: Type.Integer(),
+  refund_after: Type.Integer(),
+  attempts: Type.Integer(),
+  applied_ticket: Type.Integer(),
+  created_at: Type.Integer(),
+};
+const readStored = rowReader('a card quote', Type.Object(storedQuote));
+const readDetails = jsonReader(
+  'the details of card quote',
+  Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()])),
+);
+const columns = Object.keys(storedQuote).join(', ');
 
-const columns = `id, purpose, state, method, session_id, intent_id, address, address_type, currency, amount,
-  quoted_amount, winc, details, expires_at, payable_until, receipt_id, paid_amount, taken_back, reversals,
-  failure, undelivered, refund_due, refund_tries, refund_after, attempts, applied_ticket, created_at, debtor, debtor_type`;
-
-const states: readonly QuoteState[] = ['opening', 'quoted', 'paid', 'charged_back', 'refunded', 'failed'];
-
-function fromStored(row: StoredQuote): QuoteRow {
-  const state = states.find((known) => known === row.state);
-  const currency = parseCurrency(row.currency);
-  if (state === undefined || currency === undefined) throw new Error(`card quote ${row.id} cannot be read`);
-  const details: CardQuote['details'] = JSON.parse(row.details);
-  const method: CardMethod = row.method === 'payment-intent' ? 'payment-intent' : 'checkout-session';
+function fromStored(stored: unknown): QuoteRow {
+  const row = readStored(stored);
   return {
     id: row.id,
     purpose: row.purpose,
-    state,
-    method,
+    state: row.state,
+    method: row.method,
     sessionId: row.session_id ?? undefined,
     intentId: row.intent_id ?? undefined,
     address: row.address,
     addressType: row.address_type,
     debtor: row.debtor === null ? undefined : { address: row.debtor, addressType: row.debtor_type ?? '' },
-    currency,
+    currency: row.currency,
     paymentAmount: row.amount,
     quotedPaymentAmount: row.quoted_amount,
     winc: winc(BigInt(row.winc)),
-    details,
+    details: readDetails(row.details, row.id),
     expiresAt: row.expires_at,
     payableUntil: row.payable_until,
     receiptId: row.receipt_id ?? undefined,
@@ -127,27 +135,26 @@ function fromStored(row: StoredQuote): QuoteRow {
   };
 }
 
-export async function readQuote(executor: SqlExecutor, id: string): Promise<QuoteRow | undefined> {
-  const row = await executor.get<StoredQuote>(`SELECT ${columns} FROM card_quotes WHERE id = ?`, id);
-  return row === undefined ? undefined : fromStored(row);
+export async function readQuote(
+  executor: SqlExecutor,
+  id: string,
+  lock: SqlExecutor['forUpdate'] = '',
+): Promise<QuoteRow | undefined> {
+  const row = await executor.get(`SELECT ${columns} FROM card_quotes WHERE id = ? ${lock}`, id);
+  return row && fromStored(row);
 }
 
 /** For a transaction that will change it. */
-export async function lockQuote(tx: SqlExecutor, id: string): Promise<QuoteRow | undefined> {
-  const row = await tx.get<StoredQuote>(
-    `SELECT ${columns} FROM card_quotes WHERE id = ? ${tx.forUpdate}`,
-    id,
-  );
-  return row === undefined ? undefined : fromStored(row);
-}
+export const lockQuote = (tx: SqlExecutor, id: string): Promise<QuoteRow | undefined> =>
+  readQuote(tx, id, tx.forUpdate);
 
 export async function quoteIdBy(
   executor: SqlExecutor,
   column: 'intent_id' | 'session_id',
   value: string,
 ): Promise<string | undefined> {
-  const row = await executor.get<{ id: string }>(`SELECT id FROM card_quotes WHERE ${column} = ?`, value);
-  return row?.id;
+  const row = await executor.get(`SELECT id FROM card_quotes WHERE ${column} = ?`, value);
+  return row && readText(row.id);
 }
 
 export interface NewQuote {
@@ -162,78 +169,66 @@ export async function insertQuote(
   tx: SqlExecutor,
   { row, adjustments, referer, dueAt }: NewQuote,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO card_quotes (${columns}, adjustments, referer, tickets, due_at, changed_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
-    row.id,
-    row.purpose,
-    row.state,
-    row.method,
-    row.sessionId ?? null,
-    row.intentId ?? null,
-    row.address,
-    row.addressType,
-    row.currency,
-    row.paymentAmount,
-    row.quotedPaymentAmount,
-    row.winc.toString(),
-    JSON.stringify(row.details),
-    row.expiresAt,
-    row.payableUntil,
-    row.receiptId ?? null,
-    row.paidAmount ?? null,
-    row.takenBack.toString(),
-    row.reversals,
-    row.failure ?? null,
-    row.undelivered ? 1 : 0,
-    row.refundDue ? 1 : 0,
-    row.refundTries,
-    row.refundAfter,
-    row.attempts,
-    row.appliedTicket,
-    row.createdAt,
-    row.debtor?.address ?? null,
-    row.debtor?.addressType ?? null,
+  const values = {
+    id: row.id,
+    purpose: row.purpose,
+    method: row.method,
+    address: row.address,
+    address_type: row.addressType,
+    debtor: row.debtor?.address ?? null,
+    debtor_type: row.debtor?.addressType ?? null,
+    currency: row.currency,
+    amount: row.paymentAmount,
+    quoted_amount: row.quotedPaymentAmount,
+    winc: row.winc.toString(),
+    details: JSON.stringify(row.details),
+    expires_at: row.expiresAt,
+    payable_until: row.payableUntil,
+    ...changing(row),
+    attempts: row.attempts,
+    created_at: row.createdAt,
     adjustments,
     referer,
-    dueAt,
-    row.createdAt,
-  );
+    tickets: 0,
+    due_at: dueAt,
+    changed_at: row.createdAt,
+  };
+  await changeOne(tx, `INSERT INTO card_quotes ${insertion(values)}`, ...Object.values(values));
 }
 
 /** Writes what may change after a quote was made. */
 export async function updateQuote(tx: SqlExecutor, row: QuoteRow, now: number): Promise<void> {
-  await tx.run(
-    `UPDATE card_quotes SET state = ?, session_id = ?, intent_id = ?, receipt_id = ?, paid_amount = ?,
-       taken_back = ?, reversals = ?, failure = ?, undelivered = ?, refund_due = ?, refund_tries = ?,
-       refund_after = ?, applied_ticket = ?, changed_at = ? WHERE id = ?`,
-    row.state,
-    row.sessionId ?? null,
-    row.intentId ?? null,
-    row.receiptId ?? null,
-    row.paidAmount ?? null,
-    row.takenBack.toString(),
-    row.reversals,
-    row.failure ?? null,
-    row.undelivered ? 1 : 0,
-    row.refundDue ? 1 : 0,
-    row.refundTries,
-    row.refundAfter,
-    row.appliedTicket,
-    now,
-    row.id,
-  );
+  const values = { ...changing(row), changed_at: now };
+  const statement = `UPDATE card_quotes SET ${assignments(values)} WHERE id = ?`;
+  await changeOne(tx, statement, ...Object.values(values), row.id);
 }
+
+/** The columns that change after a quote was made. */
+const changing = (row: QuoteRow) => ({
+  state: row.state,
+  session_id: row.sessionId ?? null,
+  intent_id: row.intentId ?? null,
+  receipt_id: row.receiptId ?? null,
+  paid_amount: row.paidAmount ?? null,
+  taken_back: row.takenBack.toString(),
+  reversals: row.reversals,
+  failure: row.failure ?? null,
+  undelivered: row.undelivered ? 1 : 0,
+  refund_due: row.refundDue ? 1 : 0,
+  refund_tries: row.refundTries,
+  refund_after: row.refundAfter,
+  applied_ticket: row.appliedTicket,
+});
 
 /** Quotes that wait for a payment or a refund and are due to be looked at. */
 export async function dueQuotes(executor: SqlExecutor, now: number, limit: number): Promise<string[]> {
-  const rows = await executor.all<{ id: string }>(
+  const rows = await executor.all(
     `SELECT id FROM card_quotes WHERE (state IN ('opening', 'quoted') OR refund_due = 1) AND due_at <= ?
      ORDER BY due_at LIMIT ?`,
     now,
     limit,
   );
-  return rows.map(({ id }) => id);
+  return rows.map((row) => readText(row.id));
 }
 
 /** Everything open is due now: what happened while nobody listened is asked for. */
@@ -246,7 +241,7 @@ export async function wakeOpenQuotes(tx: SqlExecutor, now: number): Promise<void
 }
 
 export async function postponeQuote(tx: SqlExecutor, id: string, dueAt: number): Promise<void> {
-  await tx.run('UPDATE card_quotes SET due_at = ?, attempts = attempts + 1 WHERE id = ?', dueAt, id);
+  await changeOne(tx, 'UPDATE card_quotes SET due_at = ?, attempts = attempts + 1 WHERE id = ?', dueAt, id);
 }
 
 /**
@@ -254,17 +249,14 @@ export async function postponeQuote(tx: SqlExecutor, id: string, dueAt: number):
  * question has been answered before: two workers may ask at once, and neither brings back what is past.
  */
 export async function takeTicket(tx: SqlExecutor, id: string): Promise<number | undefined> {
-  const row = await tx.get<{ tickets: number }>(
-    'UPDATE card_quotes SET tickets = tickets + 1 WHERE id = ? RETURNING tickets',
-    id,
-  );
-  return row?.tickets;
+  const row = await tx.get('UPDATE card_quotes SET tickets = tickets + 1 WHERE id = ? RETURNING tickets', id);
+  return row && readInteger(row.tickets);
 }
 
 export async function chargebacksOf(executor: SqlExecutor, debtor: string): Promise<number> {
-  const row = await executor.get<{ n: number }>(
+  const row = await executor.get(
     "SELECT COUNT(*) AS n FROM card_quotes WHERE debtor = ? AND state = 'charged_back'",
     debtor,
   );
-  return Number(row?.n ?? 0);
+  return readInteger(row?.n);
 }

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import { CardProviderUnavailable } from './card.ts';
+import { CardProviderUnavailable } from './errors.ts';
 import { cardMigrations } from './migrations.ts';
 import type { PaymentFacts } from './provider.ts';
 import { mostRefundTries } from './quotes.ts';
-import { giveBackIfOwed, type RefundContext } from './refunds.ts';
+import { giveBackIfOwed, oweRefundIn, type RefundContext } from './refunds.ts';
 import { failQuote } from './sync.ts';
 import { now, paid, setUpQuote } from './testing.ts';
-import { oweRefundIn } from './undelivered.ts';
 
 const day = 24 * 3_600_000;
 

@@ -1,13 +1,19 @@
 /**
- * Giving back what was paid and not delivered. A refund counts as made when the provider says that the payment has
+ * Giving back what was paid and not delivered, at once or, where the delivery takes longer than the transaction that
+ * took the payment in, later. A refund counts as made when the provider says that the payment has
  * gone back, not when it took the order: a bank may return it days later, and then it is owed again.
  *
  * Each try has a number of its own, which is part of its idempotency key: asked again under the key of a try that
  * failed, the provider would only repeat its first answer. A try is counted once it was answered, so that a lost
  * answer is asked for again under the same key.
  */
+import { Type } from 'typebox';
+import type { Winc } from '../../credits/credits.ts';
+import { backoffMs } from '../../kernel/background/backoff.ts';
+import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import type { CardObservation } from './card.ts';
+import { rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
+import type { CardObservation, CardQuote } from './card.ts';
 import type { CardProvider } from './provider.ts';
 import {
   isGivenUp,
@@ -20,8 +26,7 @@ import {
 } from './quotes.ts';
 import { type SyncContext, syncQuote } from './sync.ts';
 
-const firstWaitMs = 60_000;
-const longestWaitMs = 24 * 3_600_000;
+const retry = { firstMs: 60_000, longestMs: 24 * 3_600_000 };
 
 export interface RefundContext {
   readonly sql: Sql;
@@ -39,19 +44,50 @@ export async function giveBackIfOwed(context: RefundContext, quoteId: string): P
   const refusal = await provider.refund(quote, quote.intentId);
   await sql.transaction((tx) => countTry(tx, quote, now()));
   const ticket = await sql.transaction((tx) => takeTicket(tx, quoteId));
-  const told = await syncQuote(sync, quoteId, await provider.factsOf(quote), ticket ?? 0);
+  const observed = await syncQuote(sync, quoteId, await provider.factsOf(quote), ticket ?? 0);
   const after = await readQuote(sql, quoteId);
-  if (after?.refundDue !== true) return told;
+  if (after?.refundDue !== true) return observed;
   const reason = refusal ?? 'returned';
-  return [...told, { kind: 'refund-failed', quote: after, reason, final: isGivenUp(after) }];
+  return [...observed, { kind: 'refund-failed', quote: after, reason, final: isGivenUp(after) }];
 }
 
 /** Two that asked at once asked under the same key: that was one try. */
 async function countTry(tx: SqlExecutor, { id, refundTries }: QuoteRow, now: number): Promise<void> {
   const row = await lockQuote(tx, id);
   if (row === undefined || row.refundTries !== refundTries) return;
-  const wait = Math.min(firstWaitMs * 4 ** refundTries, longestWaitMs);
+  // Each wait is four times the one before.
+  const wait = backoffMs(retry, 2 * refundTries + 1);
   await updateQuote(tx, { ...row, refundTries: refundTries + 1, refundAfter: now + wait }, now);
+}
+
+/** How much of a payment has gone back. */
+export interface HeldPayment {
+  readonly quote: CardQuote;
+  readonly takenBack: Winc;
+  /** Nothing is left of it. */
+  readonly isGone: boolean;
+}
+
+/** Nobody changes the payment until the transaction ends: what it has come to by now holds. */
+export async function holdPaymentIn(tx: SqlExecutor, quoteId: string): Promise<HeldPayment> {
+  const quote = await lockQuote(tx, quoteId);
+  if (quote === undefined) throw new Error(`there is no card quote ${quoteId}`);
+  return { quote, takenBack: quote.takenBack, isGone: quote.takenBack >= quote.winc };
+}
+
+/**
+ * In the transaction that gives the purchase up, with the payment held. A payment that is already on its way back is
+ * not owed again, unless it comes back to us: a dispute that we win, a refund that fails.
+ */
+export async function oweRefundIn(tx: SqlExecutor, quoteId: string, now: number): Promise<void> {
+  await changeOne(
+    tx,
+    `UPDATE card_quotes SET undelivered = 1, refund_due = CASE WHEN state = 'paid' THEN 1 ELSE 0 END,
+       due_at = ?, changed_at = ? WHERE id = ?`,
+    now,
+    now,
+    quoteId,
+  );
 }
 
 /** A refund that waits to be made, or to be made by hand. */
@@ -68,22 +104,27 @@ export interface OwedRefund {
   readonly since: number;
 }
 
+const readOwed = rowReader(
+  'an owed refund',
+  Type.Object({
+    id: Type.String(),
+    intent_id: textOrNull,
+    address: Type.String(),
+    amount: Type.Integer(),
+    currency: Type.String(),
+    refund_tries: Type.Integer(),
+    created_at: Type.Integer(),
+  }),
+);
+
 /** The oldest first. */
 export async function owedRefunds(executor: SqlExecutor, limit: number): Promise<OwedRefund[]> {
-  const rows = await executor.all<{
-    id: string;
-    intent_id: string | null;
-    address: string;
-    amount: number;
-    currency: string;
-    refund_tries: number;
-    created_at: number;
-  }>(
+  const rows = await executor.all(
     `SELECT id, intent_id, address, COALESCE(paid_amount, amount) AS amount, currency, refund_tries, created_at
      FROM card_quotes WHERE refund_due = 1 ORDER BY created_at, id LIMIT ?`,
     limit,
   );
-  return rows.map((row) => ({
+  return rows.map(readOwed).map((row) => ({
     quoteId: row.id,
     intentId: row.intent_id,
     address: row.address,
@@ -105,13 +146,19 @@ export async function endRefundByHand(sql: Sql, quoteId: string, now: number): P
   });
 }
 
+const readCounts = rowReader(
+  'a count of owed refunds',
+  Type.Object({ owed: Type.Integer(), given_up: Type.Integer() }),
+);
+
 /** How many are owed, and how many of them were given up. */
 export async function countOwedRefunds(
   executor: SqlExecutor,
 ): Promise<{ readonly owed: number; readonly givenUp: number }> {
-  const row = await executor.get<{ owed: number; given_up: number }>(
+  const row = await executor.get(
     `SELECT COUNT(*) AS owed, COUNT(CASE WHEN refund_tries >= ${mostRefundTries} THEN 1 END) AS given_up
      FROM card_quotes WHERE refund_due = 1`,
   );
-  return { owed: Number(row?.owed ?? 0), givenUp: Number(row?.given_up ?? 0) };
+  const { owed, given_up: givenUp } = readCounts(row);
+  return { owed, givenUp };
 }

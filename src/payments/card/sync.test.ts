@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { PromoCodeRefused } from '../../pricing/pricing.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import { PurchaseRefused } from './card.ts';
+import { PurchaseRefused } from './errors.ts';
 import { cardMigrations } from './migrations.ts';
 import type { PaymentFacts } from './provider.ts';
 import { failQuote, syncQuote } from './sync.ts';

@@ -8,8 +8,8 @@ import { winc } from '../../credits/credits.ts';
 import type { PromoUses } from '../../pricing/pricing.ts';
 import { PromoCodeRefused } from '../../pricing/pricing.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import type { CardObservation, PaidQuote, PurposeHandler, Reversal } from './card.ts';
-import { PurchaseRefused } from './card.ts';
+import type { CardObservation, PaidQuote, PurchaseHandlers, Reversal } from './card.ts';
+import { PurchaseRefused } from './errors.ts';
 import type { PaymentFacts } from './provider.ts';
 import type { QuoteRow } from './quotes.ts';
 import { chargebacksOf, isGivenUp, lockQuote, updateQuote } from './quotes.ts';
@@ -17,7 +17,7 @@ import { chargebacksOf, isGivenUp, lockQuote, updateQuote } from './quotes.ts';
 export interface SyncContext {
   readonly sql: Sql;
   readonly promoUses: PromoUses;
-  readonly handlerOf: (purpose: string) => PurposeHandler;
+  readonly handlersOf: (purpose: string) => PurchaseHandlers;
   readonly maxChargebacks: number;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -108,7 +108,7 @@ async function paid(
     paidAmount: received.amount,
   };
   await updateQuote(tx, delivered, context.now());
-  await context.handlerOf(row.purpose).paidIn(tx, delivered);
+  await context.handlersOf(row.purpose).paidIn(tx, delivered);
   return [{ kind: 'paid', quote: delivered }, ...(await reverse(tx, context, delivered, facts))];
 }
 
@@ -133,7 +133,7 @@ async function fail(
   const failed: QuoteRow = { ...row, state: 'failed', failure: reason, undelivered: true, refundDue };
   await updateQuote(tx, failed, context.now());
   await context.promoUses.releaseIn(tx, row.id);
-  await context.handlerOf(row.purpose).failedIn?.(tx, failed);
+  await context.handlersOf(row.purpose).failedIn?.(tx, failed);
   return refundDue ? [{ kind: 'refused', quote: failed, reason }] : [{ kind: 'expired', quote: failed }];
 }
 
@@ -178,18 +178,18 @@ async function reverse(
   const reversals = row.reversals + 1;
   const changed: QuoteRow & PaidQuote = { ...row, receiptId, state, takenBack: target, reversals };
   await updateQuote(tx, changed, context.now());
-  const handler = context.handlerOf(row.purpose);
+  const handlers = context.handlersOf(row.purpose);
   // What a dispute takes and a won dispute gives back are one pair of reasons; refunds are the other.
   const wasDisputed = row.state === 'charged_back';
   const reason: Reversal['reason'] = facts.disputed || wasDisputed ? 'chargeback' : 'card_refund';
   const id = `${receiptId}:${reversals}`;
   const remaining = winc(row.winc - target);
   if (target > row.takenBack) {
-    await handler.takenBackIn(tx, changed, { id, amount: winc(target - row.takenBack), remaining, reason });
+    await handlers.takenBackIn(tx, changed, { id, amount: winc(target - row.takenBack), remaining, reason });
     return [{ kind: 'taken-back', quote: changed, reason }, ...(await suspicion(tx, context, changed))];
   }
   if (target < row.takenBack) {
-    await handler.givenBackIn(tx, changed, { id, amount: winc(row.takenBack - target), remaining, reason });
+    await handlers.givenBackIn(tx, changed, { id, amount: winc(row.takenBack - target), remaining, reason });
     return [{ kind: 'given-back', quote: changed }];
   }
   return [];

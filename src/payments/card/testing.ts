@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { PromoCodeRefused, winc } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { PurchaseRefused } from './card.ts';
+import { PurchaseRefused } from './errors.ts';
 import type { PaymentFacts } from './provider.ts';
 import { insertQuote, type QuoteRow, readQuote, takeTicket, untouched } from './quotes.ts';
 import { type SyncContext, syncQuote } from './sync.ts';
@@ -38,7 +38,7 @@ export const paid: PaymentFacts = {
   disputed: false,
 };
 
-/** `told` is what the purpose's handler heard; `refusal` is what it or the promo code says to a payment. */
+/** `told` is what the purpose's handlers heard; `refusal` is what it or the promo code says to a payment. */
 export async function setUpQuote(sql: Sql, refusal?: Error) {
   await sql.transaction((tx) =>
     insertQuote(tx, { row: quote, adjustments: '[]', referer: null, dueAt: now }),
@@ -57,7 +57,7 @@ export async function setUpQuote(sql: Sql, refusal?: Error) {
         told.push('promo released');
       },
     },
-    handlerOf: () => ({
+    handlersOf: () => ({
       async paidIn() {
         if (refusal instanceof PurchaseRefused) throw refusal;
         told.push('paid');

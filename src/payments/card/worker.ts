@@ -4,12 +4,13 @@
  * starts from rows.
  */
 
-import { readLosses } from '../../credits/ledger/losses.ts';
+import { readLosses } from '../../credits/ledger/accounts.ts';
+import { backoffMs } from '../../kernel/background/backoff.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { CardObservation } from './card.ts';
-import { CardProviderUnavailable } from './card.ts';
+import { CardProviderUnavailable } from './errors.ts';
 import type { InboxEvent } from './inbox.ts';
 import {
   dueEvents,
@@ -42,7 +43,8 @@ const quotesAtOnce = 50;
 const mostBatches = 40;
 /** After so many questions in a row without an answer the others wait for the next round. */
 const mostUnanswered = 5;
-const longestWaitMs = 10 * 60_000;
+/** Before an event or a quote that could not be dealt with is tried again. */
+const retry = { firstMs: 1_000, longestMs: 10 * 60_000 };
 /** After a failure that is not of one event. */
 const inboxPauseMs = 5_000;
 /** About a day and a half of trying. */
@@ -86,48 +88,39 @@ export class CardWorker {
       return inboxPauseMs;
     },
   });
-  #timer: NodeJS.Timeout | undefined;
-  #reconciling: Promise<void> | undefined;
-  #stopped = true;
+  readonly #reconciliation = new WakeableTask({
+    run: async () => {
+      await this.#reconcile();
+      return this.#options.intervalMs;
+    },
+    failed: (error) => {
+      this.#report(error, 'card payments could not be reconciled');
+      return this.#options.intervalMs;
+    },
+  });
 
   constructor(options: WorkerOptions) {
     this.#options = options;
   }
 
   async start(): Promise<void> {
-    const { sql, now, intervalMs } = this.#options;
-    this.#stopped = false;
+    const { sql, now } = this.#options;
     await sql.transaction((tx) => wakeOpenQuotes(tx, now()));
     this.#inbox.start();
-    // The first round looks at all of them.
+    // The reconciliation begins with all of them.
     this.#refunds.start({ waits: true });
-    const reconcile = () => {
-      this.#reconciling = this.#reconcile()
-        .catch((error: unknown) => this.#report(error, 'card payments could not be reconciled'))
-        .finally(() => {
-          this.#reconciling = undefined;
-          if (this.#stopped) return;
-          this.#timer = setTimeout(reconcile, intervalMs);
-          this.#timer.unref();
-        });
-    };
-    reconcile();
+    this.#reconciliation.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await Promise.all([this.#inbox.stop(), this.#refunds.stop(), this.#reconciling]);
+    await Promise.all([this.#inbox.stop(), this.#refunds.stop(), this.#reconciliation.stop()]);
   }
 
   /** Resolves when the inbox has been gone through. */
   async settled(): Promise<void> {
-    const tasks = [this.#inbox, this.#refunds];
-    await Promise.all(tasks.map((task) => task.settled()));
-    while (this.#reconciling !== undefined) {
-      await this.#reconciling;
-      await Promise.all(tasks.map((task) => task.settled()));
-    }
+    // It wakes the inbox at its end.
+    await this.#reconciliation.settled();
+    await Promise.all([this.#inbox.settled(), this.#refunds.settled()]);
   }
 
   /** Looks at the quotes that are due. */
@@ -140,12 +133,16 @@ export class CardWorker {
     this.#inbox.wake();
   }
 
+  get #isStopped(): boolean {
+    return this.#inbox.isStopped;
+  }
+
   /** Answers when the next event is due. */
   async #workInbox(): Promise<number | undefined> {
     const { sql, now } = this.#options;
     for (;;) {
       const due = await dueEvents(sql, now(), eventsAtOnce);
-      if (due.length === 0 || this.#stopped) break;
+      if (due.length === 0 || this.#isStopped) break;
       const byQuote = new Map<string, InboxEvent[]>();
       for (const event of due) {
         const quoteId = await this.#quoteOf(event);
@@ -154,12 +151,12 @@ export class CardWorker {
         else byQuote.set(quoteId, [...(byQuote.get(quoteId) ?? []), event]);
       }
       for (const [quoteId, events] of byQuote) {
-        if (this.#stopped) return undefined;
+        if (this.#isStopped) return undefined;
         await this.#deal(quoteId, events);
       }
     }
     const next = await nextEventAt(sql);
-    return next === undefined ? undefined : Math.min(Math.max(next - now(), 1), longestWaitMs);
+    return next === undefined ? undefined : Math.min(Math.max(next - now(), 1), retry.longestMs);
   }
 
   /** Which quote an event speaks of; asks the provider when only it can know. */
@@ -197,7 +194,7 @@ export class CardWorker {
     this.#report(error, 'card webhook put off');
     await sql.transaction(async (tx) => {
       const hopeless = events.filter(({ attempts }) => attempts >= mostAttempts);
-      await postponeEvents(tx, events, ({ attempts }) => now() + backOff(attempts));
+      await postponeEvents(tx, events, ({ attempts }) => now() + backoffMs(retry, attempts + 1));
       await endEvents(tx, hopeless, 'ignored');
     });
   }
@@ -209,7 +206,8 @@ export class CardWorker {
     if (quote === undefined || ticket === undefined) return;
     const known: QuoteRow = { ...quote, intentId: quote.intentId ?? intentId };
     if (known.intentId === undefined && known.sessionId === undefined) {
-      if (now() - quote.createdAt > abandonedAfterMs) this.#tell(await failQuote(sync, quoteId, 'abandoned'));
+      if (now() - quote.createdAt > abandonedAfterMs)
+        this.#observe(await failQuote(sync, quoteId, 'abandoned'));
       return;
     }
     let facts = await provider.factsOf(known);
@@ -219,21 +217,22 @@ export class CardWorker {
       if (facts.status === 'open') facts = { ...facts, status: 'closed' };
     }
     const synced = await syncQuote(sync, quoteId, facts, ticket);
-    this.#tell(synced);
-    if (synced.some(({ kind }) => kind === 'taken-back' || kind === 'given-back')) await this.#tellLosses();
-    this.#tell(await giveBackIfOwed(this.#options, quoteId));
+    this.#observe(synced);
+    if (synced.some(({ kind }) => kind === 'taken-back' || kind === 'given-back'))
+      await this.#observeLosses();
+    this.#observe(await giveBackIfOwed(this.#options, quoteId));
   }
 
-  async #tellLosses(): Promise<void> {
-    this.#tell([{ kind: 'losses', winc: await readLosses(this.#options.sql) }]);
+  async #observeLosses(): Promise<void> {
+    this.#observe([{ kind: 'losses', winc: await readLosses(this.#options.sql) }]);
   }
 
   async #reconcile(): Promise<void> {
     const { sql, now } = this.#options;
     await this.#askAboutQuotes();
     await this.#readMissedEvents();
-    this.#tell([{ kind: 'refunds', ...(await countOwedRefunds(sql)) }]);
-    await this.#tellLosses();
+    this.#observe([{ kind: 'refunds', ...(await countOwedRefunds(sql)) }]);
+    await this.#observeLosses();
     await sql.transaction((tx) => forgetEvents(tx, now() - eventLifeMs));
   }
 
@@ -243,7 +242,7 @@ export class CardWorker {
     for (let batches = 0; batches < mostBatches; batches += 1) {
       const due = await dueQuotes(sql, now(), quotesAtOnce);
       const isThere = await this.#askAbout(due);
-      if (due.length < quotesAtOnce || !isThere || this.#stopped) return;
+      if (due.length < quotesAtOnce || !isThere || this.#isStopped) return;
     }
   }
 
@@ -252,7 +251,7 @@ export class CardWorker {
     const { sql, now } = this.#options;
     let unanswered = 0;
     for (const id of due) {
-      if (this.#stopped || unanswered === mostUnanswered) return false;
+      if (this.#isStopped || unanswered === mostUnanswered) return false;
       try {
         await this.#bringUpToDate(id, undefined);
         unanswered = 0;
@@ -263,7 +262,7 @@ export class CardWorker {
       await sql.transaction(async (tx) => {
         const quote = await lockQuote(tx, id);
         if (quote === undefined) return;
-        const next = now() + (isGivenUp(quote) ? givenUpWaitMs : backOff(quote.attempts + 6));
+        const next = now() + (isGivenUp(quote) ? givenUpWaitMs : backoffMs(retry, quote.attempts + 7));
         const end = quote.payableUntil + 1_000;
         await postponeQuote(tx, id, now() < end ? Math.min(next, end) : next);
       });
@@ -280,7 +279,7 @@ export class CardWorker {
         await sql.transaction(async (tx) => {
           for (const event of events) await storeEvent(tx, event, 'waiting', now());
         });
-        if (this.#stopped) return;
+        if (this.#isStopped) return;
       }
     } catch (error) {
       if (!(error instanceof CardProviderUnavailable)) throw error;
@@ -291,7 +290,7 @@ export class CardWorker {
     this.wake();
   }
 
-  #tell(observations: readonly CardObservation[]): void {
+  #observe(observations: readonly CardObservation[]): void {
     for (const observation of observations) this.#options.observe(observation);
   }
 
@@ -301,6 +300,3 @@ export class CardWorker {
     else log.error({ err: error }, what);
   }
 }
-
-/** One second at first, then twice as long each time. */
-const backOff = (attempts: number) => Math.min(1_000 * 2 ** Math.min(attempts, 20), longestWaitMs);

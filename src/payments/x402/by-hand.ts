@@ -4,11 +4,12 @@
  * ends them here.
  */
 
-import type { Credits, Winc } from '../../credits/credits.ts';
-import { winc } from '../../credits/credits.ts';
+import { Type } from 'typebox';
+import { type Credits, type Winc, winc } from '../../credits/credits.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { endCredited, endUncredited, readPaymentRow } from './payment-rows.ts';
-import { creditPaymentIn, failure, success } from './settlement-rules.ts';
+import { amountText, rowReader } from '../../storage/sql/typed-rows.ts';
+import { creditPayment, notSettled, settled } from './credit-payment.ts';
+import { endUncredited, readPaymentRow } from './payment-rows.ts';
 
 export interface UnclearPayment {
   readonly id: string;
@@ -26,7 +27,23 @@ export interface UnclearPayment {
   readonly createdAt: number;
 }
 
-const patienceMs = 24 * 3_600_000;
+/** For so long an open payment is left to the facilitator and the chain. */
+const openForMs = 24 * 3_600_000;
+
+const readStored = rowReader(
+  'an unclear x402 payment',
+  Type.Object({
+    id: Type.String(),
+    state: Type.Enum(['open', 'unclear']),
+    network: Type.String(),
+    payer: Type.String(),
+    nonce: Type.String(),
+    value: amountText,
+    address: Type.String(),
+    winc: amountText,
+    created_at: Type.Integer(),
+  }),
+);
 
 /** The oldest first. */
 export async function unclearPayments(
@@ -34,23 +51,13 @@ export async function unclearPayments(
   limit: number,
   now: number,
 ): Promise<UnclearPayment[]> {
-  const rows = await executor.all<{
-    id: string;
-    state: 'open' | 'unclear';
-    network: string;
-    payer: string;
-    nonce: string;
-    value: string;
-    address: string;
-    winc: string;
-    created_at: number;
-  }>(
+  const rows = await executor.all(
     `SELECT id, state, network, payer, nonce, value, address, winc, created_at FROM x402_payments
      WHERE state = 'unclear' OR (state = 'open' AND created_at < ?) ORDER BY created_at, id LIMIT ?`,
-    now - patienceMs,
+    now - openForMs,
     limit,
   );
-  return rows.map(({ created_at, ...row }) => ({
+  return rows.map(readStored).map(({ created_at, ...row }) => ({
     ...row,
     winc: winc(BigInt(row.winc)),
     createdAt: created_at,
@@ -69,14 +76,11 @@ export async function endByHand(
     const row = await readPaymentRow(tx, id);
     if (row?.state !== 'unclear' && row?.state !== 'open') return false;
     // One that was just made is for the facilitator and the chain to tell.
-    if (row.state === 'open' && now - row.createdAt < patienceMs) return false;
+    if (row.state === 'open' && now - row.createdAt < openForMs) return false;
     if (transaction === undefined) {
-      return endUncredited(tx, row, 'failed', row.settlement ?? failure(row, 'not_made'), now, row.state);
+      return endUncredited(tx, row, 'failed', row.settlement ?? notSettled(row, 'not_made'), now, row.state);
     }
-    const settlement = success(row, transaction);
     // Whoever wanted to upload with it was told that it failed: all of it is given as credits.
-    if (!(await endCredited(tx, row, settlement, 'returned', now))) return false;
-    await creditPaymentIn(tx, credits, row, settlement, 'returned');
-    return true;
+    return creditPayment(tx, credits, row, settled(row, transaction), 'returned', now);
   });
 }

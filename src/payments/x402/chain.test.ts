@@ -3,7 +3,8 @@ import { type TestContext, test } from 'node:test';
 import { findX402Network } from '../../formats/x402/networks.ts';
 import type { TransferAuthorization } from '../../formats/x402/payment.ts';
 import { NodeSays, startTestNode } from '../../outside/testing.ts';
-import { AuthorizationChain, ChainUnavailable } from './chain.ts';
+import { AuthorizationChain } from './chain.ts';
+import { ChainUnavailable } from './errors.ts';
 
 const network = findX402Network('base-sepolia');
 assert.ok(network !== undefined);

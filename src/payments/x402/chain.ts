@@ -8,6 +8,7 @@ import type { X402Network } from '../../formats/x402/networks.ts';
 import type { TransferAuthorization } from '../../formats/x402/payment.ts';
 import { evmCallErrors, type JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
+import { ChainUnavailable } from './errors.ts';
 
 const defaultTimeoutMs = 3_000;
 const maxAnswerBytes = 1024 * 1024;
@@ -33,11 +34,6 @@ export type AuthorizationFate =
   | { readonly kind: 'transferred'; readonly transaction: string }
   | { readonly kind: 'used-otherwise' }
   | { readonly kind: 'used-unseen' };
-
-/** The node did not answer, or not in its protocol. */
-export class ChainUnavailable extends Error {
-  override readonly name = 'ChainUnavailable';
-}
 
 export class AuthorizationChain {
   readonly #pools: ReadonlyMap<string, JsonRpcPool>;

@@ -19,7 +19,7 @@ export function writeClaim(payment: string, { key, network }: PaymentClaim): str
   return key === undefined ? written('network', payment, network) : written('key', payment, key);
 }
 
-/** How a claim meets the first one of a payment; undefined when it does not. */
+/** How a claim matches the first one of a payment; undefined when it does not. */
 export function matchingClaim(
   stored: string | undefined,
   payment: string,

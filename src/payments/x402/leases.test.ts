@@ -6,9 +6,9 @@ import { eventually } from '../../../test/support/eventually.ts';
 import { migrations, type Setting, setUp, stateOf } from '../../../test/support/x402-payments.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
+import { X402InProgress } from './errors.ts';
 import { duePayments } from './payment-rows.ts';
 import type { X402Payments } from './x402.ts';
-import { X402InProgress } from './x402.ts';
 
 const nonce = `0x${'2a'.repeat(32)}`;
 const topUp = { purpose: 'top-up' } as const;

@@ -5,7 +5,7 @@ import { eventually } from '../../../test/support/eventually.ts';
 import { migrations, payer, setUp, stateOf } from '../../../test/support/x402-payments.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { endByHand, unclearPayments } from './by-hand.ts';
-import { X402SettlementFailed } from './x402.ts';
+import { X402SettlementFailed } from './errors.ts';
 
 forEachEngine((_engine, open) => {
   it('credits a transfer that lands after the facilitator gave it up', async (t) => {

@@ -1,18 +1,29 @@
 /** Payments as they are kept: stored before they are settled, credited in the transaction that finishes them. */
 
+import { type Static, Type } from 'typebox';
 import type { Winc } from '../../credits/credits.ts';
 import { winc } from '../../credits/credits.ts';
 import type { FacilitatorRequest, SettleAnswer } from '../../formats/x402/facilitator.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
+import { insertion } from '../../storage/sql/columns.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import {
+  amountOrNull,
+  amountText,
+  jsonReader,
+  readText,
+  rowReader,
+  textOrNull,
+} from '../../storage/sql/typed-rows.ts';
 import { type PurchaseState, purchaseState } from './purchases.ts';
-import { readStoredRequest, readStoredSettlement } from './stored-json.ts';
+import type { SignedPayment } from './x402.ts';
 
 /**
  * `open`: stored, not known to be settled. `credited` and `failed` are final. `unclear`: it may have been carried out
  * and no transfer to us is known; only a person can tell (`by-hand.ts`).
  */
-export type PaymentState = 'credited' | 'failed' | 'open' | 'unclear';
+const paymentStates = ['open', 'credited', 'failed', 'unclear'] as const;
+export type PaymentState = (typeof paymentStates)[number];
 
 export interface PaymentRow {
   readonly id: string;
@@ -45,114 +56,147 @@ export interface PaymentRow {
   readonly createdAt: number;
 }
 
-interface StoredRow {
-  id: string;
-  version: number;
-  network: string;
-  payer: string;
-  nonce: string;
-  value: string;
-  valid_before: string;
-  request: string;
-  purpose: string;
-  reference: string | null;
-  address: string;
-  address_type: string;
-  winc: string;
-  reserved: string | null;
-  claim: string | null;
-  state: string;
-  settlement: string | null;
-  leased_until: number;
-  attempts: number;
-  purchase: string | null;
-  item: string | null;
-  created_at: number;
-}
+/** What a payment is known by: no two of one payer on one chain have the same nonce. */
+export const paymentId = ({ network, payer, payment }: SignedPayment): string =>
+  `${network.caip2}:${payer}:${payment.authorization.nonce}`;
 
-const columns = `id, version, network, payer, nonce, value, valid_before, request, purpose, reference, address,
-  address_type, winc, reserved, claim, state, settlement, leased_until, attempts`;
+const requirement = {
+  scheme: Type.Literal('exact'),
+  network: Type.String(),
+  payTo: Type.String(),
+  asset: Type.String(),
+  maxTimeoutSeconds: Type.Number(),
+  extra: Type.Object({ name: Type.String(), version: Type.String() }),
+};
+const version = Type.Union([Type.Literal(1), Type.Literal(2)]);
+const readRequest = jsonReader(
+  'the request of x402 payment',
+  Type.Object({
+    x402Version: version,
+    paymentPayload: Type.Intersect([
+      Type.Record(Type.String(), Type.Unknown()),
+      Type.Object({ x402Version: version }),
+    ]),
+    paymentRequirements: Type.Union([
+      Type.Object({
+        ...requirement,
+        maxAmountRequired: Type.String(),
+        resource: Type.String(),
+        description: Type.String(),
+        mimeType: Type.String(),
+      }),
+      Type.Object({ ...requirement, amount: Type.String() }),
+    ]),
+  }),
+);
+const readSettlement = jsonReader(
+  'the settlement of x402 payment',
+  Type.Object({
+    success: Type.Boolean(),
+    errorReason: Type.Optional(Type.String()),
+    transaction: Type.String(),
+    network: Type.String(),
+    payer: Type.Optional(Type.String()),
+  }),
+);
+
+const storedPayment = Type.Object({
+  id: Type.String(),
+  version,
+  network: Type.String(),
+  payer: Type.String(),
+  nonce: Type.String(),
+  value: amountText,
+  valid_before: amountText,
+  request: Type.String(),
+  purpose: Type.String(),
+  reference: textOrNull,
+  address: Type.String(),
+  address_type: Type.String(),
+  winc: amountText,
+  reserved: amountOrNull,
+  claim: textOrNull,
+  state: Type.Enum(paymentStates),
+  settlement: textOrNull,
+  leased_until: Type.Integer(),
+  attempts: Type.Integer(),
+  purchase: Type.Union([purchaseState, Type.Null()]),
+  item: textOrNull,
+  created_at: Type.Integer(),
+});
+const readStored = rowReader('an x402 payment', storedPayment);
+
+const columns = Object.keys(storedPayment.properties).join(', ');
 
 export async function readPaymentRow(tx: SqlExecutor, id: string): Promise<PaymentRow | undefined> {
-  const row = await tx.get<StoredRow>(
-    `SELECT ${columns}, purchase, item, created_at FROM x402_payments WHERE id = ? ${tx.forUpdate}`,
-    id,
-  );
-  return row === undefined ? undefined : fromStored(row);
+  const row = await tx.get(`SELECT ${columns} FROM x402_payments WHERE id = ? ${tx.forUpdate}`, id);
+  return row === undefined ? undefined : fromStored(readStored(row));
 }
 
-function fromStored(row: StoredRow): PaymentRow {
+function fromStored(row: Static<typeof storedPayment>): PaymentRow {
   return {
     id: row.id,
-    version: row.version === 1 ? 1 : 2,
+    version: row.version,
     network: row.network,
     payer: row.payer,
     nonce: row.nonce,
     value: BigInt(row.value),
     validBefore: BigInt(row.valid_before),
-    request: readStoredRequest(row.request, row.id),
+    request: readRequest(row.request, row.id),
     purpose: row.purpose,
     reference: row.reference,
     address: row.address,
     addressType: row.address_type,
     winc: winc(BigInt(row.winc)),
     reserved: row.reserved === null ? undefined : winc(BigInt(row.reserved)),
-    purchase: purchaseState(row.purchase),
+    purchase: row.purchase ?? undefined,
     item: row.item ?? undefined,
     claim: row.claim,
-    state: stateOf(row.state),
-    settlement: row.settlement === null ? undefined : readStoredSettlement(row.settlement, row.id),
+    state: row.state,
+    settlement: row.settlement === null ? undefined : readSettlement(row.settlement, row.id),
     leasedUntil: row.leased_until,
     attempts: row.attempts,
     createdAt: row.created_at,
   };
 }
 
-function stateOf(text: string): PaymentState {
-  if (text === 'open' || text === 'credited' || text === 'failed' || text === 'unclear') return text;
-  throw new Error(`x402 payment in state ${text}`);
-}
-
 export async function insertPaymentRow(tx: SqlExecutor, row: PaymentRow, now: number): Promise<void> {
-  await changeOne(
-    tx,
-    `INSERT INTO x402_payments (${columns}, due_at, created_at, changed_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    row.id,
-    row.version,
-    row.network,
-    row.payer,
-    row.nonce,
-    row.value.toString(),
-    row.validBefore.toString(),
-    JSON.stringify(row.request),
-    row.purpose,
-    row.reference,
-    row.address,
-    row.addressType,
-    row.winc.toString(),
-    row.reserved === undefined ? null : row.reserved.toString(),
-    row.claim,
-    row.state,
-    null,
-    row.leasedUntil,
-    row.attempts,
-    now,
-    now,
-    now,
-  );
+  const values = {
+    id: row.id,
+    version: row.version,
+    network: row.network,
+    payer: row.payer,
+    nonce: row.nonce,
+    value: row.value.toString(),
+    valid_before: row.validBefore.toString(),
+    request: JSON.stringify(row.request),
+    purpose: row.purpose,
+    reference: row.reference,
+    address: row.address,
+    address_type: row.addressType,
+    winc: row.winc.toString(),
+    reserved: row.reserved?.toString() ?? null,
+    claim: row.claim,
+    state: row.state,
+    leased_until: row.leasedUntil,
+    attempts: row.attempts,
+    due_at: now,
+    created_at: now,
+    changed_at: now,
+  };
+  await changeOne(tx, `INSERT INTO x402_payments ${insertion(values)}`, ...Object.values(values));
 }
 
 /** Ids of open payments that nobody is working on and that are due. */
 export async function duePayments(tx: SqlExecutor, now: number, limit: number): Promise<string[]> {
-  const rows = await tx.all<{ id: string }>(
+  const rows = await tx.all(
     `SELECT id FROM x402_payments WHERE state = 'open' AND due_at <= ? AND leased_until <= ?
      ORDER BY due_at LIMIT ?`,
     now,
     now,
     limit,
   );
-  return rows.map((row) => row.id);
+  return rows.map((row) => readText(row.id));
 }
 
 /** Takes an open payment to work on; undefined when another has it or it is finished. */
@@ -232,11 +276,7 @@ export async function endUncredited(
   return changed === 1;
 }
 
-/**
- * Marks it as credited; false when it was before. Whoever knows of the transfer may, with a lease or without, and also
- * after another gave the payment up: what was paid is credited. `purchase` is what becomes of the reservation, where
- * one was asked for.
- */
+/** Marks it as credited; false when it was before. `purchase`: what becomes of the reservation, where one was asked for. */
 export async function endCredited(
   tx: SqlExecutor,
   row: PaymentRow,

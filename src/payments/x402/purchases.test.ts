@@ -9,17 +9,10 @@ import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { endByHand, unclearPayments } from './by-hand.ts';
 import { matchingClaim, writeClaim } from './claims.ts';
+import { PurchaseOver, X402Refused, X402SettlementFailed } from './errors.ts';
 import { x402Migrations } from './migrations.ts';
-import {
-  beginSession,
-  PurchaseOver,
-  readPurchase,
-  returnAbandoned,
-  returnPurchase,
-  spendPurchase,
-} from './purchases.ts';
+import { beginSession, readPurchase, returnAbandoned, returnPurchase, spendPurchase } from './purchases.ts';
 import type { SettleRequest } from './x402.ts';
-import { X402Refused, X402SettlementFailed } from './x402.ts';
 
 const full = 1_000_000_000n;
 const price = winc(600_000_000n);

@@ -9,12 +9,33 @@
  * purchase and what it is for change together.
  */
 
-import type { Credits, Winc } from '../../credits/credits.ts';
-import { winc } from '../../credits/credits.ts';
+import { type Static, Type } from 'typebox';
+import { type Credits, type Winc, winc } from '../../credits/credits.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import {
+  amountOrNull,
+  integerOrNull,
+  readText,
+  rowReader,
+  textOrNull,
+} from '../../storage/sql/typed-rows.ts';
+import { PurchaseOver } from './errors.ts';
 
-export type PurchaseState = 'reserved' | 'spent' | 'returned';
+export const purchaseState = Type.Enum(['reserved', 'spent', 'returned']);
+export type PurchaseState = Static<typeof purchaseState>;
+
+const readStored = rowReader(
+  'the purchase of an x402 payment',
+  Type.Object({
+    purchase: Type.Union([purchaseState, Type.Null()]),
+    reserved: amountOrNull,
+    session: textOrNull,
+    item: textOrNull,
+    claim: textOrNull,
+    credited_at: integerOrNull,
+  }),
+);
 
 export interface Purchase {
   /** Undefined: nothing was ever reserved. */
@@ -29,39 +50,22 @@ export interface Purchase {
   readonly creditedAt: number;
 }
 
-/** The reservation of the price is over: it was spent on something else, given back, or never made. */
-export class PurchaseOver extends Error {
-  override readonly name = 'PurchaseOver';
-}
-
 /** Locks the payment's row. Undefined when there is no such payment. */
 export async function readPurchase(tx: SqlExecutor, payment: string): Promise<Purchase | undefined> {
-  const row = await tx.get<{
-    purchase: string | null;
-    reserved: string | null;
-    session: string | null;
-    item: string | null;
-    claim: string | null;
-    credited_at: number | null;
-  }>(
+  const stored = await tx.get(
     `SELECT purchase, reserved, session, item, claim, credited_at FROM x402_payments WHERE id = ? ${tx.forUpdate}`,
     payment,
   );
-  if (row === undefined) return undefined;
+  if (stored === undefined) return undefined;
+  const row = readStored(stored);
   return {
-    state: purchaseState(row.purchase),
+    state: row.purchase ?? undefined,
     reserved: winc(BigInt(row.reserved ?? 0)),
     session: row.session ?? undefined,
     item: row.item ?? undefined,
     claim: row.claim ?? undefined,
     creditedAt: row.credited_at ?? 0,
   };
-}
-
-export function purchaseState(text: string | null): PurchaseState | undefined {
-  if (text === null) return undefined;
-  if (text === 'reserved' || text === 'spent' || text === 'returned') return text;
-  throw new Error(`x402 purchase in state ${text}`);
 }
 
 /** The payment has begun an upload in parts: this one, and never another. */
@@ -130,14 +134,15 @@ export async function returnAbandoned(
   before: number,
   limit: number,
 ): Promise<number> {
-  const rows = await sql.all<{ id: string }>(
+  const rows = await sql.all(
     `SELECT id FROM x402_payments WHERE purchase = 'reserved' AND session IS NULL AND credited_at <= ?
      ORDER BY credited_at LIMIT ?`,
     before,
     limit,
   );
   let returned = 0;
-  for (const { id } of rows) {
+  for (const row of rows) {
+    const id = readText(row.id);
     const done = await sql.transaction(async (tx) => {
       const purchase = await readPurchase(tx, id);
       return purchase?.session === undefined && (await returnPurchase(tx, credits, id));

@@ -1,7 +1,7 @@
 /**
- * Prices that were asked for a short while ago. Who pays what was asked is not turned away when the price has risen
- * since; who pays less than was ever asked is. Bounded: the products that were quoted longest ago are forgotten, and
- * then a payer has to pay the price of now.
+ * Prices that were asked for a short while ago. A payer who pays what was asked is not turned away when the price has
+ * risen since; one who pays less than was ever asked is. Bounded: the products that were quoted longest ago are
+ * forgotten, and then a payer has to pay the price of now.
  */
 import { LRUCache } from 'lru-cache';
 

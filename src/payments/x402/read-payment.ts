@@ -7,9 +7,9 @@ import { decodePayment, MalformedPayment, UnknownPaymentVersion } from '../../fo
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
 import { isSignedByHolder, transferDigest } from '../../wallets/ethereum/transfer-authorization.ts';
 import type { AuthorizationChain } from './chain.ts';
+import { X402Refused, X402SignatureInvalid, X402Unreadable } from './errors.ts';
 import type { QuoteMemory } from './quote-memory.ts';
 import type { SignedPayment, X402Quote } from './x402.ts';
-import { X402Refused, X402SignatureInvalid } from './x402.ts';
 
 export interface PaymentRules {
   /** Smallest amount that is ever taken, atomic. */
@@ -29,7 +29,7 @@ export interface PaymentRules {
 /** `X-PAYMENT` or `PAYMENT-SIGNATURE`, whichever is there. */
 export function paymentHeader(headers: IncomingHttpHeaders): string | undefined {
   const value = headers['x-payment'] ?? headers['payment-signature'];
-  if (Array.isArray(value)) throw new MalformedPayment('more than one payment');
+  if (Array.isArray(value)) throw new X402Unreadable('more than one payment');
   return value === '' ? undefined : value;
 }
 
@@ -41,7 +41,7 @@ export async function readSignedPayment(
   const payment = decode(header);
   const network = checkParties(payment, quote);
   const payer = parseEthereumAddress(payment.authorization.from.toLowerCase());
-  if (payer === undefined) throw new MalformedPayment('from is not an address');
+  if (payer === undefined) throw new X402Unreadable('from is not an address');
   const signed: SignedPayment = { quote, network, payment, payer };
   const refusal = refusalOf(payment, quote, rules);
   if (refusal !== undefined && !(await rules.isKnown(signed))) throw new X402Refused(refusal);
@@ -56,6 +56,7 @@ function decode(header: string): X402Payment {
     return decodePayment(header);
   } catch (error) {
     if (error instanceof UnknownPaymentVersion) throw new X402Refused(x402Reasons.version);
+    if (error instanceof MalformedPayment) throw new X402Unreadable(error.message, { cause: error });
     throw error;
   }
 }
@@ -69,8 +70,8 @@ function checkParties(payment: X402Payment, quote: X402Quote): X402Network {
   if (network === undefined) throw new X402Refused(x402Reasons.network);
   if (!sameAddress(authorization.to, quote.payTo)) throw new X402Refused(x402Reasons.recipient);
   if (accepted !== undefined) {
-    const meets = sameAddress(accepted.asset, network.asset) && sameAddress(accepted.payTo, quote.payTo);
-    if (!meets || accepted.amount !== authorization.value.toString()) {
+    const isSame = sameAddress(accepted.asset, network.asset) && sameAddress(accepted.payTo, quote.payTo);
+    if (!isSame || accepted.amount !== authorization.value.toString()) {
       throw new X402Refused(x402Reasons.requirements);
     }
   }
@@ -91,7 +92,7 @@ function refusalOf(
   return undefined;
 }
 
-/** Whoever pays what was asked a moment ago is not turned away for a small rise since; less was never asked for. */
+/** What was asked a moment ago is enough after a small rise since; less was never asked for. */
 function paysQuote(value: bigint, quote: X402Quote, rules: PaymentRules): boolean {
   if (value < rules.minimum) return false;
   if (value >= quote.amount) return true;

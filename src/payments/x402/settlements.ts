@@ -5,44 +5,35 @@
  */
 
 import type { Credits } from '../../credits/credits.ts';
-import type { SettleAnswer } from '../../formats/x402/facilitator.ts';
-import { x402Reasons } from '../../formats/x402/facilitator.ts';
-import type { X402Network } from '../../formats/x402/networks.ts';
+import { provesNothingSent, type SettleAnswer, x402Reasons } from '../../formats/x402/facilitator.ts';
+import { findX402Network, type X402Network } from '../../formats/x402/networks.ts';
 import { readPayment } from '../../formats/x402/payment.ts';
+import { backoffMs } from '../../kernel/background/backoff.ts';
+import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { UniqueViolation } from '../../storage/sql/sql.ts';
 import type { AuthorizationChain, AuthorizationFate } from './chain.ts';
+import { creditPayment, notSettled, settled } from './credit-payment.ts';
+import { FacilitatorUnavailable, X402InProgress, X402Refused, X402SettlementFailed } from './errors.ts';
 import type { FacilitatorClient } from './facilitator-client.ts';
-import { FacilitatorUnavailable } from './facilitator-client.ts';
-import type { PaymentRow } from './payment-rows.ts';
 import {
   duePayments,
-  endCredited,
   endUncredited,
   insertPaymentRow,
   leasePayment,
+  type PaymentRow,
+  paymentId,
   readPaymentRow,
   releasePayment,
   renewLease,
 } from './payment-rows.ts';
-import {
-  creditPaymentIn,
-  failure,
-  isSameUse,
-  networkOf,
-  paymentId,
-  provesNothingSent,
-  receipt,
-  refuseOtherUse,
-  success,
-} from './settlement-rules.ts';
 import type { SignedPayment, X402Receipt } from './x402.ts';
-import { X402InProgress, X402SettlementFailed } from './x402.ts';
 
 const recoveryIntervalMs = 10_000;
 const recoveredAtOnce = 20;
-const longestWaitMs = 10 * 60_000;
+/** Before a payment that stays open is looked at again. */
+const retry = { firstMs: 1_000, longestMs: 10 * 60_000 };
 /** A payment is held for so long, and held again while it is worked on: a crash frees it soon. */
 const leaseMs = 10_000;
 /** Longer than an authorisation may still land after its time, given slow blocks. */
@@ -62,9 +53,16 @@ export interface SettlementsOptions {
 export class Settlements {
   readonly #options: SettlementsOptions;
   readonly #running = new Map<string, { readonly row: PaymentRow; readonly ended: Promise<X402Receipt> }>();
-  #timer: NodeJS.Timeout | undefined;
-  #recovering: Promise<void> | undefined;
-  #stopped = true;
+  readonly #recovery = new WakeableTask({
+    run: async () => {
+      await this.#recoverDue();
+      return recoveryIntervalMs;
+    },
+    failed: (error) => {
+      this.#options.log.error({ err: error }, 'x402 recovery failed');
+      return recoveryIntervalMs;
+    },
+  });
 
   constructor(options: SettlementsOptions) {
     this.#options = options;
@@ -96,15 +94,11 @@ export class Settlements {
 
   /** Surfaces that share one process share these: starting again changes nothing. */
   async start(): Promise<void> {
-    if (!this.#stopped) return;
-    this.#stopped = false;
-    this.#recover();
+    if (this.#recovery.isStopped) this.#recovery.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#recovering;
+    await this.#recovery.stop();
     await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended));
   }
 
@@ -166,7 +160,7 @@ export class Settlements {
 
   /** What the first asking led to. */
   #finished(row: PaymentRow): X402Receipt {
-    const settlement = row.settlement ?? failure(row, x402Reasons.unexpectedSettle);
+    const settlement = row.settlement ?? notSettled(row, x402Reasons.unexpectedSettle);
     if (row.state !== 'credited') throw new X402SettlementFailed(settlement);
     return receipt(row, settlement, this.#options.payTo, false);
   }
@@ -183,7 +177,7 @@ export class Settlements {
       return this.#putBack(row, undefined, error);
     }
     if (answer.success) return this.#credit(row, { ...answer, payer: row.payer });
-    const refusal = failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle);
+    const refusal = notSettled(row, answer.errorReason ?? x402Reasons.unexpectedSettle);
     const network = networkOf(row);
     // Only a refusal that says that nothing was sent is believed, and only of the first asking: what was sent may
     // land after the answer, and be the reason why the second is refused.
@@ -192,7 +186,7 @@ export class Settlements {
       return nothingSent ? this.#fail(row, refusal) : this.#putBack(row, refusal);
     }
     const fate = await this.#fate(row, network);
-    if (fate?.kind === 'transferred') return this.#credit(row, success(row, fate.transaction));
+    if (fate?.kind === 'transferred') return this.#credit(row, settled(row, fate.transaction));
     const over = fate?.kind === 'used-otherwise' || (fate?.kind === 'unused' && nothingSent);
     return over ? this.#fail(row, refusal) : this.#putBack(row, refusal);
   }
@@ -205,11 +199,11 @@ export class Settlements {
     const network = networkOf(row);
     if (!this.#options.chain.knows(network)) return this.#settleAgain(row);
     const fate = await this.#fate(row, network);
-    if (fate?.kind === 'transferred') return this.#credit(row, success(row, fate.transaction));
+    if (fate?.kind === 'transferred') return this.#credit(row, settled(row, fate.transaction));
     if (fate?.kind === 'used-otherwise') return this.#markUnclear(row);
     if (fate !== undefined && this.#hasLapsed(row)) {
       if (fate.kind === 'used-unseen') return this.#markUnclear(row);
-      return this.#fail(row, failure(row, x402Reasons.validBefore));
+      return this.#fail(row, notSettled(row, x402Reasons.validBefore));
     }
     if (how === 'sent again' && fate?.kind === 'unused' && this.#isValid(row)) return this.#carryOut(row);
     return this.#putBack(row);
@@ -227,7 +221,7 @@ export class Settlements {
     // A second refusal never says that nothing was sent: it may be refused because the first asking was carried out,
     // which used the nonce, took the funds, or was so long ago that it has lapsed.
     if (this.#hasLapsed(row)) return this.#markUnclear(row);
-    return this.#putBack(row, failure(row, answer.errorReason ?? x402Reasons.unexpectedSettle));
+    return this.#putBack(row, notSettled(row, answer.errorReason ?? x402Reasons.unexpectedSettle));
   }
 
   #isValid(row: PaymentRow): boolean {
@@ -250,11 +244,9 @@ export class Settlements {
 
   async #credit(row: PaymentRow, settlement: SettleAnswer): Promise<X402Receipt> {
     const { sql, now, onSettlement, log } = this.#options;
-    const applied = await sql.transaction(async (tx) => {
-      if (!(await endCredited(tx, row, settlement, 'reserved', now()))) return false;
-      await creditPaymentIn(tx, this.#options.credits, row, settlement, 'reserved');
-      return true;
-    });
+    const applied = await sql.transaction((tx) =>
+      creditPayment(tx, this.#options.credits, row, settlement, 'reserved', now()),
+    );
     if (!applied) return this.#takenOver(row);
     onSettlement(row.network, 'credited');
     const { transaction } = settlement;
@@ -264,49 +256,47 @@ export class Settlements {
   }
 
   async #fail(row: PaymentRow, settlement: SettleAnswer): Promise<X402Receipt> {
-    const { sql, now, onSettlement, log } = this.#options;
-    const ended = await sql.transaction((tx) => endUncredited(tx, row, 'failed', settlement, now()));
-    if (!ended) return this.#takenOver(row);
-    onSettlement(row.network, 'failed');
-    log.info({ payment: row.id, reason: settlement.errorReason }, 'x402 settlement refused');
-    throw new X402SettlementFailed(settlement);
+    return this.#end(row, 'failed', settlement, () =>
+      this.#options.log.info({ payment: row.id, reason: settlement.errorReason }, 'x402 settlement refused'),
+    );
   }
 
   async #markUnclear(row: PaymentRow): Promise<X402Receipt> {
-    const { sql, now, onSettlement, log } = this.#options;
-    const settlement = failure(row, x402Reasons.nonceUsed);
-    const ended = await sql.transaction((tx) => endUncredited(tx, row, 'unclear', settlement, now()));
+    return this.#end(row, 'unclear', notSettled(row, x402Reasons.nonceUsed), () =>
+      this.#options.log.error(
+        { payment: row.id },
+        'x402 payment may have been made and no transfer is known: check by hand',
+      ),
+    );
+  }
+
+  async #end(
+    row: PaymentRow,
+    state: 'failed' | 'unclear',
+    settlement: SettleAnswer,
+    report: () => void,
+  ): Promise<X402Receipt> {
+    const { sql, now, onSettlement } = this.#options;
+    const ended = await sql.transaction((tx) => endUncredited(tx, row, state, settlement, now()));
     if (!ended) return this.#takenOver(row);
-    onSettlement(row.network, 'unclear');
-    log.error({ payment: row.id }, 'x402 payment may have been made and no transfer is known: check by hand');
+    onSettlement(row.network, state);
+    report();
     throw new X402SettlementFailed(settlement);
   }
 
   /** Not known yet: it stays open and is looked at again later. */
   async #putBack(row: PaymentRow, answer?: SettleAnswer, cause?: unknown): Promise<X402Receipt> {
     const { sql, now } = this.#options;
-    const wait = Math.min(1_000 * 2 ** Math.min(row.attempts, 20), longestWaitMs);
+    const wait = backoffMs(retry, row.attempts + 1);
     const released = await sql.transaction((tx) => releasePayment(tx, row, now(), now() + wait));
     if (!released) return this.#takenOver(row);
-    throw new X402SettlementFailed(answer ?? failure(row, x402Reasons.unexpectedSettle), cause);
-  }
-
-  #recover(): void {
-    if (this.#stopped) return;
-    this.#recovering = this.#recoverDue()
-      .catch((error: unknown) => this.#options.log.error({ err: error }, 'x402 recovery failed'))
-      .finally(() => {
-        this.#recovering = undefined;
-        if (this.#stopped) return;
-        this.#timer = setTimeout(() => this.#recover(), recoveryIntervalMs);
-        this.#timer.unref();
-      });
+    throw new X402SettlementFailed(answer ?? notSettled(row, x402Reasons.unexpectedSettle), cause);
   }
 
   async #recoverDue(): Promise<void> {
     const { sql, now, log } = this.#options;
     for (const id of await duePayments(sql, now(), recoveredAtOnce)) {
-      if (this.#stopped) return;
+      if (this.#recovery.isStopped) return;
       if (this.#running.has(id)) continue;
       const leased = await sql
         .transaction((tx) => leasePayment(tx, id, now(), this.#leaseEnd()))
@@ -324,4 +314,38 @@ export class Settlements {
       );
     }
   }
+}
+
+function networkOf(row: PaymentRow): X402Network {
+  const network = findX402Network(row.network);
+  if (network === undefined) throw new Error(`x402 payment on unknown network ${row.network}`);
+  return network;
+}
+
+/**
+ * A payment buys once what it was first sent for, for whom it was sent. Its signature is on the chain for all to read
+ * once it is settled, so that whoever sends it again for something else need not be its payer, and is not told whom
+ * it credited.
+ */
+function refuseOtherUse(first: PaymentRow, now: PaymentRow): void {
+  if (!isSameUse(first, now)) throw new X402Refused(x402Reasons.nonceUsed);
+}
+
+const isSameUse = (first: PaymentRow, now: PaymentRow): boolean =>
+  first.purpose === now.purpose && first.reference === now.reference && first.address === now.address;
+
+function receipt(row: PaymentRow, settlement: SettleAnswer, payTo: string, applied: boolean): X402Receipt {
+  return {
+    id: row.id,
+    payer: row.payer,
+    walletAddress: row.address,
+    creditedWinc: row.winc,
+    value: row.value,
+    settlement,
+    payTo,
+    applied,
+    ...(row.purchase === undefined || row.reserved === undefined
+      ? {}
+      : { purchase: { state: row.purchase, reserved: row.reserved, item: row.item } }),
+  };
 }

@@ -3,11 +3,11 @@ import { createServer } from 'node:http';
 import { it } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
 import { market, migrations, payer, setUp, stateOf } from '../../../test/support/x402-payments.ts';
-import { MalformedPayment } from '../../formats/x402/payment.ts';
+import { x402Reasons } from '../../formats/x402/facilitator.ts';
 import type { PaymentOptions } from '../../localnet/x402/testing.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
+import { X402Refused, X402SettlementFailed, X402SignatureInvalid, X402Unreadable } from './errors.ts';
 import type { X402Quote } from './x402.ts';
-import { X402Refused, X402SettlementFailed, X402SignatureInvalid } from './x402.ts';
 
 forEachEngine((_engine, open) => {
   for (const version of [1, 2] as const) {
@@ -116,7 +116,7 @@ forEachEngine((_engine, open) => {
     const dearer: X402Quote = { ...s.quote, amount: 1_050_000n };
     const refused = { reason: 'invalid_exact_evm_payload_authorization_value' };
     await assert.rejects(s.read({ value: 1_000_000n }, dearer), refused, 'nobody was asked so little');
-    s.x402.challenge(s.quote);
+    s.x402.challenge(s.quote, x402Reasons.paymentRequired);
     await assert.rejects(s.read({ value: 999_999n }, dearer), refused, 'nor so little');
     await assert.rejects(s.read({ value: 1_000_000n }, { ...dearer, product: 'other' }), refused);
     await assert.rejects(s.read({ value: 1_000_000n }, { ...dearer, amount: 1_060_000n }), refused);
@@ -262,7 +262,7 @@ forEachEngine((_engine, open) => {
       );
     }
     await assert.rejects(s.read({ tamper: { value: '1000001' } }), X402SignatureInvalid);
-    await assert.rejects(s.x402.read({ 'x-payment': '???' }, s.quote), MalformedPayment);
+    await assert.rejects(s.x402.read({ 'x-payment': '???' }, s.quote), X402Unreadable);
     assert.equal(await s.x402.read({}, s.quote), undefined);
     assert.deepEqual(await stateOf(s.sql), []);
   });

@@ -4,7 +4,7 @@
  * by crediting the payer and spending from there, so that nothing paid is ever lost.
  *
  *     const quote = await x402.offer({ product, winc, resource, description, mimeType });
- *     const payment = await x402.read(request.headers, quote);     // undefined: answer x402.challenge(quote)
+ *     const payment = await x402.read(request.headers, quote);     // undefined: there is none
  *     await x402.verify(payment);                                  // before work is done for the payer
  *     const receipt = await x402.settle(payment, { purpose: 'upload', reference: itemId, reserve: quote.winc });
  *
@@ -89,10 +89,10 @@ export interface X402Receipt {
 export interface X402Payments {
   /** Throws `OracleUnavailable`. */
   offer(request: X402OfferRequest): Promise<X402Quote>;
-  /** The 402 for a quote, which is remembered; without a reason it asks for the payment header. */
-  challenge(quote: X402Quote, reason?: string): X402Challenge;
+  /** What asks for the payment of a quote, which is remembered, and the reason why: `X-PAYMENT header is required` … */
+  challenge(quote: X402Quote, reason: string): X402Challenge;
   /**
-   * The payment a request carries, if any. Throws `MalformedPayment` (403), `X402Refused` (402 with its reason).
+   * The payment a request carries, if any. Throws `X402Unreadable`, `X402SignatureInvalid`, `X402Refused`.
    * Moves nothing and asks nobody, except a contract wallet about its own signature.
    */
   read(headers: IncomingHttpHeaders, quote: X402Quote): Promise<SignedPayment | undefined>;
@@ -111,36 +111,4 @@ export interface X402Payments {
   /** Begins to finish what earlier runs left. */
   start(): Promise<void>;
   stop(): Promise<void>;
-}
-
-/** The payment can be read but not taken; `reason` is the protocol's word for why. */
-export class X402Refused extends Error {
-  override readonly name = 'X402Refused';
-  readonly reason: string;
-
-  constructor(reason: string) {
-    super(`payment refused: ${reason}`);
-    this.reason = reason;
-  }
-}
-
-/** The signature is not the payer's. */
-export class X402SignatureInvalid extends Error {
-  override readonly name = 'X402SignatureInvalid';
-}
-
-/** The transfer was not carried out, or it is not known whether it was: then it is credited when it turns out so. */
-export class X402SettlementFailed extends Error {
-  override readonly name = 'X402SettlementFailed';
-  readonly settlement: SettleAnswer;
-
-  constructor(settlement: SettleAnswer, cause?: unknown) {
-    super(`settlement failed: ${settlement.errorReason ?? 'unknown'}`, { cause });
-    this.settlement = settlement;
-  }
-}
-
-/** The same payment is being settled right now. */
-export class X402InProgress extends Error {
-  override readonly name = 'X402InProgress';
 }

@@ -12,7 +12,8 @@ import {
   type Winc,
   winc,
 } from '../../credits/credits.ts';
-import { PurchaseOver, returnPurchase, spendPurchase } from '../../payments/x402/purchases.ts';
+import { PurchaseOver } from '../../payments/x402/errors.ts';
+import { returnPurchase, spendPurchase } from '../../payments/x402/purchases.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
 import { useBlobs, useNoted } from '../items/blob-uses.ts';

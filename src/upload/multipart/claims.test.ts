@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, test } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
-import { createCredits } from '../../credits/ledger/index.ts';
+import { createCredits } from '../../credits/ledger/ledger.ts';
 import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Pricing } from '../../pricing/pricing.ts';

@@ -6,17 +6,18 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { winc } from '../../credits/credits.ts';
+import { noPayment, type PaymentProblem, paymentAnswer } from '../../formats/x402/answers.ts';
 import { x402Reasons } from '../../formats/x402/facilitator.ts';
+import { HttpError } from '../../kernel/errors.ts';
 import type { Request } from '../../kernel/http/server.ts';
 import type { PaymentClaim } from '../../payments/x402/claims.ts';
-import { paymentAnswer, paymentRequired } from '../../payments/x402/refusals.ts';
-import {
-  type SettleRequest,
-  type SignedPayment,
-  type X402Payments,
-  type X402Quote,
-  type X402Receipt,
-  X402Refused,
+import { X402NotTaken, X402Refused } from '../../payments/x402/errors.ts';
+import type {
+  SettleRequest,
+  SignedPayment,
+  X402Payments,
+  X402Quote,
+  X402Receipt,
 } from '../../payments/x402/x402.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
@@ -62,16 +63,16 @@ export class UploadPayments {
     const quote = await this.quote(request, bytes);
     try {
       const payment = await x402.read(request.headers, quote);
-      if (payment === undefined) throw paymentRequired(x402, quote);
+      if (payment === undefined) throw refusal(x402, quote, noPayment);
       await x402.verify(payment);
       return new UploadPayment(x402, quote, payment, bytes);
     } catch (error) {
-      throw paymentAnswer(error, x402, quote);
+      throw failure(x402, quote, error);
     }
   }
 
   challenge(quote: X402Quote): Error {
-    return paymentRequired(this.#x402, quote);
+    return refusal(this.#x402, quote, noPayment);
   }
 }
 
@@ -131,9 +132,18 @@ export class UploadPayment implements Prepaid {
       const { id, purchase } = receipt;
       return { payment: id, winc: purchase?.reserved ?? winc(0n), answer: describe(receipt) };
     } catch (error) {
-      throw paymentAnswer(error, this.#x402, this.#quote);
+      throw failure(this.#x402, this.#quote, error);
     }
   }
+}
+
+/** What the payer is told of a payment that was not taken; anything else is passed on. */
+const failure = (x402: X402Payments, quote: X402Quote, error: unknown): unknown =>
+  error instanceof X402NotTaken ? refusal(x402, quote, error.problem, error) : error;
+
+function refusal(x402: X402Payments, quote: X402Quote, problem: PaymentProblem, cause?: unknown): HttpError {
+  const { status, body, ...options } = paymentAnswer(problem, (reason) => x402.challenge(quote, reason));
+  return new HttpError(status, body, { ...options, cause });
 }
 
 function describe(receipt: X402Receipt): Record<string, unknown> {

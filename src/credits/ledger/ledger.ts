@@ -1,0 +1,66 @@
+/**
+ * The ledger on SQL. One file per kind of change, each a function of the caller's transaction; this one
+ * binds them to a database and a clock.
+ */
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { CreditChanges, Credits, SpendRequest } from '../credits.ts';
+import { approve, revoke } from './approvals.ts';
+import { expireApprovals, readApprovals, readApprovalsOf, readBalance } from './balance.ts';
+import { clawback, credit } from './credit.ts';
+import { hasPaid, readEntries, readPayments } from './history.ts';
+import { previewSpending } from './payers.ts';
+import { refund } from './refund.ts';
+import { selfCheck } from './self-check.ts';
+import { assign, settle, take } from './spend.ts';
+import { readSpending, renderSpending } from './spendings.ts';
+
+export interface CreditsOptions {
+  /** The `ledger` database, with `creditsMigrations`. */
+  readonly sql: Sql;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+const EXPIRED_AT_ONCE = 1_000;
+
+export function createCredits({ sql, now = Date.now }: CreditsOptions): Credits {
+  const within = (tx: SqlExecutor): CreditChanges => ({
+    credit: (request) => credit(tx, request, now()),
+    clawback: (request) => clawback(tx, request, now()),
+    reserve: (request) => take(tx, request, 'reserved', now()),
+    settle: (reason, id, amount) => settle(tx, reason, id, amount, now()),
+    spend: (request) => take(tx, request, 'settled', now()),
+    refund: (reason, id) => refund(tx, reason, id, now()),
+    assign: (reason, from, to, amount) => assign(tx, reason, from, to, amount, now()),
+    approve: (request) => approve(tx, request, now()),
+    revoke: (request) => revoke(tx, request, now()),
+  });
+  const alone = <T>(change: (changes: CreditChanges) => Promise<T>): Promise<T> =>
+    sql.transaction((tx) => change(within(tx)));
+  return {
+    within,
+    credit: (request) => alone((changes) => changes.credit(request)),
+    clawback: (request) => alone((changes) => changes.clawback(request)),
+    reserve: (request) => alone((changes) => changes.reserve(request)),
+    settle: (reason, id, amount) => alone((changes) => changes.settle(reason, id, amount)),
+    spend: (request) => alone((changes) => changes.spend(request)),
+    refund: (reason, id) => alone((changes) => changes.refund(reason, id)),
+    assign: (reason, from, to, amount) => alone((changes) => changes.assign(reason, from, to, amount)),
+    approve: (request) => alone((changes) => changes.approve(request)),
+    revoke: (request) => alone((changes) => changes.revoke(request)),
+
+    balance: (address) => readBalance(sql, address, now()),
+    preview: (request: SpendRequest) => previewSpending(sql, request, now()),
+    async spending(reason, id) {
+      const row = await readSpending(sql, reason, id);
+      return row === undefined ? undefined : renderSpending(row, false);
+    },
+    approvals: (payer, approved) => readApprovals(sql, payer, approved, now()),
+    approvalsOf: (address) => readApprovalsOf(sql, address, now()),
+    expireApprovals: (limit = EXPIRED_AT_ONCE) => expireApprovals(sql, now(), limit),
+    entries: (account, page) => readEntries(sql, account, page),
+    payments: (address, page) => readPayments(sql, address, page),
+    hasPaid,
+    selfCheck: () => selfCheck(sql),
+  };
+}

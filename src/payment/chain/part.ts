@@ -1,0 +1,72 @@
+/** Topping up by a chain transaction: the report route, and the job that looks again at what waits. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../config/config.ts';
+import type { Credits } from '../../credits/credits.ts';
+import { createJob } from '../../kernel/background/job.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Part } from '../../kernel/part.ts';
+import type { AcceptedToken } from '../../payments/chain/chain.ts';
+import { ChainPayments } from '../../payments/chain/chain-payments.ts';
+import type { Pricing } from '../../pricing/pricing.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { normalizeAddress } from '../../wallets/address.ts';
+import type { PaymentMetrics } from '../metrics.ts';
+import { reportTransactionRoute } from '../routes/report-transaction.ts';
+
+export interface ChainPartDeps {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly credits: Credits;
+  readonly pricing: Pricing;
+  readonly tokens: ReadonlyMap<string, AcceptedToken>;
+  readonly metrics: PaymentMetrics;
+}
+
+export interface ChainPart extends Required<Pick<Part, 'name' | 'routes' | 'jobs' | 'stop'>> {
+  readonly payments: ChainPayments;
+}
+
+export function createChainPart(config: Config, deps: ChainPartDeps): ChainPart {
+  const { sql, log, credits, pricing, tokens, metrics } = deps;
+  const excluded = config.CRYPTO_FUND_EXCLUDED_ADDRESSES;
+  const payments = new ChainPayments({
+    sql,
+    credits,
+    pricing,
+    tokens,
+    excludedSenders: new Set(excluded.map((address) => normalizeAddress(address) ?? address)),
+    attempts: config.MAX_PAYMENT_TX_POLLING_ATTEMPTS,
+    firstPauseMs: config.PAYMENT_TX_POLLING_WAIT_TIME_MS,
+    maxPauseMs: config.MAX_PAYMENT_TX_POLLING_DELAY_MS,
+    forgetAfterMs: config.PENDING_PAYMENT_FORGET_MS,
+    recheckMs: config.PENDING_PAYMENT_RECHECK_MS,
+    rateMs: config.PENDING_PAYMENT_RATE_MS,
+    lookUpsPerMinute: config.UNKNOWN_PAYMENTS_PER_MINUTE,
+    sleep,
+    onCredited({ token, winc, transaction_id: id, destination }) {
+      metrics.chainCredited.inc({ token });
+      metrics.topUps.inc(Number(winc));
+      log.info({ token, winc, id, destination }, 'chain payment credited');
+    },
+    onFailed({ token, transaction_id: id }, reason) {
+      metrics.chainFailed.inc({ token, reason });
+      log.warn({ token, id, reason }, 'chain payment failed');
+    },
+  });
+  const creditPending = createJob({
+    name: 'credit pending transactions',
+    everyMs: config.PENDING_PAYMENT_RECHECK_MS,
+    log,
+    run: () => payments.checkPending(),
+    onFailure: () => metrics.pendingJobFailures.inc(),
+  });
+  return {
+    name: 'chain',
+    payments,
+    routes: (app) => reportTransactionRoute(app, payments, config.TRUSTED_PROXY_COUNT),
+    jobs: [creditPending],
+    async stop() {
+      await Promise.all([...tokens.values()].map(({ reader }) => reader.close?.()));
+    },
+  };
+}

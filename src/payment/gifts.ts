@@ -1,0 +1,185 @@
+/**
+ * Credits bought for an email address: kept until someone redeems them who knows the address and the receipt, or the
+ * quote they were bought with. Nothing is mailed from here: the buyer, who has the quote, passes it on, or the operator
+ * does, to whom `turnpike ledger gifts` lists what waits.
+ */
+
+import { Type } from 'typebox';
+import { type Credits, type FiatPayment, type Winc, winc } from '../credits/credits.ts';
+import { readFiatPayment } from '../credits/ledger/history.ts';
+import { changeOne } from '../storage/sql/change-one.ts';
+import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
+import { amountText, rowReader, textOrNull } from '../storage/sql/typed-rows.ts';
+import type { RequestWallet } from './auth/request-wallet.ts';
+import { giftFailure, giftRedeemed } from './errors.ts';
+
+/** A gift that nobody fetched in a year is void. */
+const LIFE_MS = 365 * 86_400_000;
+
+export interface Redemption {
+  /** Of the receipt or of the quote. */
+  readonly id: string;
+  readonly email: string;
+  readonly wallet: RequestWallet;
+}
+
+export interface Redeemed {
+  readonly amount: bigint;
+  readonly balance: bigint;
+  readonly accountCreatedAt: number;
+}
+
+export interface Gift {
+  readonly receiptId: string;
+  /** The quote it was bought with, which its buyer knows. */
+  readonly quoteId: string;
+  /** HTML-escaped, as it is compared on redemption. */
+  readonly email: string;
+  readonly amount: Winc;
+  /** Shown in the history of whoever redeems it; carries the gift's message. */
+  readonly payment: FiatPayment;
+}
+
+export interface Gifts {
+  /** Called in the transaction that stores the receipt. */
+  createIn(tx: SqlExecutor, gift: Gift): Promise<void>;
+  /**
+   * The payment behind a gift was taken back: an unredeemed gift is deleted, of a redeemed one the wallet
+   * that has the winc is answered, so that the clawback hits it.
+   */
+  withdrawIn(tx: SqlExecutor, receiptId: string): Promise<RequestWallet | undefined>;
+  /** Throws the answers of `/redeem`. Redeeming twice credits once. */
+  redeem(redemption: Redemption): Promise<Redeemed>;
+}
+
+const readGift = rowReader(
+  'a gift',
+  Type.Object({
+    receipt_id: Type.String(),
+    quote_id: textOrNull,
+    email: Type.String(),
+    amount: amountText,
+    payment: Type.String(),
+    created_at: Type.Integer(),
+    redeemed_by: textOrNull,
+    redeemed_type: textOrNull,
+  }),
+);
+type GiftRow = ReturnType<typeof readGift>;
+
+export interface GiftsOptions {
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly now?: () => number;
+}
+
+export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Gifts {
+  return {
+    async createIn(tx: SqlExecutor, gift: Gift) {
+      await tx.run(
+        `INSERT INTO payment_gifts (receipt_id, quote_id, email, amount, payment, created_at)
+         VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (receipt_id) DO NOTHING`,
+        gift.receiptId,
+        gift.quoteId,
+        gift.email,
+        gift.amount.toString(),
+        JSON.stringify(gift.payment),
+        now(),
+      );
+    },
+
+    async withdrawIn(tx: SqlExecutor, receiptId: string) {
+      const row = await lockGift(tx, receiptId);
+      if (row === undefined) return undefined;
+      if (row.redeemed_by !== null) return { address: row.redeemed_by, addressType: row.redeemed_type ?? '' };
+      await changeOne(tx, 'DELETE FROM payment_gifts WHERE receipt_id = ?', row.receipt_id);
+      return undefined;
+    },
+
+    redeem({ id, email, wallet }: Redemption) {
+      return sql.transaction(async (tx) => {
+        const row = await lockGift(tx, id);
+        if (row === undefined || row.email !== escapeHtml(email)) throw giftFailure();
+        if (row.redeemed_by !== null) throw giftRedeemed();
+        if (row.created_at + LIFE_MS <= now()) throw giftFailure();
+        await changeOne(
+          tx,
+          `UPDATE payment_gifts SET redeemed_by = ?, redeemed_type = ?, redeemed_at = ?
+           WHERE receipt_id = ? AND redeemed_by IS NULL`,
+          wallet.address,
+          wallet.addressType,
+          now(),
+          row.receipt_id,
+        );
+        const { balance } = await credits.within(tx).credit({
+          ...wallet,
+          amount: winc(BigInt(row.amount)),
+          reason: 'gifted_payment_redemption',
+          id: row.receipt_id,
+          payment: readFiatPayment(row.payment, row.receipt_id),
+        });
+        const account = await tx.get(
+          'SELECT created_at FROM credits_accounts WHERE address = ?',
+          wallet.address,
+        );
+        const createdAt = account?.created_at;
+        return {
+          amount: BigInt(row.amount),
+          balance,
+          accountCreatedAt: typeof createdAt === 'number' ? createdAt : now(),
+        };
+      });
+    },
+  };
+}
+
+/** By its receipt or its quote. */
+async function lockGift(tx: SqlExecutor, id: string): Promise<GiftRow | undefined> {
+  const row = await tx.get(
+    `SELECT * FROM payment_gifts WHERE receipt_id = ? OR quote_id = ? ${tx.forUpdate}`,
+    id,
+    id,
+  );
+  return row && readGift(row);
+}
+
+/** A gift that waits to be redeemed. */
+export interface WaitingGift {
+  readonly receiptId: string;
+  readonly quoteId: string | null;
+  /** HTML-escaped. */
+  readonly email: string;
+  readonly amount: bigint;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+/** The oldest first; those that are void are left out. */
+export async function waitingGifts(
+  executor: SqlExecutor,
+  now: number,
+  limit: number,
+): Promise<WaitingGift[]> {
+  const rows = await executor.all(
+    `SELECT * FROM payment_gifts WHERE redeemed_by IS NULL AND created_at > ?
+     ORDER BY created_at, receipt_id LIMIT ?`,
+    now - LIFE_MS,
+    limit,
+  );
+  return rows.map(readGift).map((row) => ({
+    receiptId: row.receipt_id,
+    quoteId: row.quote_id,
+    email: row.email,
+    amount: BigInt(row.amount),
+    createdAt: row.created_at,
+  }));
+}
+
+/** Addresses are kept and compared escaped, as they are shown in mails. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** One @, something on both sides, a dot in the domain, nothing invisible; mail itself tells the rest. */
+export const isEmail = (text: string): boolean =>
+  text.length <= 254 && /^[^\s@"<>\p{C}]{1,64}@[^\s@"<>\p{C}]+\.[^\s@"<>.\p{C}]{2,}$/u.test(text);

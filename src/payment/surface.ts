@@ -1,0 +1,201 @@
+/** The payment service ({payment_url}/v1, interface §4.1): its server, its parts and their routes. See README.md. */
+import { Type } from 'typebox';
+import type { Config } from '../config/config.ts';
+import type { Credits } from '../credits/credits.ts';
+import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
+import { createJob } from '../kernel/background/job.ts';
+import { type App, hideFromDocument } from '../kernel/http/app.ts';
+import { createErrorMapper } from '../kernel/http/error-mapper.ts';
+import { limitClients } from '../kernel/http/limit-clients.ts';
+import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
+import type { Logger } from '../kernel/log.ts';
+import { Metrics } from '../kernel/metrics.ts';
+import { createSurface, type Part, type Surface } from '../kernel/part.ts';
+import { acceptedTokens, type ChainWorld } from '../payments/chain/accepted-tokens.ts';
+import type { Pricing } from '../pricing/pricing.ts';
+import { parseToken } from '../pricing/tokens.ts';
+import type { Sql } from '../storage/sql/sql.ts';
+import { normalizeAddress } from '../wallets/address.ts';
+import { cacheMinute, paymentCors, sendJsonText } from './answers.ts';
+import type { Authenticator } from './auth/request-wallet.ts';
+import { type ChainPart, createChainPart } from './chain/part.ts';
+import { paymentLimits } from './client-limits.ts';
+import { defaultCountries } from './countries.ts';
+import { tokenNotSupported } from './errors.ts';
+import type { Gifts } from './gifts.ts';
+import { type PaymentMetrics, paymentMetrics } from './metrics.ts';
+import { answerFailures, translated } from './route-failures.ts';
+import { accountApprovalsRoutes, approvalsOfPair } from './routes/account-approvals.ts';
+import { accountFreeRoute, type FreeBytes } from './routes/account-free.ts';
+import { accountPaymentsRoute } from './routes/account-payments.ts';
+import { accountBalanceRoutes, balanceRoutes } from './routes/balance.ts';
+import { parseByteCount, priceRoutes } from './routes/price.ts';
+import { ratesRoutes } from './routes/rates.ts';
+import { redeemRoute } from './routes/redeem.ts';
+import { infoRoutes, type ServiceInfo, watchRoutes } from './routes/service.ts';
+
+export interface PaymentDeps {
+  readonly log: Logger;
+  /** The `ledger` database. */
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly pricing: Pricing;
+  readonly auth: Authenticator;
+  /** Watches every route of the server, those of names too. */
+  readonly signatures: RequestSignatures;
+  readonly gifts: Gifts;
+  readonly chains: ChainWorld;
+  readonly version: string;
+  /** Public addresses of gateways, the preferred first. */
+  readonly gateways: readonly string[];
+  /** Ways to pay beside chain transactions, and what else is sold on this server: names. */
+  readonly parts?: readonly Part[];
+  /** Bytes a wallet may still upload for nothing; without it what the configuration of uploads says. */
+  readonly freeBytes?: FreeBytes;
+  readonly metrics?: Metrics;
+}
+
+const BODY_LIMIT = 1024 * 1024;
+const EXPIRE_APPROVALS_EVERY_MS = 60_000;
+
+export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface {
+  return createSurface('payment', () => {
+    const metrics = deps.metrics ?? new Metrics();
+    const counters = paymentMetrics(metrics, deps.pricing);
+    const chain = createChainPart(config, {
+      ...deps,
+      tokens: acceptedTokens(config, deps.chains),
+      metrics: counters,
+    });
+    const server = createServer(config, deps, metrics);
+    const parts = [chain, ...(deps.parts ?? []), ledgerPart(config, deps, counters)];
+    const routes: PaymentRoutesDeps = {
+      ...deps,
+      metrics,
+      chain,
+      parts,
+      countries: config.SUPPORTED_COUNTRIES.length > 0 ? config.SUPPORTED_COUNTRIES : defaultCountries,
+      freeBytes: deps.freeBytes ?? (async (address) => configuredFreeBytes(config, address)),
+      info: () => ({
+        version: deps.version,
+        addresses: chain.payments.addresses,
+        gateway: deps.gateways[0] ?? '',
+        gateways: deps.gateways,
+        freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
+        boundSignatures: deps.signatures.requireBound ? 'required' : 'optional',
+      }),
+    };
+    server.mount((app) => paymentRoutes(app, routes), ['/v1']);
+    server.mount((app) => rootRoutes(app, routes));
+    return { server, parts };
+  });
+}
+
+/** What the ledger needs done from time to time. */
+function ledgerPart(config: Config, { log, credits }: PaymentDeps, metrics: PaymentMetrics): Part {
+  return {
+    name: 'ledger',
+    jobs: [
+      createJob({
+        name: 'expire approvals',
+        everyMs: EXPIRE_APPROVALS_EVERY_MS,
+        log,
+        run: () => credits.expireApprovals(),
+      }),
+      createJob({
+        name: 'check the ledger',
+        everyMs: config.LEDGER_CHECK_INTERVAL_MS,
+        log,
+        async run() {
+          const { drift, ok, problems } = await credits.selfCheck();
+          metrics.ledgerDrift.set(Number(drift));
+          if (!ok) log.fatal({ drift: drift.toString(), problems }, 'the ledger does not add up');
+        },
+      }),
+    ],
+  };
+}
+
+/** Small items of everyone, or all items of listed wallets, are free without a limit per wallet. */
+function configuredFreeBytes(config: Config, address: string): null | 0 {
+  const listed = config.ALLOW_LISTED_ADDRESSES.some((one) => normalizeAddress(one) === address);
+  return config.FREE_UPLOAD_LIMIT > 0 || listed ? null : 0;
+}
+
+function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): HttpServer {
+  const { signatures } = deps;
+  const mapError = createErrorMapper((_status, message) => message);
+  const server = createHttpServer({
+    name: 'payment',
+    title: 'Payment and names',
+    description: 'Storage credits: prices, top-ups, balances, sharing; names bought with them.',
+    version: deps.version,
+    host: config.HOST,
+    port: config.PAYMENT_PORT,
+    portVariable: 'PAYMENT_PORT',
+    log: deps.log,
+    metrics,
+    bodyLimit: BODY_LIMIT,
+    trustedProxies: config.TRUSTED_PROXIES,
+    cors: paymentCors,
+    admit: signatures.admit,
+    refusal: (error, request, reply) => {
+      signatures.spendShown(request).then(
+        () => mapError(error, request, reply),
+        (failure: unknown) => mapError(translated(failure, {}), request, reply),
+      );
+    },
+  });
+  signatures.watch(server.app);
+  limitClients(server.app, paymentLimits(config), config.TRUSTED_PROXY_COUNT);
+  return server;
+}
+
+export interface PaymentRoutesDeps {
+  readonly credits: Credits;
+  readonly pricing: Pricing;
+  readonly auth: Authenticator;
+  readonly gifts: Gifts;
+  readonly parts: readonly Part[];
+  /** The part whose routes are also answered at the root. */
+  readonly chain: Pick<ChainPart, 'routes'>;
+  readonly countries: readonly string[];
+  readonly freeBytes: FreeBytes;
+  readonly info: () => ServiceInfo;
+  readonly metrics: Metrics;
+}
+
+/** Everything under `/v1`. */
+export async function paymentRoutes(app: App, deps: PaymentRoutesDeps): Promise<void> {
+  answerFailures(app);
+  priceRoutes(app, deps);
+  ratesRoutes(app, deps);
+  balanceRoutes(app, deps);
+  accountApprovalsRoutes(app, deps.credits);
+  accountPaymentsRoute(app, deps);
+  accountFreeRoute(app, deps.freeBytes);
+  redeemRoute(app, deps.gifts);
+  infoRoutes(app, deps.info);
+  watchRoutes(app, deps.metrics);
+  for (const part of deps.parts) await part.routes?.(app);
+}
+
+/** Aliases at the root, kept out of the OpenAPI document. */
+export async function rootRoutes(app: App, deps: PaymentRoutesDeps): Promise<void> {
+  hideFromDocument(app);
+  answerFailures(app);
+  infoRoutes(app, deps.info);
+  watchRoutes(app, deps.metrics);
+  accountBalanceRoutes(app, deps);
+  approvalsOfPair(app, deps.credits, '/account/approval');
+  await deps.chain.routes(app);
+  app.get(
+    '/price/:token/:byteCount',
+    { schema: { params: Type.Object({ token: Type.String(), byteCount: Type.String() }) } },
+    async ({ params }, reply) => {
+      if (params.token !== 'bytes' && parseToken(params.token) === undefined) throw tokenNotSupported();
+      const quote = await deps.pricing.quoteBytes(parseByteCount(params.byteCount));
+      sendJsonText(reply, quote.winc.toString(), cacheMinute);
+    },
+  );
+}

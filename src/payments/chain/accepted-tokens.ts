@@ -1,0 +1,93 @@
+/** Which tokens are taken, by configuration: one whose wallet or chain is not configured is not. */
+import type { Config } from '../../config/config.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import { evmCallErrors, solanaCallErrors } from '../../outside/json-rpc.ts';
+import type { Token } from '../../pricing/pricing.ts';
+import { type AddressKind, normalizeAddress } from '../../wallets/address.ts';
+import { arweaveReader } from './arweave.ts';
+import type { AcceptedToken, ChainReader } from './chain.ts';
+import { openEndpoints } from './endpoints.ts';
+import { evmReader } from './evm.ts';
+import { solanaReader } from './solana.ts';
+
+/** The outside world as the start found it, and the service's own wallets for what is not configured. */
+export interface ChainWorld {
+  readonly arweaveNodes: readonly string[];
+  readonly solanaRpcUrls?: readonly string[];
+  readonly arweaveAddress?: string | undefined;
+  /** Earlier wallets of the service, at which AR may still arrive. */
+  readonly formerArweaveAddresses?: readonly string[];
+  readonly solanaAddress?: string | undefined;
+}
+
+/** USDC as its issuer deployed it. */
+const usdcContracts = {
+  ethereum: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
+  base: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  polygon: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
+};
+
+export function acceptedTokens(config: Config, world: ChainWorld): Map<string, AcceptedToken> {
+  const accepted = new Map<string, AcceptedToken>();
+  const accept = (
+    tokens: readonly Token[],
+    chain: string,
+    addressKind: AddressKind,
+    wallet: string,
+    reader: ChainReader,
+    formerWallets: readonly string[] = [],
+  ): void => {
+    for (const token of tokens) {
+      accepted.set(token, { token, chain, wallet, formerWallets, addressKind, reader });
+    }
+  };
+
+  const arweave = wallet('ARWEAVE_ADDRESS', config.ARWEAVE_ADDRESS ?? world.arweaveAddress, 'arweave');
+  if (arweave !== undefined && world.arweaveNodes.length > 0) {
+    const options = { nodes: world.arweaveNodes, minConfirmations: config.ARWEAVE_MIN_CONFIRMATIONS };
+    const former = (world.formerArweaveAddresses ?? []).map((address) =>
+      checkedAddress('FORMER_ARWEAVE_ADDRESSES', address, 'arweave'),
+    );
+    accept(['arweave'], 'arweave', 'arweave', arweave, arweaveReader(options), former);
+  }
+
+  const solana = wallet('SOLANA_ADDRESS', config.SOLANA_ADDRESS ?? world.solanaAddress, 'solana');
+  const { solanaRpcUrls = [] } = world;
+  if (solana !== undefined && solanaRpcUrls.length > 0) {
+    const endpoints = openEndpoints(solanaRpcUrls, solanaCallErrors);
+    const reader = solanaReader({ endpoints, wallet: solana });
+    accept(['solana', 'ed25519'], 'solana', 'solana', solana, reader);
+  }
+
+  const evm = (
+    chain: keyof typeof usdcContracts,
+    addressVariable: 'ETHEREUM_ADDRESS' | 'MATIC_ADDRESS' | 'BASE_ETH_ADDRESS',
+    variables: 'ETHEREUM' | 'MATIC' | 'BASE',
+    coins: readonly Token[],
+    usdc: Token,
+  ): void => {
+    const paidTo = wallet(addressVariable, config[addressVariable], 'ethereum');
+    const rpcUrls = config[`${variables}_RPC_URL`];
+    if (paidTo === undefined || rpcUrls.length === 0) return;
+    const minConfirmations = config[`${variables}_MIN_CONFIRMATIONS`];
+    const endpoints = openEndpoints(rpcUrls, evmCallErrors);
+    accept(coins, chain, 'ethereum', paidTo, evmReader({ endpoints, minConfirmations }));
+    const erc20 = { contract: usdcContracts[chain], wallet: paidTo };
+    accept([usdc], chain, 'ethereum', paidTo, evmReader({ endpoints, minConfirmations, erc20 }));
+  };
+  evm('ethereum', 'ETHEREUM_ADDRESS', 'ETHEREUM', ['ethereum'], 'usdc');
+  evm('polygon', 'MATIC_ADDRESS', 'MATIC', ['matic', 'pol'], 'polygon-usdc');
+  evm('base', 'BASE_ETH_ADDRESS', 'BASE', ['base-eth'], 'base-usdc');
+  return accepted;
+}
+
+function wallet(variable: string, text: string | undefined, kind: AddressKind): string | undefined {
+  return text === undefined ? undefined : checkedAddress(variable, text, kind);
+}
+
+/** A wrong address would send other people's money into the void, so it stops the start. */
+function checkedAddress(variable: string, text: string, kind: AddressKind): string {
+  const address = normalizeAddress(text, kind);
+  if (address === undefined) throw new StartupError(`${variable} is not an address of ${kind}: ${text}`);
+  return address;
+}

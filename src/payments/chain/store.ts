@@ -1,0 +1,139 @@
+/** Reported transactions. One row per transaction of a chain, so that it is pending, credited or failed and never two. */
+import { type Static, Type } from 'typebox';
+import { assignments, insertion } from '../../storage/sql/columns.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { amountText, integerOrNull, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
+
+const storedPayment = Type.Object({
+  chain: Type.String(),
+  transaction_id: Type.String(),
+  token: Type.String(),
+  state: Type.Enum(['pending', 'credited', 'failed']),
+  quantity: amountText,
+  winc: amountText,
+  /** JSON: the fees, rendered. */
+  adjustments: Type.String(),
+  usd_equivalent: Type.String(),
+  sender: Type.String(),
+  destination: Type.String(),
+  destination_type: Type.String(),
+  referer: textOrNull,
+  created_at: Type.Integer(),
+  /** When it was credited or failed. */
+  ended_at: integerOrNull,
+  block_height: integerOrNull,
+  failure_reason: textOrNull,
+  /** How often the chain was asked while it waits, and when last. */
+  checks: Type.Integer(),
+  checked_at: Type.Integer(),
+  next_check_at: Type.Integer(),
+  /** Since when its chain does not know it any more; null while it does. */
+  missing_since: integerOrNull,
+  /** The height its chain had when it was last seen there: an endpoint that has not come further cannot miss it. */
+  seen_height: integerOrNull,
+});
+export type ChainPaymentRow = Readonly<Static<typeof storedPayment>>;
+
+const readStored = rowReader('a chain payment', storedPayment);
+
+/** For how long after it failed a payment is looked for by the job; afterwards only when it is reported again. */
+export const FAILED_CHECKED_FOR_MS = 30 * 86_400_000;
+
+/**
+ * Failures that are the chain's last word, or a person's: nothing was moved, nothing was paid to us, ended by hand. All
+ * others may still turn out to have been paid.
+ */
+const finalFailures: readonly string[] = ['reverted', 'not_paid', 'voided'];
+
+export const isFinal = ({ state, failure_reason: reason }: ChainPaymentRow): boolean =>
+  state === 'credited' || (state === 'failed' && finalFailures.includes(reason ?? ''));
+
+const mayHavePaid = `state = 'failed' AND failure_reason NOT IN (${finalFailures.map((one) => `'${one}'`).join(', ')})`;
+
+export async function readRow(
+  executor: SqlExecutor,
+  chain: string,
+  id: string,
+): Promise<ChainPaymentRow | undefined> {
+  const row = await executor.get(
+    'SELECT * FROM payment_chain_transactions WHERE chain = ? AND transaction_id = ?',
+    chain,
+    id,
+  );
+  return row && readStored(row);
+}
+
+/** False when the transaction was reported before. */
+export async function insertRow(tx: SqlExecutor, row: ChainPaymentRow): Promise<boolean> {
+  const added = await tx.run(
+    `INSERT INTO payment_chain_transactions ${insertion(row)} ON CONFLICT (chain, transaction_id) DO NOTHING`,
+    ...Object.values(row),
+  );
+  return added === 1;
+}
+
+/** Writes what became of a row; false when it is no longer as it was read: then somebody else has moved it. */
+export async function moveRow(
+  executor: SqlExecutor,
+  before: ChainPaymentRow,
+  after: ChainPaymentRow,
+): Promise<boolean> {
+  const { chain, transaction_id: id, token: _token, referer: _referer, created_at: _at, ...changing } = after;
+  const changed = await executor.run(
+    `UPDATE payment_chain_transactions SET ${assignments(changing)}
+     WHERE chain = ? AND transaction_id = ? AND state = ? AND state <> 'credited'
+       AND COALESCE(failure_reason, '') = ?`,
+    ...Object.values(changing),
+    chain,
+    id,
+    before.state,
+    before.failure_reason ?? '',
+  );
+  return changed === 1;
+}
+
+export async function duePending(sql: Sql, now: number, limit: number): Promise<ChainPaymentRow[]> {
+  const rows = await sql.all(
+    `SELECT * FROM payment_chain_transactions WHERE state = 'pending' AND next_check_at <= ?
+     ORDER BY next_check_at LIMIT ?`,
+    now,
+    limit,
+  );
+  return rows.map(readStored);
+}
+
+/** Failed since `since`, and possibly paid all the same. */
+export async function dueFailed(
+  sql: Sql,
+  now: number,
+  since: number,
+  limit: number,
+): Promise<ChainPaymentRow[]> {
+  const rows = await sql.all(
+    `SELECT * FROM payment_chain_transactions WHERE ${mayHavePaid} AND next_check_at <= ? AND ended_at >= ?
+     ORDER BY next_check_at LIMIT ?`,
+    now,
+    since,
+    limit,
+  );
+  return rows.map(readStored);
+}
+
+/**
+ * For a person: the newest first. One that its chain does not know is shown for as long as it is looked for; one that
+ * paid us something, for ever.
+ */
+export async function failedThoughPaid(
+  executor: SqlExecutor,
+  since: number,
+  limit: number,
+): Promise<ChainPaymentRow[]> {
+  const rows = await executor.all(
+    `SELECT * FROM payment_chain_transactions
+     WHERE ${mayHavePaid} AND (failure_reason <> 'not_found' OR ended_at >= ?)
+     ORDER BY ended_at DESC, transaction_id LIMIT ?`,
+    since,
+    limit,
+  );
+  return rows.map(readStored);
+}

@@ -1,0 +1,218 @@
+/** `X402Payments` put together: prices, the facilitator, the chain, and the rows that make it crash-safe. */
+
+import type { Config } from '../../config/config.ts';
+import type { Credits, Winc } from '../../credits/credits.ts';
+import { type FacilitatorRequest, type SettleAnswer, x402Reasons } from '../../formats/x402/facilitator.ts';
+import { findX402Network, type X402Network } from '../../formats/x402/networks.ts';
+import { challenge, requirementV1, requirementV2, type X402Offer } from '../../formats/x402/requirements.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Pricing } from '../../pricing/pricing.ts';
+import { winc } from '../../pricing/pricing.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
+import { AuthorizationChain } from './chain.ts';
+import { writeClaim } from './claims.ts';
+import { FacilitatorUnavailable, X402Refused, X402SettlementFailed } from './errors.ts';
+import { FacilitatorClient } from './facilitator-client.ts';
+import { type PaymentRow, paymentId } from './payment-rows.ts';
+import { QuoteMemory } from './quote-memory.ts';
+import { type PaymentRules, paymentHeader, readSignedPayment } from './read-payment.ts';
+import { Settlements } from './settlements.ts';
+import type { SettleRequest, SignedPayment, X402Payments } from './x402.ts';
+
+export type X402Config = Pick<
+  Config,
+  | 'X402_FACILITATOR_TOKEN'
+  | 'X402_NETWORKS'
+  | 'X402_RPC_URLS'
+  | 'X402_PAYMENT_TIMEOUT_MS'
+  | 'X402_MINIMUM_PAYMENT_USDC'
+  | 'X402_PRICE_TOLERANCE'
+  | 'X402_SETTLEMENT_BUFFER_SECONDS'
+  | 'X402_VERIFY_TIMEOUT_MS'
+  | 'X402_SETTLE_TIMEOUT_MS'
+> & {
+  /** Both are set by now: from the environment, or by the local facilitator. */
+  readonly X402_FACILITATOR_URL: string;
+  readonly X402_PAYMENT_ADDRESS: string;
+};
+
+export interface X402Deps {
+  /** The `ledger` database, with `x402Migrations`. */
+  readonly sql: Sql;
+  readonly credits: Credits;
+  readonly pricing: Pick<Pricing, 'usdcFor' | 'wincForUsdc'>;
+  readonly log: Logger;
+  /** Told how each settlement ended, for metrics. */
+  onSettlement?(network: string, result: 'credited' | 'failed' | 'unclear' | 'unknown'): void;
+  /** How long a question to a chain may take. */
+  readonly chainTimeoutMs?: number;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+export function createX402Payments(config: X402Config, deps: X402Deps): X402Payments {
+  const { pricing, now = Date.now } = deps;
+  const payTo = parseEthereumAddress(config.X402_PAYMENT_ADDRESS);
+  if (payTo === undefined) {
+    throw new StartupError(`X402_PAYMENT_ADDRESS is not an Ethereum address: ${config.X402_PAYMENT_ADDRESS}`);
+  }
+  const networks = readNetworks(config.X402_NETWORKS);
+  const chain = new AuthorizationChain(config.X402_RPC_URLS, deps.chainTimeoutMs);
+  for (const network of networks.filter((known) => !chain.knows(known))) {
+    deps.log.warn(
+      { network: network.name ?? network.caip2 },
+      'X402_RPC_URLS has no address for a network: what becomes of an interrupted payment there a person must find out',
+    );
+  }
+  const facilitator = new FacilitatorClient({
+    url: config.X402_FACILITATOR_URL,
+    token: config.X402_FACILITATOR_TOKEN,
+    verifyTimeoutMs: config.X402_VERIFY_TIMEOUT_MS,
+    settleTimeoutMs: config.X402_SETTLE_TIMEOUT_MS,
+  });
+  const minimum = BigInt(config.X402_MINIMUM_PAYMENT_USDC);
+  const quotes = new QuoteMemory(config.X402_PAYMENT_TIMEOUT_MS, now);
+  const rules: PaymentRules = {
+    minimum,
+    toleranceBasisPoints: BigInt(Math.round(config.X402_PRICE_TOLERANCE * 10_000)),
+    quotes,
+    settlementBufferSeconds: BigInt(config.X402_SETTLEMENT_BUFFER_SECONDS),
+    chain,
+    isKnown: (payment) => settlements.isKnown(payment),
+    now,
+  };
+  const settlements = new Settlements({
+    sql: deps.sql,
+    credits: deps.credits,
+    facilitator,
+    chain,
+    payTo,
+    log: deps.log,
+    now,
+    onSettlement: deps.onSettlement ?? (() => {}),
+  });
+
+  return {
+    async offer(request) {
+      const price = await pricing.usdcFor(request.winc);
+      return {
+        product: request.product,
+        winc: request.winc,
+        amount: price > minimum ? price : minimum,
+        resource: request.resource,
+        description: request.description,
+        mimeType: request.mimeType,
+        maxTimeoutSeconds: request.timeoutSeconds ?? Math.floor(config.X402_PAYMENT_TIMEOUT_MS / 1000),
+        payTo,
+        networks,
+      };
+    },
+
+    challenge(quote, reason) {
+      quotes.remember(quote.product, quote.amount);
+      return challenge(quote, reason);
+    },
+
+    async read(headers, quote) {
+      const header = paymentHeader(headers);
+      return header === undefined ? undefined : readSignedPayment(header, quote, rules);
+    },
+
+    isKnown: (payment) => settlements.isKnown(payment),
+
+    async verify(payment) {
+      if (await settlements.isKnown(payment)) return;
+      const request = facilitatorRequest(payment);
+      const answer = await facilitator.verify(request).catch((error: unknown) => {
+        if (!(error instanceof FacilitatorUnavailable)) throw error;
+        throw new X402SettlementFailed(unreachable(payment), error);
+      });
+      if (answer.isValid) return;
+      // The same payment may have been settled since: then what that led to is the answer, not a 402, which would ask
+      // the payer to pay once more.
+      if (await settlements.isKnown(payment)) return;
+      throw new X402Refused(answer.invalidReason ?? x402Reasons.unexpectedVerify);
+    },
+
+    async settle(payment, request) {
+      const bought = await wincFor(payment, pricing);
+      return settlements.settle(rowOf(payment, request, bought, now()));
+    },
+
+    recall: (payment, request) => settlements.recall(rowOf(payment, request, winc(0n), now())),
+
+    start: () => settlements.start(),
+    async stop() {
+      await settlements.stop();
+      await Promise.all([facilitator.close(), chain.close()]);
+    },
+  };
+}
+
+function readNetworks(names: readonly string[]): readonly X402Network[] {
+  const networks = names.map((name) => {
+    const network = findX402Network(name);
+    if (network === undefined) throw new StartupError(`X402_NETWORKS names "${name}", which is not known`);
+    return network;
+  });
+  if (networks.length === 0) throw new StartupError('X402_NETWORKS must name a network');
+  return networks;
+}
+
+/** What was paid buys what it is worth now, and at least what was offered for it. */
+async function wincFor(payment: SignedPayment, pricing: X402Deps['pricing']): Promise<Winc> {
+  const { value } = payment.payment.authorization;
+  const worth = await pricing.wincForUsdc(value);
+  const { quote } = payment;
+  return value >= quote.amount && worth < quote.winc ? quote.winc : winc(worth);
+}
+
+/** The facilitator is told the amount that was signed: `exact` means equal, and the price may have moved. */
+function facilitatorRequest({ payment, quote, network }: SignedPayment): FacilitatorRequest {
+  const offer: X402Offer = { ...quote, amount: payment.authorization.value };
+  const requirement = payment.version === 1 ? requirementV1(offer, network) : requirementV2(offer, network);
+  if (requirement === undefined) throw new Error(`version 1 has no name for ${network.caip2}`);
+  return { x402Version: payment.version, paymentPayload: payment.payload, paymentRequirements: requirement };
+}
+
+function rowOf(payment: SignedPayment, request: SettleRequest, bought: Winc, now: number): PaymentRow {
+  const { authorization } = payment.payment;
+  const id = paymentId(payment);
+  const { reserve, claim } = request;
+  return {
+    id,
+    version: payment.payment.version,
+    network: payment.network.caip2,
+    payer: payment.payer,
+    nonce: authorization.nonce,
+    value: authorization.value,
+    validBefore: authorization.validBefore,
+    request: facilitatorRequest(payment),
+    purpose: request.purpose,
+    reference: request.reference ?? null,
+    address: request.wallet?.address ?? payment.payer,
+    addressType: request.wallet?.addressType ?? 'ethereum',
+    winc: bought,
+    reserved: reserve === undefined || reserve < bought ? reserve : bought,
+    purchase: undefined,
+    item: undefined,
+    claim: claim === undefined ? null : writeClaim(id, claim),
+    state: 'open',
+    settlement: undefined,
+    leasedUntil: 0,
+    attempts: 0,
+    createdAt: now,
+  };
+}
+
+function unreachable(payment: SignedPayment): SettleAnswer {
+  return {
+    success: false,
+    errorReason: x402Reasons.unexpectedVerify,
+    transaction: '',
+    network: payment.payment.network,
+    payer: payment.payer,
+  };
+}

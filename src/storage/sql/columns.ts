@@ -1,0 +1,16 @@
+/** Columns and their values, written as they are listed: one list makes the statement and its values. */
+import type { SqlValue } from './sql.ts';
+
+export type Columns = Readonly<Record<string, SqlValue>>;
+
+/** `(a, b) VALUES (?, ?)` */
+export function insertion(columns: Columns): string {
+  const names = Object.keys(columns);
+  return `(${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+}
+
+/** `a = ?, b = ?` */
+export const assignments = (columns: Columns): string =>
+  Object.keys(columns)
+    .map((name) => `${name} = ?`)
+    .join(', ');
