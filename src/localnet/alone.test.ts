@@ -6,8 +6,8 @@ import { after, test } from 'node:test';
 import { StartupError } from '../kernel/errors.ts';
 import { createLogger } from '../kernel/log.ts';
 import { holdAlone } from './alone.ts';
-import { createLocalArweave } from './arweave/index.ts';
-import { createLocalSolana } from './solana/index.ts';
+import { createLocalArweave } from './arweave/local-arweave.ts';
+import { createLocalSolana } from './solana/local-solana.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-alone-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

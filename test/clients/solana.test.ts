@@ -51,8 +51,8 @@ import {
   transferToken,
 } from '../../src/formats/solana/token.ts';
 import type { Keypair } from '../../src/localnet/solana/genesis.ts';
-import { createLocalSolana, type LocalSolana } from '../../src/localnet/solana/index.ts';
 import { TransactionRefused } from '../../src/localnet/solana/ledger.ts';
+import { createLocalSolana, type LocalSolana } from '../../src/localnet/solana/local-solana.ts';
 import { signed, silent, TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
 
 describe('published clients on the local ledger', () => {

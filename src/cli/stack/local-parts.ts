@@ -1,8 +1,8 @@
 /** The local network: each part is there when a surface uses it and its real counterpart is not configured. */
-import { createLocalArweave } from '../../localnet/arweave/index.ts';
-import { createLocalCardProvider } from '../../localnet/card/index.ts';
-import { createLocalSolana } from '../../localnet/solana/index.ts';
-import { createLocalFacilitator } from '../../localnet/x402/index.ts';
+import { createLocalArweave } from '../../localnet/arweave/local-arweave.ts';
+import { createLocalCardProvider } from '../../localnet/card/local-card-provider.ts';
+import { createLocalSolana } from '../../localnet/solana/local-solana.ts';
+import { createLocalFacilitator } from '../../localnet/x402/local-facilitator.ts';
 import { standsIn } from './outside.ts';
 import type { Part } from './part.ts';
 

@@ -2,9 +2,9 @@
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
-import type { LocalCardProvider } from '../../localnet/card/index.ts';
-import type { LocalSolana } from '../../localnet/solana/index.ts';
-import type { LocalFacilitator } from '../../localnet/x402/index.ts';
+import type { LocalCardProvider } from '../../localnet/card/local-card-provider.ts';
+import type { LocalSolana } from '../../localnet/solana/local-solana.ts';
+import type { LocalFacilitator } from '../../localnet/x402/local-facilitator.ts';
 import type { RouterSurface } from '../../router/index.ts';
 import type { Ledger } from './ledger.ts';
 import type { ServiceKeys } from './service-keys.ts';

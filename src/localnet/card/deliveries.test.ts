@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Stripe from 'stripe';
 import { retryDelay, signatureHeader } from './deliveries.ts';
 import type { FaultSettings } from './faults.ts';
-import type { LocalCardProvider } from './index.ts';
+import type { LocalCardProvider } from './local-card-provider.ts';
 import { startEndpoint, startProvider } from './testing.ts';
 
 const pay = (stripe: Stripe) =>

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import Stripe from 'stripe';
 import { createLogger } from '../../kernel/log.ts';
-import type { LocalCardProvider } from './index.ts';
-import { createLocalCardProvider } from './index.ts';
+import type { LocalCardProvider } from './local-card-provider.ts';
+import { createLocalCardProvider } from './local-card-provider.ts';
 
 export const silent = createLogger({ name: 'test', level: 'silent', format: 'json' });
 

@@ -16,8 +16,8 @@ import { serializeTransaction, signersOf } from '../../formats/solana/transactio
 import { createLogger } from '../../kernel/log.ts';
 import { signEd25519 } from '../../wallets/solana/ed25519.ts';
 import { type Keypair, keypairOf } from './genesis.ts';
-import { createLocalSolana, type LocalSolana, type LocalSolanaDeps } from './index.ts';
 import type { SignatureStatus } from './ledger.ts';
+import { createLocalSolana, type LocalSolana, type LocalSolanaDeps } from './local-solana.ts';
 
 export const silent = createLogger({ name: 'test', level: 'silent', format: 'json' });
 

@@ -12,7 +12,7 @@ import { ethereumAddress } from '../../wallets/ethereum/address.ts';
 import { signEthereumDigest } from '../../wallets/ethereum/personal-message.ts';
 import { publicKeyOf } from '../../wallets/ethereum/secp256k1.ts';
 import { transferDigest } from '../../wallets/ethereum/transfer-authorization.ts';
-import { createLocalFacilitator, type LocalFacilitator } from './index.ts';
+import { createLocalFacilitator, type LocalFacilitator } from './local-facilitator.ts';
 
 export interface FacilitatorForTest {
   readonly facilitator: LocalFacilitator;

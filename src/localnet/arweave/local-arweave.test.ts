@@ -7,7 +7,7 @@ import { request } from 'undici';
 import { startLocalArweave } from '../../../test/support/local-arweave.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { createLogger } from '../../kernel/log.ts';
-import { createLocalArweave } from './index.ts';
+import { createLocalArweave } from './local-arweave.ts';
 
 test('a taken port is named with the variable that moves it, and stopping frees the chain', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-arweave-port-'));
