@@ -143,7 +143,7 @@ export class World {
     );
     const node = new NodeClient(arweave.url);
     const programs = configuredPrograms(base);
-    const solana = await begin(createLocalSolana(base, { log: silent(), crankIntervalMs: 0, programs }));
+    const solana = await begin(createLocalSolana(base, { log: silent(), upkeepIntervalMs: 0, programs }));
     const bound = options.bound === true;
     const open = (name: ServiceName, more: Readonly<Record<string, string>>) =>
       openService(name, {

@@ -8,12 +8,13 @@
  */
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { createHttpServer, type HttpServer, urlHost } from '../../kernel/http/server.ts';
+import { createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
-import type { Surface } from '../../kernel/part.ts';
-import { type Hold, holdAlone } from '../alone.ts';
+import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { holdAlone } from '../hold-alone.ts';
 import { LocalNode } from './chain/local-node.ts';
+import { readWallet } from './chain/wallets.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
 import { nodeRoutes } from './server.ts';
 
@@ -32,55 +33,64 @@ export interface LocalArweaveDeps {
   readonly now?: () => number;
 }
 
-export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): Surface {
-  const metrics = new Metrics();
-  const stopping = new AbortController();
-  let node: LocalNode | undefined;
-  let server: HttpServer | undefined;
-  let hold: Hold | undefined;
+export interface LocalArweave extends Surface {
+  /** Fills a wallet up to this many winston, once it has less than half of them. */
+  fund(address: string, winston: bigint): Promise<void>;
+}
 
-  return {
-    name: 'arweave',
-    get url() {
-      return server?.url ?? `http://${urlHost(config.LOCAL_NETWORK_HOST)}:${config.LOCAL_ARWEAVE_PORT}`;
+export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
+  const { log, now = Date.now } = deps;
+  const path = join(config.DATA_DIR, 'localnet', 'arweave.db');
+  let running: LocalNode | undefined;
+
+  const surface = createSurface('arweave', async () => {
+    const hold = holdAlone(path, 'the local Arweave node');
+    const node = await LocalNode.open({
+      path,
+      log,
+      blockIntervalMs: config.LOCAL_ARWEAVE_BLOCK_INTERVAL_MS,
+      confirmBlocks: config.LOCAL_ARWEAVE_CONFIRM_BLOCKS,
+      now,
+    }).catch((error: unknown) => {
+      hold.release();
+      throw error;
+    });
+    running = node;
+    const metrics = new Metrics();
+    metrics.gauge('local_arweave_height', 'Height of the newest block', [], () => node.head.height);
+    metrics.gauge('local_arweave_pending', 'Transactions in the mempool', [], () => node.pending);
+    const server = createHttpServer({
+      name: 'arweave',
+      title: 'Local Arweave node',
+      description: 'A whole Arweave network on loopback: the routes of a node, and controls for tests.',
+      host: config.LOCAL_NETWORK_HOST,
+      hostVariable: 'LOCAL_NETWORK_HOST',
+      port: config.LOCAL_ARWEAVE_PORT,
+      portVariable: 'LOCAL_ARWEAVE_PORT',
+      log,
+      metrics,
+      bodyLimit: MAX_TX_BODY_BYTES,
+    });
+    const stopping = new AbortController();
+    server.mount((app) => nodeRoutes(app, node, metrics, stopping.signal));
+    const chain: Part = {
+      name: 'chain',
+      async drain() {
+        stopping.abort();
+        return true;
+      },
+      async stop() {
+        await node.close();
+        hold.release();
+      },
+    };
+    return { server, parts: [chain] };
+  });
+  return Object.assign(surface, {
+    async fund(address: string, winston: bigint) {
+      if (running === undefined) throw new Error('the node has not started');
+      const wallet = await readWallet(running.sql, address);
+      if ((wallet?.balance ?? 0n) < winston / 2n) await running.mint(address, winston);
     },
-    async start() {
-      const path = join(config.DATA_DIR, 'localnet', 'arweave.db');
-      hold = holdAlone(path, 'the local Arweave node');
-      const opened = await LocalNode.open({
-        path,
-        log: deps.log,
-        blockIntervalMs: config.LOCAL_ARWEAVE_BLOCK_INTERVAL_MS,
-        confirmBlocks: config.LOCAL_ARWEAVE_CONFIRM_BLOCKS,
-        now: deps.now ?? Date.now,
-      });
-      node = opened;
-      metrics.gauge('local_arweave_height', 'Height of the newest block', [], () => opened.head.height);
-      metrics.gauge('local_arweave_pending', 'Transactions in the mempool', [], () => opened.pending);
-      server = createHttpServer({
-        name: 'arweave',
-        title: 'Local Arweave node',
-        description: 'A whole Arweave network on loopback: the routes of a node, and controls for tests.',
-        host: config.LOCAL_NETWORK_HOST,
-        hostVariable: 'LOCAL_NETWORK_HOST',
-        port: config.LOCAL_ARWEAVE_PORT,
-        portVariable: 'LOCAL_ARWEAVE_PORT',
-        log: deps.log,
-        metrics,
-        bodyLimit: MAX_TX_BODY_BYTES,
-      });
-      server.mount((app) => nodeRoutes(app, opened, metrics, stopping.signal));
-      await server.listen();
-    },
-    async drain(timeoutMs) {
-      stopping.abort();
-      return (await server?.drain(timeoutMs)) ?? true;
-    },
-    async stop() {
-      stopping.abort();
-      await server?.close();
-      await node?.close();
-      hold?.release();
-    },
-  };
+  });
 }

@@ -57,7 +57,7 @@ export function keypairOf(seed: Uint8Array): Keypair {
   return { address: toSolanaAddress(ed25519RawPublicKey(privateKey)), privateKey };
 }
 
-/** Pays airdrops and the crank, mints the token, and is the registry's authority. */
+/** Pays airdrops and upkeep, mints the token, and is the registry's authority. */
 export function faucetOf(seed: Buffer): Keypair {
   return keypairOf(createHash('sha256').update('faucet').update(seed).digest());
 }

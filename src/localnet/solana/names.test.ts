@@ -352,14 +352,14 @@ test('a lease that ran out goes to auction, sells at the premium, and the auctio
     service,
   );
   ledger.skipSeconds(365 * day + 13 * day);
-  await ledger.local.crank();
+  await ledger.local.upkeep();
   assert.ok(arnsRecord.matches(data(arnsAt.record(name).address)));
   await fails(
     ledger.send([arns.increaseUndernameLimit(service.address, name, 1)], service),
     arnsError('RecordExpired').code,
   );
   ledger.skipSeconds(2 * day);
-  await ledger.local.crank();
+  await ledger.local.upkeep();
   assert.equal(data(arnsAt.record(name).address).length, 0);
   const returned = returnedName.decode(data(arnsAt.returned(name).address));
   assert.equal(returned.initiator, arnsAt.config().address);
@@ -389,10 +389,10 @@ test('a lease that ran out goes to auction, sells at the premium, and the auctio
   assert.equal(data(arnsAt.returned(name).address).length, 0);
 
   ledger.skipSeconds(365 * day + 15 * day);
-  await ledger.local.crank();
+  await ledger.local.upkeep();
   assert.ok(returnedName.matches(data(arnsAt.returned(name).address)));
   ledger.skipSeconds(14 * day);
-  await ledger.local.crank();
+  await ledger.local.upkeep();
   assert.equal(data(arnsAt.returned(name).address).length, 0);
 });
 

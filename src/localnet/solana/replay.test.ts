@@ -34,7 +34,7 @@ test('the log executed again from the first block gives the same accounts, also 
     }
     assert.ok(failed > 3);
     ledger.skipSeconds(86_400);
-    assert.equal(await ledger.local.crank(), 1);
+    assert.equal(await ledger.local.upkeep(), 1);
     const expected = digestOf(ledger.local.ledger.accounts);
     const count = ledger.local.ledger.transactionCount;
     await ledger.local.stop();

@@ -63,7 +63,7 @@ export class TestLedger {
   #create(): LocalSolana {
     return createLocalSolana(
       { LOCAL_NETWORK_HOST: '127.0.0.1', LOCAL_SOLANA_PORT: 0, DATA_DIR: this.folder },
-      { log: silent, now: () => this.time, crankIntervalMs: 0, ...this.#deps },
+      { log: silent, now: () => this.time, upkeepIntervalMs: 0, ...this.#deps },
     );
   }
 

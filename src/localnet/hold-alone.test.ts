@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { StartupError } from '../kernel/errors.ts';
 import { createLogger } from '../kernel/log.ts';
-import { holdAlone } from './alone.ts';
 import { createLocalArweave } from './arweave/local-arweave.ts';
+import { holdAlone } from './hold-alone.ts';
 import { createLocalSolana } from './solana/local-solana.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-alone-'));
@@ -41,7 +41,7 @@ const config = {
 };
 for (const [name, create] of [
   ['Arweave node', () => createLocalArweave(config, { log })],
-  ['Solana ledger', () => createLocalSolana(config, { log, crankIntervalMs: 0 })],
+  ['Solana ledger', () => createLocalSolana(config, { log, upkeepIntervalMs: 0 })],
 ] as const) {
   test(`a second local ${name} on the same folder is refused, and the first goes on`, async () => {
     const first = create();
