@@ -2,6 +2,7 @@
  * How the API's routes are written: authentication, strict parameters, one transaction for a whole change
  * with its idempotency, and Stripe's headers. The files in `routes/` only say what each call does.
  */
+import { isRecord } from '../../formats/json.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { sameSecret } from '../../kernel/same-secret.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
@@ -183,8 +184,4 @@ async function expandPath(tx: SqlExecutor, holder: unknown, parts: readonly stri
   const value = holder[part];
   if (typeof value === 'string') holder[part] = (await findAnyObject(tx, value)) ?? value;
   await expandPath(tx, holder[part] === null ? {} : holder[part], holder[part] === null ? [] : rest);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
