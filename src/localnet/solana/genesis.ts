@@ -32,7 +32,7 @@ import {
 import { associatedTokenAddress, encodeMint, encodeTokenAccount } from '../../formats/solana/token.ts';
 import { ed25519PrivateKey, ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
 import type { Account } from './accounts.ts';
-import { programTable } from './programs/index.ts';
+import { programTable } from './programs/program-table.ts';
 
 export interface GenesisSettings {
   readonly programs: NamePrograms;

@@ -13,11 +13,10 @@ import {
   tokenAccountSize,
   tokenInstruction,
 } from '../../../formats/solana/token.ts';
-import { fail, failCustom } from '../runtime/errors.ts';
+import { fail, failCustom, parsed } from '../runtime/errors.ts';
 import type { Invocation, Program } from '../runtime/invocation.ts';
-import { parsed } from './parsing.ts';
 
-export const tokenError = {
+const tokenError = {
   notRentExempt: 0,
   insufficientFunds: 1,
   invalidMint: 2,
@@ -81,11 +80,11 @@ function readMint(call: Invocation, address: SolanaAddress): Mint {
 function initializeMint(call: Invocation, reader: Reader): void {
   const address = call.address(0);
   const account = call.account(address);
-  const decimals = parsed(() => reader.u8());
-  const authority = parsed(() => reader.address());
-  const freezeAuthority = parsed(() => (reader.u8() === 1 ? reader.address() : undefined));
+  const decimals = reader.u8();
+  const authority = reader.address();
+  const freezeAuthority = reader.u8() === 1 ? reader.address() : undefined;
   if (account.data.length !== mintSize) fail('InvalidAccountData');
-  if (parsed(() => decodeMint(account.data)).initialized) failCustom(tokenError.alreadyInUse);
+  if (decodeMint(account.data).initialized) failCustom(tokenError.alreadyInUse);
   if (account.lamports < rentExemptMinimum(mintSize)) failCustom(tokenError.notRentExempt);
   call.writeData(
     address,
@@ -162,7 +161,7 @@ function transfer(
 }
 
 function approve(call: Invocation, reader: Reader): void {
-  const amount = parsed(() => reader.u64());
+  const amount = reader.u64();
   const account = readAccount(call, call.address(0));
   requireOwner(call, account, call.address(2));
   call.writeData(
@@ -195,7 +194,7 @@ function mintTo(call: Invocation, amount: bigint, decimals: number | undefined):
 }
 
 function burn(call: Invocation, reader: Reader): void {
-  const amount = parsed(() => reader.u64());
+  const amount = reader.u64();
   const [from, mintAddress, authority] = [call.address(0), call.address(1), call.address(2)];
   const source = readAccount(call, from);
   if (source.amount < amount) failCustom(tokenError.insufficientFunds);

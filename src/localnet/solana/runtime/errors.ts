@@ -1,4 +1,5 @@
 /** Why a transaction fails, in the names and shapes Solana's RPC uses. */
+import { FormatError } from '../../../formats/format-error.ts';
 
 export type InstructionErrorName =
   | 'InvalidArgument'
@@ -63,6 +64,16 @@ export function fail(error: InstructionErrorName): never {
 
 export function failCustom(code: number): never {
   throw new InstructionFailure({ Custom: code });
+}
+
+/** What `read` answers; data that cannot be read fails the instruction, not the ledger. */
+export function parsed<T>(read: () => T, error: InstructionErrorName = 'InvalidInstructionData'): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof FormatError) fail(error);
+    throw cause;
+  }
 }
 
 /** The sentence that Solana's own tools print for an error. */
