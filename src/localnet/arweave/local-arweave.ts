@@ -15,8 +15,8 @@ import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
 import { holdAlone } from '../hold-alone.ts';
 import { LocalNode } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
+import { nodeRoutes } from './routes/routes.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
-import { nodeRoutes } from './server.ts';
 
 export type LocalArweaveConfig = Pick<
   Config,

@@ -21,12 +21,12 @@ import { Deliveries } from './deliveries.ts';
 import { Faults } from './faults.ts';
 import { forgetOldAnswers } from './idempotency.ts';
 import { randomLetters } from './ids.ts';
+import { migrations } from './migrations.ts';
 import { chargeRoutes } from './routes/charges.ts';
 import { checkoutPageRoutes } from './routes/checkout-page.ts';
 import { checkoutSessionRoutes } from './routes/checkout-sessions.ts';
 import { paymentIntentRoutes } from './routes/payment-intents.ts';
 import { testControlRoutes } from './routes/test-controls.ts';
-import { migrations } from './schema.ts';
 import { expireDueSessions } from './sessions.ts';
 
 export interface LocalCardProviderDeps {

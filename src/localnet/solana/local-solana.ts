@@ -23,12 +23,12 @@ import { holdAlone } from '../hold-alone.ts';
 import { Faucet } from './faucet.ts';
 import { defaultDemandFactor, defaultRegistryCapacity, faucetOf } from './genesis.ts';
 import type { Ledger } from './ledger.ts';
+import { migrations } from './migrations.ts';
 import { openLedger } from './open.ts';
 import { doDueUpkeep } from './registry-upkeep.ts';
 import { answerText } from './rpc/dispatch.ts';
 import type { RpcContext } from './rpc/method.ts';
 import { Subscriptions } from './rpc/subscriptions.ts';
-import { migrations } from './schema.ts';
 
 export interface LocalSolanaDeps {
   readonly log: Logger;

@@ -10,10 +10,10 @@ import { openSqliteFile } from '../../storage/sql/open.ts';
 import { AccountStore } from './accounts.ts';
 import { type GenesisSettings, genesisAccounts } from './genesis.ts';
 import { TransactionRefused } from './ledger.ts';
+import { migrations } from './migrations.ts';
 import { openLedger } from './open.ts';
 import { programTable } from './programs/program-table.ts';
 import { executeTransaction } from './runtime/execute.ts';
-import { migrations } from './schema.ts';
 import { type Genesis, LedgerStore, type StoredTransaction } from './store.ts';
 import { TestLedger, wallet } from './testing.ts';
 
