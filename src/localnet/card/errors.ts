@@ -64,6 +64,3 @@ export const noSuchRoute = (method: string, path: string) =>
     type: 'invalid_request_error',
     message: `Unrecognized request URL (${method}: ${path}).`,
   });
-
-export const unexpectedState = (kind: string, code: string, message: string) =>
-  invalidRequest(message, { code: `${kind}_${code}` });
