@@ -8,11 +8,13 @@ import { memberOf, tryParseJson } from '../../formats/json.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { reasonOf, ServiceClient } from '../service-client.ts';
+import { severalAtOnce } from '../several-at-once.ts';
 import type { UploadItem } from './file-item.ts';
 
 const partBytes = 10 * 1024 * 1024;
 const partsAtOnce = 4;
 const tries = 6;
+const polls = { firstMs: 100, longestMs: 5_000 };
 const retries = { firstMs: 500, longestMs: 8_000 };
 
 interface Answer {
@@ -78,26 +80,23 @@ export class UploadClient {
       if (there.get(start) === size) sent(size);
       else missing.push(start);
     }
-    const worker = async () => {
-      for (let start = missing.shift(); start !== undefined; start = missing.shift()) {
-        const end = Math.min(start + partBytes, item.size);
-        await this.#call('POST', `${session}/${start}`, { headers: {}, item, start, end });
-        sent(end - start);
-      }
-    };
-    await Promise.all(Array.from({ length: partsAtOnce }, worker));
+    await severalAtOnce(missing, partsAtOnce, async (start) => {
+      const end = Math.min(start + partBytes, item.size);
+      await this.#call('POST', `${session}/${start}`, { headers: {}, item, start, end });
+      sent(end - start);
+    });
     await this.#call('POST', `${session}/finalize`, { headers });
     await this.#finalized(session);
   }
 
   async #finalized(session: string): Promise<void> {
-    for (let pause = 100; ; pause = Math.min(2 * pause, 5_000)) {
+    for (let asked = 1; ; asked++) {
       const status = textAt((await this.#call('GET', `${session}/status`)).body, 'status');
       if (status === 'FINALIZED') return;
       if (status === 'UNDERFUNDED') throw new UploadRefused('there are not enough credits for this upload');
       if (status !== 'VALIDATING' && status !== 'ASSEMBLING')
         throw new UploadRefused(`the upload is ${status}`);
-      await sleep(pause);
+      await sleep(backoffMs(polls, asked));
     }
   }
 
