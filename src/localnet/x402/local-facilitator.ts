@@ -17,9 +17,10 @@ import { openSqliteFile } from '../../storage/sql/open.ts';
 import { ethereumAddress } from '../../wallets/ethereum/address.ts';
 import { publicKeyOf } from '../../wallets/ethereum/secp256k1.ts';
 import { sayLocal } from '../sign.ts';
-import { type Facilitator, facilitatorRoutes } from './routes.ts';
+import { facilitatorRoutes } from './routes.ts';
 import { rpcRoutes } from './rpc.ts';
 import { migrations, TokenLedger } from './token-ledger.ts';
+import type { Facilitator } from './verification.ts';
 
 export interface LocalFacilitatorDeps {
   readonly log: Logger;

@@ -10,8 +10,8 @@ import { memberOf } from '../../formats/json.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App } from '../../kernel/http/server.ts';
-import type { Facilitator } from './routes.ts';
 import type { TokenLedger, Transfer } from './token-ledger.ts';
+import type { Facilitator } from './verification.ts';
 
 const RpcParams = Type.Object({ network: Type.String({ maxLength: 100 }) });
 const RpcBody = Type.Object({
