@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { StartupError } from '../kernel/errors.ts';
-import { createLogger } from '../kernel/log.ts';
+import { silentLog } from '../kernel/testing.ts';
 import { createLocalArweave } from './arweave/local-arweave.ts';
 import { holdAlone } from './hold-alone.ts';
 import { createLocalSolana } from './solana/local-solana.ts';
@@ -30,7 +30,7 @@ test('a folder that cannot be made is said in a line', () => {
   assert.throws(() => holdAlone(join(folder, 'file', 'chain.db'), 'the chain'), StartupError);
 });
 
-const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+const log = silentLog;
 const config = {
   LOCAL_NETWORK_HOST: '127.0.0.1',
   DATA_DIR: folder,

@@ -9,7 +9,7 @@ import type { Credits } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/index.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import type { HttpServer } from '../../src/kernel/http/server.ts';
-import { createLogger } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
 import type { FaultSettings } from '../../src/localnet/card/faults.ts';
 import { type ProviderForTest, startProvider } from '../../src/localnet/card/testing.ts';
 import { createCardTopUps } from '../../src/payment/card/index.ts';
@@ -29,7 +29,7 @@ import { eventually } from './eventually.ts';
 import { serveDoors } from './payment-doors.ts';
 
 export const wallet = `${'w'.repeat(42)}A`;
-const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+const log = silentLog;
 export const ledgerMigrations = [...creditsMigrations, ...paymentMigrations, ...cardMigrations];
 
 export interface Answer {
