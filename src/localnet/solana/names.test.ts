@@ -68,7 +68,7 @@ function tokens(key: Keypair): bigint {
   return decodeTokenAccount(data(associatedTokenAddress(key.address, programs.mint))).amount;
 }
 
-/** The instructions of a sponsored mint: the service pays, the owner needs no lamports of his own. */
+/** The instructions of a sponsored mint: the service pays, the owner needs no lamports. */
 function spawn(asset: Keypair, holder: Keypair, name: string) {
   return [
     ...computeBudget(400_000, 1_000n),

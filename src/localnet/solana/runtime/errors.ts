@@ -8,7 +8,6 @@ export type InstructionErrorName =
   | 'InsufficientFunds'
   | 'IncorrectProgramId'
   | 'MissingRequiredSignature'
-  | 'AccountAlreadyInitialized'
   | 'UninitializedAccount'
   | 'UnbalancedInstruction'
   | 'ModifiedProgramId'
@@ -24,7 +23,6 @@ export type InstructionErrorName =
   | 'InvalidRealloc'
   | 'ComputationalBudgetExceeded'
   | 'PrivilegeEscalation'
-  | 'ProgramFailedToComplete'
   | 'IllegalOwner'
   | 'ArithmeticOverflow';
 
@@ -38,7 +36,6 @@ export type TransactionError =
   | 'AlreadyProcessed'
   | 'BlockhashNotFound'
   | 'InvalidProgramForExecution'
-  | 'SanitizeFailure'
   | 'SignatureFailure'
   | 'AccountLoadedTwice'
   | 'TooManyAccountLocks'
@@ -98,7 +95,6 @@ const sentences: Record<Extract<TransactionError, string>, string> = {
   AlreadyProcessed: 'This transaction has already been processed',
   BlockhashNotFound: 'Blockhash not found',
   InvalidProgramForExecution: 'This program may not be used for executing instructions',
-  SanitizeFailure: 'Transaction failed to sanitize accounts offsets correctly',
   SignatureFailure: 'Transaction did not pass signature verification',
   AccountLoadedTwice: 'Account loaded twice',
   TooManyAccountLocks: 'Transaction locked too many accounts',

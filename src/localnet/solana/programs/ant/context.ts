@@ -1,4 +1,4 @@
-/** Who may act on an ANT: its asset's owner and, until the asset changes hands, the controllers he named. */
+/** Who may act on an ANT: its asset's owner and, until the asset changes hands, the controllers that the owner named. */
 import {
   type AntConfig,
   type AntControllers,
