@@ -16,7 +16,7 @@ import { createGatewaySurface } from '../src/gateway/surface.ts';
 import { makeFastRsaKey } from '../src/kernel/fast-rsa-key.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import { createPool } from '../src/kernel/pool/pool.ts';
-import { createLocalArweave } from '../src/localnet/arweave/index.ts';
+import { createLocalArweave } from '../src/localnet/arweave/local-arweave.ts';
 import { arweaveAddress } from '../src/wallets/arweave/rsa.ts';
 import { arweaveSigner, ed25519Signer, type ItemSigner, signItem } from '../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../src/wallets/testing/keys.ts';

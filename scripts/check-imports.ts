@@ -31,7 +31,7 @@ export const allowed: Record<string, string[]> = {
   credits: ['pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   payments: ['credits', 'pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   registry: ['outside', 'wallets', 'formats', 'kernel', 'config'],
-  localnet: ['formats', 'wallets', 'kernel', 'storage', 'config'],
+  localnet: ['outside', 'formats', 'wallets', 'kernel', 'storage', 'config'],
   ...Object.fromEntries(surfaces.map((surface) => [surface, below])),
   cli: [...surfaces, ...below, 'localnet'],
 };

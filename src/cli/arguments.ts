@@ -1,5 +1,6 @@
 /** Arguments and options as `parseArgs` reads them, among which ids and addresses may begin with a dash. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { UsageError } from './command.ts';
 
 /** 32 bytes in base64url, of which one in 64 looks like an option. */
 const dashedId = /^-[A-Za-z0-9_-]{42}$/;
@@ -25,4 +26,11 @@ function unmarkAll(found: object): void {
     if (Array.isArray(value)) unmarkAll(value);
     else Reflect.set(found, name, unmarked(value));
   }
+}
+
+/** The value of `--tag`. */
+export function parseTag(text: string): { name: string; value: string } {
+  const split = text.indexOf('=');
+  if (split < 1) throw new UsageError(`a tag is name=value, not ${JSON.stringify(text)}`);
+  return { name: text.slice(0, split), value: text.slice(split + 1) };
 }

@@ -60,7 +60,7 @@ const commands: readonly CommandEntry[] = [
   {
     name: 'index',
     summary: 'Build, publish, list and verify the index files of a gateway',
-    load: async () => (await import('./commands/index.ts')).index,
+    load: async () => (await import('./commands/index-command.ts')).index,
   },
   {
     name: 'admin',

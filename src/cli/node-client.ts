@@ -2,46 +2,31 @@
 import type { Config } from '../config/config.ts';
 import { StartupError } from '../kernel/errors.ts';
 import { urlHost } from '../kernel/http/server.ts';
-import { HttpClient } from '../outside/http.ts';
-
-const maxAnswerBytes = 64 * 1024 * 1024;
+import { type ServiceAnswer, ServiceClient } from './service-client.ts';
 
 export class NodeClient {
-  readonly url: string;
-  readonly #http = new HttpClient({ timeoutMs: 60_000, maxBytes: maxAnswerBytes });
+  readonly #service: ServiceClient;
 
   constructor(config: Config) {
-    this.url =
-      config.ARWEAVE_NODE_URLS[0] ??
-      `http://${urlHost(config.LOCAL_NETWORK_HOST)}:${config.LOCAL_ARWEAVE_PORT}`;
+    const local = `http://${urlHost(config.LOCAL_NETWORK_HOST)}:${config.LOCAL_ARWEAVE_PORT}`;
+    this.#service = new ServiceClient('Arweave node', config.ARWEAVE_NODE_URLS[0] ?? local, 60_000);
   }
 
-  get(path: string): Promise<string> {
-    return this.#call(path);
+  get url(): string {
+    return this.#service.url;
   }
 
-  post(path: string, body: unknown): Promise<string> {
-    return this.#call(path, JSON.stringify(body));
+  async get(path: string): Promise<string> {
+    return this.#accepted(path, await this.#service.call(path));
   }
 
-  async #call(path: string, body?: string): Promise<string> {
-    const headers = { 'content-type': 'application/json' };
-    const answer = await this.#http
-      .call(`${this.url}${path}`, { headers, ...(body !== undefined && { body }) })
-      .catch((error: Error) => {
-        throw new StartupError(
-          `no Arweave node answers at ${this.url} (${codeOf(error.cause) ?? error.message}): is it started?`,
-        );
-      });
-    const text = answer.body.toString();
-    // 208 (known already) and 303 (chunk taken into the pool) are successes of the node's protocol.
-    if (answer.status >= 400) {
-      throw new StartupError(`${this.url}${path} answered ${answer.status}: ${text.slice(0, 500)}`);
-    }
-    return text;
+  async post(path: string, body: object): Promise<string> {
+    return this.#accepted(path, await this.#service.callJson(path, body));
   }
-}
 
-function codeOf(cause: unknown): string | undefined {
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  /** 208 (known already) and 303 (chunk taken into the pool) are successes of the node's protocol. */
+  #accepted(path: string, { status, text }: ServiceAnswer): string {
+    if (status < 400) return text;
+    throw new StartupError(`${this.url}${path} answered ${status}: ${text.slice(0, 500)}`);
+  }
 }

@@ -1,17 +1,30 @@
 /**
- * The whole wiring: which parts there are, in which order they start, and what each is handed. The local
- * network comes first, because the surfaces are told where the outside world is.
+ * The whole wiring: which surfaces there are, in which order they start, and what each is given. The local network
+ * comes first, because the surfaces are told where the outside world is.
  */
 import type { Config } from '../config/config.ts';
+import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
-import { localParts } from './stack/local-parts.ts';
-import type { Part, World } from './stack/part.ts';
+import { atItsTurn } from './stack/at-its-turn.ts';
+import { makeGateway } from './stack/gateway.ts';
+import { openLedger, type SharedLedger, shareLedger } from './stack/ledger.ts';
+import { createLocalNetwork, standIns } from './stack/local-network.ts';
+import { makePayment } from './stack/payment.ts';
+import { makeRouter } from './stack/router.ts';
 import { ServiceKeys } from './stack/service-keys.ts';
-import { surfaceParts } from './stack/surface-parts.ts';
+import { makeUpload } from './stack/upload.ts';
+
+/** For the table of addresses, in the order they start. */
+const surfaceTable: readonly { readonly name: string; readonly what: string }[] = [
+  { name: 'gateway', what: 'chain reads, content, GraphQL' },
+  { name: 'payment', what: 'prices, top-ups, balances, sharing, names' },
+  { name: 'upload', what: 'data items in, receipts out, bundles to the chain' },
+  { name: 'router', what: 'content from proven gateways, by id or name' },
+];
 
 /** What `turnpike start <name>…` takes. */
-export const surfaceNames: readonly string[] = surfaceParts.map((part) => part.name);
+export const surfaceNames: readonly string[] = surfaceTable.map(({ name }) => name);
 
 export interface Address {
   readonly name: string;
@@ -31,7 +44,7 @@ export interface StackOptions {
   readonly only?: readonly string[];
   /** Of those, only the local network that they use: other processes run the surfaces themselves. */
   readonly localOnly?: boolean;
-  /** Where parts of the local network listen that another process runs. */
+  /** Where stand-ins of the local network listen that another process runs. */
   readonly given?: ReadonlyMap<string, string>;
   /** This process is one of several of its surface. */
   readonly sharesPort?: boolean;
@@ -40,96 +53,95 @@ export interface StackOptions {
 /** Surfaces with the local network they stand on. Nothing runs before `start`. */
 export function createStack(config: Config, log: Logger, options: StackOptions = {}): Stack {
   const { only = surfaceNames, localOnly = false, given, sharesPort = false } = options;
-  const world: World = {
-    config,
-    log,
-    keys: new ServiceKeys(config, log),
-    urls: new Map(given),
-    arweaveNodeUrls: config.ARWEAVE_NODE_URLS,
-    sharesPort,
-  };
-  const parts = localOnly ? localParts : [...localParts, ...surfaceParts];
-  const wanted = parts.filter((part) => part.wanted(config, only));
+  const keys = new ServiceKeys(config, log);
+  const network = createLocalNetwork(config, log, only, given);
+  const ledger = shareLedger(() => openLedger(config, log, network));
+
+  const gateway = atItsTurn('gateway', () =>
+    makeGateway(config, {
+      log,
+      keys,
+      network,
+      ledger,
+      sharesPort,
+      uploadUrl: (): string | undefined => upload.url || baseOf(config.UPLOAD_URL),
+    }),
+  );
+  // The one of this process need not be asked by way of its public address.
+  const gatewayUrl = (): string => gateway.url || publicGatewayUrl();
+  const publicGatewayUrl = (): string =>
+    baseOf(config.GATEWAY_URL) ?? (gateway.url || `http://${urlHost(config.HOST)}:${config.GATEWAY_PORT}`);
+  const payment = atItsTurn(
+    'payment',
+    async () =>
+      makePayment(config, {
+        log,
+        keys,
+        network,
+        ledger: await ledger.open(),
+        gatewayUrl: publicGatewayUrl(),
+      }),
+    // The local provider is told where its webhooks go; Stripe's are set in its dashboard.
+    async ({ url }) => network.card?.deliverTo(`${url}/v1/stripe-webhook`),
+  );
+  const upload = atItsTurn('upload', async () =>
+    makeUpload(config, {
+      log,
+      keys,
+      network,
+      ledger: await ledger.open(),
+      gateway: { publicUrl: publicGatewayUrl(), adminUrl: gatewayUrl() },
+    }),
+  );
+  const router = atItsTurn('router', () => makeRouter(config, { log, localGatewayUrl: gatewayUrl }));
+
+  const own = localOnly ? [] : [gateway, payment, upload, router].filter(({ name }) => only.includes(name));
+  const listed = [...network.surfaces, ...own];
   return {
-    // The database opens when first used and closes when everything that uses it has stopped.
     surfaces: [
-      ledgerAndKeys(world, localOnly ? [] : only),
-      ...wanted.map((part) =>
-        given?.has(part.name) ? runsElsewhere(part, world) : madeAtStart(part, world),
+      ledgerAndKeys(
+        ledger,
+        keys,
+        own.map(({ name }) => name),
       ),
+      ...listed,
     ],
     addresses: () => [
-      ...wanted.map((part) => addressOf(part.name, world.urls.get(part.name) ?? '', config)),
-      ...adminPage(world),
+      ...listed.map(({ name, url }) => addressOf(name, url, config)),
+      ...adminPage(router.made?.adminUrl),
     ],
   };
 }
 
+/** Paths are put behind it. */
+const baseOf = (url: string | undefined): string | undefined => url?.replace(/\/+$/, '');
+
 /** Of the router, on a port of its own. */
-function adminPage({ router }: World): Address[] {
-  const url = router?.adminUrl;
-  if (url === undefined) return [];
-  return [{ name: 'admin', url, what: "the router's admin page" }];
-}
+const adminPage = (url: string | undefined): Address[] =>
+  url === undefined ? [] : [{ name: 'admin', url, what: "the router's admin page" }];
 
 /** A line of the table of addresses. */
 export function addressOf(name: string, url: string, config: Config): Address {
-  const part = [...localParts, ...surfaceParts].find((one) => one.name === name);
+  const standIn = standIns.find((one) => one.name === name);
+  const what = (standIn ?? surfaceTable.find((one) => one.name === name))?.what ?? '';
   const host = config.LOCAL_NETWORK_HOST;
-  const reach = part?.local && !isLoopback(host) ? `, open to whoever reaches ${host}` : '';
-  return { name, url, what: `${part?.what ?? ''}${reach}` };
+  const reach = standIn !== undefined && !isLoopback(host) ? `, open to whoever reaches ${host}` : '';
+  return { name, url, what: `${what}${reach}` };
 }
 
 const isLoopback = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host);
 
-/** A part is made when its turn comes: only then is known where those before it listen. */
-function madeAtStart(part: Part, world: World): Surface {
-  let surface: Surface | undefined;
-  return {
-    name: part.name,
-    get url() {
-      return surface?.url ?? '';
-    },
-    async start() {
-      surface = await part.create(world);
-      await surface.start();
-      world.urls.set(part.name, surface.url);
-      await part.started?.(world);
-    },
-    async drain(timeoutMs) {
-      // The local network takes requests until the surfaces, which lean on it, are done.
-      return part.local || ((await surface?.drain(timeoutMs)) ?? true);
-    },
-    async stop() {
-      await surface?.stop();
-    },
-  };
-}
-
-function runsElsewhere(part: Part, world: World): Surface {
-  return {
-    name: part.name,
-    url: world.urls.get(part.name) ?? '',
-    start: async () => part.started?.(world),
-    drain: async () => true,
-    async stop() {},
-  };
-}
-
-/** Started first, so stopped last. */
-function ledgerAndKeys(world: World, surfaces: readonly string[]): Surface {
+/** Started first, so stopped last: the database closes when everything that uses it has stopped. */
+function ledgerAndKeys(ledger: SharedLedger, keys: ServiceKeys, surfaces: readonly string[]): Surface {
   return {
     name: 'ledger',
     url: '',
     async start() {
-      // Making a wallet takes a second on the first start: others start meanwhile, and who needs it is told of a failure.
-      if (surfaces.includes('payment') || surfaces.includes('upload')) world.keys.wallet().catch(() => {});
-      if (surfaces.includes('upload')) world.keys.receipts().catch(() => {});
+      // Making a key takes a second on the first start: others start meanwhile, and the one that needs it hears of a failure.
+      if (surfaces.includes('payment') || surfaces.includes('upload')) keys.wallet().catch(() => {});
+      if (surfaces.includes('upload')) keys.receipts().catch(() => {});
     },
     drain: async () => true,
-    async stop() {
-      // One that could not be opened has told so to who asked for it.
-      await (await world.ledger?.catch(() => undefined))?.sql.close();
-    },
+    stop: () => ledger.close(),
   };
 }

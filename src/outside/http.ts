@@ -2,6 +2,7 @@
  * The one way to ask the outside over HTTP: a connection pool, a limit on time (in all, not per byte) and on the
  * bytes of an answer. An answer is whatever the other side said, with any status; no answer is `OutsideUnavailable`.
  */
+import type { Readable } from 'node:stream';
 import { Agent, errors, request } from 'undici';
 
 /** There was no answer within the limits of time and size. What was asked for may have been done all the same. */
@@ -31,7 +32,7 @@ export interface HttpClientOptions {
 export interface HttpCall {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD';
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer;
+  readonly body?: string | Buffer | Readable;
   /** Instead of the client's own. */
   readonly timeoutMs?: number;
   readonly maxBytes?: number;

@@ -49,10 +49,11 @@ import {
   tokenInstruction,
   transferToken,
 } from '../../src/formats/solana/token.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
 import type { Keypair } from '../../src/localnet/solana/genesis.ts';
-import { createLocalSolana, type LocalSolana } from '../../src/localnet/solana/index.ts';
 import { TransactionRefused } from '../../src/localnet/solana/ledger.ts';
-import { signed, silent, TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
+import { createLocalSolana, type LocalSolana } from '../../src/localnet/solana/local-solana.ts';
+import { signed, TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
 
 describe('published clients on the local ledger', () => {
   let local: LocalSolana;
@@ -61,7 +62,7 @@ describe('published clients on the local ledger', () => {
     folder = mkdtempSync(join(tmpdir(), 'turnpike-solana-'));
     local = createLocalSolana(
       { LOCAL_NETWORK_HOST: '127.0.0.1', LOCAL_SOLANA_PORT: 0, DATA_DIR: folder },
-      { log: silent },
+      { log: silentLog },
     );
     await local.start();
   });

@@ -7,10 +7,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { solanaOwnerSigner, TurboFactory, USD } from '@ardrive/turbo-sdk/node';
 import { Keypair } from '@solana/web3.js';
 import { testEthereumKey } from '../../src/wallets/testing/keys.ts';
+import { eventually } from '../support/eventually.ts';
 import { arweaveTestAddress, arweaveTestKey } from '../support/keys.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -48,7 +48,7 @@ async function walk(stack: RunningStack, folder: string, print: (line: string) =
     redirect: 'manual',
     body: new URLSearchParams({ number: '4242424242424242', expiry: '12/40', cvc: '123', name: 'Ada' }),
   });
-  const credited = await until(async () => {
+  const credited = await eventually('the credits', async () => {
     const { winc } = await turbo.getBalance();
     return BigInt(winc) > 0n ? winc : undefined;
   });
@@ -96,7 +96,7 @@ async function walk(stack: RunningStack, folder: string, print: (line: string) =
   print(`5. Point it at the folder: ${name} -> ${site}`);
 
   const { port } = new URL(stack.urls.router ?? '');
-  const page = await until(async () => {
+  const page = await eventually('the page', async () => {
     const answer = await readHost(port, `${name}.localhost`, '/');
     return answer.status === 200 ? answer : undefined;
   });
@@ -110,7 +110,7 @@ async function walk(stack: RunningStack, folder: string, print: (line: string) =
 
   const query =
     '{ transactions(tags: [{ name: "App-Name", values: ["tour"] }]) { edges { node { id block { height } } } } }';
-  const found = await until(async () => {
+  const found = await eventually('the items', async () => {
     const answer = await fetch(`${stack.urls.gateway}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -123,16 +123,6 @@ async function walk(stack: RunningStack, folder: string, print: (line: string) =
     return nodes.length > 0 && nodes.every(({ block }) => block !== null) ? nodes : undefined;
   });
   print(`7. Find it by GraphQL: ${found.length} items, mined at height ${found[0]?.block?.height}`);
-}
-
-/** Tries until there is an answer; the last step of several services is never instantaneous. */
-async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
-  for (let waited = 0; waited < 90_000; waited += 100) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
-    await sleep(100);
-  }
-  throw new Error('waited too long');
 }
 
 /** What a browser sees at a host below localhost, whether or not the resolver here knows such hosts. */

@@ -13,7 +13,7 @@ import type { RouteOptions } from 'fastify';
 import { createStack, type Stack } from '../../src/cli/stack.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { App } from '../../src/kernel/http/server.ts';
-import { createLogger } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
 import { type Spelling, spellingsOf } from '../support/path-spellings.ts';
 import { freePorts } from '../support/stack.ts';
 
@@ -73,7 +73,7 @@ describe('routes that want a key', () => {
       ADMIN_TOKEN: tokens.admin,
       PING_ENABLED: 'false',
     });
-    stack = createStack(config, createLogger({ name: 'test', level: 'silent', format: 'json' }));
+    stack = createStack(config, silentLog);
     for (const surface of stack.surfaces) await surface.start();
     urls = Object.fromEntries(stack.addresses().map(({ name, url }) => [name, url]));
     cardKey = readFileSync(join(folder, 'keys', 'local-card-secret-key'), 'utf8').trim();

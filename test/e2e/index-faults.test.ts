@@ -14,12 +14,12 @@ import { sha256Hex, verifyPublication } from '../../src/gateway/published-indexe
 import type { Transport } from '../../src/gateway/published-indexes/subscriber/install-band.ts';
 import { Seeder } from '../../src/gateway/published-indexes/swarm/index.ts';
 import { createGatewaySurface } from '../../src/gateway/surface.ts';
-import { createLogger } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
 import { buildTestBand, filesBelow, itemId, testObserver, testPublisher } from '../support/bands.ts';
 import { until } from '../support/local-gateway.ts';
 import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 
-const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+const log = silentLog;
 const root = mkdtempSync(join(tmpdir(), 'turnpike-index-faults-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 

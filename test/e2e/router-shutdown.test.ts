@@ -55,9 +55,6 @@ describe('SIGTERM under load', () => {
     });
   }
   const asked = (item: TestItem) => gateways.some((one) => one.count(new RegExp(`GET /raw/${item.id}`)) > 0);
-  const until = async (holds: () => boolean | Promise<boolean>) => {
-    while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
-  };
   const refused = (url: string): Promise<boolean> =>
     new Promise((resolve) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -88,11 +85,14 @@ describe('SIGTERM under load', () => {
         },
       }),
     }));
-    await until(() => resumes.length === slow.length && [...small, ...streamed].every(asked));
+    await eventually(
+      'all are asked for',
+      () => resumes.length === slow.length && [...small, ...streamed].every(asked),
+    );
 
     const ended = once(router.process, 'exit');
     router.process.kill('SIGTERM');
-    await until(() => refused(url));
+    await eventually('no new connections', () => refused(url));
     const late = await readStrictly(`${url}/${small[0]?.id}`, { agent: kept }).catch(() => undefined);
     assert.ok(late === undefined || late.status === 503 || late.status === 0, `it answered ${late?.status}`);
     for (const resume of resumes) resume();
@@ -113,7 +113,7 @@ describe('SIGTERM under load', () => {
     assert.ok(endless !== undefined);
     for (const gateway of gateways) gateway.behaviour = { pace: { bytes: 20_000, everyMs: 1_000 } };
     const read = readStrictly(`${url}/${endless.id}`);
-    await until(() => asked(endless));
+    await eventually('it is asked for', () => asked(endless));
     const ended = once(router.process, 'exit');
     const start = performance.now();
     router.process.kill('SIGTERM');
@@ -168,10 +168,10 @@ describe('SIGTERM under load', () => {
     assert.ok(endless !== undefined);
     for (const gateway of gateways) gateway.behaviour = { pace: { bytes: 20_000, everyMs: 1_000 } };
     const read = readStrictly(`${router.urls.router}/${endless.id}`);
-    await until(() => asked(endless));
+    await eventually('it is asked for', () => asked(endless));
     const ended = once(router.process, 'exit');
     router.process.kill('SIGINT');
-    await until(() => refused(router.urls.router ?? ''));
+    await eventually('no new connections', () => refused(router.urls.router ?? ''));
     router.process.kill('SIGINT');
     assert.deepEqual(await ended, [1, null]);
     assert.equal((await read).complete, false);

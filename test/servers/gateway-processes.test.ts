@@ -13,7 +13,7 @@ import pg from 'pg';
 import { request } from 'undici';
 import { readConfig } from '../../src/config/config.ts';
 import type { Surface } from '../../src/kernel/part.ts';
-import { createLocalArweave } from '../../src/localnet/arweave/index.ts';
+import { createLocalArweave } from '../../src/localnet/arweave/local-arweave.ts';
 import { startTestS3, type TestS3 } from '../../src/storage/blobs/s3/testing.ts';
 import { type MadeItem, makeItem, postBundle } from '../support/admin-gateway.ts';
 import { send, silent, text, until } from '../support/local-gateway.ts';

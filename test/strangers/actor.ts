@@ -10,6 +10,7 @@ import { signatureOf, signed as signedTransaction } from '../../src/localnet/sol
 import { signPayment } from '../../src/localnet/x402/testing.ts';
 import type { ArweaveKey } from '../../src/wallets/arweave/rsa.ts';
 import { signItem } from '../../src/wallets/data-items/signer.ts';
+import { eventually } from '../support/eventually.ts';
 import { TestWallet } from '../support/local-arweave.ts';
 import { ownerHeaders, ownerSigned } from '../support/names-bench.ts';
 import { type Answer, type Call, member, textOf } from './calls.ts';
@@ -207,7 +208,7 @@ export class Actor {
     await stripe.paymentIntents.confirm(intent, { payment_method: card });
     const state = ledger.prepare('SELECT state FROM card_quotes WHERE id = ?');
     const ends = card === 'pm_card_visa' ? ['paid', 'failed'] : ['charged_back', 'failed'];
-    await until('a card payment', () => ends.includes(String(state.get(quote)?.state)));
+    await eventually('a card payment', () => ends.includes(String(state.get(quote)?.state)));
   }
 
   /** The holder of the card got the money back, without a dispute. */
@@ -215,7 +216,7 @@ export class Actor {
     const { stripe, ledger } = this.world.services[service];
     await stripe.refunds.create({ payment_intent: intent });
     const state = ledger.prepare('SELECT state FROM card_quotes WHERE id = ?');
-    await until('a refund', () => state.get(quote)?.state === 'refunded');
+    await eventually('a refund', () => state.get(quote)?.state === 'refunded');
   }
 
   /** Credits by card for a wallet, or for an email address; answers the quote and the payment. */
@@ -252,7 +253,7 @@ export class Actor {
     const status = this.world.services[service].ledger.prepare(
       'SELECT status FROM arns_purchase WHERE nonce = ?',
     );
-    await until('a purchase by card', () => status.get(nonce)?.status !== 'PENDING');
+    await eventually('a purchase by card', () => status.get(nonce)?.status !== 'PENDING');
     return { nonce, intent };
   }
 
@@ -432,13 +433,4 @@ function proofLines(action: string, body: Fields): string[] {
   };
   const lines = (names[action] ?? ['antId', 'undername']).map((name) => String(fields[name] ?? '\u0000'));
   return ['arns', action, ...lines];
-}
-
-/** Waits for what happens behind an answer; only a fault makes it fail. */
-export async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
 }

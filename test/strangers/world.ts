@@ -19,12 +19,15 @@ import { addressBytes } from '../../src/formats/solana/address.ts';
 import type { NamePrograms } from '../../src/formats/solana/programs.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import type { Surface } from '../../src/kernel/part.ts';
-import { createLocalArweave } from '../../src/localnet/arweave/index.ts';
-import { createLocalCardProvider, type LocalCardProvider } from '../../src/localnet/card/index.ts';
+import { createLocalArweave } from '../../src/localnet/arweave/local-arweave.ts';
+import {
+  createLocalCardProvider,
+  type LocalCardProvider,
+} from '../../src/localnet/card/local-card-provider.ts';
 import { clientOf } from '../../src/localnet/card/testing.ts';
 import { keypairOf } from '../../src/localnet/solana/genesis.ts';
-import { createLocalSolana, type LocalSolana } from '../../src/localnet/solana/index.ts';
-import { createLocalFacilitator, type LocalFacilitator } from '../../src/localnet/x402/index.ts';
+import { createLocalSolana, type LocalSolana } from '../../src/localnet/solana/local-solana.ts';
+import { createLocalFacilitator, type LocalFacilitator } from '../../src/localnet/x402/local-facilitator.ts';
 import { configuredPrograms } from '../../src/registry/programs.ts';
 import { exportJwk } from '../../src/wallets/arweave/rsa.ts';
 import { moreArweaveKeys, testArweaveKey } from '../../src/wallets/testing/keys.ts';
@@ -140,7 +143,7 @@ export class World {
     );
     const node = new NodeClient(arweave.url);
     const programs = configuredPrograms(base);
-    const solana = await begin(createLocalSolana(base, { log: silent(), crankIntervalMs: 0, programs }));
+    const solana = await begin(createLocalSolana(base, { log: silent(), upkeepIntervalMs: 0, programs }));
     const bound = options.bound === true;
     const open = (name: ServiceName, more: Readonly<Record<string, string>>) =>
       openService(name, {

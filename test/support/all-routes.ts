@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createStack } from '../../src/cli/stack.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { createLogger } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
 import { RouteWatch } from '../strangers/routes.ts';
 import { freePorts } from './stack.ts';
 
@@ -13,7 +13,7 @@ export async function routesOfStack(): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-routes-'));
   const watch = new RouteWatch();
   const config = readConfig({ ...freePorts(), DATA_DIR: folder });
-  const stack = createStack(config, createLogger({ name: 'routes', level: 'silent', format: 'json' }));
+  const stack = createStack(config, silentLog);
   try {
     for (const surface of stack.surfaces) await surface.start();
     const servers = new Map(stack.addresses().map(({ name, url }) => [new URL(url).port, name]));

@@ -10,7 +10,7 @@ import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
 import { Subscriber } from '../../src/gateway/published-indexes/index.ts';
 import { type Observer, observerOf } from '../../src/gateway/published-indexes/publication/observer.ts';
 import { Publisher } from '../../src/gateway/published-indexes/publication/publisher.ts';
-import { createLogger } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
 
 /** Always the same key, so that several processes can be one publisher. */
 export const testObserver: Observer = observerOf(
@@ -92,7 +92,7 @@ function safeNames(folder: string): string[] {
 export async function pollOnce(dataDir: string, url: string): Promise<string> {
   const subscriber = new Subscriber({
     folders: indexFolders(dataDir),
-    log: createLogger({ name: 'test', level: 'silent', format: 'json' }),
+    log: silentLog,
     transports: ['http'],
     swarm: { rules: { allowPrivate: true }, maxPeers: 2, webSeedAfterMs: 0, timeoutMs: 120_000 },
     concurrency: 2,

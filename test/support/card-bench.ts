@@ -9,7 +9,7 @@ import type { Credits } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import type { HttpServer } from '../../src/kernel/http/server.ts';
-import { createLogger } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
 import type { FaultSettings } from '../../src/localnet/card/faults.ts';
 import { type ProviderForTest, startProvider } from '../../src/localnet/card/testing.ts';
 import { createCardPart } from '../../src/payment/card/part.ts';
@@ -29,7 +29,7 @@ import { eventually } from './eventually.ts';
 import { serveParts } from './payment-parts.ts';
 
 export const wallet = `${'w'.repeat(42)}A`;
-const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+const log = silentLog;
 export const ledgerMigrations = [...creditsMigrations, ...paymentMigrations, ...cardMigrations];
 
 export interface Answer {

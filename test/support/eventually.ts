@@ -1,12 +1,14 @@
 /** Waits for what happens in the background by asking for it, so long that only a fault makes it fail. */
 
+type Answer<T> = T | undefined | null | false;
+
 /** The first answer that is there; fails loudly after a minute and a half, or as long as is said. */
 export async function eventually<T>(
   what: string,
-  ask: () => Promise<T | undefined | null | false>,
-  patienceMs = 90_000,
+  ask: () => Answer<T> | Promise<Answer<T>>,
+  timeoutMs = 90_000,
 ): Promise<T> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined && answer !== null && answer !== false) return answer;

@@ -17,7 +17,7 @@ import { buildTxTree, versionOneDataRoot } from '../../src/formats/arweave/tx-tr
 import { decodeBase64url, encodeBase64url } from '../../src/formats/base64url.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import { type Block, hashListMerkle, indepHash } from '../../src/localnet/arweave/chain/block.ts';
-import { createLocalArweave } from '../../src/localnet/arweave/index.ts';
+import { createLocalArweave } from '../../src/localnet/arweave/local-arweave.ts';
 
 export interface Answer {
   readonly status: number;

@@ -13,7 +13,7 @@ import type { CreatePart } from '../../src/gateway/context.ts';
 import { createGatewaySurface } from '../../src/gateway/surface.ts';
 import { createLogger, type Logger } from '../../src/kernel/log.ts';
 import type { Surface } from '../../src/kernel/part.ts';
-import { createLocalArweave } from '../../src/localnet/arweave/index.ts';
+import { createLocalArweave } from '../../src/localnet/arweave/local-arweave.ts';
 import { testArweaveKey } from '../../src/wallets/testing/keys.ts';
 
 export { eventually as until } from './eventually.ts';

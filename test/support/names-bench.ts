@@ -14,8 +14,9 @@ import { addressBytes } from '../../src/formats/solana/address.ts';
 import { parseTransaction, serializeTransaction, signersOf } from '../../src/formats/solana/transaction.ts';
 import { type App, createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts';
 import { Metrics } from '../../src/kernel/metrics.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
 import type { Keypair } from '../../src/localnet/solana/genesis.ts';
-import { silent, TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
+import { TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
 import type { SolanaKey } from '../../src/names/chain/service-key.ts';
 import { namesMigrations } from '../../src/names/migrations.ts';
 import { createNames, type Names } from '../../src/names/part.ts';
@@ -167,7 +168,7 @@ export class NamesBench {
       now: () => this.ledger.time,
     });
     const names = createNames(this.config, {
-      log: silent,
+      log: silentLog,
       metrics,
       sql: this.sql,
       credits: this.credits,
@@ -186,7 +187,7 @@ export class NamesBench {
       host: '127.0.0.1',
       port: 0,
       portVariable: 'PAYMENT_PORT',
-      log: silent,
+      log: silentLog,
       metrics,
       admit: signatures.admit,
     });

@@ -7,7 +7,7 @@ import { type Credits, winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import { RequestSignatures } from '../../src/credits/signatures/request-signatures.ts';
-import { createLogger } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
 import { createAuthenticator } from '../../src/payment/auth/request-wallet.ts';
 import type { PaymentLimitsConfig } from '../../src/payment/client-limits.ts';
 import { createX402Part } from '../../src/payment/x402/part.ts';
@@ -43,7 +43,7 @@ export interface X402World {
 
 /** One dollar buys one credit, and ten winc a byte. */
 export async function openX402Bench(t: TestContext, world: X402World): Promise<X402Bench> {
-  const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+  const log = silentLog;
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-x402-part-'));
   const sql = await openSqliteFile(join(folder, 'ledger.db'), [...creditsMigrations, ...x402Migrations]);
   const credits = createCredits({ sql });

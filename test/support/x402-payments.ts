@@ -5,7 +5,7 @@ import { type Credits, winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import { encodeHeader, examplePayment } from '../../src/formats/x402/testing.ts';
-import { createLogger } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
 import { type PaymentOptions, signPayment, startFacilitator } from '../../src/localnet/x402/testing.ts';
 import { x402Migrations } from '../../src/payments/x402/migrations.ts';
 import type { X402Payments, X402Quote } from '../../src/payments/x402/x402.ts';
@@ -13,7 +13,7 @@ import { createX402Payments, type X402Config } from '../../src/payments/x402/x40
 import type { Sql } from '../../src/storage/sql/sql.ts';
 import { x402TestConfig } from './x402-config.ts';
 
-const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+const log = silentLog;
 export const migrations = [...creditsMigrations, ...x402Migrations];
 export const payer = examplePayment.payer;
 

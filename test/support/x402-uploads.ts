@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test';
 import { winc } from '../../src/credits/credits.ts';
 import { encodeHeader, examplePayment } from '../../src/formats/x402/testing.ts';
-import { createLogger } from '../../src/kernel/log.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
 import { type FacilitatorForTest, signPayment, startFacilitator } from '../../src/localnet/x402/testing.ts';
 import type { X402Payments } from '../../src/payments/x402/x402.ts';
 import { createX402Payments } from '../../src/payments/x402/x402-payments.ts';
@@ -40,7 +40,7 @@ export interface X402WorldOptions {
 export async function openX402World(t: TestContext, options: X402WorldOptions = {}): Promise<X402World> {
   const facilitator = await startFacilitator(t);
   const { url, payTo, rpcUrls } = facilitator.facilitator;
-  const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+  const log = silentLog;
   const market = { percent: 100n };
   const made: X402Payments[] = [];
   const uploads: TestUpload[] = [];

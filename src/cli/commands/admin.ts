@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request } from 'undici';
 import { type Config, readProcessConfig } from '../../config/config.ts';
+import { isRecord, tryParseJson } from '../../formats/json.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
+import { ServiceClient } from '../service-client.ts';
 import { serviceUrl } from '../service-url.ts';
 
 const options = {
@@ -192,14 +193,9 @@ async function followExport(gateway: AdminClient): Promise<Record<string, unknow
 /** Shows how far a prune is until its answer is there. */
 async function showPrune(gateway: AdminClient, pruning: Promise<unknown>): Promise<void> {
   let isOver = false;
-  const over = pruning.then(
-    () => {
-      isOver = true;
-    },
-    () => {
-      isOver = true;
-    },
-  );
+  const over = Promise.allSettled([pruning]).then(() => {
+    isOver = true;
+  });
   let bar: ProgressBar | undefined;
   for (;;) {
     await Promise.race([over, sleep(pollMs)]);
@@ -249,47 +245,24 @@ function adminKey(config: Config): string {
 }
 
 class AdminClient {
-  readonly #url: string;
-  readonly #key: string;
+  readonly #service: ServiceClient;
+  readonly #headers: Readonly<Record<string, string>>;
 
   constructor(url: string, key: string) {
-    this.#url = url.replace(/\/+$/, '');
-    this.#key = key;
+    this.#service = new ServiceClient('gateway', url.replace(/\/+$/, ''), 0);
+    this.#headers = { authorization: `Bearer ${key}` };
   }
 
   /** Throws what the gateway refused, in its own words. */
   async call(method: 'GET' | 'POST' | 'PUT', path: string, body?: object): Promise<Record<string, unknown>> {
-    const answer = await request(`${this.#url}/gw/admin/${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${this.#key}`,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      headersTimeout: 0,
-      bodyTimeout: 60_000,
-    }).catch((error: Error & { code?: string }) => {
-      throw new StartupError(
-        `no gateway answers at ${this.#url} (${error.code ?? error.message}): is it started?`,
-      );
-    });
-    const text = await answer.body.text();
-    const parsed: unknown = parse(text);
-    if (answer.statusCode >= 400) throw new StartupError(`${answer.statusCode}: ${String(parsed)}`);
+    const call = { method, headers: this.#headers };
+    const { status, text } = await (body === undefined
+      ? this.#service.call(`/gw/admin/${path}`, call)
+      : this.#service.callJson(`/gw/admin/${path}`, body, call));
+    const parsed = tryParseJson(text) ?? text.slice(0, 200);
+    if (status >= 400) throw new StartupError(`${status}: ${String(parsed)}`);
     if (!isRecord(parsed))
       throw new StartupError(`the gateway answered something else: ${text.slice(0, 200)}`);
     return parsed;
   }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text.slice(0, 200);
-  }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

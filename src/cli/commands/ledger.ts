@@ -11,6 +11,7 @@ import { endByHand, unclearPayments } from '../../payments/x402/by-hand.ts';
 import { parseDecimal, scaled } from '../../pricing/decimal.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
+import { inCredits } from '../amounts.ts';
 import { readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
@@ -242,12 +243,6 @@ function parseCredits(text: string | undefined): Winc {
   const amount = credits === undefined ? 0n : scaled(WINC_PER_CREDIT, [credits], [], 'down');
   if (amount < 1n) throw new UsageError('the amount is in credits, for example 1 or 0.5');
   return winc(amount);
-}
-
-function inCredits(amount: bigint): string {
-  const size = amount < 0n ? -amount : amount;
-  const part = (size % WINC_PER_CREDIT).toString().padStart(12, '0').replace(/0+$/, '');
-  return `${amount < 0n ? '-' : ''}${size / WINC_PER_CREDIT}${part === '' ? '' : `.${part}`}`;
 }
 
 const day = (unixMs: number): string => new Date(unixMs).toISOString();

@@ -7,14 +7,13 @@ import { createNameRegistry } from '../../registry/name-registry.ts';
 import { configuredPrograms } from '../../registry/programs.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
+import { inCredits } from '../amounts.ts';
 import { readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { NamesClient } from '../names/names-client.ts';
 import { createOwnerKey, type OwnerKey, ownerAddress, readOwnerKey } from '../names/owner-key.ts';
 import { serviceUrl } from '../service-url.ts';
 import { readWallet } from '../wallet-file.ts';
-
-const wincPerCredit = 1_000_000_000_000n;
 
 export const name: Command = {
   usage: `turnpike name key <file>                       a new Solana key to own names with; it needs no SOL
@@ -233,11 +232,4 @@ async function withRegistry<T>(
 
 function spent({ wincQty }: Readonly<Record<string, unknown>>): string {
   return `${inCredits(BigInt(String(wincQty)))} credits`;
-}
-
-function inCredits(winc: bigint): string {
-  const part = String(winc % wincPerCredit)
-    .padStart(12, '0')
-    .replace(/0+$/, '');
-  return `${winc / wincPerCredit}${part === '' ? '' : `.${part}`}`;
 }

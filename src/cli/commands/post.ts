@@ -8,6 +8,7 @@ import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { decodeBase64url, encodeBase64url, toTxId } from '../../formats/base64url.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { parseTag } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { NodeClient } from '../node-client.ts';
 import { ProgressBar } from '../progress-bar.ts';
@@ -51,12 +52,6 @@ Posts the transaction and its chunks to the node and prints the id.`,
     return 0;
   },
 };
-
-function parseTag(text: string): { name: string; value: string } {
-  const split = text.indexOf('=');
-  if (split < 1) throw new UsageError(`a tag is name=value, not ${JSON.stringify(text)}`);
-  return { name: text.slice(0, split), value: text.slice(split + 1) };
-}
 
 async function treeOfFile(path: string): Promise<DataTree> {
   const found = await stat(path).catch(() => undefined);

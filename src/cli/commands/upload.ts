@@ -6,10 +6,11 @@ import { buildManifest, manifestContentType } from '../../formats/manifest/manif
 import { StartupError } from '../../kernel/errors.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
-import { readArguments } from '../arguments.ts';
+import { parseTag, readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { serviceUrl } from '../service-url.ts';
+import { severalAtOnce } from '../several-at-once.ts';
 import { contentTypeOfFile } from '../upload/content-types.ts';
 import { bytesItem, fileItem } from '../upload/file-item.ts';
 import { UploadClient } from '../upload/upload-client.ts';
@@ -100,18 +101,14 @@ async function uploadFolder(
     `${files.length} files`,
     files.reduce((sum, file) => sum + file.size, 0),
   );
-  const waiting = [...files];
-  const worker = async () => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      const tags = [{ name: 'Content-Type', value: contentTypeOfFile(file.path) }, ...order.tags];
-      const item = await fileItem(join(folder, file.path), tags, order.key);
-      await order.client.upload(item, order.paidBy, () => {});
-      ids.set(file.path, item.id);
-      bar.advance(file.size);
-    }
-  };
   try {
-    await Promise.all(Array.from({ length: filesAtOnce }, worker));
+    await severalAtOnce(files, filesAtOnce, async ({ path, size }) => {
+      const tags = [{ name: 'Content-Type', value: contentTypeOfFile(path) }, ...order.tags];
+      const item = await fileItem(join(folder, path), tags, order.key);
+      await order.client.upload(item, order.paidBy, () => {});
+      ids.set(path, item.id);
+      bar.advance(size);
+    });
   } finally {
     bar.end();
   }
@@ -144,12 +141,6 @@ async function filesOf(folder: string): Promise<FolderFile[]> {
     files.push({ path, size: (await stat(join(folder, path))).size });
   }
   return files.sort((one, other) => (one.path < other.path ? -1 : 1));
-}
-
-function parseTag(text: string): { name: string; value: string } {
-  const split = text.indexOf('=');
-  if (split < 1) throw new UsageError(`a tag is name=value, not ${JSON.stringify(text)}`);
-  return { name: text.slice(0, split), value: text.slice(split + 1) };
 }
 
 function parsePayer(text: string): string {

@@ -3,14 +3,13 @@ import { readProcessConfig } from '../../config/config.ts';
 import { isArweaveAddress } from '../../formats/base64url.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
+import { inAr } from '../amounts.ts';
 import { readArguments } from '../arguments.ts';
 import { type Command, UsageError } from '../command.ts';
 import { NodeClient } from '../node-client.ts';
 import { sendAr } from '../send-ar.ts';
 import { formerServiceWallets, openServiceWallet, rotateServiceWallet } from '../stack/service-wallet.ts';
 import { addressOfWallet, createWallet, readWallet } from '../wallet-file.ts';
-
-const winstonPerAr = 1_000_000_000_000n;
 
 export const wallet: Command = {
   usage: `turnpike wallet create <file>                       a new key, readable by you only
@@ -131,11 +130,4 @@ function parseAr(text: string): bigint {
   const winston = match === null ? 0n : BigInt(`${match[1]}${(match[2] ?? '').padEnd(12, '0')}`);
   if (winston === 0n) throw new UsageError('the amount is in AR, for example 1 or 0.25');
   return winston;
-}
-
-function inAr(winston: bigint): string {
-  const fraction = String(winston % winstonPerAr)
-    .padStart(12, '0')
-    .replace(/0+$/, '');
-  return `${winston / winstonPerAr}${fraction === '' ? '' : `.${fraction}`}`;
 }

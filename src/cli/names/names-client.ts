@@ -1,24 +1,25 @@
 /**
- * Asks a name service for things, signed by who pays and, where it takes him, by who owns. Every signature names the
- * service and covers the request, so that it is good for nothing else.
+ * Asks a name service for things, signed by the payer and, where the action needs it, by the owner. Every signature
+ * names the service and covers the request, so that it is good for nothing else.
  */
 import { hash, randomUUID } from 'node:crypto';
-import { request } from 'undici';
+import { memberOf, tryParseJson } from '../../formats/json.ts';
 import { addressBytes } from '../../formats/solana/address.ts';
 import { parseTransaction, serializeTransaction, signersOf } from '../../formats/solana/transaction.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { ownerText } from '../../names/actions/owner-proof.ts';
 import { type ArweaveKey, signPss } from '../../wallets/arweave/rsa.ts';
 import { signedText } from '../../wallets/request-signature.ts';
+import { ServiceClient } from '../service-client.ts';
 import type { OwnerKey } from './owner-key.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;
 
 export class NamesClient {
-  readonly #url: string;
+  readonly #service: ServiceClient;
 
   constructor(url: string) {
-    this.#url = url;
+    this.#service = new ServiceClient('name service', url, 60_000);
   }
 
   get(path: string): Promise<Answer> {
@@ -54,11 +55,13 @@ export class NamesClient {
   /** What signatures name the service by. */
   async #serviceAddress(): Promise<string> {
     const { addresses } = await this.get('/info');
-    const named: Answer = typeof addresses === 'object' && addresses !== null ? { ...addresses } : {};
-    if (typeof named.arweave !== 'string') {
-      throw new StartupError(`${this.#url} does not say its Arweave address, which signatures name it by`);
+    const address = memberOf(addresses, 'arweave');
+    if (typeof address !== 'string') {
+      throw new StartupError(
+        `${this.#service.url} does not say its Arweave address, which signatures name it by`,
+      );
     }
-    return named.arweave;
+    return address;
   }
 
   async #call(
@@ -67,26 +70,13 @@ export class NamesClient {
     body?: Answer,
     headers: Record<string, string> = {},
   ): Promise<Answer> {
-    const answer = await request(`${this.#url}/v1${path}`, {
-      method,
-      headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
-      body: body === undefined ? null : JSON.stringify(body),
-      headersTimeout: 60_000,
-      bodyTimeout: 60_000,
-    }).catch((error: Error & { code?: string }) => {
-      throw new StartupError(
-        `no name service answers at ${this.#url} (${error.code ?? error.message}): is it started?`,
-      );
-    });
-    const text = await answer.body.text();
-    let read: unknown;
-    try {
-      read = JSON.parse(text);
-    } catch {
-      read = text;
-    }
-    if (answer.statusCode >= 400) throw new StartupError(String(read).slice(0, 1_000));
-    if (typeof read !== 'object' || read === null) throw new StartupError(`${this.#url} answered nonsense`);
+    const call = { method, headers };
+    const { status, text } = await (body === undefined
+      ? this.#service.call(`/v1${path}`, call)
+      : this.#service.callJson(`/v1${path}`, body, call));
+    const read = tryParseJson(text) ?? text;
+    if (status >= 400) throw new StartupError(String(read).slice(0, 1_000));
+    if (typeof read !== 'object') throw new StartupError(`${this.#service.url} answered nonsense`);
     return { ...read };
   }
 }

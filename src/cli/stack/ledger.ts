@@ -3,10 +3,14 @@
  * transaction, and on it the ledger, prices, card and x402 payments.
  */
 
+import type { Config } from '../../config/config.ts';
 import type { Credits } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
+import type { LocalCardProvider } from '../../localnet/card/local-card-provider.ts';
+import type { LocalFacilitator } from '../../localnet/x402/local-facilitator.ts';
 import { cardMetrics } from '../../payment/card/part.ts';
 import { x402Metrics } from '../../payment/x402/part.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
@@ -18,7 +22,7 @@ import type { Pricing } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 import { claimLedger } from './ledger-world.ts';
-import type { World } from './part.ts';
+import type { LocalNetwork } from './local-network.ts';
 
 export interface Ledger {
   readonly sql: Sql;
@@ -34,8 +38,27 @@ export interface Ledger {
 
 type Base = Omit<Ledger, 'cards' | 'x402'>;
 
-export async function openLedger(world: World): Promise<Ledger> {
-  const { config, log } = world;
+/** Opened by the first that asks. */
+export interface SharedLedger {
+  open(): Promise<Ledger>;
+  close(): Promise<void>;
+}
+
+export function shareLedger(open: () => Promise<Ledger>): SharedLedger {
+  let opened: Promise<Ledger> | undefined;
+  return {
+    open() {
+      opened ??= open();
+      return opened;
+    },
+    async close() {
+      // Whoever asked for it was told if it could not be opened.
+      await (await opened?.catch(() => undefined))?.sql.close();
+    },
+  };
+}
+
+export async function openLedger(config: Config, log: Logger, network: LocalNetwork): Promise<Ledger> {
   const sql = await openLedgerDatabase(config, log);
   await claimLedger(sql, config.WORLD).catch(async (error: unknown) => {
     await sql.close();
@@ -44,22 +67,30 @@ export async function openLedger(world: World): Promise<Ledger> {
   const credits = createCredits({ sql });
   const pricing = pricingFromConfig(config, {
     sql,
-    arweaveNodes: world.arweaveNodeUrls,
+    arweaveNodes: network.arweaveNodeUrls(),
     hasPaid: credits.hasPaid,
     onOracleFailure: (oracle, error) => log.warn({ oracle, err: error }, 'a price source does not answer'),
   });
   const base: Base = { sql, credits, pricing, metrics: new Metrics() };
-  return { ...base, cards: cardPayments(world, base), x402: x402Payments(world, base) };
+  return {
+    ...base,
+    cards: cardPayments(config, log, network.card, base),
+    x402: x402Payments(config, log, network.facilitator, base),
+  };
 }
 
 /** The configured provider, or the local one, told apart by nothing but address and keys. */
-function cardPayments(world: World, { sql, pricing, metrics }: Base): CardPayments | undefined {
-  const { config, log, localCard } = world;
+function cardPayments(
+  config: Config,
+  log: Logger,
+  local: LocalCardProvider | undefined,
+  { sql, pricing, metrics }: Base,
+): CardPayments | undefined {
   if (!config.CARD_PAYMENTS_ENABLED) return undefined;
-  const secretKey = config.STRIPE_SECRET_KEY ?? localCard?.secretKey;
+  const secretKey = config.STRIPE_SECRET_KEY ?? local?.secretKey;
   if (secretKey === undefined) return undefined;
   const webhookSecret =
-    config.STRIPE_SECRET_KEY === undefined ? localCard?.webhookSecret : config.STRIPE_WEBHOOK_SECRET;
+    config.STRIPE_SECRET_KEY === undefined ? local?.webhookSecret : config.STRIPE_WEBHOOK_SECRET;
   if (webhookSecret === undefined) {
     throw new StartupError(
       'STRIPE_SECRET_KEY is set and STRIPE_WEBHOOK_SECRET is not: webhooks could not be trusted',
@@ -70,22 +101,26 @@ function cardPayments(world: World, { sql, pricing, metrics }: Base): CardPaymen
       ...config,
       STRIPE_SECRET_KEY: secretKey,
       STRIPE_WEBHOOK_SECRET: webhookSecret,
-      STRIPE_API_URL: config.STRIPE_SECRET_KEY === undefined ? localCard?.url : config.STRIPE_API_URL,
+      STRIPE_API_URL: config.STRIPE_SECRET_KEY === undefined ? local?.url : config.STRIPE_API_URL,
     },
     { sql, pricing, log, observe: cardMetrics(metrics) },
   );
 }
 
-function x402Payments(world: World, { sql, credits, pricing, metrics }: Base): X402Payments | undefined {
-  const { config, log, localFacilitator } = world;
+function x402Payments(
+  config: Config,
+  log: Logger,
+  local: LocalFacilitator | undefined,
+  { sql, credits, pricing, metrics }: Base,
+): X402Payments | undefined {
   if (!config.X402_ENABLED) return undefined;
-  const facilitator = config.X402_FACILITATOR_URL ?? localFacilitator?.url;
-  const payTo = config.X402_PAYMENT_ADDRESS ?? localFacilitator?.payTo;
+  const facilitator = config.X402_FACILITATOR_URL ?? local?.url;
+  const payTo = config.X402_PAYMENT_ADDRESS ?? local?.payTo;
   if (facilitator === undefined || payTo === undefined) return undefined;
   return createX402Payments(
     {
       ...config,
-      X402_RPC_URLS: { ...localFacilitator?.rpcUrls, ...config.X402_RPC_URLS },
+      X402_RPC_URLS: { ...local?.rpcUrls, ...config.X402_RPC_URLS },
       X402_FACILITATOR_URL: facilitator,
       X402_PAYMENT_ADDRESS: payTo,
     },

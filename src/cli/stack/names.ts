@@ -1,56 +1,52 @@
-/** Names: the chain they live on, and the door of the payment server that sells them. */
-
+/** Names: the chain they live on, and the part of the payment server that sells them. */
+import type { Config } from '../../config/config.ts';
 import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { StartupError } from '../../kernel/errors.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { Part } from '../../kernel/part.ts';
-import { createNames } from '../../names/part.ts';
-import type { CardPayments } from '../../payments/card/card.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { SolanaKey } from '../../names/chain/service-key.ts';
+import { createNames, type Names } from '../../names/part.ts';
 import { createNameChain, type NameChain } from '../../registry/chain.ts';
 import { createNameRegistry, type NameRegistry } from '../../registry/name-registry.ts';
 import { configuredPrograms } from '../../registry/programs.ts';
 import type { Ledger } from './ledger.ts';
-import type { World } from './part.ts';
+import type { LocalNetwork } from './local-network.ts';
 
 export interface OpenRegistry {
   readonly chain: NameChain;
   readonly registry: NameRegistry;
 }
 
-/** The configured Solana nodes, or the local ledger. */
-export function solanaNodes({ config, urls }: World): readonly string[] {
-  const local = urls.get('solana');
-  return config.SOLANA_RPC_URL.length > 0 || local === undefined ? config.SOLANA_RPC_URL : [local];
-}
-
-/** Undefined without nodes. Whoever opens it closes the chain. */
-export function openNameRegistry(world: World): OpenRegistry | undefined {
-  const { config } = world;
-  const urls = solanaNodes(world);
+/** Undefined without nodes. The caller closes the chain. */
+export function openNameRegistry(config: Config, urls: readonly string[]): OpenRegistry | undefined {
   if (urls.length === 0) return undefined;
   const chain = createNameChain({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS });
   return { chain, registry: createNameRegistry(chain, configuredPrograms(config)) };
 }
 
-export async function createNamesDoor(
-  world: World,
-  ledger: Pick<Ledger, 'sql' | 'credits' | 'pricing'> & { readonly signatures: RequestSignatures },
-  metrics: Metrics,
-  cards?: CardPayments,
-): Promise<Part> {
-  const key = await world.keys.solana();
+export interface NamesNeeds {
+  readonly log: Logger;
+  readonly network: LocalNetwork;
+  readonly ledger: Ledger;
+  readonly signatures: RequestSignatures;
+  /** Pays for names and buys them. */
+  readonly key: SolanaKey;
+}
+
+export async function makeNames(config: Config, needs: NamesNeeds): Promise<Names> {
+  const { log, network, ledger, signatures, key } = needs;
+  const { sql, credits, pricing, metrics, cards } = ledger;
   // The local ledger gives the key that sells names its first lamports and tokens.
-  await world.localSolana?.fund(key.address);
-  const opened = openNameRegistry(world);
+  await network.solana?.fund(key.address);
+  const opened = openNameRegistry(config, network.solanaRpcUrls());
   if (opened === undefined) throw new StartupError('SOLANA_RPC_URL must be set, or NAMES_ENABLED to false');
   const { chain, registry } = opened;
-  const names = createNames(world.config, {
-    log: world.log.child({ part: 'names' }),
+  const names = createNames(config, {
+    log: log.child({ part: 'names' }),
     metrics,
-    sql: ledger.sql,
-    credits: ledger.credits,
-    pricing: ledger.pricing,
-    signatures: ledger.signatures,
+    sql,
+    credits,
+    pricing,
+    signatures,
     chain,
     registry,
     key,

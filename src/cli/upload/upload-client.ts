@@ -4,13 +4,18 @@
  */
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request } from 'undici';
+import { memberOf, tryParseJson } from '../../formats/json.ts';
+import { backoffMs } from '../../kernel/background/backoff.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { reasonOf, ServiceClient } from '../service-client.ts';
+import { severalAtOnce } from '../several-at-once.ts';
 import type { UploadItem } from './file-item.ts';
 
 const partBytes = 10 * 1024 * 1024;
 const partsAtOnce = 4;
 const tries = 6;
+const polls = { firstMs: 100, longestMs: 5_000 };
+const retries = { firstMs: 500, longestMs: 8_000 };
 
 interface Answer {
   readonly status: number;
@@ -29,12 +34,12 @@ interface Sending {
 export class UploadRefused extends StartupError {}
 
 export class UploadClient {
-  readonly url: string;
+  readonly #service: ServiceClient;
   /** A service that has answered comes back; one that never did is not there. */
   #answered = false;
 
   constructor(url: string) {
-    this.url = url;
+    this.#service = new ServiceClient('upload service', url, 300_000);
   }
 
   /** Where readers find what is stored. */
@@ -75,26 +80,23 @@ export class UploadClient {
       if (there.get(start) === size) sent(size);
       else missing.push(start);
     }
-    const worker = async () => {
-      for (let start = missing.shift(); start !== undefined; start = missing.shift()) {
-        const end = Math.min(start + partBytes, item.size);
-        await this.#call('POST', `${session}/${start}`, { headers: {}, item, start, end });
-        sent(end - start);
-      }
-    };
-    await Promise.all(Array.from({ length: partsAtOnce }, worker));
+    await severalAtOnce(missing, partsAtOnce, async (start) => {
+      const end = Math.min(start + partBytes, item.size);
+      await this.#call('POST', `${session}/${start}`, { headers: {}, item, start, end });
+      sent(end - start);
+    });
     await this.#call('POST', `${session}/finalize`, { headers });
     await this.#finalized(session);
   }
 
   async #finalized(session: string): Promise<void> {
-    for (let pause = 100; ; pause = Math.min(2 * pause, 5_000)) {
+    for (let asked = 1; ; asked++) {
       const status = textAt((await this.#call('GET', `${session}/status`)).body, 'status');
       if (status === 'FINALIZED') return;
       if (status === 'UNDERFUNDED') throw new UploadRefused('there are not enough credits for this upload');
       if (status !== 'VALIDATING' && status !== 'ASSEMBLING')
         throw new UploadRefused(`the upload is ${status}`);
-      await sleep(pause);
+      await sleep(backoffMs(polls, asked));
     }
   }
 
@@ -112,13 +114,19 @@ export class UploadClient {
           throw new UploadRefused(`the upload was refused: ${failure}`);
       } catch (error) {
         if (error instanceof StartupError) throw error;
-        failure = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+        // The item could not be read.
+        if (error instanceof Error && error.cause instanceof StartupError) throw error.cause;
+        failure = reasonOf(error);
         if (!this.#answered && failure === 'ECONNREFUSED')
-          throw new StartupError(`no upload service answers at ${this.url} (${failure}): is it started?`);
+          throw new StartupError(
+            `no upload service answers at ${this.#service.url} (${failure}): is it started?`,
+          );
       }
       if (attempt === tries)
-        throw new StartupError(`${this.url} does not take the upload (${failure}): run this again later`);
-      await sleep(250 * 2 ** attempt);
+        throw new StartupError(
+          `${this.#service.url} does not take the upload (${failure}): run this again later`,
+        );
+      await sleep(backoffMs(retries, attempt));
     }
   }
 
@@ -127,35 +135,22 @@ export class UploadClient {
     path: string,
     { headers = {}, item, start = 0, end = 0 }: Sending,
   ): Promise<Answer> {
-    const body = item === undefined ? null : Readable.from(item.read(start, end));
-    const length = item === undefined ? {} : { 'content-length': String(end - start) };
-    const answer = await request(`${this.url}/v1${path}`, {
+    const { status, text } = await this.#service.ask(`/v1${path}`, {
       method,
-      headers: { ...headers, ...length },
-      body,
-      headersTimeout: 300_000,
-      bodyTimeout: 60_000,
+      headers: { ...headers, ...(item !== undefined && { 'content-length': String(end - start) }) },
+      ...(item !== undefined && { body: Readable.from(item.read(start, end)) }),
     });
-    const text = await answer.body.text();
-    return { status: answer.statusCode, body: parse(text) };
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
+    return { status, body: tryParseJson(text) ?? text };
   }
 }
 
 function textAt(body: unknown, name: string): string {
-  const value = typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
+  const value = memberOf(body, name);
   if (typeof value !== 'string') throw new StartupError(`the upload service did not say its ${name}`);
   return value;
 }
 
 function partsThere(body: unknown): Map<number, number> {
-  const chunks = typeof body === 'object' && body !== null ? Reflect.get(body, 'chunks') : undefined;
+  const chunks = memberOf(body, 'chunks');
   return new Map(Array.isArray(chunks) ? chunks : []);
 }

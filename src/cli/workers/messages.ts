@@ -1,4 +1,5 @@
 /** What the first process of `turnpike start … --workers` and its workers say to each other. */
+import { textOf } from '../../formats/json.ts';
 
 export type ToWorker =
   | {
@@ -24,11 +25,7 @@ export type FromWorker =
 
 /** The cluster's own messages come over the same channel. */
 const isMessage = (message: unknown, kinds: readonly string[]): boolean =>
-  typeof message === 'object' &&
-  message !== null &&
-  'kind' in message &&
-  typeof message.kind === 'string' &&
-  kinds.includes(message.kind);
+  kinds.includes(textOf(message, 'kind') ?? '');
 
 export const isFromWorker = (message: unknown): message is FromWorker =>
   isMessage(message, ['ready', 'figures', 'collect']);

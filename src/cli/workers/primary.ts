@@ -3,6 +3,7 @@
  * start; one that dies is replaced; a signal drains all of them. The local network, where it is needed, runs here.
  */
 import cluster, { type Worker } from 'node:cluster';
+import { backoffMs } from '../../kernel/background/backoff.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { insistOnFreePort } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -12,7 +13,7 @@ import { isFromWorker, type ToWorker } from './messages.ts';
 
 /** A worker that dies sooner than this after it was ready, or before, counts as failing. */
 const soundMs = 10_000;
-const longestPauseMs = 30_000;
+const restarts = { firstMs: 1_000, longestMs: 30_000 };
 const metricsMs = 2_000;
 
 export interface WorkersOptions {
@@ -102,7 +103,7 @@ class Workers implements Surface {
 
   #replace(index: number, readyAt: number, reason: string | number): void {
     this.#failures = Date.now() - readyAt < soundMs ? this.#failures + 1 : 0;
-    const pauseMs = this.#failures === 0 ? 0 : Math.min(1_000 * 2 ** (this.#failures - 1), longestPauseMs);
+    const pauseMs = this.#failures === 0 ? 0 : backoffMs(restarts, this.#failures);
     this.#options.log.error({ worker: index, reason, pauseMs }, 'a worker died and is replaced');
     setTimeout(() => {
       if (this.#stopping) return;

@@ -6,6 +6,8 @@ import { addressBytes, isOnCurve, type SolanaAddress, toSolanaAddress } from './
 export interface DerivedAddress {
   readonly address: SolanaAddress;
   readonly bump: number;
+  /** What the program signs for the address with: the seeds, and the bump as the last. */
+  readonly seeds: readonly Uint8Array[];
 }
 
 const marker = Buffer.from('ProgramDerivedAddress');
@@ -22,9 +24,10 @@ export function findProgramAddress(seeds: readonly Uint8Array[], programId: Sola
   const known = derived.get(key);
   if (known !== undefined) return known;
   for (let bump = 255; bump >= 0; bump -= 1) {
-    const address = tryCreateProgramAddress([...seeds, Uint8Array.of(bump)], programId);
+    const withBump = [...seeds, Uint8Array.of(bump)];
+    const address = tryCreateProgramAddress(withBump, programId);
     if (address === undefined) continue;
-    const found = { address, bump };
+    const found = { address, bump, seeds: withBump };
     if (derived.size >= maxDerived) derived.clear();
     derived.set(key, found);
     return found;

@@ -2,6 +2,7 @@
  * How the API's routes are written: authentication, strict parameters, one transaction for a whole change
  * with its idempotency, and Stripe's headers. The files in `routes/` only say what each call does.
  */
+import { isRecord } from '../../formats/json.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { sameSecret } from '../../kernel/same-secret.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
@@ -36,6 +37,9 @@ export interface Call {
   readonly caller: Caller;
 }
 
+/** Who may make a call. A browser must then show the secret of what it acts on: `requireClientSecret`. */
+type Callers = 'merchant' | 'merchant or browser';
+
 /** What an effect answers; a status other than 200 is kept like any other outcome. */
 export interface Effected {
   readonly status?: number;
@@ -55,9 +59,10 @@ export function post(
   provider: Provider,
   path: string,
   effect: (change: Change, call: Call) => Promise<Effected>,
+  callers: Callers = 'merchant',
 ): void {
   app.post<{ Params: { id?: string } }>(path, { schema: { hide: true } }, async (request, reply) => {
-    const caller = callerOf(request.headers.authorization, provider.keys);
+    const caller = admitted(request, provider, callers);
     const body = typeof request.body === 'string' ? request.body : '';
     const key = request.headers['idempotency-key'];
     const keyed: KeyedRequest | undefined =
@@ -95,9 +100,10 @@ export function get(
   provider: Provider,
   path: string,
   read: (tx: SqlExecutor, call: Call) => Promise<unknown>,
+  callers: Callers = 'merchant',
 ): void {
   app.get<{ Params: { id?: string } }>(path, { schema: { hide: true } }, async (request, reply) => {
-    const caller = callerOf(request.headers.authorization, provider.keys);
+    const caller = admitted(request, provider, callers);
     const params = readForm(queryOf(request));
     const expand = params.texts('expand') ?? [];
     const object = await read(provider.sql, { id: request.params.id ?? '', params, caller });
@@ -126,9 +132,11 @@ function send(reply: Reply, requestId: string, status: number, body: string): Re
     .send(body);
 }
 
-/** Only the holder of the secret key may do this. */
-export function requireMerchant(call: Call): void {
-  if (call.caller !== 'merchant') throw secretKeyRequired();
+/** Most calls are for the holder of the secret key alone. */
+function admitted(request: Request, { keys }: Provider, callers: Callers): Caller {
+  const caller = callerOf(request.headers.authorization, keys);
+  if (caller !== 'merchant' && callers === 'merchant') throw secretKeyRequired();
+  return caller;
 }
 
 /** A browser may act on the one object whose secret it was given. */
@@ -183,8 +191,4 @@ async function expandPath(tx: SqlExecutor, holder: unknown, parts: readonly stri
   const value = holder[part];
   if (typeof value === 'string') holder[part] = (await findAnyObject(tx, value)) ?? value;
   await expandPath(tx, holder[part] === null ? {} : holder[part], holder[part] === null ? [] : rest);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

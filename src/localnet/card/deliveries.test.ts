@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Stripe from 'stripe';
-import { retryDelay, signatureHeader } from './deliveries.ts';
+import { backoffMs } from '../../kernel/background/backoff.ts';
+import { retries, signatureHeader } from './deliveries.ts';
 import type { FaultSettings } from './faults.ts';
-import type { LocalCardProvider } from './index.ts';
+import type { LocalCardProvider } from './local-card-provider.ts';
 import { startEndpoint, startProvider } from './testing.ts';
 
 const pay = (stripe: Stripe) =>
@@ -33,9 +34,9 @@ test('the signature is the one of the published example', () => {
 });
 
 test('waits grow from a second to an hour', () => {
-  assert.equal(retryDelay(1), 1_000);
-  assert.equal(retryDelay(4), 8_000);
-  assert.equal(retryDelay(60), 3_600_000);
+  assert.equal(backoffMs(retries, 1), 1_000);
+  assert.equal(backoffMs(retries, 4), 8_000);
+  assert.equal(backoffMs(retries, 60), 3_600_000);
 });
 
 test('events are delivered signed, and the official client accepts them', async (t) => {

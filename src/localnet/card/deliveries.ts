@@ -4,21 +4,24 @@
  * for tests (`faults.ts`) make it arrive late, twice, out of order or never.
  */
 import { createHmac } from 'node:crypto';
-import { Agent, request } from 'undici';
+import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
+import type { Job } from '../../kernel/background/job.ts';
+import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
+import { HttpClient } from '../../outside/http.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { Faults } from './faults.ts';
 
 const batchSize = 32;
 const answerTimeoutMs = 10_000;
 const maxAnswerBytes = 64 * 1024;
-const patienceMs = 2_000;
+const stopTimeoutMs = 2_000;
+const pauseAfterFailureMs = 5_000;
 const threeDays = 3 * 24 * 3600 * 1000;
-const longestWaitMs = 3600 * 1000;
 const eventLifeSeconds = 30 * 24 * 3600;
 
 /** Seconds-long at first so that a restarting merchant is soon served, an hour at most. */
-export const retryDelay = (attempts: number) => Math.min(500 * 2 ** Math.min(attempts, 20), longestWaitMs);
+export const retries: Backoff = { firstMs: 1_000, longestMs: 3600 * 1000 };
 
 /** `t=<unix seconds>,v1=<hex of HMAC-SHA256 over "t.body">` (https://docs.stripe.com/webhooks#verify-manually). */
 export function signatureHeader(body: string, secret: string, unixSeconds: number): string {
@@ -41,26 +44,29 @@ export interface DeliveriesOptions {
   readonly now: () => number;
 }
 
-export class Deliveries {
+export class Deliveries implements Job {
   readonly #options: DeliveriesOptions;
-  readonly #agent = new Agent({ connections: 8, connect: { timeout: 5_000 } });
+  readonly #http = new HttpClient({
+    timeoutMs: answerTimeoutMs,
+    maxBytes: maxAnswerBytes,
+    connections: 8,
+  });
+  readonly #task: WakeableTask;
   #url: string | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #again = false;
-  #stopped = true;
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
+    this.#task = new WakeableTask({
+      run: () => this.#deliverDue(),
+      failed(error) {
+        options.log.error({ err: error }, 'webhook deliveries failed');
+        return pauseAfterFailureMs;
+      },
+    });
   }
 
-  async start(): Promise<void> {
-    const row = await this.#options.sql.get<{ value: string }>(
-      "SELECT value FROM settings WHERE name = 'webhook_url'",
-    );
-    this.#url = row?.value;
-    this.#stopped = false;
-    this.wake();
+  start(): void {
+    this.#task.start();
   }
 
   /** Where events go from now on; those still waiting too. */
@@ -81,37 +87,17 @@ export class Deliveries {
 
   /** Something may be due. */
   wake(): void {
-    if (this.#stopped || this.#url === undefined || this.#options.faults.settings.hold) return;
-    if (this.#running !== undefined) {
-      this.#again = true;
-      return;
-    }
-    clearTimeout(this.#timer);
-    this.#running = this.#work()
-      .catch((error: unknown) => {
-        this.#options.log.error({ err: error }, 'webhook deliveries failed');
-        this.#wakeIn(5_000);
-      })
-      .finally(() => {
-        this.#running = undefined;
-        if (this.#again) {
-          this.#again = false;
-          this.wake();
-        }
-      });
+    this.#task.wake();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
+    const ended = this.#task.stop();
     this.#options.faults.release();
     // What is on its way may arrive; what takes longer is cut off and sent again after the next start.
-    const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(patience.resolve, patienceMs);
-    await Promise.race([this.#running, patience.promise]);
-    clearTimeout(timer);
-    await this.#agent.destroy();
-    await this.#running;
+    const cutOff = setTimeout(() => void this.#http.close(), stopTimeoutMs);
+    await ended;
+    clearTimeout(cutOff);
+    await this.#http.close();
   }
 
   /** Events are kept for a month, as Stripe keeps them; deliveries that wait, as long as they are tried. */
@@ -130,33 +116,38 @@ export class Deliveries {
     });
   }
 
-  async #work(): Promise<void> {
+  /** Answers how long nothing more is due. */
+  async #deliverDue(): Promise<number | undefined> {
+    const { sql, faults, now } = this.#options;
+    this.#url ??= await this.#keptUrl();
+    if (this.#url === undefined || faults.settings.hold) return undefined;
     for (;;) {
-      const now = this.#options.now();
-      const due = await this.#options.sql.all<Delivery>(
+      const due = await sql.all<Delivery>(
         `SELECT d.seq, d.attempts, e.created, e.body FROM deliveries d JOIN events e ON e.id = d.event_id
          WHERE d.state = 'waiting' AND d.due_at <= ? ORDER BY d.seq LIMIT ?`,
-        now,
+        now(),
         batchSize,
       );
-      if (this.#stopped || this.#options.faults.settings.hold) return;
+      if (this.#task.isStopped || faults.settings.hold) return undefined;
       if (due.length === 0) break;
-      for (const group of this.#options.faults.arrange(due)) {
+      for (const group of faults.arrange(due)) {
         await Promise.all(group.map((delivery) => this.#deliver(delivery)));
-        if (this.#stopped) return;
+        if (this.#task.isStopped) return undefined;
       }
     }
-    const next = await this.#options.sql.get<{ due_at: number | null }>(
+    const next = await sql.get<{ due_at: number | null }>(
       "SELECT MIN(due_at) AS due_at FROM deliveries WHERE state = 'waiting'",
     );
-    if (next?.due_at != null) this.#wakeIn(Math.max(next.due_at - this.#options.now(), 1));
+    if (next?.due_at == null) return undefined;
+    return Math.min(Math.max(next.due_at - now(), 1), retries.longestMs);
   }
 
-  #wakeIn(milliseconds: number): void {
-    if (this.#stopped) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.wake(), Math.min(milliseconds, longestWaitMs));
-    this.#timer.unref();
+  /** Of an earlier start. */
+  async #keptUrl(): Promise<string | undefined> {
+    const row = await this.#options.sql.get<{ value: string }>(
+      "SELECT value FROM settings WHERE name = 'webhook_url'",
+    );
+    return row?.value;
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
@@ -167,7 +158,7 @@ export class Deliveries {
       return;
     }
     await faults.pause();
-    if (this.#stopped) return;
+    if (this.#task.isStopped) return;
     let accepted = false;
     for (let copy = 0; copy < copies; copy += 1) accepted = (await this.#post(delivery.body)) || accepted;
     if (accepted) {
@@ -180,7 +171,7 @@ export class Deliveries {
     await sql.run(
       'UPDATE deliveries SET attempts = ?, due_at = ?, state = ? WHERE seq = ?',
       attempts,
-      now() + retryDelay(attempts),
+      now() + backoffMs(retries, attempts),
       givenUp ? 'failed' : 'waiting',
       delivery.seq,
     );
@@ -191,20 +182,15 @@ export class Deliveries {
     if (url === undefined) return false;
     const unixSeconds = Math.floor(this.#options.now() / 1000);
     try {
-      const answer = await request(url, {
-        method: 'POST',
+      const { status } = await this.#http.call(url, {
         body,
-        dispatcher: this.#agent,
-        headersTimeout: answerTimeoutMs,
-        bodyTimeout: answerTimeoutMs,
         headers: {
           'content-type': 'application/json; charset=utf-8',
           'user-agent': 'Turnpike-local-card-provider/1',
           'stripe-signature': signatureHeader(body, this.#options.secret, unixSeconds),
         },
       });
-      await answer.body.dump({ limit: maxAnswerBytes });
-      return answer.statusCode >= 200 && answer.statusCode < 300;
+      return status >= 200 && status < 300;
     } catch (error) {
       this.#options.log.debug({ err: error, url }, 'webhook not delivered');
       return false;

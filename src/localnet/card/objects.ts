@@ -5,22 +5,19 @@
  */
 import type Stripe from 'stripe';
 
+type Common = 'id' | 'object' | 'amount' | 'created' | 'currency' | 'metadata';
+
 export interface PaymentIntent
   extends Pick<
     Stripe.PaymentIntent,
-    | 'id'
-    | 'object'
-    | 'amount'
+    | Common
     | 'amount_received'
     | 'canceled_at'
     | 'cancellation_reason'
     | 'capture_method'
     | 'confirmation_method'
-    | 'created'
-    | 'currency'
     | 'description'
     | 'livemode'
-    | 'metadata'
     | 'payment_method_types'
     | 'receipt_email'
   > {
@@ -44,20 +41,15 @@ export interface PaymentError {
 export interface Charge
   extends Pick<
     Stripe.Charge,
-    | 'id'
-    | 'object'
-    | 'amount'
+    | Common
     | 'amount_captured'
     | 'amount_refunded'
     | 'captured'
-    | 'created'
-    | 'currency'
     | 'description'
     | 'disputed'
     | 'failure_code'
     | 'failure_message'
     | 'livemode'
-    | 'metadata'
     | 'paid'
     | 'refunded'
   > {
@@ -67,11 +59,7 @@ export interface Charge
   status: 'failed' | 'succeeded';
 }
 
-export interface Refund
-  extends Pick<
-    Stripe.Refund,
-    'id' | 'object' | 'amount' | 'created' | 'currency' | 'metadata' | 'failure_reason'
-  > {
+export interface Refund extends Pick<Stripe.Refund, Common | 'failure_reason'> {
   charge: string;
   payment_intent: string;
   reason: string | null;
@@ -79,18 +67,7 @@ export interface Refund
 }
 
 export interface Dispute
-  extends Pick<
-    Stripe.Dispute,
-    | 'id'
-    | 'object'
-    | 'amount'
-    | 'created'
-    | 'currency'
-    | 'is_charge_refundable'
-    | 'livemode'
-    | 'metadata'
-    | 'reason'
-  > {
+  extends Pick<Stripe.Dispute, Common | 'is_charge_refundable' | 'livemode' | 'reason'> {
   charge: string;
   evidence: { uncategorized_text: string | null };
   evidence_details: { due_by: number; has_evidence: boolean; submission_count: number };

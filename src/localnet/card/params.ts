@@ -25,11 +25,12 @@ export class Params {
   optionalText(key: string, maxLength = 5_000): string | undefined {
     const value = this.#take(key);
     if (value === undefined || value === '') return undefined;
-    if (typeof value !== 'string') throw invalidRequest(`Invalid string: ${this.#name(key)}`, this.#at(key));
+    if (typeof value !== 'string') throw this.#invalid('string', key);
     if (value.length > maxLength) {
-      throw invalidRequest(`Invalid string: ${this.#name(key)} must be at most ${maxLength} characters`, {
-        ...this.#at(key),
-      });
+      throw invalidRequest(
+        `Invalid string: ${this.#name(key)} must be at most ${maxLength} characters`,
+        this.#at(key),
+      );
     }
     return value;
   }
@@ -86,64 +87,39 @@ export class Params {
   }
 
   texts(key: string): string[] | undefined {
-    const value = this.#take(key);
-    if (value === undefined || value === '') return undefined;
-    if (!Array.isArray(value)) throw invalidRequest(`Invalid array: ${this.#name(key)}`, this.#at(key));
-    return value.map((item) => {
-      if (typeof item !== 'string') throw invalidRequest(`Invalid array: ${this.#name(key)}`, this.#at(key));
+    return this.#list(key)?.map((item) => {
+      if (typeof item !== 'string') throw this.#invalid('array', key);
       return item;
     });
   }
 
   object(key: string): Params | undefined {
-    const value = this.#take(key);
-    if (value === undefined || value === '') return undefined;
-    if (typeof value === 'string' || Array.isArray(value)) {
-      throw invalidRequest(`Invalid object: ${this.#name(key)}`, this.#at(key));
-    }
-    return new Params(value, this.#name(key));
+    const value = this.#members(key);
+    return value && new Params(value, this.#name(key));
   }
 
   objects(key: string): Params[] | undefined {
-    const value = this.#take(key);
-    if (value === undefined || value === '') return undefined;
-    if (!Array.isArray(value)) throw invalidRequest(`Invalid array: ${this.#name(key)}`, this.#at(key));
-    return value.map((item, index) => {
-      if (typeof item === 'string' || Array.isArray(item)) {
-        throw invalidRequest(`Invalid array: ${this.#name(key)}`, this.#at(key));
-      }
+    return this.#list(key)?.map((item, index) => {
+      if (typeof item === 'string' || Array.isArray(item)) throw this.#invalid('array', key);
       return new Params(item, `${this.#name(key)}[${index}]`);
     });
   }
 
   /** Up to 50 keys of 40 characters with values of 500 (https://docs.stripe.com/api/metadata). */
   metadata(key = 'metadata'): Record<string, string> {
-    const value = this.#take(key);
-    if (value === undefined || value === '') return {};
-    if (typeof value === 'string' || Array.isArray(value)) {
-      throw invalidRequest(`Invalid object: ${this.#name(key)}`, this.#at(key));
-    }
+    const { keys, keyLength, valueLength } = metadataLimits;
     const entries: [string, string][] = [];
-    for (const [name, text] of Object.entries(value)) {
-      if (typeof text !== 'string') {
-        throw invalidRequest('Metadata values must be strings', this.#at(`${key}[${name}]`));
-      }
-      if (name.length > metadataLimits.keyLength) {
-        throw invalidRequest(
-          `Metadata keys must be ${metadataLimits.keyLength} characters or less`,
-          this.#at(`${key}[${name}]`),
-        );
-      }
-      if (text.length > metadataLimits.valueLength) {
-        throw invalidRequest(
-          `Metadata values can have up to ${metadataLimits.valueLength} characters`,
-          this.#at(`${key}[${name}]`),
-        );
+    for (const [name, text] of Object.entries(this.#members(key) ?? {})) {
+      const refuse = (message: string) => invalidRequest(message, this.#at(`${key}[${name}]`));
+      if (typeof text !== 'string') throw refuse('Metadata values must be strings');
+      if (name.length > keyLength) throw refuse(`Metadata keys must be ${keyLength} characters or less`);
+      if (text.length > valueLength) {
+        throw refuse(`Metadata values can have up to ${valueLength} characters`);
       }
       if (text !== '') entries.push([name, text]);
     }
-    if (entries.length > metadataLimits.keys) {
-      throw invalidRequest(`Metadata can have up to ${metadataLimits.keys} keys`, this.#at(key));
+    if (entries.length > keys) {
+      throw invalidRequest(`Metadata can have up to ${keys} keys`, this.#at(key));
     }
     return Object.fromEntries(entries);
   }
@@ -153,6 +129,24 @@ export class Params {
     for (const key of Object.keys(this.#form)) {
       if (!this.#seen.has(key)) throw unknownParameter(this.#name(key));
     }
+  }
+
+  #list(key: string): readonly FormValue[] | undefined {
+    const value = this.#take(key);
+    if (value === undefined || value === '') return undefined;
+    if (!Array.isArray(value)) throw this.#invalid('array', key);
+    return value;
+  }
+
+  #members(key: string): FormObject | undefined {
+    const value = this.#take(key);
+    if (value === undefined || value === '') return undefined;
+    if (typeof value === 'string' || Array.isArray(value)) throw this.#invalid('object', key);
+    return value;
+  }
+
+  #invalid(type: string, key: string): Error {
+    return invalidRequest(`Invalid ${type}: ${this.#name(key)}`, this.#at(key));
   }
 
   #take(key: string): FormValue | undefined {

@@ -18,37 +18,20 @@ export interface IntentOrder {
 }
 
 /** Smallest charge per currency (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts). */
-const smallest: Readonly<Record<string, number>> = {
-  aud: 50,
-  brl: 50,
-  cad: 50,
-  eur: 50,
-  gbp: 30,
-  hkd: 400,
-  inr: 50,
-  jpy: 50,
-  sgd: 50,
-  usd: 50,
-};
+const smallest = new Map([
+  ...['aud', 'brl', 'cad', 'eur', 'inr', 'jpy', 'sgd', 'usd'].map((currency) => [currency, 50] as const),
+  ['gbp', 30],
+  ['hkd', 400],
+]);
 const largest = 99_999_999;
 
 export function checkAmount(amount: number, currency: string): void {
-  const minimum = smallest[currency];
-  if (minimum === undefined) {
-    throw invalidRequest(`Invalid currency: ${currency}`, { param: 'currency' });
-  }
-  if (amount < minimum) {
-    throw invalidRequest(`Amount must be at least ${minimum} ${currency}`, {
-      code: 'amount_too_small',
-      param: 'amount',
-    });
-  }
-  if (amount > largest) {
-    throw invalidRequest(`Amount must be no more than ${largest} ${currency}`, {
-      code: 'amount_too_large',
-      param: 'amount',
-    });
-  }
+  const minimum = smallest.get(currency);
+  if (minimum === undefined) throw invalidRequest(`Invalid currency: ${currency}`, { param: 'currency' });
+  const refuse = (text: string, code: string) =>
+    invalidRequest(`Amount must be ${text} ${currency}`, { code, param: 'amount' });
+  if (amount < minimum) throw refuse(`at least ${minimum}`, 'amount_too_small');
+  if (amount > largest) throw refuse(`no more than ${largest}`, 'amount_too_large');
 }
 
 export async function createIntent(change: Change, order: IntentOrder): Promise<PaymentIntent> {
@@ -109,9 +92,7 @@ export async function confirmIntent(
   card: TestCard,
   method: string,
 ): Promise<Confirmation> {
-  if (intent.status === 'succeeded' || intent.status === 'canceled') {
-    throw unexpectedIntentState(intent, 'confirm');
-  }
+  requireOpen(intent, 'confirm');
   const charge = newCharge(change, intent, card, method);
   if (card.outcome.kind === 'decline') {
     const { code, message, declineCode } = card.outcome;
@@ -123,17 +104,12 @@ export async function confirmIntent(
       ...(declineCode === undefined ? {} : { decline_code: declineCode }),
     };
     const failed: Charge = { ...charge, failure_code: code, failure_message: message };
-    const waiting: PaymentIntent = {
+    const waiting = await record(change, failed, 'payment_failed', {
       ...intent,
       last_payment_error: declined,
-      latest_charge: charge.id,
       payment_method: null,
       status: 'requires_payment_method',
-    };
-    await putObject(change, failed, intent.id);
-    await putObject(change, waiting);
-    await announce(change, 'charge.failed', failed);
-    await announce(change, 'payment_intent.payment_failed', waiting);
+    });
     return { intent: waiting, declined };
   }
 
@@ -146,20 +122,30 @@ export async function confirmIntent(
     paid: true,
     status: 'succeeded',
   };
-  const succeeded: PaymentIntent = {
+  const succeeded = await record(change, paid, 'succeeded', {
     ...intent,
     amount_received: intent.amount,
     last_payment_error: null,
-    latest_charge: charge.id,
     payment_method: method,
     status: 'succeeded',
-  };
-  await putObject(change, paid, intent.id);
-  await putObject(change, succeeded);
-  await announce(change, 'charge.succeeded', paid);
-  await announce(change, 'payment_intent.succeeded', succeeded);
+  });
   if (card.outcome.kind === 'dispute') await openDispute(change, paid, card.outcome.reason);
   return { intent: succeeded, declined: undefined };
+}
+
+/** A charge and what it makes of its intent, kept and announced. */
+async function record(
+  change: Change,
+  charge: Charge,
+  event: 'payment_failed' | 'succeeded',
+  after: PaymentIntent,
+): Promise<PaymentIntent> {
+  const intent = { ...after, latest_charge: charge.id };
+  await putObject(change, charge, intent.id);
+  await putObject(change, intent);
+  await announce(change, `charge.${charge.status}`, charge);
+  await announce(change, `payment_intent.${event}`, intent);
+  return intent;
 }
 
 export async function cancelIntent(
@@ -167,9 +153,7 @@ export async function cancelIntent(
   intent: PaymentIntent,
   reason: string | undefined,
 ): Promise<PaymentIntent> {
-  if (intent.status === 'succeeded' || intent.status === 'canceled') {
-    throw unexpectedIntentState(intent, 'cancel');
-  }
+  requireOpen(intent, 'cancel');
   const canceled: PaymentIntent = {
     ...intent,
     canceled_at: change.now,
@@ -229,11 +213,9 @@ async function openDispute(change: Change, charge: Charge, reason: string): Prom
   await announce(change, 'charge.dispute.funds_withdrawn', dispute);
 }
 
-function unexpectedIntentState(intent: PaymentIntent, verb: string): CardApiError {
-  return invalidRequest(
-    `You cannot ${verb} this PaymentIntent because it has a status of ${intent.status}.`,
-    {
-      code: 'payment_intent_unexpected_state',
-    },
-  );
+function requireOpen({ status }: PaymentIntent, verb: string): void {
+  if (status !== 'succeeded' && status !== 'canceled') return;
+  throw invalidRequest(`You cannot ${verb} this PaymentIntent because it has a status of ${status}.`, {
+    code: 'payment_intent_unexpected_state',
+  });
 }

@@ -92,29 +92,22 @@ export async function createSession(
 }
 
 function requireUrls(order: SessionOrder): void {
-  if (!order.embedded) {
-    if (order.successUrl === null) {
-      throw invalidRequest('You must provide success_url for hosted pages.', { param: 'success_url' });
-    }
-    if (order.returnUrl !== undefined) {
-      throw invalidRequest('`return_url` is only for embedded pages.', { param: 'return_url' });
-    }
+  const { embedded, successUrl, cancelUrl, returnUrl } = order;
+  const staysOnPage = order.redirectOnCompletion === 'never';
+  const refuse = (message: string, param: string) => invalidRequest(message, { param });
+  if (!embedded) {
+    if (successUrl === null) throw refuse('You must provide success_url for hosted pages.', 'success_url');
+    if (returnUrl !== undefined) throw refuse('`return_url` is only for embedded pages.', 'return_url');
     return;
   }
-  if (order.successUrl !== null || order.cancelUrl !== null) {
-    throw invalidRequest('`success_url` and `cancel_url` are not for embedded pages.', {
-      param: 'success_url',
-    });
+  if (successUrl !== null || cancelUrl !== null) {
+    throw refuse('`success_url` and `cancel_url` are not for embedded pages.', 'success_url');
   }
-  if (order.returnUrl === undefined && order.redirectOnCompletion !== 'never') {
-    throw invalidRequest('`return_url` is required unless `redirect_on_completion` is `never`.', {
-      param: 'return_url',
-    });
+  if (returnUrl === undefined && !staysOnPage) {
+    throw refuse('`return_url` is required unless `redirect_on_completion` is `never`.', 'return_url');
   }
-  if (order.returnUrl !== undefined && order.redirectOnCompletion === 'never') {
-    throw invalidRequest('`return_url` cannot be given when `redirect_on_completion` is `never`.', {
-      param: 'return_url',
-    });
+  if (returnUrl !== undefined && staysOnPage) {
+    throw refuse('`return_url` cannot be given when `redirect_on_completion` is `never`.', 'return_url');
   }
 }
 

@@ -27,14 +27,6 @@ interface Kinds {
 }
 export type Kind = keyof Kinds;
 
-const spoken: Record<Kind, string> = {
-  payment_intent: 'payment_intent',
-  charge: 'charge',
-  refund: 'refund',
-  dispute: 'dispute',
-  'checkout.session': 'checkout.session',
-};
-
 /** One change of the provider's state, inside one transaction. */
 export interface Change {
   readonly tx: SqlExecutor;
@@ -49,24 +41,29 @@ export async function findObject<K extends Kind>(
   kind: K,
   id: string,
 ): Promise<Kinds[K] | undefined> {
-  const row = await tx.get<{ body: string }>('SELECT body FROM objects WHERE id = ? AND kind = ?', id, kind);
-  if (row === undefined) return undefined;
-  const object: Kinds[K] = JSON.parse(row.body);
-  return object;
+  return readBody(await tx.get('SELECT body FROM objects WHERE id = ? AND kind = ?', id, kind));
 }
 
 export async function getObject<K extends Kind>(tx: SqlExecutor, kind: K, id: string): Promise<Kinds[K]> {
   const object = await findObject(tx, kind, id);
-  if (object === undefined) throw noSuch(spoken[kind], id);
+  if (object === undefined) throw noSuch(kind, id);
   return object;
 }
 
 /** Any object by its id, for `expand`. */
 export async function findAnyObject(tx: SqlExecutor, id: string): Promise<CardObject | undefined> {
-  const row = await tx.get<{ body: string }>('SELECT body FROM objects WHERE id = ?', id);
-  if (row === undefined) return undefined;
-  const object: CardObject = JSON.parse(row.body);
-  return object;
+  return readBody(await tx.get('SELECT body FROM objects WHERE id = ?', id));
+}
+
+interface BodyRow {
+  readonly body: string;
+}
+
+/** Bodies are written by us, so they are what their type says. */
+function readBody<T>(row: BodyRow): T;
+function readBody<T>(row: BodyRow | undefined): T | undefined;
+function readBody(row: BodyRow | undefined): unknown {
+  return row && JSON.parse(row.body);
 }
 
 export interface Page {
@@ -82,25 +79,15 @@ export async function listObjects<K extends Kind>(
   page: Page,
 ): Promise<Kinds[K][]> {
   const before = await position(tx, 'objects', page.startingAfter);
-  const rows =
-    parent === undefined
-      ? await tx.all<{ body: string }>(
-          'SELECT body FROM objects WHERE kind = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
-          kind,
-          before,
-          page.limit + 1,
-        )
-      : await tx.all<{ body: string }>(
-          'SELECT body FROM objects WHERE parent = ? AND kind = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
-          parent,
-          kind,
-          before,
-          page.limit + 1,
-        );
-  return rows.map((row) => {
-    const object: Kinds[K] = JSON.parse(row.body);
-    return object;
-  });
+  const rows = await tx.all<BodyRow>(
+    `SELECT body FROM objects WHERE ${parent === undefined ? '' : 'parent = ? AND'} kind = ? AND seq < ?
+     ORDER BY seq DESC LIMIT ?`,
+    ...(parent === undefined ? [] : [parent]),
+    kind,
+    before,
+    page.limit + 1,
+  );
+  return rows.map((row) => readBody(row));
 }
 
 async function position(
@@ -150,17 +137,18 @@ export async function announce(change: Change, type: string, object: CardObject)
     change.now,
     JSON.stringify(event),
   );
-  await change.tx.run(
+  await queueDelivery(change.tx, event.id);
+}
+
+export async function queueDelivery(tx: SqlExecutor, eventId: string): Promise<void> {
+  await tx.run(
     "INSERT INTO deliveries (event_id, state, attempts, due_at) VALUES (?, 'waiting', 0, 0)",
-    event.id,
+    eventId,
   );
 }
 
 export async function findEvent(tx: SqlExecutor, id: string): Promise<CardEvent | undefined> {
-  const row = await tx.get<{ body: string }>('SELECT body FROM events WHERE id = ?', id);
-  if (row === undefined) return undefined;
-  const event: CardEvent = JSON.parse(row.body);
-  return event;
+  return readBody(await tx.get('SELECT body FROM events WHERE id = ?', id));
 }
 
 export async function listEvents(
@@ -170,7 +158,7 @@ export async function listEvents(
 ): Promise<CardEvent[]> {
   const before = await position(tx, 'events', page.startingAfter);
   const wanted = filter.types.map(() => '?').join(', ');
-  const rows = await tx.all<{ body: string }>(
+  const rows = await tx.all<BodyRow>(
     `SELECT body FROM events WHERE seq < ? AND created >= ? ${wanted === '' ? '' : `AND type IN (${wanted})`}
      ORDER BY seq DESC LIMIT ?`,
     before,
@@ -178,8 +166,5 @@ export async function listEvents(
     ...filter.types,
     page.limit + 1,
   );
-  return rows.map((row) => {
-    const event: CardEvent = JSON.parse(row.body);
-    return event;
-  });
+  return rows.map((row) => readBody(row));
 }

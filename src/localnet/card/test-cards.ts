@@ -24,96 +24,61 @@ export interface TestCard {
   readonly label: string;
 }
 
-const succeed: Outcome = { kind: 'succeed' };
+/** A decline has two names of its method: with the brand in the middle (current) and without (older). */
+const declining = (
+  number: string,
+  label: string,
+  suffix: string,
+  outcome: { readonly code?: string; readonly message?: string; readonly declineCode?: string },
+): TestCard => ({
+  number,
+  brand: 'visa',
+  label: `Declined${label}`,
+  outcome: { kind: 'decline', code: 'card_declined', message: 'Your card was declined.', ...outcome },
+  methods: [`pm_card_visa_chargeDeclined${suffix}`, `pm_card_chargeDeclined${suffix}`],
+});
 
-const decline = (code: string, message: string, declineCode?: string): Outcome =>
-  declineCode === undefined
-    ? { kind: 'decline', code, message }
-    : { kind: 'decline', code, message, declineCode };
+const succeeding = (number: string, brand: string, label: string, method = brand): TestCard =>
+  turning(number, brand, `${label}, succeeds`, { kind: 'succeed' }, method);
 
-const declined = (declineCode: string, message = 'Your card was declined.') =>
-  decline('card_declined', message, declineCode);
-
-/** The names of a declining method: with the brand in the middle (current) and without (older). */
-const refusing = (suffix: string) => [`pm_card_visa_${suffix}`, `pm_card_${suffix}`];
+function turning(number: string, brand: string, label: string, outcome: Outcome, method: string): TestCard {
+  return { number, brand, label, outcome, methods: [`pm_card_${method}`] };
+}
 
 export const testCards: readonly TestCard[] = [
-  card('4242424242424242', 'visa', 'Visa, succeeds', succeed, ['pm_card_visa']),
-  card('4000056655665556', 'visa', 'Visa debit, succeeds', succeed, ['pm_card_visa_debit']),
-  card('5555555555554444', 'mastercard', 'Mastercard, succeeds', succeed, ['pm_card_mastercard']),
-  card('378282246310005', 'amex', 'American Express, succeeds', succeed, ['pm_card_amex']),
-  card('6011111111111117', 'discover', 'Discover, succeeds', succeed, ['pm_card_discover']),
-  card('3566002020360505', 'jcb', 'JCB, succeeds', succeed, ['pm_card_jcb']),
-  card('4000000000000002', 'visa', 'Declined', declined('generic_decline'), refusing('chargeDeclined')),
-  card(
-    '4000000000009995',
-    'visa',
-    'Declined: insufficient funds',
-    declined('insufficient_funds', 'Your card has insufficient funds.'),
-    refusing('chargeDeclinedInsufficientFunds'),
-  ),
-  card(
-    '4000000000009987',
-    'visa',
-    'Declined: lost card',
-    declined('lost_card'),
-    refusing('chargeDeclinedLostCard'),
-  ),
-  card(
-    '4000000000009979',
-    'visa',
-    'Declined: stolen card',
-    declined('stolen_card'),
-    refusing('chargeDeclinedStolenCard'),
-  ),
-  card(
-    '4000000000000069',
-    'visa',
-    'Declined: expired card',
-    decline('expired_card', 'Your card has expired.'),
-    refusing('chargeDeclinedExpiredCard'),
-  ),
-  card(
-    '4000000000000127',
-    'visa',
-    'Declined: wrong security code',
-    decline('incorrect_cvc', "Your card's security code is incorrect."),
-    refusing('chargeDeclinedIncorrectCvc'),
-  ),
-  card(
-    '4000000000000119',
-    'visa',
-    'Declined: processing error',
-    decline('processing_error', 'An error occurred while processing your card. Try again in a little bit.'),
-    refusing('chargeDeclinedProcessingError'),
-  ),
-  card(
-    '4000000000000259',
-    'visa',
-    'Succeeds, is disputed as fraud',
-    { kind: 'dispute', reason: 'fraudulent' },
-    ['pm_card_createDispute'],
-  ),
-  card(
-    '4000000000002685',
-    'visa',
-    'Succeeds, is disputed as not received',
-    { kind: 'dispute', reason: 'product_not_received' },
-    ['pm_card_createDisputeProductNotReceived'],
-  ),
-  card('4000000000005126', 'visa', 'Succeeds, refunds fail later', { kind: 'refund-fails' }, [
-    'pm_card_refundFail',
-  ]),
+  succeeding('4242424242424242', 'visa', 'Visa'),
+  succeeding('4000056655665556', 'visa', 'Visa debit', 'visa_debit'),
+  succeeding('5555555555554444', 'mastercard', 'Mastercard'),
+  succeeding('378282246310005', 'amex', 'American Express'),
+  succeeding('6011111111111117', 'discover', 'Discover'),
+  succeeding('3566002020360505', 'jcb', 'JCB'),
+  declining('4000000000000002', '', '', { declineCode: 'generic_decline' }),
+  declining('4000000000009995', ': insufficient funds', 'InsufficientFunds', {
+    message: 'Your card has insufficient funds.',
+    declineCode: 'insufficient_funds',
+  }),
+  declining('4000000000009987', ': lost card', 'LostCard', { declineCode: 'lost_card' }),
+  declining('4000000000009979', ': stolen card', 'StolenCard', { declineCode: 'stolen_card' }),
+  declining('4000000000000069', ': expired card', 'ExpiredCard', {
+    code: 'expired_card',
+    message: 'Your card has expired.',
+  }),
+  declining('4000000000000127', ': wrong security code', 'IncorrectCvc', {
+    code: 'incorrect_cvc',
+    message: "Your card's security code is incorrect.",
+  }),
+  declining('4000000000000119', ': processing error', 'ProcessingError', {
+    code: 'processing_error',
+    message: 'An error occurred while processing your card. Try again in a little bit.',
+  }),
+  disputed('4000000000000259', 'fraud', 'fraudulent', ''),
+  disputed('4000000000002685', 'not received', 'product_not_received', 'ProductNotReceived'),
+  turning('4000000000005126', 'visa', 'Succeeds, refunds fail later', { kind: 'refund-fails' }, 'refundFail'),
 ];
 
-function card(
-  number: string,
-  brand: string,
-  label: string,
-  outcome: Outcome,
-  methods: readonly string[],
-): TestCard {
-  return { number, brand, label, outcome, methods };
+function disputed(number: string, as: string, reason: string, suffix: string): TestCard {
+  const label = `Succeeds, is disputed as ${as}`;
+  return turning(number, 'visa', label, { kind: 'dispute', reason }, `createDispute${suffix}`);
 }
 
 const byNumber = new Map(testCards.map((entry) => [entry.number, entry]));

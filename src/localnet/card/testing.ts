@@ -6,11 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import Stripe from 'stripe';
-import { createLogger } from '../../kernel/log.ts';
-import type { LocalCardProvider } from './index.ts';
-import { createLocalCardProvider } from './index.ts';
-
-export const silent = createLogger({ name: 'test', level: 'silent', format: 'json' });
+import { silentLog } from '../../kernel/testing.ts';
+import type { LocalCardProvider } from './local-card-provider.ts';
+import { createLocalCardProvider } from './local-card-provider.ts';
 
 export interface ProviderForTest {
   readonly provider: LocalCardProvider;
@@ -39,7 +37,7 @@ export async function startProvider(
   const start = async (): Promise<ProviderForTest> => {
     const provider = createLocalCardProvider(
       { LOCAL_NETWORK_HOST: '127.0.0.1', LOCAL_CARD_PORT: 0, DATA_DIR: dataDir },
-      { log: silent, ...options },
+      { log: silentLog, ...options },
     );
     current = provider;
     await provider.start();

@@ -32,7 +32,7 @@ import {
 import { associatedTokenAddress, encodeMint, encodeTokenAccount } from '../../formats/solana/token.ts';
 import { ed25519PrivateKey, ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
 import type { Account } from './accounts.ts';
-import { programTable } from './programs/index.ts';
+import { programTable } from './programs/program-table.ts';
 
 export interface GenesisSettings {
   readonly programs: NamePrograms;
@@ -57,7 +57,7 @@ export function keypairOf(seed: Uint8Array): Keypair {
   return { address: toSolanaAddress(ed25519RawPublicKey(privateKey)), privateKey };
 }
 
-/** Pays airdrops and the crank, mints the token, and is the registry's authority. */
+/** Pays airdrops and upkeep, mints the token, and is the registry's authority. */
 export function faucetOf(seed: Buffer): Keypair {
   return keypairOf(createHash('sha256').update('faucet').update(seed).digest());
 }

@@ -14,7 +14,7 @@ import { maxTransactionBytes, parseTransaction, type Transaction } from '../../f
 import { type AccountChanges, type AccountStore, Overlay } from './accounts.ts';
 import { innerOf, lamportsOf, memoOf, type TransactionMeta, tokensOf } from './meta.ts';
 import type { TransactionError } from './runtime/errors.ts';
-import { type Execution, executeTransaction } from './runtime/execute.ts';
+import { type Execution, executeTransaction, refused } from './runtime/execute.ts';
 import type { ProgramTable } from './runtime/invocation.ts';
 import { signaturesHold } from './signatures.ts';
 import type { Moment, Slots } from './slots.ts';
@@ -144,7 +144,7 @@ export class Ledger {
   simulate(message: Message, options: { readonly anyBlockhash: boolean }): Execution {
     const moment = this.slots.now();
     if (!options.anyBlockhash && !this.slots.isAlive(message.blockhash, moment)) {
-      return refusal('BlockhashNotFound');
+      return refused('BlockhashNotFound');
     }
     return this.#execute(message, this.accounts, moment);
   }
@@ -278,16 +278,4 @@ function parse(wire: Buffer): Transaction {
     if (error instanceof FormatError) throw new NotATransaction(error.message);
     throw error;
   }
-}
-
-function refusal(error: TransactionError): Execution {
-  return {
-    error,
-    fee: undefined,
-    changes: new Map(),
-    logs: [],
-    unitsConsumed: 0,
-    inner: [],
-    returnData: undefined,
-  };
 }

@@ -52,17 +52,17 @@ export function tokensOf(message: Message, accounts: AccountReader): TokenBalanc
     const { owner, data } = accounts.get(key);
     if (owner !== tokenProgram || data.length !== tokenAccountSize) continue;
     const token = decodeTokenAccount(data);
-    const mint = accounts.get(token.mint).data;
-    const decimals = mint.length === mintSize ? decodeMint(mint).decimals : 0;
-    found.push({
-      accountIndex,
-      mint: token.mint,
-      owner: token.owner,
-      amount: token.amount.toString(),
-      decimals,
-    });
+    const { mint, amount } = token;
+    const decimals = decimalsOf(accounts, mint);
+    found.push({ accountIndex, mint, owner: token.owner, amount: amount.toString(), decimals });
   }
   return found;
+}
+
+/** Of a token; 0 where there is no mint. */
+export function decimalsOf(accounts: AccountReader, mint: SolanaAddress): number {
+  const { data } = accounts.get(mint);
+  return data.length === mintSize ? decodeMint(data).decimals : 0;
 }
 
 export function innerOf(message: Message, execution: Execution): InnerInstructionMeta[] {

@@ -68,7 +68,7 @@ function tokens(key: Keypair): bigint {
   return decodeTokenAccount(data(associatedTokenAddress(key.address, programs.mint))).amount;
 }
 
-/** The instructions of a sponsored mint: the service pays, the owner needs no lamports of his own. */
+/** The instructions of a sponsored mint: the service pays, the owner needs no lamports. */
 function spawn(asset: Keypair, holder: Keypair, name: string) {
   return [
     ...computeBudget(400_000, 1_000n),
@@ -352,14 +352,14 @@ test('a lease that ran out goes to auction, sells at the premium, and the auctio
     service,
   );
   ledger.skipSeconds(365 * day + 13 * day);
-  await ledger.local.crank();
+  await ledger.local.upkeep();
   assert.ok(arnsRecord.matches(data(arnsAt.record(name).address)));
   await fails(
     ledger.send([arns.increaseUndernameLimit(service.address, name, 1)], service),
     arnsError('RecordExpired').code,
   );
   ledger.skipSeconds(2 * day);
-  await ledger.local.crank();
+  await ledger.local.upkeep();
   assert.equal(data(arnsAt.record(name).address).length, 0);
   const returned = returnedName.decode(data(arnsAt.returned(name).address));
   assert.equal(returned.initiator, arnsAt.config().address);
@@ -389,10 +389,10 @@ test('a lease that ran out goes to auction, sells at the premium, and the auctio
   assert.equal(data(arnsAt.returned(name).address).length, 0);
 
   ledger.skipSeconds(365 * day + 15 * day);
-  await ledger.local.crank();
+  await ledger.local.upkeep();
   assert.ok(returnedName.matches(data(arnsAt.returned(name).address)));
   ledger.skipSeconds(14 * day);
-  await ledger.local.crank();
+  await ledger.local.upkeep();
   assert.equal(data(arnsAt.returned(name).address).length, 0);
 });
 

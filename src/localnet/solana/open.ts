@@ -1,4 +1,4 @@
-/** Opens a ledger from its file, making it on the first start; and replays one from its log. */
+/** Opens a ledger from its file, making it on the first start. */
 import { randomBytes } from 'node:crypto';
 import { parseSolanaAddress } from '../../formats/solana/address.ts';
 import type { NamePrograms } from '../../formats/solana/programs.ts';
@@ -7,7 +7,7 @@ import type { Sql } from '../../storage/sql/sql.ts';
 import { AccountStore } from './accounts.ts';
 import { type GenesisSettings, genesisAccounts } from './genesis.ts';
 import { Ledger, type SignatureStatus } from './ledger.ts';
-import { programTable } from './programs/index.ts';
+import { programTable } from './programs/program-table.ts';
 import { blockhashLife, Slots } from './slots.ts';
 import { type Genesis, LedgerStore } from './store.ts';
 

@@ -20,14 +20,10 @@ export interface Genesis {
   readonly settings: string;
 }
 
-interface TransactionRow {
-  sequence: number;
-  signature: string;
-  slot: number;
-  time_ms: number;
-  wire: Buffer;
-  meta: string;
-}
+type TransactionRow = Omit<StoredTransaction, 'timeMs' | 'meta'> & {
+  readonly time_ms: number;
+  readonly meta: string;
+};
 
 export class LedgerStore {
   readonly #sql: Sql;
@@ -144,22 +140,11 @@ export class LedgerStore {
     );
     for await (const row of rows) yield stored(row);
   }
-
-  close(): Promise<void> {
-    return this.#sql.close();
-  }
 }
 
-function stored(row: TransactionRow): StoredTransaction {
-  const meta: TransactionMeta = JSON.parse(row.meta);
-  return {
-    sequence: row.sequence,
-    signature: row.signature,
-    slot: row.slot,
-    timeMs: row.time_ms,
-    wire: row.wire,
-    meta,
-  };
+function stored({ time_ms: timeMs, meta: text, ...row }: TransactionRow): StoredTransaction {
+  const meta: TransactionMeta = JSON.parse(text);
+  return { ...row, timeMs, meta };
 }
 
 async function writeAccounts(tx: SqlExecutor, accounts: AccountChanges): Promise<void> {

@@ -13,13 +13,11 @@ import { compileMessage, type Instruction, parseMessage } from '../../formats/so
 import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
 import { transferLamports } from '../../formats/solana/system.ts';
 import { serializeTransaction, signersOf } from '../../formats/solana/transaction.ts';
-import { createLogger } from '../../kernel/log.ts';
+import { silentLog } from '../../kernel/testing.ts';
 import { signEd25519 } from '../../wallets/solana/ed25519.ts';
 import { type Keypair, keypairOf } from './genesis.ts';
-import { createLocalSolana, type LocalSolana, type LocalSolanaDeps } from './index.ts';
 import type { SignatureStatus } from './ledger.ts';
-
-export const silent = createLogger({ name: 'test', level: 'silent', format: 'json' });
+import { createLocalSolana, type LocalSolana, type LocalSolanaDeps } from './local-solana.ts';
 
 /** The same wallet for the same name, every time. */
 export function wallet(name: string): Keypair {
@@ -63,7 +61,7 @@ export class TestLedger {
   #create(): LocalSolana {
     return createLocalSolana(
       { LOCAL_NETWORK_HOST: '127.0.0.1', LOCAL_SOLANA_PORT: 0, DATA_DIR: this.folder },
-      { log: silent, now: () => this.time, crankIntervalMs: 0, ...this.#deps },
+      { log: silentLog, now: () => this.time, upkeepIntervalMs: 0, ...this.#deps },
     );
   }
 

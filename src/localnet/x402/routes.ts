@@ -6,15 +6,8 @@ import type { X402Network } from '../../formats/x402/networks.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App } from '../../kernel/http/server.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
-import type { TokenLedger } from './token-ledger.ts';
 import { TransferRefused } from './token-ledger.ts';
-import { verify } from './verification.ts';
-
-export interface Facilitator {
-  readonly networks: readonly X402Network[];
-  readonly ledger: TokenLedger;
-  readonly now: () => number;
-}
+import { type Facilitator, verify } from './verification.ts';
 
 const Text = Type.String({ maxLength: 2_000 });
 const Requirement = Type.Object({
@@ -126,7 +119,7 @@ export function facilitatorRoutes(app: App, facilitator: Facilitator): void {
       if (error instanceof RangeError) throw new HttpError(400, 'Amount is too large');
       throw error;
     });
-    return { address, network: network.name ?? network.caip2, balance: balance.toString() };
+    return held(address, network, balance);
   });
 
   app.get<{ Params: { address: string }; Querystring: { network?: string } }>(
@@ -134,8 +127,7 @@ export function facilitatorRoutes(app: App, facilitator: Facilitator): void {
     async ({ params, query }) => {
       const address = addressOf(params.address);
       const network = networkOf(query.network);
-      const balance = await ledger.balance(network.caip2, address);
-      return { address, network: network.name ?? network.caip2, balance: balance.toString() };
+      return held(address, network, await ledger.balance(network.caip2, address));
     },
   );
 
@@ -153,6 +145,12 @@ export function facilitatorRoutes(app: App, facilitator: Facilitator): void {
     return network;
   }
 }
+
+const held = (address: string, { name, caip2 }: X402Network, balance: bigint) => ({
+  address,
+  network: name ?? caip2,
+  balance: balance.toString(),
+});
 
 function addressOf(text: string): string {
   const address = parseEthereumAddress(text);

@@ -6,11 +6,12 @@
 
 import { Type } from 'typebox';
 import { authorizationUsedTopic, transferTopic } from '../../formats/evm-events.ts';
+import { memberOf } from '../../formats/json.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App } from '../../kernel/http/server.ts';
-import type { Facilitator } from './routes.ts';
 import type { TokenLedger, Transfer } from './token-ledger.ts';
+import type { Facilitator } from './verification.ts';
 
 const RpcParams = Type.Object({ network: Type.String({ maxLength: 100 }) });
 const RpcBody = Type.Object({
@@ -59,7 +60,7 @@ async function answer(
       // Nothing is mined here, so that the newest block is always of now.
       return { number: hex(await ledger.height(network.caip2)), timestamp: hex(Math.floor(now() / 1000)) };
     case 'eth_call':
-      return call(ledger, network, member(params[0], 'to'), member(params[0], 'data'));
+      return call(ledger, network, memberOf(params[0], 'to'), memberOf(params[0], 'data'));
     case 'eth_getLogs':
       return logs(ledger, network, params[0]);
     case 'eth_getTransactionReceipt':
@@ -85,7 +86,7 @@ async function call(ledger: TokenLedger, network: X402Network, to: unknown, data
 
 /** Only the one question there is: was this authorisation of this holder used? */
 async function logs(ledger: TokenLedger, network: X402Network, filter: unknown): Promise<unknown[]> {
-  const topics = member(filter, 'topics');
+  const topics = memberOf(filter, 'topics');
   if (!Array.isArray(topics)) throw new RpcError(-32602, 'topics are needed');
   const [event, holder, nonce]: unknown[] = topics;
   if (event !== authorizationUsedTopic || typeof holder !== 'string' || typeof nonce !== 'string') return [];
@@ -121,10 +122,6 @@ function logsOf(network: X402Network, transfer: Transfer): unknown[] {
     logIndex: hex(index),
     removed: false,
   }));
-}
-
-function member(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }
 
 const hex = (value: number) => `0x${value.toString(16)}`;

@@ -7,12 +7,12 @@ import type { TestContext } from 'node:test';
 import { findX402Network } from '../../formats/x402/networks.ts';
 import { writeAuthorization } from '../../formats/x402/payment.ts';
 import { examplePayment } from '../../formats/x402/testing.ts';
-import { createLogger } from '../../kernel/log.ts';
+import { silentLog } from '../../kernel/testing.ts';
 import { ethereumAddress } from '../../wallets/ethereum/address.ts';
 import { signEthereumDigest } from '../../wallets/ethereum/personal-message.ts';
 import { publicKeyOf } from '../../wallets/ethereum/secp256k1.ts';
 import { transferDigest } from '../../wallets/ethereum/transfer-authorization.ts';
-import { createLocalFacilitator, type LocalFacilitator } from './index.ts';
+import { createLocalFacilitator, type LocalFacilitator } from './local-facilitator.ts';
 
 export interface FacilitatorForTest {
   readonly facilitator: LocalFacilitator;
@@ -39,7 +39,7 @@ export async function startFacilitator(context: TestContext): Promise<Facilitato
         DATA_DIR: dataDir,
         X402_NETWORKS: ['base-sepolia'],
       },
-      { log: createLogger({ name: 'test', level: 'silent', format: 'json' }) },
+      { log: silentLog },
     );
     current = facilitator;
     await facilitator.start();

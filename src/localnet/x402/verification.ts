@@ -13,14 +13,15 @@ export type Verdict =
   | { readonly ok: true; readonly payment: X402Payment; readonly network: X402Network }
   | { readonly ok: false; readonly reason: string; readonly payer: string | undefined };
 
-export interface VerificationContext {
+/** What the facilitator stands on. */
+export interface Facilitator {
   readonly networks: readonly X402Network[];
   readonly ledger: TokenLedger;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
-export async function verify(request: FacilitatorRequest, context: VerificationContext): Promise<Verdict> {
+export async function verify(request: FacilitatorRequest, context: Facilitator): Promise<Verdict> {
   const read = readRequest(request);
   if (typeof read === 'string') return { ok: false, reason: read, payer: undefined };
   const { authorization } = read;

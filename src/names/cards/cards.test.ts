@@ -5,8 +5,9 @@ import { at, chainDown, NamesBench, text } from '../../../test/support/names-ben
 import { readConfig } from '../../config/config.ts';
 import { readLosses } from '../../credits/ledger/accounts.ts';
 import { parseSolanaAddress } from '../../formats/solana/address.ts';
+import { silentLog } from '../../kernel/testing.ts';
 import { startProvider } from '../../localnet/card/testing.ts';
-import { silent, wallet } from '../../localnet/solana/testing.ts';
+import { wallet } from '../../localnet/solana/testing.ts';
 import { stripeWebhookRoute } from '../../payment/routes/stripe-webhook.ts';
 import { createCardPayments } from '../../payments/card/card-payments.ts';
 
@@ -28,7 +29,7 @@ async function openBench(t: TestContext, environment: Record<string, string> = {
     cards: ({ sql, pricing, now }) =>
       createCardPayments(
         { ...config, STRIPE_SECRET_KEY: provider.secretKey, STRIPE_WEBHOOK_SECRET: provider.webhookSecret },
-        { sql, pricing, log: silent, now },
+        { sql, pricing, log: silentLog, now },
       ),
   });
   time = () => bench.ledger.time;

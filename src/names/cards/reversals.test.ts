@@ -13,8 +13,9 @@ import { readConfig } from '../../config/config.ts';
 import { LOSS_ACCOUNT, winc } from '../../credits/credits.ts';
 import { readLosses } from '../../credits/ledger/accounts.ts';
 import { parseSolanaAddress } from '../../formats/solana/address.ts';
+import { silentLog } from '../../kernel/testing.ts';
 import { startProvider } from '../../localnet/card/testing.ts';
-import { silent, wallet } from '../../localnet/solana/testing.ts';
+import { wallet } from '../../localnet/solana/testing.ts';
 import type { PurchaseHandlers } from '../../payments/card/card.ts';
 import { createCardPayments } from '../../payments/card/card-payments.ts';
 import type { PaymentFacts } from '../../payments/card/provider.ts';
@@ -43,7 +44,7 @@ async function setUp(t: TestContext, sql?: Sql, environment: Record<string, stri
     cards: ({ sql, pricing, now }) => {
       const cards = createCardPayments(
         { ...config, STRIPE_SECRET_KEY: provider.secretKey, STRIPE_WEBHOOK_SECRET: provider.webhookSecret },
-        { sql, pricing, log: silent, now },
+        { sql, pricing, log: silentLog, now },
       );
       return {
         ...cards,

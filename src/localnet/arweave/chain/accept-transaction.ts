@@ -18,8 +18,7 @@ import {
   unknownSplit,
 } from '../errors.ts';
 import { storageFee } from '../fees.ts';
-import { isGoodAnchor } from './anchors.ts';
-import { headHeight } from './blocks.ts';
+import { headHeight, isGoodAnchor } from './blocks.ts';
 import { putInlineData } from './chunks.ts';
 import { readMinedIn } from './transactions.ts';
 import { readWallet } from './wallets.ts';

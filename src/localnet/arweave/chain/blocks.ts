@@ -1,6 +1,9 @@
-/** Reading blocks: the current chain by height, any block ever made by hash. */
+/** Blocks as they are kept: the current chain by height, any block ever made by hash. */
+import { isBlockHash } from '../../../formats/base64url.ts';
 import type { SqlExecutor } from '../../../storage/sql/sql.ts';
+import { ANCHOR_DEPTH } from '../rules.ts';
 import type { Block } from './block.ts';
+import type { Wallet } from './wallets.ts';
 
 /** The JSON text as it was written, ready to be sent. */
 export async function blockJsonAt(sql: SqlExecutor, height: number): Promise<string | undefined> {
@@ -33,7 +36,7 @@ export async function headHeight(sql: SqlExecutor): Promise<number> {
 }
 
 /** Height of a block of the current chain. */
-export async function heightOf(sql: SqlExecutor, hash: string): Promise<number | undefined> {
+async function heightOf(sql: SqlExecutor, hash: string): Promise<number | undefined> {
   const row = await sql.get<{ height: number }>(
     'SELECT height FROM blocks WHERE hash = ? AND canonical = 1',
     hash,
@@ -62,4 +65,20 @@ export async function hashList(sql: SqlExecutor, low: number, high: number): Pro
 /** Blocks are written by us, so they are what their type says. */
 export function parseBlock(json: string): Block {
   return JSON.parse(json);
+}
+
+/**
+ * The anchor (`last_tx`) keeps a transaction from being mined twice: a recent block, or the wallet's last transaction.
+ * True when a block on top of one at `height` may hold a transaction of `wallet` with this anchor.
+ */
+export async function isGoodAnchor(
+  sql: SqlExecutor,
+  anchor: string,
+  wallet: Readonly<Wallet> | undefined,
+  height: number,
+): Promise<boolean> {
+  if (anchor === (wallet?.lastTx ?? '')) return true;
+  if (!isBlockHash(anchor)) return false;
+  const anchored = await heightOf(sql, anchor);
+  return anchored !== undefined && height - anchored < ANCHOR_DEPTH;
 }

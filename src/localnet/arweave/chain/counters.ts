@@ -1,9 +1,9 @@
 /** Named numbers that only grow: how much was minted, how many blocks were ever made. */
 import type { SqlExecutor } from '../../../storage/sql/sql.ts';
 
-export type CounterName = 'minted' | 'blocks';
+type CounterName = 'minted' | 'blocks';
 
-export async function readCounter(sql: SqlExecutor, name: CounterName): Promise<bigint> {
+async function readCounter(sql: SqlExecutor, name: CounterName): Promise<bigint> {
   const row = await sql.get<{ value: string }>('SELECT value FROM counters WHERE name = ?', name);
   return BigInt(row?.value ?? '0');
 }

@@ -4,20 +4,20 @@
  */
 import { LRUCache } from 'lru-cache';
 import { isTxId } from '../../../formats/base64url.ts';
+import { isRecord } from '../../../formats/json.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { openSqliteFile } from '../../../storage/sql/open.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
 import { invalidHash, invalidJson, mempoolFull, verificationFailed } from '../errors.ts';
+import { migrations } from '../migrations.ts';
 import { MAX_PENDING, PROCESSED_MEMORY_MS } from '../rules.ts';
-import { migrations } from '../schema.ts';
 import { acceptTransaction, VerificationFailed } from './accept-transaction.ts';
 import type { Block } from './block.ts';
 import { readHead } from './blocks.ts';
 import { addToCounter } from './counters.ts';
 import { type Rollback, rollBack } from './fork.ts';
-import { HeaderCache } from './header-cache.ts';
 import { mineBlock } from './mine.ts';
-import { readMinedIn, type StoredTransaction } from './transactions.ts';
+import { HeaderCache, readMinedIn, type StoredTransaction } from './transactions.ts';
 import { readWallet, writeWallet } from './wallets.ts';
 
 export interface LocalNodeOptions {
@@ -200,8 +200,8 @@ export class LocalNode {
 }
 
 function idOf(json: unknown): string {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw invalidJson();
-  const id: unknown = Reflect.get(json, 'id');
+  if (!isRecord(json)) throw invalidJson();
+  const { id } = json;
   if (typeof id !== 'string' || !isTxId(id)) throw invalidHash();
   return id;
 }

@@ -1,4 +1,5 @@
 /** Transactions as they are kept: pending (no height) or in a block of the current chain. */
+import { LRUCache } from 'lru-cache';
 import type { TransactionJson } from '../../../formats/arweave/transaction-json.ts';
 import type { SqlExecutor } from '../../../storage/sql/sql.ts';
 
@@ -9,11 +10,11 @@ export interface StoredTransaction {
   readonly height: number | null;
 }
 
-export function readTransaction(sql: SqlExecutor, id: string): Promise<StoredTransaction | undefined> {
+function readTransaction(sql: SqlExecutor, id: string): Promise<StoredTransaction | undefined> {
   return sql.get('SELECT header, height FROM transactions WHERE id = ?', id);
 }
 
-export interface MinedIn {
+interface MinedIn {
   /** null while pending. */
   readonly height: number | null;
   readonly block_hash: string | null;
@@ -23,7 +24,7 @@ export function readMinedIn(sql: SqlExecutor, id: string): Promise<MinedIn | und
   return sql.get('SELECT height, block_hash FROM transactions WHERE id = ?', id);
 }
 
-export interface WeavePlace {
+interface WeavePlace {
   /** Weave offset of the last byte of data, counted from 1; null while pending and without data. */
   readonly weave_end: number | null;
   readonly data_size: number;
@@ -51,4 +52,32 @@ export async function pendingIds(sql: SqlExecutor): Promise<string[]> {
 /** Headers are written by us, so they are what their type says. */
 export function parseHeader(header: string): TransactionJson {
   return JSON.parse(header);
+}
+
+/** Headers of mined transactions that are asked for again and again; only a fork can make them untrue. */
+export class HeaderCache {
+  readonly #kept = new LRUCache<string, StoredTransaction>({
+    maxSize: 16 * 1_024 * 1_024,
+    maxEntrySize: 64 * 1_024,
+    sizeCalculation: (transaction) => transaction.header.length,
+  });
+  #forks = 0;
+
+  async read(sql: SqlExecutor, id: string): Promise<StoredTransaction | undefined> {
+    const kept = this.#kept.get(id);
+    if (kept !== undefined) return kept;
+    const forks = this.#forks;
+    const transaction = await readTransaction(sql, id);
+    // What was read before a fork is not kept after it.
+    if (transaction !== undefined && transaction.height !== null && forks === this.#forks) {
+      this.#kept.set(id, transaction);
+    }
+    return transaction;
+  }
+
+  /** Called when a fork is committed. */
+  forget(): void {
+    this.#forks += 1;
+    this.#kept.clear();
+  }
 }

@@ -1,5 +1,6 @@
-/** How the node's answers are written: bare text, or JSON that is often at hand as text already. */
+/** How the node's answers are written: bare text, or JSON that is often there as text already. */
 import { isTxId, type TxId } from '../../../formats/base64url.ts';
+import { textOf, tryParseJson } from '../../../formats/json.ts';
 import type { App, Reply, Request } from '../../../kernel/http/server.ts';
 import type { NodeError } from '../errors.ts';
 
@@ -31,20 +32,12 @@ export function parseDigits(text: string): number | undefined {
 
 /** The body as it came, parsed; undefined where it is not JSON. */
 export function parseBody(body: unknown): unknown {
-  if (!Buffer.isBuffer(body)) return undefined;
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return Buffer.isBuffer(body) ? tryParseJson(body.toString('utf8')) : undefined;
 }
 
 /** A parameter of the path, as text. */
 export function param(request: Request, name: string): string {
-  const { params } = request;
-  const value: unknown =
-    typeof params === 'object' && params !== null ? Reflect.get(params, name) : undefined;
-  return typeof value === 'string' ? value : '';
+  return textOf(request.params, name) ?? '';
 }
 
 export type Handler = (request: Request, reply: Reply) => Reply | Promise<Reply>;

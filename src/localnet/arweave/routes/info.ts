@@ -7,13 +7,13 @@ import { totalSupply } from '../chain/wallets.ts';
 import { blockNotFound } from '../errors.ts';
 import type { Faults } from '../faults.ts';
 import { ANCHOR_AGE, NETWORK, PROTOCOL_VERSION, RELEASE } from '../rules.ts';
-import { addGet, sendJsonText, sendText } from './answers.ts';
+import { addGet, type Handler, sendJsonText, sendText } from './answers.ts';
 
 export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: Metrics): void {
   const height = (request: Request) => node.head.height + (faults.of(request)?.wrongHeight ?? 0);
 
-  const info = (request: Request) =>
-    JSON.stringify({
+  const info: Handler = (request, reply) => {
+    const answer = {
       network: NETWORK,
       version: PROTOCOL_VERSION,
       release: RELEASE,
@@ -23,12 +23,12 @@ export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: M
       peers: 0,
       queue_length: node.pending,
       node_state_latency: 0,
-    });
+    };
+    return sendJsonText(reply, JSON.stringify(answer));
+  };
 
-  addGet(app, '/info', 'The node and the head of its chain', (request, reply) =>
-    sendJsonText(reply, info(request)),
-  );
-  addGet(app, '/', 'The same as /info', (request, reply) => sendJsonText(reply, info(request)));
+  addGet(app, '/info', 'The node and the head of its chain', info);
+  addGet(app, '/', 'The same as /info', info);
   addGet(app, '/height', 'Height of the newest block', (request, reply) =>
     sendText(reply, String(height(request))),
   );

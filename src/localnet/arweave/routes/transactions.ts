@@ -10,16 +10,18 @@ import {
   readDataPlace,
   readMinedIn,
   readWeavePlace,
+  type StoredTransaction,
 } from '../chain/transactions.ts';
 import { badRequest, invalidAddress, invalidHash, NodeError, notFound, unknownRequest } from '../errors.ts';
 import { MAX_SERVED_DATA_BYTES } from '../rules.ts';
 import { addGet, param, requireId, sendJsonText, sendText } from './answers.ts';
 
 export function transactionRoutes(app: App, node: LocalNode): void {
-  /** Not on the chain: pending, refused, or never seen. */
-  const absent = (id: string): NodeError => {
-    const codes = node.refusalOf(id);
-    return codes === undefined ? notFound() : new NodeError(410, codes.join(' '));
+  const transactionOf = async (id: string): Promise<StoredTransaction> => {
+    const transaction = await node.transaction(id);
+    if (transaction !== undefined) return transaction;
+    const refused = node.refusalOf(id);
+    throw refused === undefined ? notFound() : new NodeError(410, refused.join(' '));
   };
   const pending = (reply: Reply): Reply => sendText(reply, 'Pending', 202);
 
@@ -28,17 +30,13 @@ export function transactionRoutes(app: App, node: LocalNode): void {
   );
 
   addGet(app, '/tx/:id', 'A transaction that was mined', async (request, reply) => {
-    const id = requireId(param(request, 'id'), invalidHash);
-    const transaction = await node.transaction(id);
-    if (transaction === undefined) throw absent(id);
-    return transaction.height === null ? pending(reply) : sendJsonText(reply, transaction.header);
+    const { height, header } = await transactionOf(requireId(param(request, 'id'), invalidHash));
+    return height === null ? pending(reply) : sendJsonText(reply, header);
   });
 
   addGet(app, '/unconfirmed_tx/:id', 'A transaction, mined or pending', async (request, reply) => {
-    const id = requireId(param(request, 'id'), invalidHash);
-    const transaction = await node.transaction(id);
-    if (transaction === undefined) throw absent(id);
-    return sendJsonText(reply, transaction.header);
+    const { header } = await transactionOf(requireId(param(request, 'id'), invalidHash));
+    return sendJsonText(reply, header);
   });
 
   addGet(app, '/tx/:id/status', 'Where a transaction was mined', async (request, reply) => {
@@ -64,8 +62,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
   addGet(app, '/tx/:id/:field', 'One field, or the data as base64url or as it is', async (request, reply) => {
     const id = requireId(param(request, 'id'), invalidHash);
     const field = param(request, 'field');
-    const transaction = await node.transaction(id);
-    if (transaction === undefined) throw absent(id);
+    const transaction = await transactionOf(id);
     if (transaction.height === null) return pending(reply);
     const header = parseHeader(transaction.header);
     if (field === 'data') return sendText(reply, (await dataOf(id)).toString('base64url'));
@@ -77,8 +74,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
     const match = /^([A-Za-z0-9_-]{43})(?:\.[A-Za-z0-9]{1,16})?$/.exec(param(request, 'id'));
     if (match === null) throw unknownRequest();
     const id = requireId(match[1] ?? '', invalidHash);
-    const transaction = await node.transaction(id);
-    if (transaction === undefined) throw absent(id);
+    const transaction = await transactionOf(id);
     if (transaction.height === null) return pending(reply);
     return sendData(reply, parseHeader(transaction.header), await dataOf(id));
   });

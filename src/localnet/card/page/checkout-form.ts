@@ -2,8 +2,7 @@
 import type { TestCard } from '../test-cards.ts';
 import { cardByNumber, passesLuhn } from '../test-cards.ts';
 
-export const fieldNames = ['email', 'number', 'expiry', 'cvc', 'name'] as const;
-export type FieldName = (typeof fieldNames)[number];
+export type FieldName = 'email' | 'number' | 'expiry' | 'cvc' | 'name';
 export type Typed = Readonly<Record<FieldName, string>>;
 export type Wrong = Readonly<Partial<Record<FieldName, string>>>;
 

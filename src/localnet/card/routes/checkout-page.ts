@@ -11,18 +11,14 @@ import { getCheckout, paySession } from '../sessions.ts';
 import { findObject } from '../store.ts';
 
 export function checkoutPageRoutes(app: App, provider: Provider): void {
-  app.get<{ Params: { id: string } }>('/c/pay/:id', { schema: { hide: true } }, (request, reply) =>
-    show(provider, reply, request.params.id, request.url),
-  );
-  app.post<{ Params: { id: string } }>('/c/pay/:id', { schema: { hide: true } }, (request, reply) =>
-    pay(provider, reply, request.params.id, request.url, request.body),
-  );
-  app.get<{ Params: { id: string } }>('/c/embedded/:id', { schema: { hide: true } }, (request, reply) =>
-    show(provider, reply, request.params.id, request.url),
-  );
-  app.post<{ Params: { id: string } }>('/c/embedded/:id', { schema: { hide: true } }, (request, reply) =>
-    pay(provider, reply, request.params.id, request.url, request.body),
-  );
+  for (const path of ['/c/pay/:id', '/c/embedded/:id']) {
+    app.get<{ Params: { id: string } }>(path, { schema: { hide: true } }, (request, reply) =>
+      show(provider, reply, request.params.id, request.url),
+    );
+    app.post<{ Params: { id: string } }>(path, { schema: { hide: true } }, (request, reply) =>
+      pay(provider, reply, request.params.id, request.url, request.body),
+    );
+  }
 }
 
 /** A hosted session by its id, an embedded one by its client secret; neither opens the other. */
@@ -66,9 +62,13 @@ async function pay(
   if (outcome.kind === 'declined') {
     return page(reply, 402, { session, items, action, typed, wrong: {}, declined: outcome.message });
   }
-  const onwards = outcome.session.success_url ?? outcome.session.return_url;
-  if (onwards == null) return closed(reply, outcome.session);
-  return reply.redirect(onwards.replaceAll('{CHECKOUT_SESSION_ID}', session.id), 303);
+  const next = nextUrl(outcome.session);
+  return next === undefined ? closed(reply, outcome.session) : reply.redirect(next, 303);
+}
+
+/** Where the payer goes after paying. */
+function nextUrl({ id, success_url, return_url }: CheckoutSession): string | undefined {
+  return (success_url ?? return_url)?.replaceAll('{CHECKOUT_SESSION_ID}', id);
 }
 
 function page(reply: Reply, status: number, view: CheckoutView): Reply {
@@ -77,17 +77,10 @@ function page(reply: Reply, status: number, view: CheckoutView): Reply {
 
 function closed(reply: Reply, session: CheckoutSession): Reply {
   if (session.status === 'complete') {
-    const onwards = session.success_url ?? session.return_url;
-    const link =
-      onwards == null
-        ? undefined
-        : { href: onwards.replaceAll('{CHECKOUT_SESSION_ID}', session.id), label: 'Continue' };
-    return sendPage(
-      reply,
-      200,
-      messagePage('Payment received', 'This checkout is paid. Thank you.', link),
-      session,
-    );
+    const href = nextUrl(session);
+    const link = href === undefined ? undefined : { href, label: 'Continue' };
+    const paid = messagePage('Payment received', 'This checkout is paid. Thank you.', link);
+    return sendPage(reply, 200, paid, session);
   }
   const link = session.cancel_url === null ? undefined : { href: session.cancel_url, label: 'Go back' };
   const text = 'This checkout is no longer open and no card was charged. Start again where you came from.';

@@ -1,7 +1,8 @@
 /** `/v1/payment_intents`: create, retrieve, confirm, cancel. */
 import type { App } from '../../../kernel/http/server.ts';
+import type { SqlExecutor } from '../../../storage/sql/sql.ts';
 import type { Call, Effected, Provider } from '../api.ts';
-import { get, post, requireClientSecret, requireMerchant } from '../api.ts';
+import { get, post, requireClientSecret } from '../api.ts';
 import { invalidRequest } from '../errors.ts';
 import type { PaymentIntent } from '../objects.ts';
 import { readMethodTypes } from '../params.ts';
@@ -12,7 +13,6 @@ import { getObject, putObject } from '../store.ts';
 
 export function paymentIntentRoutes(app: App, provider: Provider): void {
   post(app, provider, '/payment_intents', async (change, call) => {
-    requireMerchant(call);
     const { params } = call;
     const automatic = params.object('automatic_payment_methods');
     automatic?.flag('enabled');
@@ -46,16 +46,17 @@ export function paymentIntentRoutes(app: App, provider: Provider): void {
     return { object: ready };
   });
 
-  get(app, provider, '/payment_intents/:id', async (tx, call) => {
+  const readIntent = async (tx: SqlExecutor, call: Call): Promise<PaymentIntent> => {
     const intent = await getObject(tx, 'payment_intent', call.id);
     requireClientSecret(call, intent.client_secret);
     return intent;
-  });
+  };
 
-  post(app, provider, '/payment_intents/:id/confirm', async (change, call) => {
-    const { params, id } = call;
-    const intent = await getObject(change.tx, 'payment_intent', id);
-    requireClientSecret(call, intent.client_secret);
+  get(app, provider, '/payment_intents/:id', readIntent, 'merchant or browser');
+
+  const confirm = async (change: Change, call: Call): Promise<Effected> => {
+    const { params } = call;
+    const intent = await readIntent(change.tx, call);
     const method = params.optionalText('payment_method') ?? intent.payment_method;
     params.url('return_url');
     params.optionalText('receipt_email');
@@ -67,10 +68,10 @@ export function paymentIntentRoutes(app: App, provider: Provider): void {
     const card = cardForMethod(method);
     params.done();
     return confirmed(await confirmIntent(change, intent, card, method));
-  });
+  };
+  post(app, provider, '/payment_intents/:id/confirm', confirm, 'merchant or browser');
 
   post(app, provider, '/payment_intents/:id/cancel', async (change: Change, call: Call) => {
-    requireMerchant(call);
     const reason = call.params.choice('cancellation_reason', [
       'abandoned',
       'duplicate',

@@ -7,7 +7,7 @@ import { HttpError } from '../../../kernel/errors.ts';
 import type { App } from '../../../kernel/http/server.ts';
 import type { Provider } from '../api.ts';
 import { noFaults } from '../faults.ts';
-import { findEvent } from '../store.ts';
+import { findEvent, queueDelivery } from '../store.ts';
 
 const Count = Type.Integer({ minimum: 0, maximum: 1_000_000 });
 const FaultsBody = Type.Object(
@@ -45,10 +45,7 @@ export function testControlRoutes(app: App, provider: Provider): void {
   app.post<{ Params: { id: string } }>('/events/:id/resend', async (request) => {
     const event = await findEvent(provider.sql, request.params.id);
     if (event === undefined) throw new HttpError(404, 'No such event');
-    await provider.sql.run(
-      "INSERT INTO deliveries (event_id, state, attempts, due_at) VALUES (?, 'waiting', 0, 0)",
-      event.id,
-    );
+    await queueDelivery(provider.sql, event.id);
     provider.deliveries.wake();
     return { resent: event.id };
   });

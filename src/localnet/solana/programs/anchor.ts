@@ -133,6 +133,10 @@ export class AnchorCall {
     return address;
   }
 
+  systemProgram(): void {
+    this.program(systemProgram, 'system_program');
+  }
+
   program(id: SolanaAddress, name: string): SolanaAddress {
     if (this.any() !== id) failAnchor(this.call, 'InvalidProgramId', name);
     return id;
@@ -167,10 +171,9 @@ export class AnchorCall {
   }
 
   /** The next place must be this derived address, which may or may not exist. */
-  derived(expected: DerivedAddress, name: string): SolanaAddress {
-    const address = this.writable(name);
-    if (address !== expected.address) failAnchor(this.call, 'ConstraintSeeds', name);
-    return address;
+  derived(expected: DerivedAddress, name: string): DerivedAddress {
+    if (this.writable(name) !== expected.address) failAnchor(this.call, 'ConstraintSeeds', name);
+    return expected;
   }
 
   exists(address: SolanaAddress): boolean {
@@ -179,15 +182,15 @@ export class AnchorCall {
   }
 
   /** Makes the account at a derived address and fills it. */
-  create<T>(
-    kind: AccountKind<T>,
-    payer: SolanaAddress,
-    address: SolanaAddress,
-    seeds: readonly Uint8Array[],
-    value: T,
-  ): void {
-    createDerivedAccount(this.call, payer, address, seeds, kind.space);
-    this.call.writeData(address, kind.encode(value));
+  create<T>(kind: AccountKind<T>, payer: SolanaAddress, derived: DerivedAddress, value: T): void {
+    createDerivedAccount(this.call, payer, derived, kind.space);
+    this.call.writeData(derived.address, kind.encode(value));
+  }
+
+  /** Fills the account at a derived address, made at the payer's cost where it is not there. */
+  put<T>(kind: AccountKind<T>, payer: SolanaAddress, derived: DerivedAddress, value: T): void {
+    if (this.exists(derived.address)) this.save(kind, { address: derived.address, value });
+    else this.create(kind, payer, derived, value);
   }
 
   save<T>(kind: AccountKind<T>, account: Typed<T>): void {

@@ -5,22 +5,19 @@ import { readOnly, writable } from '../../../formats/solana/message.ts';
 import { findProgramAddress } from '../../../formats/solana/pda.ts';
 import { systemProgram, tokenProgram } from '../../../formats/solana/programs.ts';
 import { decodeTokenAccount, tokenAccountSize, tokenInstruction } from '../../../formats/solana/token.ts';
-import { fail } from '../runtime/errors.ts';
+import { fail, parsed } from '../runtime/errors.ts';
 import type { Program } from '../runtime/invocation.ts';
 import { createDerivedAccount } from './derived-account.ts';
-import { parsed } from './parsing.ts';
 
 export const associatedToken: Program = {
   units: () => 15_000,
   run(call) {
     const idempotent = call.data[0] === 1;
     if (call.data.length > 1 || (call.data[0] ?? 0) > 1) fail('InvalidInstructionData');
-    const [payer, address, wallet, mint] = [
-      call.address(0),
-      call.address(1),
-      call.address(2),
-      call.address(3),
-    ];
+    const payer = call.address(0);
+    const address = call.address(1);
+    const wallet = call.address(2);
+    const mint = call.address(3);
     if (call.address(4) !== systemProgram || call.address(5) !== tokenProgram) fail('IncorrectProgramId');
     const seeds = [addressBytes(wallet), addressBytes(tokenProgram), addressBytes(mint)];
     const derived = findProgramAddress(seeds, call.programId);
@@ -36,14 +33,7 @@ export const associatedToken: Program = {
       return;
     }
     if (existing.owner !== systemProgram) fail('IllegalOwner');
-    createDerivedAccount(
-      call,
-      payer,
-      address,
-      [...seeds, Uint8Array.of(derived.bump)],
-      tokenAccountSize,
-      tokenProgram,
-    );
+    createDerivedAccount(call, payer, derived, tokenAccountSize, tokenProgram);
     call.invoke({
       programId: tokenProgram,
       accounts: [writable(address), readOnly(mint)],

@@ -12,11 +12,10 @@ import {
 import { coreInstruction } from '../../../formats/solana/core-instructions.ts';
 import { rentExemptMinimum, systemProgram } from '../../../formats/solana/programs.ts';
 import { createAccount, transferLamports } from '../../../formats/solana/system.ts';
-import { fail, failCustom } from '../runtime/errors.ts';
+import { fail, failCustom, parsed } from '../runtime/errors.ts';
 import type { Invocation, Program } from '../runtime/invocation.ts';
-import { parsed } from './parsing.ts';
 
-export const coreError = {
+const coreError = {
   invalidSystemProgram: 0,
   pluginNotFound: 4,
   incorrectAccount: 6,

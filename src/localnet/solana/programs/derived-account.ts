@@ -2,16 +2,16 @@
 import { addressBytes, type SolanaAddress } from '../../../formats/solana/address.ts';
 import { Writer } from '../../../formats/solana/bytes.ts';
 import { writableSigner } from '../../../formats/solana/message.ts';
+import type { DerivedAddress } from '../../../formats/solana/pda.ts';
 import { rentExemptMinimum, systemProgram } from '../../../formats/solana/programs.ts';
 import { createAccount, systemInstruction, transferLamports } from '../../../formats/solana/system.ts';
 import type { Invocation } from '../runtime/invocation.ts';
 
-/** `seeds` include the bump. The account must be empty: a used one fails with "already in use". */
+/** The account must be empty: a used one fails with "already in use". */
 export function createDerivedAccount(
   call: Invocation,
   payer: SolanaAddress,
-  address: SolanaAddress,
-  seeds: readonly Uint8Array[],
+  { address, seeds }: DerivedAddress,
   space: number,
   owner: SolanaAddress = call.programId,
 ): void {

@@ -3,11 +3,10 @@ import { createHash } from 'node:crypto';
 import { addressBytes, type SolanaAddress, toSolanaAddress } from '../../../formats/solana/address.ts';
 import { Reader } from '../../../formats/solana/bytes.ts';
 import { systemInstruction } from '../../../formats/solana/system.ts';
-import { fail, failCustom } from '../runtime/errors.ts';
+import { fail, failCustom, parsed } from '../runtime/errors.ts';
 import { type Invocation, maxAccountData, type Program } from '../runtime/invocation.ts';
-import { parsed } from './parsing.ts';
 
-export const systemError = {
+const systemError = {
   accountInUse: 0,
   resultWithNegativeLamports: 1,
   invalidProgramId: 2,
@@ -15,47 +14,32 @@ export const systemError = {
   addressWithSeedMismatch: 5,
 } as const;
 
+const handlers: Readonly<Record<number, (call: Invocation, reader: Reader) => void>> = {
+  [systemInstruction.transfer]: (call, reader) =>
+    transfer(call, call.address(0), call.address(1), reader.u64()),
+  [systemInstruction.createAccount]: createAccount,
+  [systemInstruction.assign]: (call, reader) => {
+    const address = call.address(0);
+    const owner = reader.address();
+    if (call.account(address).owner === owner) return;
+    call.requireSigner(address);
+    call.assign(address, owner);
+  },
+  [systemInstruction.allocate]: (call, reader) => {
+    call.requireSigner(call.address(0));
+    allocate(call, call.address(0), reader.u64());
+  },
+  [systemInstruction.createAccountWithSeed]: createWithSeed,
+};
+
 export const system: Program = {
   units: () => 150,
   run(call) {
-    const reader = new Reader(call.data);
-    const kind = parsed(() => reader.u32());
-    if (kind === systemInstruction.transfer) {
-      transfer(
-        call,
-        call.address(0),
-        call.address(1),
-        parsed(() => reader.u64()),
-      );
-    } else if (kind === systemInstruction.createAccount) {
-      const lamports = parsed(() => reader.u64());
-      const space = parsed(() => reader.u64());
-      create(
-        call,
-        call.address(0),
-        call.address(1),
-        lamports,
-        space,
-        parsed(() => reader.address()),
-      );
-    } else if (kind === systemInstruction.assign) {
-      const address = call.address(0);
-      const owner = parsed(() => reader.address());
-      if (call.account(address).owner === owner) return;
-      call.requireSigner(address);
-      call.assign(address, owner);
-    } else if (kind === systemInstruction.allocate) {
-      call.requireSigner(call.address(0));
-      allocate(
-        call,
-        call.address(0),
-        parsed(() => reader.u64()),
-      );
-    } else if (kind === systemInstruction.createAccountWithSeed) {
-      createWithSeed(call, reader);
-    } else {
-      fail('InvalidInstructionData');
-    }
+    parsed(() => {
+      const reader = new Reader(call.data);
+      const handler = handlers[reader.u32()] ?? fail('InvalidInstructionData');
+      handler(call, reader);
+    });
   },
 };
 
@@ -83,14 +67,11 @@ function allocate(call: Invocation, address: SolanaAddress, space: bigint): void
   call.writeData(address, Buffer.alloc(Number(space)));
 }
 
-function create(
-  call: Invocation,
-  payer: SolanaAddress,
-  address: SolanaAddress,
-  lamports: bigint,
-  space: bigint,
-  owner: SolanaAddress,
-): void {
+function createAccount(call: Invocation, reader: Reader): void {
+  const address = call.address(1);
+  const lamports = reader.u64();
+  const space = reader.u64();
+  const owner = reader.address();
   if (call.account(address).lamports > 0n) {
     call.scope.logs.add(`Create Account: account Address { address: ${address}, base: None } already in use`);
     failCustom(systemError.accountInUse);
@@ -98,16 +79,16 @@ function create(
   call.requireSigner(address);
   allocate(call, address, space);
   call.assign(address, owner);
-  transfer(call, payer, address, lamports);
+  transfer(call, call.address(0), address, lamports);
 }
 
 /** The address is a hash of a base wallet, a text and the owner; the base signs for it. */
 function createWithSeed(call: Invocation, reader: Reader): void {
-  const base = parsed(() => reader.address());
-  const seed = parsed(() => reader.take(Number(reader.u64())));
-  const lamports = parsed(() => reader.u64());
-  const space = parsed(() => reader.u64());
-  const owner = parsed(() => reader.address());
+  const base = reader.address();
+  const seed = reader.take(Number(reader.u64()));
+  const lamports = reader.u64();
+  const space = reader.u64();
+  const owner = reader.address();
   const address = call.address(1);
   const digest = createHash('sha256')
     .update(addressBytes(base))

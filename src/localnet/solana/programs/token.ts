@@ -13,11 +13,10 @@ import {
   tokenAccountSize,
   tokenInstruction,
 } from '../../../formats/solana/token.ts';
-import { fail, failCustom } from '../runtime/errors.ts';
+import { fail, failCustom, parsed } from '../runtime/errors.ts';
 import type { Invocation, Program } from '../runtime/invocation.ts';
-import { parsed } from './parsing.ts';
 
-export const tokenError = {
+const tokenError = {
   notRentExempt: 0,
   insufficientFunds: 1,
   invalidMint: 2,
@@ -78,19 +77,22 @@ function readMint(call: Invocation, address: SolanaAddress): Mint {
   return mint;
 }
 
+const writeAccount = (call: Invocation, address: SolanaAddress, account: TokenAccount): void =>
+  call.writeData(address, encodeTokenAccount(account));
+
+const writeMint = (call: Invocation, address: SolanaAddress, mint: Mint): void =>
+  call.writeData(address, encodeMint(mint));
+
 function initializeMint(call: Invocation, reader: Reader): void {
   const address = call.address(0);
   const account = call.account(address);
-  const decimals = parsed(() => reader.u8());
-  const authority = parsed(() => reader.address());
-  const freezeAuthority = parsed(() => (reader.u8() === 1 ? reader.address() : undefined));
+  const decimals = reader.u8();
+  const authority = reader.address();
+  const freezeAuthority = reader.u8() === 1 ? reader.address() : undefined;
   if (account.data.length !== mintSize) fail('InvalidAccountData');
-  if (parsed(() => decodeMint(account.data)).initialized) failCustom(tokenError.alreadyInUse);
+  if (decodeMint(account.data).initialized) failCustom(tokenError.alreadyInUse);
   if (account.lamports < rentExemptMinimum(mintSize)) failCustom(tokenError.notRentExempt);
-  call.writeData(
-    address,
-    encodeMint({ authority, supply: 0n, decimals, initialized: true, freezeAuthority }),
-  );
+  writeMint(call, address, { authority, supply: 0n, decimals, initialized: true, freezeAuthority });
 }
 
 function initializeAccount(call: Invocation, owner: SolanaAddress): void {
@@ -104,18 +106,15 @@ function initializeAccount(call: Invocation, owner: SolanaAddress): void {
   if (mintAccount.owner !== call.programId || mintAccount.data.length !== mintSize) {
     failCustom(tokenError.invalidMint);
   }
-  call.writeData(
-    address,
-    encodeTokenAccount({
-      mint,
-      owner,
-      amount: 0n,
-      delegate: undefined,
-      state: 'initialized',
-      delegatedAmount: 0n,
-      closeAuthority: undefined,
-    }),
-  );
+  writeAccount(call, address, {
+    mint,
+    owner,
+    amount: 0n,
+    delegate: undefined,
+    state: 'initialized',
+    delegatedAmount: 0n,
+    closeAuthority: undefined,
+  });
 }
 
 interface TransferPlaces {
@@ -149,35 +148,26 @@ function transfer(
   if (from === to) return;
   if (target.amount + amount > maxAmount) failCustom(tokenError.overflow);
   const left = delegated ? source.delegatedAmount - amount : source.delegatedAmount;
-  call.writeData(
-    from,
-    encodeTokenAccount({
-      ...source,
-      amount: source.amount - amount,
-      delegatedAmount: left,
-      delegate: delegated && left === 0n ? undefined : source.delegate,
-    }),
-  );
-  call.writeData(to, encodeTokenAccount({ ...target, amount: target.amount + amount }));
+  writeAccount(call, from, {
+    ...source,
+    amount: source.amount - amount,
+    delegatedAmount: left,
+    delegate: delegated && left === 0n ? undefined : source.delegate,
+  });
+  writeAccount(call, to, { ...target, amount: target.amount + amount });
 }
 
 function approve(call: Invocation, reader: Reader): void {
-  const amount = parsed(() => reader.u64());
+  const amount = reader.u64();
   const account = readAccount(call, call.address(0));
   requireOwner(call, account, call.address(2));
-  call.writeData(
-    call.address(0),
-    encodeTokenAccount({ ...account, delegate: call.address(1), delegatedAmount: amount }),
-  );
+  writeAccount(call, call.address(0), { ...account, delegate: call.address(1), delegatedAmount: amount });
 }
 
 function revoke(call: Invocation): void {
   const account = readAccount(call, call.address(0));
   requireOwner(call, account, call.address(1));
-  call.writeData(
-    call.address(0),
-    encodeTokenAccount({ ...account, delegate: undefined, delegatedAmount: 0n }),
-  );
+  writeAccount(call, call.address(0), { ...account, delegate: undefined, delegatedAmount: 0n });
 }
 
 function mintTo(call: Invocation, amount: bigint, decimals: number | undefined): void {
@@ -190,20 +180,20 @@ function mintTo(call: Invocation, amount: bigint, decimals: number | undefined):
   if (mint.authority !== authority) failCustom(tokenError.ownerMismatch);
   call.requireSigner(authority);
   if (mint.supply + amount > maxAmount) failCustom(tokenError.overflow);
-  call.writeData(to, encodeTokenAccount({ ...target, amount: target.amount + amount }));
-  call.writeData(mintAddress, encodeMint({ ...mint, supply: mint.supply + amount }));
+  writeAccount(call, to, { ...target, amount: target.amount + amount });
+  writeMint(call, mintAddress, { ...mint, supply: mint.supply + amount });
 }
 
 function burn(call: Invocation, reader: Reader): void {
-  const amount = parsed(() => reader.u64());
+  const amount = reader.u64();
   const [from, mintAddress, authority] = [call.address(0), call.address(1), call.address(2)];
   const source = readAccount(call, from);
   if (source.amount < amount) failCustom(tokenError.insufficientFunds);
   if (source.mint !== mintAddress) failCustom(tokenError.mintMismatch);
   const mint = readMint(call, mintAddress);
   requireOwner(call, source, authority);
-  call.writeData(from, encodeTokenAccount({ ...source, amount: source.amount - amount }));
-  call.writeData(mintAddress, encodeMint({ ...mint, supply: mint.supply - amount }));
+  writeAccount(call, from, { ...source, amount: source.amount - amount });
+  writeMint(call, mintAddress, { ...mint, supply: mint.supply - amount });
 }
 
 function closeAccount(call: Invocation): void {

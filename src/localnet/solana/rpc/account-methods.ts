@@ -4,9 +4,10 @@ import type { SolanaAddress } from '../../../formats/solana/address.ts';
 import { tokenProgram } from '../../../formats/solana/programs.ts';
 import { decodeMint, decodeTokenAccount, mintSize, tokenAccountSize } from '../../../formats/solana/token.ts';
 import type { Account } from '../accounts.ts';
+import { decimalsOf } from '../meta.ts';
 import { accountJson, accountView, tokenAmount } from './accounts-json.ts';
 import { invalidParams } from './errors.ts';
-import { checkContext, type Methods, type RpcContext, withContext } from './method.ts';
+import { checkContext, inContext, type Methods, type RpcContext, withContext } from './method.ts';
 import {
   addressList,
   addressParam,
@@ -22,28 +23,16 @@ const maxAccounts = 100;
 const maxFilters = 4;
 
 export const accountMethods: Methods = {
-  getBalance: (context, params) => {
-    checkContext(context, optionsParam(params, 1));
-    return withContext(context, context.ledger.accounts.get(addressParam(params, 0)).lamports);
-  },
-  getAccountInfo: (context, params) => {
-    const options = optionsParam(params, 1);
-    checkContext(context, options);
-    const { accounts } = context.ledger;
-    const account = accounts.get(addressParam(params, 0));
-    return withContext(context, accountJson(account, accountView(options), accounts));
-  },
-  getMultipleAccounts: (context, params) => {
-    const options = optionsParam(params, 1);
-    checkContext(context, options);
+  getBalance: inContext(1, ({ ledger }, params) => ledger.accounts.get(addressParam(params, 0)).lamports),
+  getAccountInfo: inContext(1, ({ ledger: { accounts } }, params, options) =>
+    accountJson(accounts.get(addressParam(params, 0)), accountView(options), accounts),
+  ),
+  getMultipleAccounts: inContext(1, ({ ledger: { accounts } }, params, options) => {
     const view = accountView(options, 'base64');
-    const { accounts } = context.ledger;
-    const list = addressList(params[0], maxAccounts);
-    return withContext(
-      context,
-      list.map((address) => accountJson(accounts.get(address), view, accounts)),
+    return addressList(params[0], maxAccounts).map((address) =>
+      accountJson(accounts.get(address), view, accounts),
     );
-  },
+  }),
   getProgramAccounts: (context, params) => {
     const options = optionsParam(params, 1);
     checkContext(context, options);
@@ -60,7 +49,10 @@ export const accountMethods: Methods = {
   },
   getTokenAccountBalance: (context, params) => {
     const account = tokenAccount(context, addressParam(params, 0));
-    return withContext(context, tokenAmount(account.amount, decimalsOf(context, account.mint)));
+    return withContext(
+      context,
+      tokenAmount(account.amount, decimalsOf(context.ledger.accounts, account.mint)),
+    );
   },
   getTokenSupply: (context, params) => {
     const { data, owner } = context.ledger.accounts.get(addressParam(params, 0));
@@ -96,11 +88,6 @@ function tokenAccount(context: RpcContext, address: SolanaAddress) {
     throw invalidParams('Invalid param: not a Token account');
   }
   return decodeTokenAccount(data);
-}
-
-function decimalsOf(context: RpcContext, mint: SolanaAddress): number {
-  const { data } = context.ledger.accounts.get(mint);
-  return data.length === mintSize ? decodeMint(data).decimals : 0;
 }
 
 type Filter = (account: Account) => boolean;

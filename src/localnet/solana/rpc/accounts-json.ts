@@ -4,6 +4,7 @@ import { encodeBase58 } from '../../../formats/base58.ts';
 import { tokenProgram } from '../../../formats/solana/programs.ts';
 import { decodeMint, decodeTokenAccount, mintSize, tokenAccountSize } from '../../../formats/solana/token.ts';
 import type { Account, AccountReader } from '../accounts.ts';
+import { decimalsOf } from '../meta.ts';
 import { invalidParams, RpcError, rpcCode } from './errors.ts';
 import { choiceOption, type Options, toInteger, toOptions } from './params.ts';
 
@@ -79,13 +80,12 @@ function parsedToken(account: Account, accounts: AccountReader): object | undefi
   }
   if (account.data.length !== tokenAccountSize) return undefined;
   const token = decodeTokenAccount(account.data);
-  const mint = accounts.get(token.mint).data;
   const info = {
     isNative: false,
     mint: token.mint,
     owner: token.owner,
     state: token.state,
-    tokenAmount: tokenAmount(token.amount, mint.length === mintSize ? decodeMint(mint).decimals : 0),
+    tokenAmount: tokenAmount(token.amount, decimalsOf(accounts, token.mint)),
   };
   return { program: 'spl-token', parsed: { info, type: 'account' }, space: tokenAccountSize };
 }

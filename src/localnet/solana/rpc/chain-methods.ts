@@ -1,29 +1,33 @@
 /** Methods about the chain itself: slots, hashes, time, fees. */
-import { FormatError } from '../../../formats/format-error.ts';
 import { parseMessage } from '../../../formats/solana/message.ts';
 import { rentExemptMinimum } from '../../../formats/solana/programs.ts';
+import type { Ledger } from '../ledger.ts';
 import { feeOf } from '../runtime/execute.ts';
 import { maxAccountData } from '../runtime/invocation.ts';
 import { blockhashLife } from '../slots.ts';
-import { invalidParams } from './errors.ts';
-import { checkContext, ledgerVersion, type Methods, withContext } from './method.ts';
-import { addressList, integerParam, optionsParam, textParam } from './params.ts';
+import { checkContext, inContext, ledgerVersion, type Method, type Methods, withContext } from './method.ts';
+import { addressList, deserialized, integerParam, optionsParam, textParam } from './params.ts';
 
 const slotsInEpoch = 432_000;
 const feesShown = 20;
+
+const currentSlot: Method = (context, params) => {
+  checkContext(context, optionsParam(params, 0));
+  return context.ledger.slots.now().slot;
+};
+
+export function latestBlockhash({ slots }: Ledger): object {
+  const { slot } = slots.now();
+  return { blockhash: slots.blockhash(slot), lastValidBlockHeight: slot + blockhashLife };
+}
 
 export const chainMethods: Methods = {
   getHealth: () => 'ok',
   getVersion: () => ({ 'solana-core': ledgerVersion, 'feature-set': 0 }),
   getGenesisHash: ({ ledger }) => ledger.slots.genesisHash,
-  getSlot: (context, params) => {
-    checkContext(context, optionsParam(params, 0));
-    return context.ledger.slots.now().slot;
-  },
-  getBlockHeight: (context, params) => {
-    checkContext(context, optionsParam(params, 0));
-    return context.ledger.slots.now().slot;
-  },
+  getSlot: currentSlot,
+  // Every slot has its block.
+  getBlockHeight: currentSlot,
   getFirstAvailableBlock: () => 0,
   getTransactionCount: ({ ledger }) => ledger.transactionCount,
   getBlockTime: ({ ledger }, params) => {
@@ -48,14 +52,7 @@ export const chainMethods: Methods = {
     firstNormalEpoch: 0,
     firstNormalSlot: 0,
   }),
-  getLatestBlockhash: (context, params) => {
-    checkContext(context, optionsParam(params, 0));
-    const { slot } = context.ledger.slots.now();
-    return withContext(context, {
-      blockhash: context.ledger.slots.blockhash(slot),
-      lastValidBlockHeight: slot + blockhashLife,
-    });
-  },
+  getLatestBlockhash: inContext(0, ({ ledger }) => latestBlockhash(ledger)),
   isBlockhashValid: (context, params) => {
     const { slots } = context.ledger;
     return withContext(context, slots.isAlive(textParam(params, 0, 'a blockhash'), slots.now()));
@@ -70,16 +67,8 @@ export const chainMethods: Methods = {
     }));
   },
   getFeeForMessage: (context, params) => {
-    const text = textParam(params, 0, 'a message');
-    const bytes = Buffer.from(text, 'base64');
-    let message: ReturnType<typeof parseMessage>;
-    try {
-      message = parseMessage(bytes);
-    } catch (error) {
-      if (error instanceof FormatError)
-        throw invalidParams(`failed to deserialize message: ${error.message}`);
-      throw error;
-    }
+    const bytes = Buffer.from(textParam(params, 0, 'a message'), 'base64');
+    const message = deserialized('message', () => parseMessage(bytes));
     const { slots } = context.ledger;
     const alive = slots.isAlive(message.blockhash, slots.now());
     return withContext(context, alive ? (feeOf(message) ?? null) : null);

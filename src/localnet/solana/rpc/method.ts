@@ -3,7 +3,7 @@ import type { SolanaAddress } from '../../../formats/solana/address.ts';
 import { localSign } from '../../sign.ts';
 import type { Ledger } from '../ledger.ts';
 import { RpcError, rpcCode } from './errors.ts';
-import { type Options, type Params, toInteger } from './params.ts';
+import { type Options, optionsParam, type Params, toInteger } from './params.ts';
 
 export interface RpcContext {
   readonly ledger: Ledger;
@@ -12,6 +12,15 @@ export interface RpcContext {
 }
 
 export type Method = (context: RpcContext, params: Params) => unknown;
+/** A method whose answer is true for a slot; `optionsAt` is where its options may say which. */
+export const inContext =
+  (optionsAt: number, read: (context: RpcContext, params: Params, options: Options) => unknown): Method =>
+  (context, params) => {
+    const options = optionsParam(params, optionsAt);
+    checkContext(context, options);
+    return withContext(context, read(context, params, options));
+  };
+
 export type Methods = Readonly<Record<string, Method>>;
 
 /** Says what it is: nobody should take it for a real cluster. */

@@ -1,5 +1,6 @@
 /** Reading the positional parameters of a call, strictly; an options object may always be left out. */
 import { tryDecodeBase58 } from '../../../formats/base58.ts';
+import { FormatError } from '../../../formats/format-error.ts';
 import { isSolanaAddress, type SolanaAddress } from '../../../formats/solana/address.ts';
 import { invalidParams } from './errors.ts';
 
@@ -68,6 +69,16 @@ export function choiceOption<const C extends string>(
   const found = choices.find((choice) => choice === value);
   if (found === undefined) throw invalidParams(`unknown variant, expected one of ${choices.join(', ')}`);
   return found;
+}
+
+/** What `read` makes of bytes that a client sent. */
+export function deserialized<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FormatError) throw invalidParams(`failed to deserialize ${what}: ${error.message}`);
+    throw error;
+  }
 }
 
 export function signatureText(value: unknown): string {

@@ -16,11 +16,11 @@ const maxPerSocket = 100;
 type Stop = () => void;
 
 export class Subscriptions {
-  readonly #ledger: () => Ledger;
+  readonly #ledger: Ledger;
   readonly #sockets = new Set<TextSocket>();
   #count = 0;
 
-  constructor(ledger: () => Ledger) {
+  constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
 
@@ -79,7 +79,7 @@ export class Subscriptions {
   }
 
   #context(): object {
-    return { slot: this.#ledger().slots.now().slot };
+    return { slot: this.#ledger.slots.now().slot };
   }
 
   readonly #kinds: Readonly<
@@ -88,7 +88,7 @@ export class Subscriptions {
     /** Told once, when it is on the ledger; at once where it already is. */
     signatureSubscribe: (params, notify) => {
       const signature = signatureText(params[0]);
-      const ledger = this.#ledger();
+      const ledger = this.#ledger;
       const tell = ({ err }: SignatureStatus) =>
         notify('signatureNotification', { context: this.#context(), value: { err } });
       const timer = setImmediate(() => {
@@ -109,7 +109,7 @@ export class Subscriptions {
     accountSubscribe: (params, notify) => {
       const address: SolanaAddress = addressParam(params, 0);
       const view = accountView(optionsParam(params, 1));
-      const ledger = this.#ledger();
+      const ledger = this.#ledger;
       return ledger.onCommit((changes) => {
         if (!changes.has(address)) return;
         const value = accountJson(ledger.accounts.get(address), view, ledger.accounts);
@@ -117,7 +117,7 @@ export class Subscriptions {
       });
     },
     slotSubscribe: (_params, notify) => {
-      const { slots } = this.#ledger();
+      const { slots } = this.#ledger;
       const timer = setInterval(() => {
         const { slot } = slots.now();
         notify('slotNotification', { slot, parent: slot - 1, root: slot });

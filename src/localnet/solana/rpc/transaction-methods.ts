@@ -1,6 +1,5 @@
 /** Methods that send, simulate and look up transactions. */
 import { tryDecodeBase58 } from '../../../formats/base58.ts';
-import { FormatError } from '../../../formats/format-error.ts';
 import {
   maxTransactionBase64,
   maxTransactionBytes,
@@ -12,9 +11,9 @@ import { type Ledger, LedgerBusy, NotATransaction, TransactionRefused } from '..
 import { describeTransactionError } from '../runtime/errors.ts';
 import type { Execution } from '../runtime/execute.ts';
 import { signaturesHold } from '../signatures.ts';
-import { blockhashLife } from '../slots.ts';
 import type { StoredTransaction } from '../store.ts';
 import { accountJson, accountView } from './accounts-json.ts';
+import { latestBlockhash } from './chain-methods.ts';
 import { invalidParams, RpcError, rpcCode } from './errors.ts';
 import { checkContext, type Methods, withContext } from './method.ts';
 import {
@@ -22,6 +21,7 @@ import {
   addressParam,
   booleanOption,
   choiceOption,
+  deserialized,
   integerParam,
   type Options,
   optionsParam,
@@ -33,6 +33,7 @@ import {
 } from './params.ts';
 import { isVersioned, metaJson, statusJson, transactionJson } from './transactions-json.ts';
 
+const maxTransactionBase58 = 1683;
 const maxStatuses = 256;
 const maxHistory = 1_000;
 /** Ten thousand SOL at a time is plenty for a test. */
@@ -77,7 +78,7 @@ export const transactionMethods: Methods = {
           }
         : null,
       innerInstructions: null,
-      ...(replace && { replacementBlockhash: replacement(ledger) }),
+      ...(replace && { replacementBlockhash: latestBlockhash(ledger) }),
     });
   },
 
@@ -139,10 +140,10 @@ export const transactionMethods: Methods = {
 function wireParam(params: Params, options: Options): Buffer {
   const text = textParam(params, 0, 'a transaction');
   const encoding = choiceOption(options, 'encoding', 'base58', ['base58', 'base64']);
-  if (text.length > (encoding === 'base64' ? maxTransactionBase64 : 1683)) {
-    const limits = `${encoding === 'base64' ? maxTransactionBase64 : 1683}/${maxTransactionBytes}`;
+  const maxText = encoding === 'base64' ? maxTransactionBase64 : maxTransactionBase58;
+  if (text.length > maxText) {
     throw invalidParams(
-      `${encoding} encoded transaction too large: ${text.length} bytes (max: encoded/raw ${limits})`,
+      `${encoding} encoded transaction too large: ${text.length} bytes (max: encoded/raw ${maxText}/${maxTransactionBytes})`,
     );
   }
   const wire = encoding === 'base64' ? strictBase64(text) : tryDecodeBase58(text);
@@ -160,15 +161,7 @@ function strictBase64(text: string): Buffer | undefined {
   return bytes.toString('base64') === text ? bytes : undefined;
 }
 
-function parse(wire: Buffer): Transaction {
-  try {
-    return parseTransaction(wire);
-  } catch (error) {
-    if (error instanceof FormatError)
-      throw invalidParams(`failed to deserialize transaction: ${error.message}`);
-    throw error;
-  }
-}
+const parse = (wire: Buffer): Transaction => deserialized('transaction', () => parseTransaction(wire));
 
 /** Without preflight a node answers the signature and drops what it cannot take; nobody hears of it again. */
 function answerRefusal(error: unknown, preflight: boolean): void {
@@ -204,11 +197,6 @@ function simulatedAccounts(ledger: Ledger, execution: Execution, options: Option
     const account = after(address);
     return account === undefined ? null : accountJson(account, view, ledger.accounts);
   });
-}
-
-function replacement(ledger: Ledger): object {
-  const { slot } = ledger.slots.now();
-  return { blockhash: ledger.slots.blockhash(slot), lastValidBlockHeight: slot + blockhashLife };
 }
 
 async function statusOf(ledger: Ledger, signature: string, history: boolean): Promise<object | null> {

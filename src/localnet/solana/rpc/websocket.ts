@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 
 const magic = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const maxMessage = 64 * 1024;
-/** Bytes that may wait for a reader who does not read; then he is cut off. */
+/** Bytes that may wait for a reader that does not read; then it is cut off. */
 const maxBacklog = 1024 * 1024;
 
 const opcode = { continuation: 0, text: 1, close: 8, ping: 9, pong: 10 } as const;

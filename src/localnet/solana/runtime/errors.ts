@@ -1,4 +1,5 @@
 /** Why a transaction fails, in the names and shapes Solana's RPC uses. */
+import { FormatError } from '../../../formats/format-error.ts';
 
 export type InstructionErrorName =
   | 'InvalidArgument'
@@ -7,7 +8,6 @@ export type InstructionErrorName =
   | 'InsufficientFunds'
   | 'IncorrectProgramId'
   | 'MissingRequiredSignature'
-  | 'AccountAlreadyInitialized'
   | 'UninitializedAccount'
   | 'UnbalancedInstruction'
   | 'ModifiedProgramId'
@@ -23,7 +23,6 @@ export type InstructionErrorName =
   | 'InvalidRealloc'
   | 'ComputationalBudgetExceeded'
   | 'PrivilegeEscalation'
-  | 'ProgramFailedToComplete'
   | 'IllegalOwner'
   | 'ArithmeticOverflow';
 
@@ -37,7 +36,6 @@ export type TransactionError =
   | 'AlreadyProcessed'
   | 'BlockhashNotFound'
   | 'InvalidProgramForExecution'
-  | 'SanitizeFailure'
   | 'SignatureFailure'
   | 'AccountLoadedTwice'
   | 'TooManyAccountLocks'
@@ -65,6 +63,16 @@ export function failCustom(code: number): never {
   throw new InstructionFailure({ Custom: code });
 }
 
+/** What `read` answers; data that cannot be read fails the instruction, not the ledger. */
+export function parsed<T>(read: () => T, error: InstructionErrorName = 'InvalidInstructionData'): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof FormatError) fail(error);
+    throw cause;
+  }
+}
+
 /** The sentence that Solana's own tools print for an error. */
 export function describeTransactionError(error: TransactionError): string {
   if (typeof error === 'string') return sentences[error];
@@ -87,7 +95,6 @@ const sentences: Record<Extract<TransactionError, string>, string> = {
   AlreadyProcessed: 'This transaction has already been processed',
   BlockhashNotFound: 'Blockhash not found',
   InvalidProgramForExecution: 'This program may not be used for executing instructions',
-  SanitizeFailure: 'Transaction failed to sanitize accounts offsets correctly',
   SignatureFailure: 'Transaction did not pass signature verification',
   AccountLoadedTwice: 'Account loaded twice',
   TooManyAccountLocks: 'Transaction locked too many accounts',

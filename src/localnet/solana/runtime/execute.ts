@@ -22,9 +22,9 @@ import {
   type TransactionScope,
 } from './invocation.ts';
 
-export const maxAccountLocks = 64;
+const maxAccountLocks = 64;
 
-export interface BlockTime {
+interface BlockTime {
   readonly slot: number;
   /** Unix seconds. */
   readonly now: number;
@@ -87,7 +87,8 @@ export function feeOf(message: Message): bigint | undefined {
   return 'error' in budget ? undefined : budget.fee;
 }
 
-function refused(error: TransactionError): Execution {
+/** A transaction that was not even begun. */
+export function refused(error: TransactionError): Execution {
   return {
     error,
     fee: undefined,

@@ -1,4 +1,4 @@
-/** Per user, the list of ANTs he owns or controls, in pages: how wallets find their names without a search. */
+/** Per user, the list of ANTs that the user owns or controls, in pages: how wallets find their names without a search. */
 import {
   type AclConfig,
   type AclPage,
@@ -11,9 +11,9 @@ import {
   maxAclPageEntries,
 } from '../../../../formats/solana/accounts-ant.ts';
 import { schemaVersion } from '../../../../formats/solana/accounts-arns.ts';
-import { addressBytes, type SolanaAddress } from '../../../../formats/solana/address.ts';
+import type { SolanaAddress } from '../../../../formats/solana/address.ts';
 import { antInstructions } from '../../../../formats/solana/instructions-ant.ts';
-import { rentExemptMinimum, systemProgram } from '../../../../formats/solana/programs.ts';
+import { rentExemptMinimum } from '../../../../formats/solana/programs.ts';
 import { transferLamports } from '../../../../formats/solana/system.ts';
 import { type AnchorCall, type Handler, handler, type Typed } from '../anchor.ts';
 import { at, insist, ownerOf } from './context.ts';
@@ -95,12 +95,10 @@ function count(anchor: AnchorCall, acl: Acl, change: bigint): void {
 }
 
 function registerAclConfig(anchor: AnchorCall, user: SolanaAddress): void {
-  const derived = at(anchor).aclConfig(user);
-  const address = anchor.derived(derived, 'acl_config');
+  const derived = anchor.derived(at(anchor).aclConfig(user), 'acl_config');
   const payer = anchor.signer('payer');
-  anchor.program(systemProgram, 'system_program');
-  const seeds = [Buffer.from('acl_config'), addressBytes(user), Uint8Array.of(derived.bump)];
-  anchor.create(aclConfig, payer, address, seeds, {
+  anchor.systemProgram();
+  anchor.create(aclConfig, payer, derived, {
     user,
     pageCount: 0n,
     totalEntries: 0n,
@@ -112,14 +110,10 @@ function registerAclConfig(anchor: AnchorCall, user: SolanaAddress): void {
 function addAclPage(anchor: AnchorCall): void {
   const config = anchor.typed(aclConfig, 'acl_config', 'w', ({ user }) => at(anchor).aclConfig(user));
   const { user, pageCount } = config.value;
-  const derived = at(anchor).aclPage(user, pageCount);
-  const address = anchor.derived(derived, 'acl_page');
+  const derived = anchor.derived(at(anchor).aclPage(user, pageCount), 'acl_page');
   const payer = anchor.signer('payer');
-  anchor.program(systemProgram, 'system_program');
-  const index = Buffer.alloc(8);
-  index.writeBigUInt64LE(pageCount);
-  const seeds = [Buffer.from('acl_page'), addressBytes(user), index, Uint8Array.of(derived.bump)];
-  anchor.create(aclPage, payer, address, seeds, {
+  anchor.systemProgram();
+  anchor.create(aclPage, payer, derived, {
     user,
     pageIndex: pageCount,
     entries: [],
@@ -136,7 +130,7 @@ function changeEntry(anchor: AnchorCall, role: AclRole, change: 'record' | 'remo
   const holds = role === 'owner' ? takeOwner(anchor, asset) : takeController(anchor, asset);
   const acl = takeAcl(anchor);
   const payer = anchor.signer('payer');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   const { user } = acl.config.value;
   requirePageOf(anchor, acl, user);
   if (change === 'record') {

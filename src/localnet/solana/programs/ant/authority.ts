@@ -1,7 +1,7 @@
 /** Controllers, transfers, and the traits that tell a marketplace which name an asset carries. */
 import { antConfig, antControllers, maxControllers } from '../../../../formats/solana/accounts-ant.ts';
 import { type ArnsRecord, arnsAddresses, arnsRecord } from '../../../../formats/solana/accounts-arns.ts';
-import { addressBytes, type SolanaAddress } from '../../../../formats/solana/address.ts';
+import type { SolanaAddress } from '../../../../formats/solana/address.ts';
 import { decodeCoreAsset } from '../../../../formats/solana/core-asset.ts';
 import {
   antProgramTrait,
@@ -9,9 +9,9 @@ import {
   updateTraits,
 } from '../../../../formats/solana/core-instructions.ts';
 import { antInstructions } from '../../../../formats/solana/instructions-ant.ts';
-import { coreProgram, systemProgram } from '../../../../formats/solana/programs.ts';
+import { coreProgram } from '../../../../formats/solana/programs.ts';
+import { parsed } from '../../runtime/errors.ts';
 import { type AnchorCall, failAnchor, type Handler, handler } from '../anchor.ts';
-import { parsed } from '../parsing.ts';
 import { addEntry, removeEntry, requirePageOf, takeAcl } from './acl.ts';
 import { at, insist, mayAct, ownerOf, reconcile, refuse, takeGoverned } from './context.ts';
 
@@ -40,7 +40,7 @@ function addController(anchor: AnchorCall, controller: SolanaAddress): void {
   const ant = takeGoverned(anchor);
   const acl = takeAcl(anchor);
   const caller = anchor.signer('caller');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   insist(mayAct(anchor, ant, caller), anchor, 'Unauthorized');
   const { controllers } = ant.controllers.value;
   insist(!controllers.includes(controller), anchor, 'ControllerAlreadyExists');
@@ -73,7 +73,7 @@ function transfer(anchor: AnchorCall): void {
   const to = takeAcl(anchor);
   const from = takeAcl(anchor);
   anchor.program(coreProgram, 'mpl_core_program');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   insist(caller === ant.owner, anchor, 'NotNftHolder');
   insist(newOwner !== ant.owner, anchor, 'TransferToSelf');
   requirePageOf(anchor, to, newOwner);
@@ -96,7 +96,7 @@ function syncAttributes(anchor: AnchorCall, name: string, arnsProgram: SolanaAdd
   if (anchor.any() !== derived.address) failAnchor(anchor.call, 'ConstraintSeeds', 'ant_authority');
   const record = readArnsRecord(anchor, anchor.any(), name, arnsProgram);
   anchor.program(coreProgram, 'mpl_core_program');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   ownerOf(anchor, asset);
   insist(record.ant === asset, anchor, 'InvalidArnsRecord');
   const { traits = [] } = parsed(
@@ -109,11 +109,7 @@ function syncAttributes(anchor: AnchorCall, name: string, arnsProgram: SolanaAdd
     { key: 'Undername Limit', value: String(record.undernameLimit) },
     ...traits.filter((trait) => trait.key === antProgramTrait),
   ];
-  anchor.call.invoke(updateTraits(asset, payer, derived.address, list), [
-    Buffer.from('ant_authority'),
-    addressBytes(asset),
-    Uint8Array.of(derived.bump),
-  ]);
+  anchor.call.invoke(updateTraits(asset, payer, derived.address, list), derived.seeds);
 }
 
 function readArnsRecord(

@@ -1,4 +1,4 @@
-/** Who may act on an ANT: its asset's owner and, until the asset changes hands, the controllers he named. */
+/** Who may act on an ANT: its asset's owner and, until the asset changes hands, the controllers that the owner named. */
 import {
   type AntConfig,
   type AntControllers,
@@ -10,8 +10,8 @@ import type { SolanaAddress } from '../../../../formats/solana/address.ts';
 import { coreAssetOwner } from '../../../../formats/solana/core-asset.ts';
 import { type AntErrorName, antError } from '../../../../formats/solana/program-errors.ts';
 import { coreProgram } from '../../../../formats/solana/programs.ts';
+import { parsed } from '../../runtime/errors.ts';
 import { type AnchorCall, failProgram, type Typed } from '../anchor.ts';
-import { parsed } from '../parsing.ts';
 
 export function refuse(anchor: AnchorCall, name: AntErrorName): never {
   failProgram(anchor.call, antError(name));

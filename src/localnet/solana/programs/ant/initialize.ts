@@ -1,7 +1,6 @@
 /** A fresh asset becomes an ANT: config, controllers with the owner as the first, and the root record. */
 import { antConfig, antControllers, antRecord } from '../../../../formats/solana/accounts-ant.ts';
-import { hashName, schemaVersion } from '../../../../formats/solana/accounts-arns.ts';
-import { addressBytes } from '../../../../formats/solana/address.ts';
+import { schemaVersion } from '../../../../formats/solana/accounts-arns.ts';
 import { antInstructions, type InitializeAnt } from '../../../../formats/solana/instructions-ant.ts';
 import {
   areKeywords,
@@ -16,7 +15,6 @@ import {
   protocolArweave,
   rootUndername,
 } from '../../../../formats/solana/name-rules.ts';
-import { systemProgram } from '../../../../formats/solana/programs.ts';
 import { type AnchorCall, type Handler, handler } from '../anchor.ts';
 import { at, insist, ownerOf } from './context.ts';
 
@@ -26,28 +24,16 @@ export const initializeHandlers: readonly Handler[] = [
 
 function initialize(anchor: AnchorCall, args: InitializeAnt): void {
   const asset = anchor.any();
-  const places = {
-    config: at(anchor).config(asset),
-    controllers: at(anchor).controllers(asset),
-    root: at(anchor).record(asset, rootUndername),
-  };
-  const config = anchor.derived(places.config, 'ant_config');
-  const controllers = anchor.derived(places.controllers, 'ant_controllers');
-  const root = anchor.derived(places.root, 'root_record');
+  const config = anchor.derived(at(anchor).config(asset), 'ant_config');
+  const controllers = anchor.derived(at(anchor).controllers(asset), 'ant_controllers');
+  const root = anchor.derived(at(anchor).record(asset, rootUndername), 'root_record');
   const owner = anchor.signer('owner');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   insist(ownerOf(anchor, asset) === owner, anchor, 'NotNftHolder');
   const protocol = args.protocol ?? protocolArweave;
   check(anchor, args, protocol);
 
-  const mint = addressBytes(asset);
-  const seeds = (seed: string, bump: number, ...more: Uint8Array[]) => [
-    Buffer.from(seed),
-    mint,
-    ...more,
-    Uint8Array.of(bump),
-  ];
-  anchor.create(antConfig, owner, config, seeds('ant_config', places.config.bump), {
+  anchor.create(antConfig, owner, config, {
     mint: asset,
     name: args.name,
     ticker: args.ticker ?? 'ANT',
@@ -55,16 +41,16 @@ function initialize(anchor: AnchorCall, args: InitializeAnt): void {
     description: args.description,
     keywords: args.keywords,
     lastKnownOwner: owner,
-    bump: places.config.bump,
+    bump: config.bump,
     version: schemaVersion,
   });
-  anchor.create(antControllers, owner, controllers, seeds('ant_controllers', places.controllers.bump), {
+  anchor.create(antControllers, owner, controllers, {
     mint: asset,
     controllers: [owner],
-    bump: places.controllers.bump,
+    bump: controllers.bump,
     version: schemaVersion,
   });
-  anchor.create(antRecord, owner, root, seeds('ant_record', places.root.bump, hashName(rootUndername)), {
+  anchor.create(antRecord, owner, root, {
     mint: asset,
     undername: rootUndername,
     target: args.target,
@@ -73,7 +59,7 @@ function initialize(anchor: AnchorCall, args: InitializeAnt): void {
     priority: 0,
     owner: undefined,
     lastReconciledOwner: owner,
-    bump: places.root.bump,
+    bump: root.bump,
     version: schemaVersion,
   });
   anchor.call.log(`ANT initialized for asset ${asset}`);

@@ -1,7 +1,7 @@
 /** Records of an ANT: where each undername points, who looks after it, what is said about it. */
 import { type AntRecord, antRecord, antRecordMetadata } from '../../../../formats/solana/accounts-ant.ts';
 import { hashName, schemaVersion } from '../../../../formats/solana/accounts-arns.ts';
-import { addressBytes, type SolanaAddress } from '../../../../formats/solana/address.ts';
+import type { SolanaAddress } from '../../../../formats/solana/address.ts';
 import {
   antInstructions,
   type SetRecord,
@@ -18,7 +18,6 @@ import {
   maxDisplayNameLength,
   rootUndername,
 } from '../../../../formats/solana/name-rules.ts';
-import { systemProgram } from '../../../../formats/solana/programs.ts';
 import { type AnchorCall, type Handler, handler, type Typed } from '../anchor.ts';
 import { at, type Governed, insist, mayAct, takeGoverned } from './context.ts';
 
@@ -35,20 +34,18 @@ export const recordHandlers: readonly Handler[] = [
 function setRecord(anchor: AnchorCall, args: SetRecord): void {
   const ant = takeGoverned(anchor);
   const undername = args.undername.toLowerCase();
-  const derived = at(anchor).record(ant.asset, undername);
-  const address = anchor.derived(derived, 'record');
+  const derived = anchor.derived(at(anchor).record(ant.asset, undername), 'record');
   const caller = anchor.signer('caller');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   insist(isUndername(undername), anchor, 'InvalidUndername');
   insist(isTarget(args.target, args.protocol), anchor, 'InvalidTarget');
   insist(isTtl(args.ttlSeconds), anchor, 'InvalidTtl');
 
   const acts = mayAct(anchor, ant, caller);
-  const isNew = !anchor.exists(address);
-  const before = isNew ? undefined : currentRecord(anchor, ant, address);
+  const before = anchor.exists(derived.address) ? currentRecord(anchor, ant, derived.address) : undefined;
   if (before === undefined) insist(acts, anchor, 'OnlyOwnerOrControllerCanCreate');
   else insist(acts || before.owner === caller, anchor, 'UnauthorizedRecordAccess');
-  const value: AntRecord = {
+  anchor.put(antRecord, caller, derived, {
     mint: ant.asset,
     undername,
     target: args.target,
@@ -60,15 +57,7 @@ function setRecord(anchor: AnchorCall, args: SetRecord): void {
     lastReconciledOwner: ant.owner,
     bump: derived.bump,
     version: schemaVersion,
-  };
-  const seeds = [
-    Buffer.from('ant_record'),
-    addressBytes(ant.asset),
-    hashName(undername),
-    Uint8Array.of(derived.bump),
-  ];
-  if (isNew) anchor.create(antRecord, caller, address, seeds, value);
-  else anchor.save(antRecord, { address, value });
+  });
   anchor.call.log(`Record '${undername}' set`);
 }
 
@@ -139,35 +128,25 @@ function setRecordMetadata(anchor: AnchorCall, args: SetRecordMetadata): void {
   const ant = takeGoverned(anchor);
   const undername = args.undername.toLowerCase();
   const record = takeRecord(anchor, ant, 'r');
-  const derived = at(anchor).metadata(ant.asset, undername);
-  const address = anchor.derived(derived, 'record_metadata');
+  const derived = anchor.derived(at(anchor).metadata(ant.asset, undername), 'record_metadata');
   const caller = anchor.signer('caller');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   insist(isUndername(undername), anchor, 'InvalidUndername');
   insist(record.value.undername === undername, anchor, 'RecordNotFound');
   checkMetadata(anchor, args);
   const acts = mayAct(anchor, ant, caller);
   const current = currentRecord(anchor, ant, record.address);
   insist(acts || current.owner === caller, anchor, 'UnauthorizedRecordAccess');
-  const undernameHash = hashName(undername);
-  const value = {
+  anchor.put(antRecordMetadata, caller, derived, {
     mint: ant.asset,
-    undernameHash,
+    undernameHash: hashName(undername),
     displayName: args.displayName,
     logo: args.logo,
     description: args.description,
     keywords: args.keywords,
     bump: derived.bump,
     version: schemaVersion,
-  };
-  const seeds = [
-    Buffer.from('ant_record_meta'),
-    addressBytes(ant.asset),
-    undernameHash,
-    Uint8Array.of(derived.bump),
-  ];
-  if (anchor.exists(address)) anchor.save(antRecordMetadata, { address, value });
-  else anchor.create(antRecordMetadata, caller, address, seeds, value);
+  });
   anchor.call.log(`Record metadata for '${undername}' set`);
 }
 

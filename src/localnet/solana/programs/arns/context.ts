@@ -13,8 +13,8 @@ import { rollDemandFactor } from '../../../../formats/solana/name-prices.ts';
 import { type ArnsErrorName, arnsError } from '../../../../formats/solana/program-errors.ts';
 import { tokenProgram } from '../../../../formats/solana/programs.ts';
 import { decodeTokenAccount, type TokenAccount, transferToken } from '../../../../formats/solana/token.ts';
+import { parsed } from '../../runtime/errors.ts';
 import { type AnchorCall, failAnchor, failProgram, type Typed } from '../anchor.ts';
-import { parsed } from '../parsing.ts';
 
 export function refuse(anchor: AnchorCall, name: ArnsErrorName): never {
   failProgram(anchor.call, arnsError(name));
@@ -42,12 +42,7 @@ export function takeRecord(anchor: AnchorCall): Typed<ArnsRecord> {
 }
 
 export function takeRegistry(anchor: AnchorCall): SolanaAddress {
-  return anchor.derived(at(anchor).registry(), 'name_registry');
-}
-
-export interface Payment {
-  readonly from: SolanaAddress;
-  readonly treasury: SolanaAddress;
+  return anchor.derived(at(anchor).registry(), 'name_registry').address;
 }
 
 function tokenAccount(anchor: AnchorCall, address: SolanaAddress, name: string): TokenAccount {

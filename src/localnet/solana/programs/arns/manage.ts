@@ -16,9 +16,10 @@ import {
   undernamePrice,
   yearSeconds,
 } from '../../../../formats/solana/name-prices.ts';
-import { coreProgram, systemProgram, tokenProgram } from '../../../../formats/solana/programs.ts';
+import type { DerivedAddress } from '../../../../formats/solana/pda.ts';
+import { coreProgram, tokenProgram } from '../../../../formats/solana/programs.ts';
+import { parsed } from '../../runtime/errors.ts';
 import { type AnchorCall, type Handler, handler } from '../anchor.ts';
-import { parsed } from '../parsing.ts';
 import {
   at,
   insist,
@@ -79,7 +80,7 @@ function extendLease(anchor: AnchorCall, years: number): void {
 
 function upgradeName(anchor: AnchorCall): void {
   const { config, factor, record, tokens, treasury, caller } = takePaidChange(anchor, 'r');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
 
   insist(record.value.type === 'lease', anchor, 'AlreadyPermanent');
   insist(isActiveOrInGrace(record.value, anchor.now, config.value.gracePeriod), anchor, 'RecordExpired');
@@ -93,7 +94,7 @@ function upgradeName(anchor: AnchorCall): void {
 
 function increaseUndernameLimit(anchor: AnchorCall, quantity: number): void {
   const { factor, record, tokens, treasury, caller } = takePaidChange(anchor, 'r');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
 
   insist(quantity > 0, anchor, 'InvalidUndernameQuantity');
   insist(isActive(record.value, anchor.now), anchor, 'RecordExpired');
@@ -125,7 +126,7 @@ function reassignName(anchor: AnchorCall, newAnt: SolanaAddress): void {
   const record = takeRecord(anchor);
   const asset = anchor.any();
   const caller = anchor.signer('caller');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   requireHolder(anchor, record.value.ant, asset, caller);
   const inGrace = isActiveOrInGrace(record.value, anchor.now, config.value.gracePeriod);
   if (!isActive(record.value, anchor.now)) refuse(anchor, inGrace ? 'InGracePeriod' : 'RecordExpired');
@@ -138,26 +139,25 @@ function releaseName(anchor: AnchorCall): void {
   const config = takeConfig(anchor, 'w');
   const record = takeRecord(anchor);
   const { name, nameHash, type, ant } = record.value;
-  const derived = at(anchor).returned(name);
-  const returned = anchor.derived(derived, 'returned_name');
+  const returned = anchor.derived(at(anchor).returned(name), 'returned_name');
   const registry = takeRegistry(anchor);
   const asset = anchor.any();
   const caller = anchor.signer('caller');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   requireHolder(anchor, ant, asset, caller);
   insist(type === 'permabuy', anchor, 'CannotReleaseLease');
-  openAuction(anchor, config, { name, nameHash, initiator: caller, payer: caller, address: returned });
+  openAuction(anchor, config, { name, nameHash, initiator: caller, payer: caller, returned });
   removeFromRegistry(anchor.call, registry, nameHash);
   anchor.call.close(record.address, caller);
 }
 
-export interface Auction {
+interface Auction {
   readonly name: string;
   readonly nameHash: Buffer;
   /** Who gets half of what the auction brings. */
   readonly initiator: SolanaAddress;
   readonly payer: SolanaAddress;
-  readonly address: SolanaAddress;
+  readonly returned: DerivedAddress;
 }
 
 /** Puts a name up for auction and takes it out of the count of registered ones. */
@@ -166,14 +166,13 @@ export function openAuction(
   config: ReturnType<typeof takeConfig>,
   auction: Auction,
 ): void {
-  const { bump } = at(anchor).returned(auction.name);
-  const seeds = [Buffer.from('returned_name'), auction.nameHash, Uint8Array.of(bump)];
-  anchor.create(returnedName, auction.payer, auction.address, seeds, {
-    name: auction.name,
-    nameHash: auction.nameHash,
-    initiator: auction.initiator,
+  const { name, nameHash, initiator, payer, returned } = auction;
+  anchor.create(returnedName, payer, returned, {
+    name,
+    nameHash,
+    initiator,
     returnedAt: anchor.now,
-    bump,
+    bump: returned.bump,
     version: schemaVersion,
   });
   const { totalNames, nextReturnedPrune, auctionDuration } = config.value;

@@ -18,7 +18,8 @@ import {
   yearSeconds,
 } from '../../../../formats/solana/name-prices.ts';
 import { defaultUndernameLimit, isArnsName } from '../../../../formats/solana/name-rules.ts';
-import { systemProgram, tokenProgram } from '../../../../formats/solana/programs.ts';
+import type { DerivedAddress } from '../../../../formats/solana/pda.ts';
+import { tokenProgram } from '../../../../formats/solana/programs.ts';
 import { type AnchorCall, type Handler, handler, type Typed } from '../anchor.ts';
 import {
   at,
@@ -42,7 +43,7 @@ export const purchaseHandlers: readonly Handler[] = [
 function buyName(anchor: AnchorCall, args: BuyName): void {
   const config = takeConfig(anchor, 'w');
   const factor = takeDemand(anchor);
-  const recordAddress = anchor.derived(at(anchor).record(args.name), 'arns_record');
+  const record = anchor.derived(at(anchor).record(args.name), 'arns_record');
   const registry = takeRegistry(anchor);
   const tokens = takeTokens(anchor, config.value, 'buyer_token_account');
   const treasury = takeTreasury(anchor, config.value);
@@ -50,7 +51,7 @@ function buyName(anchor: AnchorCall, args: BuyName): void {
   const returned = anchor.any();
   const buyer = anchor.signer('buyer');
   anchor.program(tokenProgram, 'token_program');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
 
   insist(isArnsName(args.name), anchor, 'InvalidNameFormat');
   insist(reserved === at(anchor).reserved(args.name).address, anchor, 'InvalidParameter');
@@ -59,7 +60,7 @@ function buyName(anchor: AnchorCall, args: BuyName): void {
   if (anchor.exists(returned)) refuse(anchor, 'AuctionActive');
   const price = priceOf(anchor, factor.value, args);
   pay(anchor, tokens, buyer, treasury, price);
-  register(anchor, config, recordAddress, registry, buyer, args, price);
+  register(anchor, config, record, registry, buyer, args, price);
   tally(anchor, factor, price);
   if (anchor.exists(reserved)) anchor.call.close(reserved, buyer);
   anchor.call.log(`Name '${args.name}' purchased for ${price}`);
@@ -69,24 +70,24 @@ function buyReturnedName(anchor: AnchorCall, args: BuyName): void {
   const config = takeConfig(anchor, 'w');
   const factor = takeDemand(anchor);
   const returned = anchor.typed(returnedName, 'returned_name', 'w', () => at(anchor).returned(args.name));
-  const recordAddress = anchor.derived(at(anchor).record(args.name), 'arns_record');
+  const record = anchor.derived(at(anchor).record(args.name), 'arns_record');
   const registry = takeRegistry(anchor);
   const tokens = takeTokens(anchor, config.value, 'buyer_token_account');
   const treasury = takeTreasury(anchor, config.value);
   const initiatorTokens = takeTokens(anchor, config.value, 'initiator_token_account');
   const buyer = anchor.signer('buyer');
   anchor.program(tokenProgram, 'token_program');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
 
   insist(isArnsName(args.name), anchor, 'InvalidNameFormat');
   const { initiator, returnedAt } = returned.value;
   insist(initiatorTokens.account.owner === initiator, anchor, 'InvalidParameter');
   const price = returnedNamePrice(priceOf(anchor, factor.value, args), returnedAt, anchor.now);
-  // A name its owner gave back earns him half; one the protocol took back earns him nothing.
+  // The owner of a name that was given back earns half; of one that the protocol took back, nothing.
   const share = initiator === config.address ? 0n : price - price / 2n;
   pay(anchor, tokens, buyer, treasury, price - share);
   if (share > 0n) pay(anchor, tokens, buyer, initiatorTokens.address, share);
-  register(anchor, config, recordAddress, registry, buyer, args, price);
+  register(anchor, config, record, registry, buyer, args, price);
   tally(anchor, factor, price);
   anchor.call.close(returned.address, buyer);
   anchor.call.log(`Returned name '${args.name}' purchased for ${price}`);
@@ -116,16 +117,15 @@ function priceOf(
 function register(
   anchor: AnchorCall,
   config: Typed<ArnsConfig>,
-  address: SolanaAddress,
+  record: DerivedAddress,
   registry: SolanaAddress,
   buyer: SolanaAddress,
   args: BuyName,
   price: bigint,
 ): void {
   const nameHash = hashName(args.name);
-  const { bump } = at(anchor).record(args.name);
   const end = args.type === 'lease' ? anchor.now + args.years * yearSeconds : undefined;
-  anchor.create(arnsRecord, buyer, address, [Buffer.from('arns_record'), nameHash, Uint8Array.of(bump)], {
+  anchor.create(arnsRecord, buyer, record, {
     nameHash,
     owner: buyer,
     ant: args.ant,
@@ -134,7 +134,7 @@ function register(
     end,
     undernameLimit: defaultUndernameLimit,
     purchasePrice: price,
-    bump,
+    bump: record.bump,
     name: args.name,
     version: schemaVersion,
   });

@@ -1,7 +1,6 @@
 /** What anybody may do to keep the registry tidy, what only its authority may, and the price query. */
 import {
   demandFactor,
-  hashName,
   reservedName,
   returnedName,
   schemaVersion,
@@ -20,7 +19,6 @@ import {
   undernamePrice,
 } from '../../../../formats/solana/name-prices.ts';
 import { isArnsName } from '../../../../formats/solana/name-rules.ts';
-import { systemProgram } from '../../../../formats/solana/programs.ts';
 import { type AnchorCall, type Handler, handler } from '../anchor.ts';
 import {
   at,
@@ -52,10 +50,10 @@ function pruneNameToReturned(anchor: AnchorCall): void {
   const returned = anchor.derived(at(anchor).returned(name), 'returned_name');
   const registry = takeRegistry(anchor);
   const payer = anchor.signer('payer');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   const alive = isActiveOrInGrace(record.value, anchor.now, config.value.gracePeriod);
   insist(!alive, anchor, 'NameStillActive');
-  openAuction(anchor, config, { name, nameHash, initiator: config.address, payer, address: returned });
+  openAuction(anchor, config, { name, nameHash, initiator: config.address, payer, returned });
   removeFromRegistry(anchor.call, registry, nameHash);
   anchor.call.close(record.address, payer);
 }
@@ -64,7 +62,7 @@ function pruneNameToReturned(anchor: AnchorCall): void {
 function pruneReturnedNames(anchor: AnchorCall, max: number): void {
   const config = takeConfig(anchor, 'w');
   const payer = anchor.signer('payer');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   let pruned = 0;
   for (const address of anchor.rest().slice(0, max)) {
     const account = anchor.call.account(address);
@@ -123,14 +121,12 @@ function costOf(
 
 function reserveName(anchor: AnchorCall, args: ReserveName): void {
   const config = takeConfig(anchor, 'r');
-  const derived = at(anchor).reserved(args.name);
-  const address = anchor.derived(derived, 'reserved_name');
+  const derived = anchor.derived(at(anchor).reserved(args.name), 'reserved_name');
   const authority = anchor.signer('authority');
-  anchor.program(systemProgram, 'system_program');
+  anchor.systemProgram();
   insist(config.value.authority === authority, anchor, 'Unauthorized');
   insist(isArnsName(args.name), anchor, 'InvalidNameFormat');
-  const seeds = [Buffer.from('reserved_name'), hashName(args.name), Uint8Array.of(derived.bump)];
-  anchor.create(reservedName, authority, address, seeds, {
+  anchor.create(reservedName, authority, derived, {
     name: args.name,
     reservedFor: args.holder,
     expiresAt: args.expiresAt,

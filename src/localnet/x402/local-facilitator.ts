@@ -12,15 +12,15 @@ import { createHttpServer } from '../../kernel/http/server.ts';
 import { readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
-import type { Surface } from '../../kernel/part.ts';
+import { createSurface, type Surface } from '../../kernel/part.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
 import { ethereumAddress } from '../../wallets/ethereum/address.ts';
 import { publicKeyOf } from '../../wallets/ethereum/secp256k1.ts';
 import { sayLocal } from '../sign.ts';
-import { type Facilitator, facilitatorRoutes } from './routes.ts';
+import { facilitatorRoutes } from './routes.ts';
 import { rpcRoutes } from './rpc.ts';
 import { migrations, TokenLedger } from './token-ledger.ts';
+import type { Facilitator } from './verification.ts';
 
 export interface LocalFacilitatorDeps {
   readonly log: Logger;
@@ -46,49 +46,43 @@ export function createLocalFacilitator(
     if (network === undefined) throw new StartupError(`X402_NETWORKS names "${name}", which is not known`);
     return network;
   });
-  const server = createHttpServer({
-    name: 'x402',
-    title: 'Local x402 facilitator',
-    host: config.LOCAL_NETWORK_HOST,
-    hostVariable: 'LOCAL_NETWORK_HOST',
-    port: config.LOCAL_X402_PORT,
-    portVariable: 'LOCAL_X402_PORT',
-    log,
-    metrics: new Metrics(),
-    bodyLimit: 128 * 1024,
+  let running: { readonly payTo: string } | undefined;
+
+  const surface = createSurface('x402 facilitator', async () => {
+    const payee = await readOrCreateKey(join(config.DATA_DIR, 'keys'), 'local-x402-payee', () =>
+      randomBytes(32).toString('hex'),
+    );
+    const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'x402.db'), migrations);
+    running = { payTo: ethereumAddress(publicKeyOf(Buffer.from(payee.text, 'hex'))) };
+    const server = createHttpServer({
+      name: 'x402',
+      title: 'Local x402 facilitator',
+      host: config.LOCAL_NETWORK_HOST,
+      hostVariable: 'LOCAL_NETWORK_HOST',
+      port: config.LOCAL_X402_PORT,
+      portVariable: 'LOCAL_X402_PORT',
+      log,
+      metrics: new Metrics(),
+      bodyLimit: 128 * 1024,
+    });
+    sayLocal(server.app, 'local x402 facilitator');
+    const facilitator: Facilitator = { networks, ledger: new TokenLedger(sql, now), now };
+    facilitatorRoutes(server.app, facilitator);
+    rpcRoutes(server.app, facilitator);
+    return { server, parts: [{ name: 'tokens', stop: () => sql.close() }] };
   });
-  sayLocal(server.app, 'local x402 facilitator');
-  let running: { sql: Sql; payTo: string } | undefined;
 
   return {
-    name: 'x402 facilitator',
+    ...surface,
     get url() {
-      return server.url;
+      return surface.url;
     },
     get payTo() {
       if (running === undefined) throw new Error('the facilitator has not started');
       return running.payTo;
     },
     get rpcUrls() {
-      return Object.fromEntries(networks.map(({ caip2 }) => [caip2, `${server.url}/rpc/${caip2}`]));
-    },
-    async start() {
-      const payee = await readOrCreateKey(join(config.DATA_DIR, 'keys'), 'local-x402-payee', () =>
-        randomBytes(32).toString('hex'),
-      );
-      const payTo = ethereumAddress(publicKeyOf(Buffer.from(payee.text, 'hex')));
-      const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'x402.db'), migrations);
-      running = { sql, payTo };
-      const facilitator: Facilitator = { networks, ledger: new TokenLedger(sql, now), now };
-      facilitatorRoutes(server.app, facilitator);
-      rpcRoutes(server.app, facilitator);
-      await server.listen();
-    },
-    drain: (timeoutMs) => server.drain(timeoutMs),
-    async stop() {
-      await server.close();
-      await running?.sql.close();
-      running = undefined;
+      return Object.fromEntries(networks.map(({ caip2 }) => [caip2, `${surface.url}/rpc/${caip2}`]));
     },
   };
 }

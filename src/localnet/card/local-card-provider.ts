@@ -7,27 +7,26 @@
  */
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { createHttpServer, mountGuarded } from '../../kernel/http/server.ts';
+import { createJob } from '../../kernel/background/job.ts';
+import { type App, createHttpServer, mountGuarded } from '../../kernel/http/server.ts';
 import { readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
-import type { Surface } from '../../kernel/part.ts';
+import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
 import { sayLocal } from '../sign.ts';
 import { apiGuard, merchantGuard, type ProviderKeys, unknownPath } from './access.ts';
-import type { Provider } from './api.ts';
-import { changeByVisitor } from './api.ts';
+import { changeByVisitor, type Provider } from './api.ts';
 import { Deliveries } from './deliveries.ts';
 import { Faults } from './faults.ts';
 import { forgetOldAnswers } from './idempotency.ts';
 import { randomLetters } from './ids.ts';
+import { migrations } from './migrations.ts';
 import { chargeRoutes } from './routes/charges.ts';
 import { checkoutPageRoutes } from './routes/checkout-page.ts';
 import { checkoutSessionRoutes } from './routes/checkout-sessions.ts';
 import { paymentIntentRoutes } from './routes/payment-intents.ts';
 import { testControlRoutes } from './routes/test-controls.ts';
-import { migrations } from './schema.ts';
 import { expireDueSessions } from './sessions.ts';
 
 export interface LocalCardProviderDeps {
@@ -55,82 +54,80 @@ export function createLocalCardProvider(
   deps: LocalCardProviderDeps,
 ): LocalCardProvider {
   const { log, now = Date.now } = deps;
-  const server = createHttpServer({
-    name: 'card',
-    title: 'Local card provider',
-    host: config.LOCAL_NETWORK_HOST,
-    hostVariable: 'LOCAL_NETWORK_HOST',
-    port: config.LOCAL_CARD_PORT,
-    portVariable: 'LOCAL_CARD_PORT',
-    log,
-    metrics: new Metrics(),
-    bodyLimit: 256 * 1024,
-    errorBody: (_status, message) => ({ error: { type: 'invalid_request_error', message } }),
-    notFound: (request) => unknownPath(request).body,
+  let running: { readonly keys: ProviderKeys; readonly deliveries: Deliveries } | undefined;
+  const live = () => {
+    if (running === undefined) throw new Error('the card provider has not started');
+    return running;
+  };
+
+  const surface = createSurface('card provider', async () => {
+    const keys = await readKeys(join(config.DATA_DIR, 'keys'));
+    const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'card.db'), migrations);
+    const faults = new Faults();
+    const deliveries = new Deliveries({ sql, secret: keys.webhookSecret, faults, log, now });
+    running = { keys, deliveries };
+    const server = createHttpServer({
+      name: 'card',
+      title: 'Local card provider',
+      host: config.LOCAL_NETWORK_HOST,
+      hostVariable: 'LOCAL_NETWORK_HOST',
+      port: config.LOCAL_CARD_PORT,
+      portVariable: 'LOCAL_CARD_PORT',
+      log,
+      metrics: new Metrics(),
+      bodyLimit: 256 * 1024,
+      errorBody: (_status, message) => ({ error: { type: 'invalid_request_error', message } }),
+      notFound: (request) => unknownPath(request).body,
+    });
+    const provider: Provider = { sql, keys, deliveries, faults, url: () => server.url, now };
+    providerRoutes(server.app, provider);
+    const objects: Part = {
+      name: 'objects',
+      async start() {
+        await sweepOld(provider);
+        await deliveries.forgetOld();
+      },
+      jobs: [
+        createJob({ name: 'sweep', everyMs: sweepIntervalMs, log, run: () => sweepOld(provider) }),
+        deliveries,
+      ],
+      stop: () => sql.close(),
+    };
+    return { server, parts: [objects] };
   });
-  sayLocal(server.app, 'local card provider');
-  server.app.addContentTypeParser(
+
+  return {
+    ...surface,
+    get url() {
+      return surface.url;
+    },
+    get secretKey() {
+      return live().keys.secretKey;
+    },
+    get publishableKey() {
+      return live().keys.publishableKey;
+    },
+    get webhookSecret() {
+      return live().keys.webhookSecret;
+    },
+    deliverTo: async (url) => live().deliveries.deliverTo(url),
+  };
+}
+
+function providerRoutes(app: App, provider: Provider): void {
+  sayLocal(app, 'local card provider');
+  app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string' },
     (_request, body, done) => done(null, body),
   );
-
-  let running: { sql: Sql; keys: ProviderKeys; deliveries: Deliveries; sweep: NodeJS.Timeout } | undefined;
-  const keys = (): ProviderKeys => {
-    if (running === undefined) throw new Error('the card provider has not started');
-    return running.keys;
-  };
-
-  return {
-    name: 'card provider',
-    get url() {
-      return server.url;
-    },
-    get secretKey() {
-      return keys().secretKey;
-    },
-    get publishableKey() {
-      return keys().publishableKey;
-    },
-    get webhookSecret() {
-      return keys().webhookSecret;
-    },
-    async deliverTo(url) {
-      if (running === undefined) throw new Error('the card provider has not started');
-      await running.deliveries.deliverTo(url);
-    },
-    async start() {
-      const made = await readKeys(join(config.DATA_DIR, 'keys'));
-      const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'card.db'), migrations);
-      const faults = new Faults();
-      const deliveries = new Deliveries({ sql, secret: made.webhookSecret, faults, log, now });
-      const provider: Provider = { sql, keys: made, deliveries, faults, url: () => server.url, now };
-      const sweep = setInterval(() => {
-        sweepOld(provider).catch((error: unknown) => log.error({ err: error }, 'sweep failed'));
-      }, sweepIntervalMs);
-      sweep.unref();
-      running = { sql, keys: made, deliveries, sweep };
-      mountGuarded(server.app, '/v1', apiGuard(made), (app) => {
-        paymentIntentRoutes(app, provider);
-        checkoutSessionRoutes(app, provider);
-        chargeRoutes(app, provider);
-      });
-      mountGuarded(server.app, '/test', merchantGuard(made), (app) => testControlRoutes(app, provider));
-      checkoutPageRoutes(server.app, provider);
-      await sweepOld(provider);
-      await deliveries.forgetOld();
-      await server.listen();
-      await deliveries.start();
-    },
-    drain: (timeoutMs) => server.drain(timeoutMs),
-    async stop() {
-      clearInterval(running?.sweep);
-      await running?.deliveries.stop();
-      await server.close();
-      await running?.sql.close();
-      running = undefined;
-    },
-  };
+  mountGuarded(app, '/v1', apiGuard(provider.keys), (api) => {
+    paymentIntentRoutes(api, provider);
+    checkoutSessionRoutes(api, provider);
+    chargeRoutes(api, provider);
+  });
+  mountGuarded(app, '/test', merchantGuard(provider.keys), (test) => testControlRoutes(test, provider));
+  checkoutPageRoutes(app, provider);
 }
 
 async function sweepOld(provider: Provider): Promise<void> {

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { StartupError } from '../kernel/errors.ts';
-import { createLogger } from '../kernel/log.ts';
-import { holdAlone } from './alone.ts';
-import { createLocalArweave } from './arweave/index.ts';
-import { createLocalSolana } from './solana/index.ts';
+import { silentLog } from '../kernel/testing.ts';
+import { createLocalArweave } from './arweave/local-arweave.ts';
+import { holdAlone } from './hold-alone.ts';
+import { createLocalSolana } from './solana/local-solana.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-alone-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -30,7 +30,7 @@ test('a folder that cannot be made is said in a line', () => {
   assert.throws(() => holdAlone(join(folder, 'file', 'chain.db'), 'the chain'), StartupError);
 });
 
-const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+const log = silentLog;
 const config = {
   LOCAL_NETWORK_HOST: '127.0.0.1',
   DATA_DIR: folder,
@@ -41,7 +41,7 @@ const config = {
 };
 for (const [name, create] of [
   ['Arweave node', () => createLocalArweave(config, { log })],
-  ['Solana ledger', () => createLocalSolana(config, { log, crankIntervalMs: 0 })],
+  ['Solana ledger', () => createLocalSolana(config, { log, upkeepIntervalMs: 0 })],
 ] as const) {
   test(`a second local ${name} on the same folder is refused, and the first goes on`, async () => {
     const first = create();

@@ -1,18 +1,18 @@
 /** The node's HTTP side: bodies as bytes, refusals in the node's own words, faults before anything else. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { LocalNode } from './chain/local-node.ts';
-import { badRequest, NodeError, payloadTooLarge, unknownRequest } from './errors.ts';
-import { Faults } from './faults.ts';
-import { sendNodeError, sendText } from './routes/answers.ts';
-import { blockRoutes } from './routes/blocks.ts';
-import { chunkRoutes } from './routes/chunks.ts';
-import { controlRoutes } from './routes/controls.ts';
-import { infoRoutes } from './routes/info.ts';
-import { postTxRoute } from './routes/post-tx.ts';
-import { priceAndWalletRoutes } from './routes/prices-and-wallets.ts';
-import { transactionRoutes } from './routes/transactions.ts';
+import type { App, Reply, Request } from '../../../kernel/http/server.ts';
+import type { Metrics } from '../../../kernel/metrics.ts';
+import type { LocalNode } from '../chain/local-node.ts';
+import { badRequest, NodeError, payloadTooLarge, unknownRequest } from '../errors.ts';
+import { Faults } from '../faults.ts';
+import { sendNodeError, sendText } from './answers.ts';
+import { blockRoutes } from './blocks.ts';
+import { chunkRoutes } from './chunks.ts';
+import { controlRoutes } from './controls.ts';
+import { infoRoutes } from './info.ts';
+import { priceAndWalletRoutes } from './prices-and-wallets.ts';
+import { transactionRoutes } from './transactions.ts';
+import { postTxRoute } from './tx.ts';
 
 /** Registers everything the node answers; `stopping` ends what hangs on purpose. */
 export function nodeRoutes(app: App, node: LocalNode, metrics: Metrics, stopping: AbortSignal): void {

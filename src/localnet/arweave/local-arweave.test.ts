@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { request } from 'undici';
 import { startLocalArweave } from '../../../test/support/local-arweave.ts';
 import { StartupError } from '../../kernel/errors.ts';
-import { createLogger } from '../../kernel/log.ts';
-import { createLocalArweave } from './index.ts';
+import { silentLog } from '../../kernel/testing.ts';
+import { createLocalArweave } from './local-arweave.ts';
 
 test('a taken port is named with the variable that moves it, and stopping frees the chain', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-arweave-port-'));
@@ -21,7 +21,7 @@ test('a taken port is named with the variable that moves it, and stopping frees 
       LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: 0,
       LOCAL_ARWEAVE_CONFIRM_BLOCKS: 0,
     },
-    { log: createLogger({ name: 'arweave', level: 'silent', format: 'json' }) },
+    { log: silentLog },
   );
   await assert.rejects(second.start(), (error) => {
     return error instanceof StartupError && error.message.includes('LOCAL_ARWEAVE_PORT');

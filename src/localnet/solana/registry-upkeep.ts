@@ -13,11 +13,11 @@ import type { NamePrograms } from '../../formats/solana/programs.ts';
 import type { Faucet } from './faucet.ts';
 import type { Ledger } from './ledger.ts';
 
-/** Names handled in one turn. */
-const maxPerTurn = 20;
+/** Names handled at once. */
+const maxAtOnce = 20;
 
-/** One turn; answers how many transactions it took. */
-export async function turnCrank(ledger: Ledger, faucet: Faucet, programs: NamePrograms): Promise<number> {
+/** Answers how many transactions it took. */
+export async function doDueUpkeep(ledger: Ledger, faucet: Faucet, programs: NamePrograms): Promise<number> {
   const work = dueWork(ledger, faucet, programs);
   for (const instruction of work) await faucet.send([instruction]);
   return work.length;
@@ -36,7 +36,7 @@ function dueWork(ledger: Ledger, faucet: Faucet, programs: NamePrograms): Instru
     work.push(build.updateDemandFactor(faucet.address));
   const over: string[] = [];
   for (const [, account] of accounts.ownedBy(programs.arns)) {
-    if (work.length >= maxPerTurn) break;
+    if (work.length >= maxAtOnce) break;
     if (arnsRecord.matches(account.data)) {
       const record = arnsRecord.decode(account.data);
       if (record.end !== undefined && record.end + config.gracePeriod < now) {
@@ -44,7 +44,7 @@ function dueWork(ledger: Ledger, faucet: Faucet, programs: NamePrograms): Instru
       }
     } else if (returnedName.matches(account.data)) {
       const { name, returnedAt } = returnedName.decode(account.data);
-      if (returnedAt + config.auctionDuration <= now && over.length < maxPerTurn) over.push(name);
+      if (returnedAt + config.auctionDuration <= now && over.length < maxAtOnce) over.push(name);
     }
   }
   if (over.length > 0) work.push(build.pruneReturnedNames(faucet.address, over));

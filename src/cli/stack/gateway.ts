@@ -1,0 +1,82 @@
+/** The gateway as it is put together here. */
+import type { Config } from '../../config/config.ts';
+import { createAdminPart } from '../../gateway/admin/index.ts';
+import {
+  createContentPart,
+  namesOfRegistry,
+  openContentCache,
+  openSharedStore,
+} from '../../gateway/content/index.ts';
+import { createSignaturePart } from '../../gateway/httpsig/index.ts';
+import { createGatewaySurface } from '../../gateway/index.ts';
+import { createMeter } from '../../gateway/metering/index.ts';
+import {
+  createIndexesPart,
+  openSubscribedBands,
+  placeInRoot,
+  subscribedContent,
+} from '../../gateway/published-indexes/index.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Surface } from '../../kernel/part.ts';
+import { version } from '../version.ts';
+import type { SharedLedger } from './ledger.ts';
+import type { LocalNetwork } from './local-network.ts';
+import { openNameRegistry } from './names.ts';
+import type { ServiceKeys } from './service-keys.ts';
+
+export interface GatewayNeeds {
+  readonly log: Logger;
+  readonly keys: ServiceKeys;
+  readonly network: LocalNetwork;
+  /** Opened when readers pay for bytes. */
+  readonly ledger: SharedLedger;
+  /** This process is one of several of the gateway. */
+  readonly sharesPort: boolean;
+  /** The upload service of this stack, which has what is not on the chain yet. */
+  readonly uploadUrl: () => string | undefined;
+}
+
+export async function makeGateway(config: Config, needs: GatewayNeeds): Promise<Surface> {
+  const { log, keys, network, sharesPort, uploadUrl } = needs;
+  const cache = await openContentCache(config);
+  const subscribed = openSubscribedBands(config.DATA_DIR);
+  return createGatewaySurface(config, {
+    log,
+    nodeUrls: network.arweaveNodeUrls(),
+    release: version,
+    sharePort: sharesPort,
+    parts: [
+      // Before the content side, which answers for its hosts before any route is looked at.
+      createSignaturePart(),
+      createContentPart({
+        cache,
+        shared: await openSharedStore(config),
+        uploadUrl,
+        sources: (context) => [subscribedContent(context, subscribed)],
+        names: nameSources(config, needs),
+      }),
+      createIndexesPart({ subscribed, sharePort: sharesPort }),
+      createMeter({ payments: () => egressPayments(needs) }),
+      createAdminPart({
+        adminKey: await keys.adminKey(),
+        locateElsewhere: (id) => placeInRoot(subscribed, id),
+      }),
+    ],
+  });
+}
+
+/** The registry, where its chain is known; a gateway without it may still ask trusted gateways. */
+function nameSources(config: Config, { log, network }: GatewayNeeds) {
+  const opened = config.NAMES_ENABLED ? openNameRegistry(config, network.solanaRpcUrls()) : undefined;
+  if (opened !== undefined) return [namesOfRegistry(opened.registry)];
+  log.warn('this gateway reads no names from their chain: set SOLANA_RPC_URL and NAMES_ENABLED for that');
+  return [];
+}
+
+/** What readers pay for more bytes goes to the service. */
+async function egressPayments({ ledger, keys }: GatewayNeeds) {
+  const { x402, pricing } = await ledger.open();
+  if (x402 === undefined) return undefined;
+  const { address } = await keys.wallet();
+  return { x402, pricing, wallet: { address, addressType: 'arweave' as const } };
+}

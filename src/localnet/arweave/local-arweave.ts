@@ -1,0 +1,96 @@
+/**
+ * The local Arweave network: one node that published clients cannot tell from a small real one. It checks what
+ * a node checks, answers in a node's words, mines by itself, and keeps everything in one SQLite file. `/info` says
+ * that the network is local.
+ *
+ * `chain/` is the node without HTTP, `routes/` its paths by family, `faults.ts` the switches for tests. Calls
+ * formats, kernel and storage.
+ */
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { createHttpServer } from '../../kernel/http/server.ts';
+import type { Logger } from '../../kernel/log.ts';
+import { Metrics } from '../../kernel/metrics.ts';
+import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { holdAlone } from '../hold-alone.ts';
+import { LocalNode } from './chain/local-node.ts';
+import { readWallet } from './chain/wallets.ts';
+import { nodeRoutes } from './routes/routes.ts';
+import { MAX_TX_BODY_BYTES } from './rules.ts';
+
+export type LocalArweaveConfig = Pick<
+  Config,
+  | 'DATA_DIR'
+  | 'LOCAL_NETWORK_HOST'
+  | 'LOCAL_ARWEAVE_PORT'
+  | 'LOCAL_ARWEAVE_BLOCK_INTERVAL_MS'
+  | 'LOCAL_ARWEAVE_CONFIRM_BLOCKS'
+>;
+
+export interface LocalArweaveDeps {
+  readonly log: Logger;
+  /** Milliseconds since 1970; the machine's clock unless given. */
+  readonly now?: () => number;
+}
+
+export interface LocalArweave extends Surface {
+  /** Fills a wallet up to this many winston, once it has less than half of them. */
+  fund(address: string, winston: bigint): Promise<void>;
+}
+
+export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
+  const { log, now = Date.now } = deps;
+  const path = join(config.DATA_DIR, 'localnet', 'arweave.db');
+  let running: LocalNode | undefined;
+
+  const surface = createSurface('arweave', async () => {
+    const hold = holdAlone(path, 'the local Arweave node');
+    const node = await LocalNode.open({
+      path,
+      log,
+      blockIntervalMs: config.LOCAL_ARWEAVE_BLOCK_INTERVAL_MS,
+      confirmBlocks: config.LOCAL_ARWEAVE_CONFIRM_BLOCKS,
+      now,
+    }).catch((error: unknown) => {
+      hold.release();
+      throw error;
+    });
+    running = node;
+    const metrics = new Metrics();
+    metrics.gauge('local_arweave_height', 'Height of the newest block', [], () => node.head.height);
+    metrics.gauge('local_arweave_pending', 'Transactions in the mempool', [], () => node.pending);
+    const server = createHttpServer({
+      name: 'arweave',
+      title: 'Local Arweave node',
+      description: 'A whole Arweave network on loopback: the routes of a node, and controls for tests.',
+      host: config.LOCAL_NETWORK_HOST,
+      hostVariable: 'LOCAL_NETWORK_HOST',
+      port: config.LOCAL_ARWEAVE_PORT,
+      portVariable: 'LOCAL_ARWEAVE_PORT',
+      log,
+      metrics,
+      bodyLimit: MAX_TX_BODY_BYTES,
+    });
+    const stopping = new AbortController();
+    server.mount((app) => nodeRoutes(app, node, metrics, stopping.signal));
+    const chain: Part = {
+      name: 'chain',
+      async drain() {
+        stopping.abort();
+        return true;
+      },
+      async stop() {
+        await node.close();
+        hold.release();
+      },
+    };
+    return { server, parts: [chain] };
+  });
+  return Object.assign(surface, {
+    async fund(address: string, winston: bigint) {
+      if (running === undefined) throw new Error('the node has not started');
+      const wallet = await readWallet(running.sql, address);
+      if ((wallet?.balance ?? 0n) < winston / 2n) await running.mint(address, winston);
+    },
+  });
+}

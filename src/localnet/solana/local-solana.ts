@@ -1,0 +1,191 @@
+/**
+ * The local Solana ledger: the chain that names live on, on loopback. Real wire transactions with real
+ * signatures, blockhashes that live 150 blocks, packets of 1232 bytes, fees, rent, atomic execution, and the
+ * name programs with their real layouts, so that what reads and writes the public chain works here unchanged.
+ *
+ * `runtime/` executes a transaction, `programs/` are the programs, `ledger.ts` orders and keeps, `rpc/` answers
+ * JSON-RPC. It may call formats, wallets, kernel and storage. It is no validator: nobody votes, and one process
+ * is the whole cluster.
+ */
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
+import { createJob } from '../../kernel/background/job.ts';
+import { type App, createHttpServer } from '../../kernel/http/server.ts';
+import type { Logger } from '../../kernel/log.ts';
+import { Metrics } from '../../kernel/metrics.ts';
+import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { openSqliteFile } from '../../storage/sql/open.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { holdAlone } from '../hold-alone.ts';
+import { Faucet } from './faucet.ts';
+import { defaultDemandFactor, defaultRegistryCapacity, faucetOf } from './genesis.ts';
+import type { Ledger } from './ledger.ts';
+import { migrations } from './migrations.ts';
+import { openLedger } from './open.ts';
+import { doDueUpkeep } from './registry-upkeep.ts';
+import { answerText } from './rpc/dispatch.ts';
+import type { RpcContext } from './rpc/method.ts';
+import { Subscriptions } from './rpc/subscriptions.ts';
+
+export interface LocalSolanaDeps {
+  readonly log: Logger;
+  /** Keys that sell names: each is given lamports and name tokens once. */
+  readonly fund?: readonly SolanaAddress[];
+  /** The name programs' addresses; the public network's unless others are configured. */
+  readonly programs?: NamePrograms;
+  /** Unix milliseconds; the clock unless a test stands in for it. */
+  readonly now?: () => number;
+  /** Upkeep of the registry; 0 turns the timer off. */
+  readonly upkeepIntervalMs?: number;
+}
+
+export interface LocalSolana extends Surface {
+  /** Gives another key its first lamports and tokens. */
+  fund(address: SolanaAddress): Promise<void>;
+  /** Does what upkeep is due now; answers the number of transactions. */
+  upkeep(): Promise<number>;
+  /** The ledger itself, once started: for tests and benches. */
+  readonly ledger: Ledger;
+}
+
+const maxBody = 1024 * 1024;
+
+export function createLocalSolana(
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT' | 'DATA_DIR'>,
+  deps: LocalSolanaDeps,
+): LocalSolana {
+  const { log, now = Date.now, upkeepIntervalMs = 60_000, programs = namePrograms.mainnet } = deps;
+  let running: { readonly ledger: Ledger; readonly faucet: Faucet } | undefined;
+  let doing: Promise<number> | undefined;
+
+  const live = () => {
+    if (running === undefined) throw new Error('the ledger is not started');
+    return running;
+  };
+  const upkeep = (): Promise<number> => {
+    const { ledger, faucet } = live();
+    doing ??= doDueUpkeep(ledger, faucet, programs).finally(() => {
+      doing = undefined;
+    });
+    return doing;
+  };
+
+  const surface = createSurface('solana', async () => {
+    const file = await openFile(join(config.DATA_DIR, 'localnet', 'solana.db'), programs, now);
+    const { ledger } = file;
+    const faucet = new Faucet(ledger, faucetOf(file.genesis.seed), programs);
+    running = { ledger, faucet };
+    const server = createHttpServer({
+      name: 'solana',
+      title: 'Local Solana ledger',
+      host: config.LOCAL_NETWORK_HOST,
+      hostVariable: 'LOCAL_NETWORK_HOST',
+      port: config.LOCAL_SOLANA_PORT,
+      portVariable: 'LOCAL_SOLANA_PORT',
+      log,
+      metrics: new Metrics(),
+      bodyLimit: maxBody,
+      docs: false,
+    });
+    rpcRoutes(server.app, { ledger, airdrop: (to, lamports) => faucet.airdrop(to, lamports) }, log);
+    const chain: Part = {
+      name: 'chain',
+      async start() {
+        for (const address of deps.fund ?? []) await faucet.fund(address);
+        await upkeep();
+        log.info({ genesisHash: ledger.slots.genesisHash }, 'local Solana ledger, not a public cluster');
+      },
+      jobs: [createJob({ name: 'upkeep', everyMs: upkeepIntervalMs, log, run: upkeep })],
+      async stop() {
+        await doing?.catch(() => {});
+        await ledger.idle();
+        running = undefined;
+        await file.close();
+      },
+    };
+    return { server, parts: [chain, webSockets(config, server.app, ledger, log)] };
+  });
+
+  return {
+    ...surface,
+    get url() {
+      return surface.url;
+    },
+    get ledger() {
+      return live().ledger;
+    },
+    upkeep,
+    fund: (address) => live().faucet.fund(address),
+  };
+}
+
+/** The ledger in its file, which no other process may use meanwhile. */
+async function openFile(path: string, programs: NamePrograms, now: () => number) {
+  const hold = holdAlone(path, 'the local Solana ledger');
+  let sql: Sql | undefined;
+  const close = async () => {
+    await sql?.close();
+    hold.release();
+  };
+  try {
+    sql = await openSqliteFile(path, migrations);
+    const settings = {
+      programs,
+      registryCapacity: defaultRegistryCapacity,
+      demandFactor: defaultDemandFactor,
+    };
+    const { ledger, genesis } = await openLedger(sql, settings, now);
+    return { ledger, genesis, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function rpcRoutes(app: App, context: RpcContext, log: Logger): void {
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
+    done(null, body),
+  );
+  app.route({ method: ['GET', 'HEAD'], url: '/health', handler: async () => 'ok' });
+  app.post('/', async (request, reply) => {
+    const text = typeof request.body === 'string' ? request.body : '';
+    const answer = await answerText(context, text, log);
+    return reply.header('content-type', 'application/json; charset=utf-8').send(answer);
+  });
+}
+
+/** On the HTTP port, and on the next one, where clients look for them when they are told only the HTTP port. */
+function webSockets(
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT'>,
+  app: App,
+  ledger: Ledger,
+  log: Logger,
+): Part {
+  const subscriptions = new Subscriptions(ledger);
+  const nextPort = createServer((_request, response) => response.writeHead(426).end());
+  for (const listener of [app.server, nextPort]) {
+    listener.on('upgrade', (request, stream) => subscriptions.upgrade(request, stream));
+  }
+  return {
+    name: 'websockets',
+    async start() {
+      if (config.LOCAL_SOLANA_PORT === 0 || config.LOCAL_SOLANA_PORT === 65_535) return;
+      const port = config.LOCAL_SOLANA_PORT + 1;
+      nextPort.on('error', (error) =>
+        log.warn({ err: error, port }, 'WebSockets are served on the HTTP port only'),
+      );
+      nextPort.listen({ host: config.LOCAL_NETWORK_HOST, port });
+    },
+    async drain() {
+      subscriptions.close();
+      return true;
+    },
+    async stop() {
+      subscriptions.close();
+      nextPort.close();
+    },
+  };
+}
