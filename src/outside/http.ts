@@ -2,6 +2,7 @@
  * The one way to ask the outside over HTTP: a connection pool, a limit on time (in all, not per byte) and on the
  * bytes of an answer. An answer is whatever the other side said, with any status; no answer is `OutsideUnavailable`.
  */
+import type { LookupFunction } from 'node:net';
 import { Agent, errors, request } from 'undici';
 
 /** Nobody answered in time, in size, or at all. What was asked for may have been done all the same. */
@@ -26,6 +27,8 @@ export interface HttpClientOptions {
   readonly maxBytes: number;
   /** Connections to one origin. Default 32. */
   readonly connections?: number;
+  /** Instead of the system's; where strangers write the addresses, one that finds public ones only. */
+  readonly lookup?: LookupFunction;
 }
 
 export interface HttpCall {
@@ -68,7 +71,10 @@ export class HttpClient {
     this.#options = options;
     this.#agent = new Agent({
       connections: options.connections ?? 32,
-      connect: { timeout: Math.min(5_000, options.timeoutMs) },
+      connect: {
+        timeout: Math.min(5_000, options.timeoutMs),
+        ...(options.lookup && { lookup: options.lookup }),
+      },
       keepAliveTimeout: 10_000,
     });
   }

@@ -11,12 +11,9 @@ import {
 import { createSignaturePart } from '../../gateway/httpsig/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
 import { createMeter } from '../../gateway/metering/index.ts';
-import {
-  createIndexesPart,
-  openSubscribedBands,
-  placeInRoot,
-  subscribedContent,
-} from '../../gateway/published-indexes/index.ts';
+import { createIndexesPart } from '../../gateway/published-indexes/part.ts';
+import { placeInRoot, subscribedContent } from '../../gateway/published-indexes/subscriber/content.ts';
+import { openSubscribedBands } from '../../gateway/published-indexes/subscriber/installed.ts';
 import { urlHost } from '../../kernel/http/server.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
@@ -53,7 +50,7 @@ const gateway: Part = {
           sources: (context) => [subscribedContent(context, subscribed)],
           names: nameSources(world),
         }),
-        createIndexesPart({ subscribed, sharePort: world.sharesPort }),
+        createIndexesPart({ subscribed }),
         createMeter({ payments: () => egressPayments(world) }),
         createAdminPart({
           adminKey: await keys.adminKey(),

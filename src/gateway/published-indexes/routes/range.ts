@@ -1,6 +1,6 @@
 /** `Range` on index files: one range is served; what is no byte range at all is refused (interface §4.4). */
 import { parseRange, type Span } from '../../../kernel/http/byte-ranges.ts';
-import { malformedRange, unsatisfiableRange } from './errors.ts';
+import { malformedRange, unsatisfiableRange } from '../errors.ts';
 
 const one = /^(?:(\d+)-(\d*)|-(\d+))$/;
 const maxHeader = 1024;

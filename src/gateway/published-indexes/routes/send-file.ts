@@ -6,9 +6,9 @@ import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional
 import { sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { Meter } from '../../metering/meter.ts';
+import { beingUpdated, notAvailable } from '../errors.ts';
 import { hasCode } from '../files.ts';
-import type { BandFile } from '../publication/read-indexes.ts';
-import { beingUpdated, notAvailable } from './errors.ts';
+import type { BandFile } from '../publication/document.ts';
 import { spanOf } from './range.ts';
 
 export interface SendOptions {

@@ -5,7 +5,7 @@ import { checkCdb64, decodeRootEntry } from '../../../formats/cdb64/index.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import { manifestName, maxManifestBytes, parseManifest } from '../bands/manifest.ts';
 import { readBounded } from '../files.ts';
-import type { Band } from '../publication/read-indexes.ts';
+import type { Band } from '../publication/document.ts';
 
 export async function checkRootBand(folder: string, band: Band): Promise<void> {
   const bytes = await readBounded(join(folder, manifestName), maxManifestBytes);

@@ -3,17 +3,12 @@
  * never becomes part of a path. A document that cannot be read or is wrong publishes nothing.
  */
 import { stat } from 'node:fs/promises';
-import { pieceLength, torrentName } from '../../../formats/torrent/index.ts';
+import { pieceLength, torrentName } from '../../../formats/torrent/torrent.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { readBounded } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';
-import {
-  maxDocumentBytes,
-  sha256Hex,
-  type VerifiedPublication,
-  verifyPublication,
-} from '../publication/document.ts';
-import type { Band, BandFile } from '../publication/read-indexes.ts';
+import type { Band, BandFile } from './document.ts';
+import { maxDocumentBytes, sha256Hex, type VerifiedPublication, verifyPublication } from './document.ts';
 
 /** How soon a new publication is seen. */
 const lookAgainMs = 250;
