@@ -5,15 +5,16 @@
 import {
   dataPage,
   decimalDigits,
+  definitionLevels,
   dictionaryPage,
   encodings,
   type Kind,
   type Physical,
+  packedIndexes,
   physical,
   statisticsOf,
   zstd,
 } from './format.ts';
-import { definitionLevels, packedIndexes } from './runs.ts';
 import { binary, i32, i64, list, struct, type Value } from './thrift.ts';
 
 const twoTo32 = 2 ** 32;

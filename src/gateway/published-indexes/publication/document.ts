@@ -11,7 +11,7 @@ import { tryDecodeBase58 } from '../../../formats/base58.ts';
 import { isTxId } from '../../../formats/base64url.ts';
 import { canonicalJson } from '../../../formats/canonical-json.ts';
 import { FormatError } from '../../../formats/format-error.ts';
-import { isCount } from '../../../formats/json.ts';
+import { isCount, isRecord } from '../../../formats/json.ts';
 import { isIndexName, isPartName, isSha256 } from '../names.ts';
 import type { Observer } from './observer.ts';
 
@@ -232,8 +232,7 @@ function readList<T>(
 
 /** Own members only: nothing is ever inherited from a prototype. */
 function members(value: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new FormatError(`${what} must be an object`);
+  if (!isRecord(value)) throw new FormatError(`${what} must be an object`);
   return Object.assign(Object.create(null), value);
 }
 
