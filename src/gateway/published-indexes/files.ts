@@ -53,7 +53,7 @@ export async function writeWhole(path: string, bytes: Uint8Array | string): Prom
   await syncFolder(dirname(path));
 }
 
-/** What `writeWhole` left when it was killed. Only for who alone writes the file. */
+/** Removes what `writeWhole` left when it was killed. Only for the one writer of the file. */
 export async function removeHalfWritten(path: string): Promise<void> {
   const half = `${basename(path)}.`;
   for (const name of await readdir(dirname(path)))

@@ -40,9 +40,9 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
     Object.defineProperty(context.info, 'indexes', {
       enumerable: true,
       get: () =>
-        catalog.known && {
+        catalog.latest && {
           manifestUrl: '/gw/indexes',
-          names: catalog.known.publication.indexes.map(({ name }) => name).sort(),
+          names: catalog.latest.publication.indexes.map(({ name }) => name).sort(),
         },
     });
 
@@ -131,7 +131,7 @@ function follow({ config, log, metrics }: GatewayContext, subscribed: InstalledB
           return everyMs;
         },
         failed(error) {
-          log.warn({ err: error }, 'a subscribed index cannot be looked at');
+          log.warn({ err: error }, 'a subscribed index cannot be followed');
           return everyMs;
         },
       }),

@@ -1,5 +1,5 @@
 /**
- * One column of the row group at hand. Values are written where they will lie on disk as they come: no object per
+ * One column of the current row group. Values are written where they will lie on disk as they come: no object per
  * row or cell is kept, and the memory is used again for the next group.
  */
 import {

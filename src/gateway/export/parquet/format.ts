@@ -73,7 +73,7 @@ export function dataPage({ levels, values, count, nulls, encoding }: DataPage): 
   return { parts: [header, levels, packed], rawSize: header.length + levels.length + values.length };
 }
 
-/** Of a column's values; the least is above the greatest where there is none to compare. */
+/** Of a column's values; the least is above the greatest where the column has no number. */
 export function statisticsOf(nulls: number, min: number, max: number, width: number): Value {
   const isNumber = (width === 4 || width === 8) && min <= max;
   return struct({

@@ -34,7 +34,7 @@ export type Outcome =
   | 'verify_failed'
   | 'download_failed'
   | 'skipped_disk_budget'
-  /** Another process of this gateway is at it. */
+  /** Another process of this gateway has the lock of this publisher. */
   | 'busy'
   /** The own disk is full or broken. */
   | 'error';
@@ -195,7 +195,7 @@ export class Subscriber {
           },
         });
       } catch (error) {
-        // The other bands may be had all the same, unless the publisher asks for a pause.
+        // The other bands are tried all the same, unless the publisher asks for a pause.
         failed ??= error;
         if (error instanceof DownloadFailed && !error.pause) continue;
         if (error instanceof VerifyFailed) continue;
@@ -218,7 +218,7 @@ export class Subscriber {
     return outcome;
   }
 
-  /** Without its manifest a band is not opened again; readers let go of it before its files are removed. */
+  /** Without its manifest a band is not opened again; readers close it before its files are removed. */
   async #retire(folder: string): Promise<void> {
     await rm(join(folder, manifestName), { force: true });
     await this.#options.changed();
@@ -236,7 +236,7 @@ export class Subscriber {
 
 /**
  * A folder without a manifest is one whose removal broke off: nobody reads it any more. An offered band that lost a file,
- * or a part of one, is to be had again.
+ * or a part of one, is removed here and downloaded again.
  */
 async function wholeBands(target: string, offered: readonly Band[]): Promise<string[]> {
   const byName = new Map(offered.map((band) => [installedName(band), band]));
