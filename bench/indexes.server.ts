@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../src/config/config.ts';
 import { indexFolders } from '../src/gateway/published-indexes/folders.ts';
-import { createIndexesPart } from '../src/gateway/published-indexes/index.ts';
+import { createIndexesPart } from '../src/gateway/published-indexes/part.ts';
 import { sha256Hex, signPublication } from '../src/gateway/published-indexes/publication/document.ts';
 import { observerOf } from '../src/gateway/published-indexes/publication/observer.ts';
 import { createGatewaySurface } from '../src/gateway/surface.ts';

@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { digest } from '../src/gateway/chain-index/testing.ts';
-import { Exporter } from '../src/gateway/export/index.ts';
+import { Exporter } from '../src/gateway/export/exporter.ts';
 import { gatewayMigrations } from '../src/gateway/migrations.ts';
 import { silentLog } from '../src/kernel/testing.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ConfigError, createRedactor, describeConfig, readConfig } from './config.ts';
+import {
+  ConfigError,
+  childEnvironment,
+  createRedactor,
+  describeConfig,
+  readConfig,
+  retiredVariables,
+} from './config.ts';
 import { variables } from './variables.ts';
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
@@ -216,4 +223,25 @@ describe('describeConfig', () => {
   test('every variable has a meaning', () => {
     for (const row of describeConfig()) assert.ok(row.meaning.length > 5, row.name);
   });
+});
+
+test('variables of earlier releases are named, and whatever they say stops no start', () => {
+  const environment = {
+    INDEX_SEED_PORT: 'none',
+    INDEX_DOWNLOAD_BY: 'pigeon',
+    INDEX_SEED_HOST: '',
+    HOST: '::',
+  };
+  assert.deepEqual(retiredVariables(environment), ['INDEX_SEED_PORT', 'INDEX_DOWNLOAD_BY']);
+  assert.equal(readConfig(environment).HOST, '::');
+  const known = new Set(describeConfig().map(({ name }) => name));
+  assert.ok(!known.has('INDEX_SEED_PORT'));
+});
+
+test('a program that is started learns where things are, and no key', () => {
+  const environment = { PATH: '/bin', STRIPE_SECRET_KEY: 'sk', DATABASE_URL: 'postgres://u:secret@h/d' };
+  assert.deepEqual(
+    Object.entries(childEnvironment(environment)).filter(([, value]) => value !== undefined),
+    [['PATH', '/bin']],
+  );
 });

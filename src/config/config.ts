@@ -6,6 +6,7 @@
 
 import { type Variable, type WorldName, worldNames } from './kinds.ts';
 import { redacted, redactUrl, urlsIn } from './redact.ts';
+import { retiredIndexVariables } from './variables/indexes.ts';
 import { groups, variables } from './variables.ts';
 
 type Values<T> = { readonly [K in keyof T]: T[K] extends Variable<infer V> ? V : never };
@@ -60,6 +61,27 @@ function worldOf({ WORLD }: Environment): WorldName {
 export function readProcessConfig(overrides: Readonly<Record<string, string>> = {}): Config {
   return readConfig({ ...process.env, ...overrides });
 }
+
+/** Variables of earlier releases that are set, and do nothing any more. */
+export function retiredVariables(environment: Environment = process.env): string[] {
+  return retiredIndexVariables.filter((name) => (environment[name] ?? '') !== '');
+}
+
+/** What a program that is started is told of the environment: where things are, and never a key. */
+export function childEnvironment(environment: Environment = process.env): Record<string, string | undefined> {
+  return Object.fromEntries(passedOn.map((name) => [name, environment[name]]));
+}
+const passedOn = [
+  'PATH',
+  'HOME',
+  'USER',
+  'LANG',
+  'LC_ALL',
+  'TZ',
+  'TMPDIR',
+  'XDG_CONFIG_HOME',
+  'XDG_CACHE_HOME',
+];
 
 /**
  * How deep a block must be before it counts depends on the world: public miners may reorganise, the local network

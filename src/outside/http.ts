@@ -3,6 +3,7 @@
  * bytes of an answer. An answer is whatever the other side said, with any status; no answer is `OutsideUnavailable`.
  */
 import type { Readable } from 'node:stream';
+import type { LookupFunction } from 'node:net';
 import { Agent, errors, request } from 'undici';
 
 /** There was no answer within the limits of time and size. What was asked for may have been done all the same. */
@@ -27,6 +28,8 @@ export interface HttpClientOptions {
   readonly maxBytes: number;
   /** Connections to one origin. Default 32. */
   readonly connections?: number;
+  /** Instead of the system's; where strangers write the addresses, one that finds public ones only. */
+  readonly lookup?: LookupFunction;
 }
 
 export interface HttpCall {
@@ -69,7 +72,10 @@ export class HttpClient {
     this.#options = options;
     this.#agent = new Agent({
       connections: options.connections ?? 32,
-      connect: { timeout: Math.min(5_000, options.timeoutMs) },
+      connect: {
+        timeout: Math.min(5_000, options.timeoutMs),
+        ...(options.lookup && { lookup: options.lookup }),
+      },
       keepAliveTimeout: 10_000,
     });
   }

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { ExportStatus } from '../../src/gateway/export/index.ts';
+import type { ExportStatus } from '../../src/gateway/export/exporter.ts';
 import { gatewayMigrations } from '../../src/gateway/migrations.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import { fillIndex, tagsPerRecord } from '../support/index-rows.ts';

@@ -10,17 +10,17 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
-import { readTorrentFile } from '../../src/formats/torrent/index.ts';
+import { withWebSeeds } from '../../src/formats/torrent/torrent.ts';
 import { storedBands } from '../../src/gateway/published-indexes/bands/stored.ts';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
-import { InstalledBands } from '../../src/gateway/published-indexes/index.ts';
 import {
   sha256Hex,
   type VerifiedPublication,
   verifyPublication,
 } from '../../src/gateway/published-indexes/publication/document.ts';
 import { checkRootBand } from '../../src/gateway/published-indexes/subscriber/check-band.ts';
-import { installedName } from '../../src/gateway/published-indexes/subscriber/generation.ts';
+import { installedName } from '../../src/gateway/published-indexes/subscriber/incoming.ts';
+import { InstalledBands } from '../../src/gateway/published-indexes/subscriber/installed.ts';
 import { buildTestBand, itemId, pollOnce, testObserver, testPublisher } from '../support/bands.ts';
 
 const script = resolve(import.meta.dirname, '../support/index-process.ts');
@@ -72,7 +72,7 @@ function published(dataDir: string): VerifiedPublication {
     for (const { sha256 } of files)
       assert.equal(sha256Hex(readFileSync(join(folders.blobs, sha256))), sha256);
     const file = readFileSync(join(folders.torrents, `${torrent?.infohashV1}.torrent`));
-    assert.equal(readTorrentFile(file).info.length > 0, true);
+    assert.equal(withWebSeeds(file, []).infohashV1, torrent?.infohashV1);
   }
   return publication;
 }

@@ -7,12 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
-import { readTorrentFile, readTorrentInfo } from '../../src/formats/torrent/index.ts';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
-import { createIndexesPart, InstalledBands, Subscriber } from '../../src/gateway/published-indexes/index.ts';
+import { createIndexesPart } from '../../src/gateway/published-indexes/part.ts';
 import { sha256Hex, verifyPublication } from '../../src/gateway/published-indexes/publication/document.ts';
-import type { Transport } from '../../src/gateway/published-indexes/subscriber/install-band.ts';
-import { Seeder } from '../../src/gateway/published-indexes/swarm/index.ts';
+import { InstalledBands } from '../../src/gateway/published-indexes/subscriber/installed.ts';
+import { Subscriber } from '../../src/gateway/published-indexes/subscriber/subscriber.ts';
 import { createGatewaySurface } from '../../src/gateway/surface.ts';
 import { silentLog } from '../../src/kernel/testing.ts';
 import { buildTestBand, filesBelow, itemId, testObserver, testPublisher } from '../support/bands.ts';
@@ -36,22 +35,18 @@ function fill(disk: SmallDisk, free: number): void {
 /** A publisher's document and files by HTTP, as they are on disk. */
 async function serve(dataDir: () => string): Promise<{ server: Server; url: string }> {
   const server = createServer((request, response) => {
-    const { document, blobs, torrents } = indexFolders(dataDir());
-    const name = request.url?.split('/').at(-1) ?? '';
-    const path =
-      request.url === '/gw/indexes' ? document : join(name.endsWith('.torrent') ? torrents : blobs, name);
+    const { document, blobs } = indexFolders(dataDir());
+    const path = request.url === '/gw/indexes' ? document : join(blobs, request.url?.split('/').at(-1) ?? '');
     response.end(readFileSync(path));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { server, url: `http://127.0.0.1:${Object(server.address()).port}` };
 }
 
-async function poll(dataDir: string, url: string, transport: Transport): Promise<string> {
+async function poll(dataDir: string, url: string): Promise<string> {
   const subscriber = new Subscriber({
     folders: indexFolders(dataDir),
     log,
-    transports: [transport],
-    swarm: { rules: { allowPrivate: true }, maxPeers: 2, webSeedAfterMs: 60_000, timeoutMs: 120_000 },
     concurrency: 2,
     maxDiskBytes: undefined,
     changed: async () => {},
@@ -60,32 +55,6 @@ async function poll(dataDir: string, url: string, transport: Transport): Promise
   const { outcome } = await subscriber.poll({ publisher: key, key, url, names: undefined });
   await subscriber.close();
   return outcome;
-}
-
-/** Gives the first band of a publication to peers. */
-async function seed(dataDir: string): Promise<{ seeder: Seeder; port: number }> {
-  const { blobs, torrents } = indexFolders(dataDir);
-  const [band] = bandsOf(dataDir);
-  const { info } = readTorrentFile(readFileSync(join(torrents, `${band?.torrent?.infohashV1}.torrent`)));
-  const { infohashV1, pieceLength, pieceCount, files } = readTorrentInfo(info);
-  const seeder = new Seeder({
-    host: '127.0.0.1',
-    port: 0,
-    maxConnections: 4,
-    bytesPerSecond: 1e9,
-    log,
-    offer: async () => ({
-      infohash: infohashV1,
-      info,
-      pieceLength,
-      pieceCount,
-      files: files.map(({ name, ...file }) => ({
-        path: join(blobs, band?.files.find((one) => one.name === name)?.sha256 ?? ''),
-        ...file,
-      })),
-    }),
-  });
-  return { seeder, port: await seeder.listen() };
 }
 
 describe('a full disk', () => {
@@ -118,59 +87,41 @@ describe('a full disk', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  for (const transport of ['http', 'torrent'] as const)
-    test(
-      `while a band is downloaded by ${transport} keeps the old one, and the next look finishes`,
-      options,
-      async () => {
-        assert.ok(disk !== undefined);
-        const small = join(root, `small-${transport}`);
-        const large = join(root, `large-${transport}`);
-        await buildTestBand(small, names('old', 10));
-        await testPublisher(small).publish();
-        cpSync(small, large, { recursive: true });
-        await buildTestBand(large, [...names('old', 10), ...names('new', 150)]);
-        await testPublisher(large).publish();
-        let serving = small;
-        const { server, url } = await serve(() => serving);
-        const dataDir = join(disk.folder, `subscriber-${transport}`);
-        mkdirSync(dataDir);
-        const { installed } = indexFolders(dataDir);
-        const bands = new InstalledBands(installed);
-        const knows = async (name: string) => {
-          await bands.refresh();
-          return (await bands.locate(itemId(name).toString('base64url'))) !== undefined;
-        };
-        const seeding: Seeder[] = [];
-        try {
-          assert.equal(await poll(dataDir, url, 'http'), 'installed');
-          serving = large;
-          if (transport === 'torrent') {
-            const { seeder, port } = await seed(large);
-            seeding.push(seeder);
-            await announcePeer(large, port);
-          }
-          fill(disk, 200 * 1024);
-          assert.equal(await poll(dataDir, url, transport), 'error');
-          assert.deepEqual([await knows('old 3'), await knows('new 3'), bands.count], [true, false, 1]);
-          rmSync(join(disk.folder, 'filler'));
-          assert.equal(await poll(dataDir, url, transport), 'installed');
-          assert.deepEqual([await knows('old 3'), await knows('new 3'), bands.count], [true, true, 1]);
-        } finally {
-          await bands.close();
-          for (const seeder of seeding) await seeder.close();
-          server.close();
-          server.closeAllConnections();
-          rmSync(join(disk.folder, 'filler'), { force: true });
-          rmSync(dataDir, { recursive: true });
-        }
-      },
-    );
-
-  /** Signs the publication anew with the port of its seeder in the magnets. */
-  async function announcePeer(dataDir: string, port: number): Promise<void> {
-    await testPublisher(dataDir, [`127.0.0.1:${port}`]).publish();
-  }
+  test('while a band is downloaded keeps the old one, and the next look finishes', options, async () => {
+    assert.ok(disk !== undefined);
+    const small = join(root, 'small');
+    const large = join(root, 'large');
+    await buildTestBand(small, names('old', 10));
+    await testPublisher(small).publish();
+    cpSync(small, large, { recursive: true });
+    await buildTestBand(large, [...names('old', 10), ...names('new', 150)]);
+    await testPublisher(large).publish();
+    let serving = small;
+    const { server, url } = await serve(() => serving);
+    const dataDir = join(disk.folder, 'subscriber');
+    mkdirSync(dataDir);
+    const bands = new InstalledBands(indexFolders(dataDir).installed);
+    const knows = async (name: string) => {
+      await bands.refresh();
+      return (await bands.locate(itemId(name).toString('base64url'))) !== undefined;
+    };
+    try {
+      assert.equal(await poll(dataDir, url), 'installed');
+      serving = large;
+      fill(disk, 200 * 1024);
+      assert.equal(await poll(dataDir, url), 'error');
+      assert.deepEqual([await knows('old 3'), await knows('new 3'), bands.count], [true, false, 1]);
+      rmSync(join(disk.folder, 'filler'));
+      assert.equal(await poll(dataDir, url), 'installed');
+      assert.deepEqual([await knows('old 3'), await knows('new 3'), bands.count], [true, true, 1]);
+    } finally {
+      await bands.close();
+      server.close();
+      server.closeAllConnections();
+      rmSync(join(disk.folder, 'filler'), { force: true });
+      rmSync(dataDir, { recursive: true });
+    }
+  });
 });
 
 describe('a band that is replaced', () => {
@@ -182,7 +133,7 @@ describe('a band that is replaced', () => {
     const file = bandsOf(dataDir)[0]?.files.find(({ name }) => name === '42.cdb');
     assert.ok(file !== undefined && file.size > 6 * 1024 * 1024, `${file?.size} bytes`);
     const gateway = createGatewaySurface(
-      readConfig({ DATA_DIR: dataDir, GATEWAY_PORT: '0', INDEX_SEED_PORT: '0', START_WRITERS: 'false' }),
+      readConfig({ DATA_DIR: dataDir, GATEWAY_PORT: '0', START_WRITERS: 'false' }),
       { log, nodeUrls: [], release: 'test', parts: [createIndexesPart()] },
     );
     await gateway.start();
@@ -213,7 +164,7 @@ describe('a band that is replaced', () => {
     try {
       await buildTestBand(served, ['always', 'round 0']);
       await testPublisher(served).publish();
-      assert.equal(await poll(dataDir, url, 'http'), 'installed');
+      assert.equal(await poll(dataDir, url), 'installed');
       await bands.refresh();
       const id = itemId('always').toString('base64url');
       const looking = (async () => {
@@ -227,7 +178,7 @@ describe('a band that is replaced', () => {
         const before = looked;
         await buildTestBand(served, ['always', `round ${round}`]);
         await testPublisher(served).publish();
-        assert.equal(await poll(dataDir, url, 'http'), 'installed');
+        assert.equal(await poll(dataDir, url), 'installed');
         // As when another process installed and retired: both are seen at once.
         await bands.refresh();
         assert.ok((await bands.locate(itemId(`round ${round}`).toString('base64url'))) !== undefined);

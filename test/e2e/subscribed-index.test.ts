@@ -7,16 +7,16 @@ import { test } from 'node:test';
 import { createAdminPart } from '../../src/gateway/admin/index.ts';
 import { createContentPart, openContentCache } from '../../src/gateway/content/index.ts';
 import type { GatewayContext } from '../../src/gateway/context.ts';
+import { buildBands } from '../../src/gateway/published-indexes/bands/build.ts';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
+import { createIndexesPart } from '../../src/gateway/published-indexes/part.ts';
+import { readObserver } from '../../src/gateway/published-indexes/publication/observer.ts';
+import { publisherOf } from '../../src/gateway/published-indexes/publication/publisher.ts';
+import { placeInRoot, subscribedContent } from '../../src/gateway/published-indexes/subscriber/content.ts';
 import {
-  buildBands,
-  createIndexesPart,
   type InstalledBands,
   openSubscribedBands,
-  placeInRoot,
-  subscribedContent,
-} from '../../src/gateway/published-indexes/index.ts';
-import { publisherOf, readObserver } from '../../src/gateway/published-indexes/publication/open.ts';
+} from '../../src/gateway/published-indexes/subscriber/installed.ts';
 import { adminKey, makeItem, postBundle, startAdminGateway } from '../support/admin-gateway.ts';
 import { startLocalStack, until } from '../support/local-gateway.ts';
 

@@ -732,9 +732,9 @@ export class Stranger {
   }
 }
 
-/** Answers that never end, or that only say what there is. */
-function isWorthAsking({ method, url }: KnownRoute): boolean {
-  return !['OPTIONS', 'TRACE', 'QUERY'].includes(method) && !url.includes('announce');
+/** Not those that only say what there is. */
+function isWorthAsking({ method }: KnownRoute): boolean {
+  return !['OPTIONS', 'TRACE', 'QUERY'].includes(method);
 }
 
 /** Bytes that an upload in parts was paid for. */

@@ -7,9 +7,9 @@ import { rootIndex } from '../../src/gateway/published-indexes/bands/build.ts';
 import type { BandRecord } from '../../src/gateway/published-indexes/bands/source.ts';
 import { writeBand } from '../../src/gateway/published-indexes/bands/write.ts';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
-import { Subscriber } from '../../src/gateway/published-indexes/index.ts';
 import { type Observer, observerOf } from '../../src/gateway/published-indexes/publication/observer.ts';
 import { Publisher } from '../../src/gateway/published-indexes/publication/publisher.ts';
+import { Subscriber } from '../../src/gateway/published-indexes/subscriber/subscriber.ts';
 import { silentLog } from '../../src/kernel/testing.ts';
 
 /** Always the same key, so that several processes can be one publisher. */
@@ -58,14 +58,15 @@ export async function buildTestBand(
   return id;
 }
 
-export function testPublisher(dataDir: string, peers: readonly string[] = []): Publisher {
+/** `torrentsAt` is the address of its web seed. */
+export function testPublisher(dataDir: string, torrentsAt = 'http://127.0.0.1:1'): Publisher {
   return new Publisher({
     dataDir,
     observer: testObserver,
     publisher: undefined,
     ttlSeconds: 86_400,
     filter: { always: true },
-    torrents: { trackers: [], webSeeds: [], peers },
+    torrentsAt,
   });
 }
 
@@ -93,8 +94,6 @@ export async function pollOnce(dataDir: string, url: string): Promise<string> {
   const subscriber = new Subscriber({
     folders: indexFolders(dataDir),
     log: silentLog,
-    transports: ['http'],
-    swarm: { rules: { allowPrivate: true }, maxPeers: 2, webSeedAfterMs: 0, timeoutMs: 120_000 },
     concurrency: 2,
     maxDiskBytes: undefined,
     changed: async () => {},

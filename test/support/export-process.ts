@@ -1,5 +1,5 @@
 /** Runs one export in a process of its own and prints its last status: limits of the process are the export's. */
-import { Exporter } from '../../src/gateway/export/index.ts';
+import { Exporter } from '../../src/gateway/export/exporter.ts';
 import { silentLog } from '../../src/kernel/testing.ts';
 
 const { databaseUrl, dataDir, request } = JSON.parse(process.argv[2] ?? '');

@@ -52,7 +52,6 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       DATA_DIR: dataDir,
       LOCAL_ARWEAVE_PORT: '0',
       GATEWAY_PORT: '0',
-      INDEX_SEED_PORT: '0',
       LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '0',
       GATEWAY_POLL_INTERVAL_MS: '20',
       MEMPOOL_POLLING_INTERVAL_MS: '100',

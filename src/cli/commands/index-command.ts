@@ -4,13 +4,14 @@ import { type Config, readProcessConfig } from '../../config/config.ts';
 import { gatewayMigrations } from '../../gateway/migrations.ts';
 import { buildBands } from '../../gateway/published-indexes/bands/build.ts';
 import { indexFolders } from '../../gateway/published-indexes/folders.ts';
+import { readObserver } from '../../gateway/published-indexes/publication/observer.ts';
+import { publisherOf } from '../../gateway/published-indexes/publication/publisher.ts';
 import {
   type PollReport,
-  readSubscriptions,
   Subscriber,
   subscriberSettings,
-} from '../../gateway/published-indexes/index.ts';
-import { publisherOf, readObserver } from '../../gateway/published-indexes/publication/open.ts';
+} from '../../gateway/published-indexes/subscriber/subscriber.ts';
+import { readSubscriptions } from '../../gateway/published-indexes/subscriber/subscriptions.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { openDatabase } from '../../storage/sql/open.ts';

@@ -2,21 +2,27 @@
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Agent, request } from 'undici';
 import type { Config } from '../../config/config.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import { rootIndex } from '../../gateway/published-indexes/bands/build.ts';
 import { digestFile, readBounded } from '../../gateway/published-indexes/files.ts';
 import { indexFolders } from '../../gateway/published-indexes/folders.ts';
+import type { Band, BandFile } from '../../gateway/published-indexes/publication/document.ts';
 import {
   maxDocumentBytes,
   type VerifiedPublication,
   verifyPublication,
 } from '../../gateway/published-indexes/publication/document.ts';
-import type { Band, BandFile } from '../../gateway/published-indexes/publication/read-indexes.ts';
 import { checkRootBand } from '../../gateway/published-indexes/subscriber/check-band.ts';
-import { fetchFile } from '../../gateway/published-indexes/subscriber/fetch-file.ts';
+import {
+  blobAddress,
+  DownloadFailed,
+  fetchDocument,
+  fetchFile,
+  publisherClient,
+} from '../../gateway/published-indexes/subscriber/download.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { HttpClient, OutsideUnavailable } from '../../outside/http.ts';
 import { UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 
@@ -70,7 +76,7 @@ async function checkStored(config: Config, publication: VerifiedPublication): Pr
 /** Downloads band by band, checks digests, and the tables of every file. */
 async function checkServed(url: string, publication: VerifiedPublication): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-index-verify-'));
-  const dispatcher = new Agent({ connections: 1 });
+  const http = new HttpClient({ ...publisherClient, connections: 1 });
   const wrong: string[] = [];
   const bar = new ProgressBar('bytes', bytesOf(publication));
   try {
@@ -80,9 +86,9 @@ async function checkServed(url: string, publication: VerifiedPublication): Promi
         try {
           for (const file of band.files) {
             const path = await fetchFile(file, {
-              url: url.replace(/\/+$/, ''),
+              http,
+              address: blobAddress(url.replace(/\/+$/, ''), file),
               folder,
-              dispatcher,
               signal: new AbortController().signal,
               received: (bytes) => bar.advance(bytes),
             });
@@ -96,7 +102,7 @@ async function checkServed(url: string, publication: VerifiedPublication): Promi
       }
   } finally {
     bar.end();
-    await dispatcher.close();
+    await http.close();
     await rm(folder, { recursive: true, force: true });
   }
   return wrong;
@@ -131,19 +137,20 @@ export async function storedDocument(config: Config): Promise<Buffer> {
 
 async function fetched(address: string): Promise<Buffer> {
   if (!URL.canParse(address)) throw new UsageError(`${address} is not an address`);
-  const answer = await request(`${address.replace(/\/+$/, '')}/gw/indexes`, {
-    headersTimeout: 30_000,
-    bodyTimeout: 30_000,
-  }).catch((error: unknown) => {
-    throw new StartupError(`${address} cannot be reached: ${error instanceof Error ? error.message : error}`);
-  });
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of answer.body) {
-    size += piece.length;
-    if (size > maxDocumentBytes) throw new StartupError(`${address} sends more than a publication`);
-    pieces.push(piece);
+  const http = new HttpClient(publisherClient);
+  try {
+    const document = await fetchDocument(http, address.replace(/\/+$/, ''));
+    if (document === undefined) throw new StartupError(`${address} answers nothing`);
+    return document.bytes;
+  } catch (error) {
+    if (error instanceof FormatError) throw new StartupError(`${address} sends more than a publication`);
+    if (error instanceof DownloadFailed) throw new StartupError(error.message);
+    if (!(error instanceof OutsideUnavailable)) throw error;
+    const { cause = error } = error;
+    throw new StartupError(
+      `${address} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`,
+    );
+  } finally {
+    await http.close();
   }
-  if (answer.statusCode !== 200) throw new StartupError(`${address} answers ${answer.statusCode}`);
-  return Buffer.concat(pieces);
 }

@@ -1,7 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Config, readProcessConfig, redactProcessSecrets, type WorldName } from '../../config/config.ts';
+import {
+  type Config,
+  redactProcessSecrets,
+  readProcessConfig,
+  retiredVariables,
+  type WorldName,
+} from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
@@ -45,6 +51,8 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     const dataDir = prepareDataDir(config.DATA_DIR);
     markFolder(dataDir, config.WORLD);
     const log = logOf(config);
+    const retired = retiredVariables();
+    if (retired.length > 0) log.warn(`set and no longer used: ${retired.join(', ')}`);
     const stack =
       count === undefined
         ? createStack(config, log, { only })

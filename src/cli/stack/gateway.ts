@@ -10,12 +10,9 @@ import {
 import { createSignaturePart } from '../../gateway/httpsig/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
 import { createMeter } from '../../gateway/metering/index.ts';
-import {
-  createIndexesPart,
-  openSubscribedBands,
-  placeInRoot,
-  subscribedContent,
-} from '../../gateway/published-indexes/index.ts';
+import { createIndexesPart } from '../../gateway/published-indexes/part.ts';
+import { placeInRoot, subscribedContent } from '../../gateway/published-indexes/subscriber/content.ts';
+import { openSubscribedBands } from '../../gateway/published-indexes/subscriber/installed.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
 import { version } from '../version.ts';
@@ -55,7 +52,7 @@ export async function makeGateway(config: Config, needs: GatewayNeeds): Promise<
         sources: (context) => [subscribedContent(context, subscribed)],
         names: nameSources(config, needs),
       }),
-      createIndexesPart({ subscribed, sharePort: sharesPort }),
+      createIndexesPart({ subscribed }),
       createMeter({ payments: () => egressPayments(needs) }),
       createAdminPart({
         adminKey: await keys.adminKey(),

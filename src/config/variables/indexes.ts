@@ -1,4 +1,4 @@
-import { boolean, integer, json, oneOf, port, text, url } from '../kinds.ts';
+import { boolean, integer, json, text, url } from '../kinds.ts';
 
 /** Published indexes: what this gateway publishes of its own, and whose it uses. */
 export const indexes = {
@@ -29,25 +29,13 @@ export const indexes = {
     max: 31_536_000,
   }),
   INDEX_TORRENTS: boolean({
-    meaning: 'Whether bands are offered as torrents too, and given to peers while something is published',
+    meaning: 'Whether bands are offered as torrents too, with this gateway as their web seed',
     default: true,
   }),
-  INDEX_SEED_PORT: port({ meaning: 'Port at which peers get the published torrents', default: 6881 }),
-  INDEX_SEED_HOST: text({
+  INDEX_TORRENT_COMMAND: text({
     meaning:
-      'Host at which peers reach INDEX_SEED_PORT; without it that of INDEX_PUBLIC_URL, or the address a peer came to',
+      'BitTorrent program that gives the published torrents to peers, run once for each: words separated by spaces, with {torrent}, {folder} and {pid} for the torrent file, the folder of its files and the process of the gateway',
     default: undefined,
-  }),
-  INDEX_SEED_CONNECTIONS: integer({
-    meaning: 'Peers served at the same time',
-    default: 64,
-    min: 1,
-    max: 4096,
-  }),
-  INDEX_SEED_BYTES_PER_SECOND: integer({
-    meaning: 'Bytes a second that all peers together are given',
-    default: 10_000_000,
-    min: 16_384,
   }),
   INDEX_PUBLIC_URL: url({
     meaning: 'Address of the gateway for the web seeds of its torrents; without it HOST and GATEWAY_PORT',
@@ -70,33 +58,21 @@ export const indexes = {
     min: 1,
     max: 32,
   }),
-  INDEX_DOWNLOAD_BY: oneOf(['http', 'torrent', 'http,torrent', 'torrent,http'], {
-    meaning: 'How bands of others are downloaded; of two ways the second gets what the first did not',
-    default: 'http,torrent',
-  }),
-  INDEX_TORRENT_PEERS: integer({
-    meaning: 'Peers that one torrent is downloaded from at the same time',
-    default: 20,
-    min: 1,
-    max: 200,
-  }),
-  INDEX_WEBSEED_AFTER_SECONDS: integer({
-    meaning: 'A torrent uses the web seed of its publisher after so long without a new piece',
-    default: 120,
-    max: 86_400,
-  }),
-  INDEX_TORRENT_TIMEOUT_SECONDS: integer({
-    meaning: 'A torrent is given up after this time; what came is kept',
-    default: 3_600,
-    min: 1,
-    max: 604_800,
-  }),
-  INDEX_PRIVATE_PEERS: boolean({
-    meaning: 'Whether trackers and peers on loopback and private addresses are used',
-    default: false,
-  }),
   INDEX_MAX_DISK_BYTES: integer({
     meaning: 'Disk that the indexes of others may use; without it no limit',
     default: undefined,
   }),
 };
+
+/** Served the BitTorrent peers that the gateway once had of its own. */
+export const retiredIndexVariables = [
+  'INDEX_SEED_PORT',
+  'INDEX_SEED_HOST',
+  'INDEX_SEED_CONNECTIONS',
+  'INDEX_SEED_BYTES_PER_SECOND',
+  'INDEX_DOWNLOAD_BY',
+  'INDEX_TORRENT_PEERS',
+  'INDEX_WEBSEED_AFTER_SECONDS',
+  'INDEX_TORRENT_TIMEOUT_SECONDS',
+  'INDEX_PRIVATE_PEERS',
+];

@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { encodeRootEntry } from '../cdb64/root-entry.ts';
 import { Cdb64Writer } from '../cdb64/writer.ts';
-import { bencode, FileHasher, makeTorrent, torrentName } from './index.ts';
+import { FormatError } from '../format-error.ts';
+import { bencode } from './bencode.ts';
+import { FileHasher, makeTorrent, torrentName, withWebSeeds } from './torrent.ts';
 
 /** The first bytes of SHA-256(seed 0), SHA-256(seed 1) … */
 function generated(length: number, seed: string): Buffer {
@@ -93,4 +95,24 @@ test('infohashes are those that libtorrent computes', async () => {
   const wide = torrentOf(b, '0123456789abcdef', 4_194_304);
   assert.equal(wide.infohashV1, 'e1e871c0eb2e10ac1c63d0a071eec5f563d7fcb2');
   assert.equal(wide.infohashV2, 'de9f0dc1f3704dc771177437000a98394787ac4810352117fda6d5e8f1f126dc');
+});
+
+test('a torrent made before gets other web seeds, loses its trackers, and keeps its infohashes', async () => {
+  const made = torrentOf({ '00.cdb': generated(700_000, 'a'), '01.cdb': Buffer.alloc(0) }, 'band', 262_144);
+  const tracked = Buffer.concat([
+    Buffer.from('d8:announce22:http://gone.example/an'),
+    made.bytes.subarray(1, -1),
+    Buffer.from('8:url-listl18:http://old.example'),
+    Buffer.from('ee'),
+  ]);
+  const { name, infohashV1, infohashV2, bytes } = withWebSeeds(tracked, ['http://new.example/']);
+  assert.deepEqual([name, infohashV1, infohashV2], ['band', made.infohashV1, made.infohashV2]);
+  const expected = Buffer.concat([
+    made.bytes.subarray(0, -1),
+    Buffer.from('8:url-listl19:http://new.example/ee'),
+  ]);
+  assert.ok(bytes.equals(expected));
+  assert.ok(withWebSeeds(bytes, []).bytes.equals(made.bytes));
+  for (const wrong of ['de', 'i1e', 'd4:infode12:piece layersdee', 'd4:infod4:name1:xee'])
+    assert.throws(() => withWebSeeds(Buffer.from(wrong), []), FormatError, wrong);
 });

@@ -13,7 +13,7 @@ import {
 import { makeTransaction, send, text, until } from '../../../test/support/local-gateway.ts';
 import { createSignaturePart } from '../httpsig/index.ts';
 import { createMeter } from '../metering/index.ts';
-import { createIndexesPart } from '../published-indexes/index.ts';
+import { createIndexesPart } from '../published-indexes/part.ts';
 
 interface Health {
   readonly status: string;

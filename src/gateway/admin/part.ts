@@ -4,7 +4,7 @@ import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
 import { type App, mount, mountGuarded } from '../../kernel/http/server.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { CreatePart, GatewayContext } from '../context.ts';
-import { Exporter } from '../export/index.ts';
+import { Exporter } from '../export/exporter.ts';
 import type { Writers } from '../import/part.ts';
 import { gatewayPrefixes } from '../routes/gateway-routes.ts';
 import { AskedTransactions } from './asked.ts';

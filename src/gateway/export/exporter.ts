@@ -39,7 +39,7 @@ const youngMegabytes = 12;
 /** Partitions are shared out between the threads. */
 const maxThreads = 4;
 /** A thread that waits for a database that does not answer is ended by force after this. */
-const patienceMs = 10_000;
+const endTimeoutMs = 10_000;
 
 export class Exporter {
   readonly #options: ExporterOptions;
@@ -104,7 +104,7 @@ export class Exporter {
   }
 }
 
-/** The threads of one export. It has ended when none of them runs and nothing unfinished lies about. */
+/** The threads of one export. It has ended when none of them runs and nothing unfinished is left. */
 class Job {
   /** The reason of a failure. Never rejects. */
   readonly ended: Promise<string | undefined>;
@@ -173,7 +173,7 @@ class Job {
     Atomics.store(this.#stop, 0, 1);
     const terminate = setTimeout(() => {
       for (const thread of this.#threads) void thread.terminate();
-    }, patienceMs);
+    }, endTimeoutMs);
     await this.#gone;
     clearTimeout(terminate);
   }

@@ -15,7 +15,7 @@ export function resolveOutput(base: string, asked: string): string {
   try {
     mkdirSync(root, { recursive: true });
     const real = realpathSync(root);
-    // Existing parts of the path are looked at before anything is made below them.
+    // Existing parts of the path are checked before anything is made below them.
     for (let part = wanted; part !== root; part = dirname(part)) {
       if (lstatSync(part, { throwIfNoEntry: false }) === undefined) continue;
       if (!isInside(real, realpathSync(part))) {

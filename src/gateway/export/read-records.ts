@@ -1,7 +1,7 @@
 /**
  * The records of a range of heights, ordered by height and id. Only the keys of one block are sorted at a time, and
  * rows are fetched in batches: memory follows the largest block, not the range. What is read is stable and does not
- * change; what is pruned meanwhile is missing.
+ * change; what is pruned during the export is missing.
  */
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../storage/sql/sql.ts';

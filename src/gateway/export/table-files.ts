@@ -24,8 +24,8 @@ export interface TableFilesOptions {
 /** A group is what memory holds of a table. */
 const rowsPerGroup = 65_536;
 const bytesPerGroup = 16 * 1024 * 1024;
-/** Rows between two looks at the bytes. */
-const lookEvery = 1_024;
+/** Rows between two checks of the bytes. */
+const checkEvery = 1_024;
 
 export class TableFiles<C extends Record<string, Column>> {
   readonly columns: C;
@@ -99,7 +99,7 @@ export class TableFiles<C extends Record<string, Column>> {
 
   #isGroupFull(): boolean {
     if (this.#rowsOfGroup === rowsPerGroup) return true;
-    if (this.#rowsOfGroup % lookEvery !== 0) return false;
+    if (this.#rowsOfGroup % checkEvery !== 0) return false;
     return this.#list.reduce((sum, { size }) => sum + size, 0) >= bytesPerGroup;
   }
 

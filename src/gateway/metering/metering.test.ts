@@ -15,9 +15,11 @@ import { openX402Bench } from '../../../test/support/x402-bench.ts';
 import { winc } from '../../credits/credits.ts';
 import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
 import { signPayment, startFacilitator } from '../../localnet/x402/testing.ts';
+import { buildBands } from '../published-indexes/bands/build.ts';
 import { indexFolders } from '../published-indexes/folders.ts';
-import { buildBands, createIndexesPart } from '../published-indexes/index.ts';
-import { publisherOf, readObserver } from '../published-indexes/publication/open.ts';
+import { createIndexesPart } from '../published-indexes/part.ts';
+import { readObserver } from '../published-indexes/publication/observer.ts';
+import { publisherOf } from '../published-indexes/publication/publisher.ts';
 import { createMeter, type MeterDeps } from './index.ts';
 import { PaidTokens } from './paid.ts';
 

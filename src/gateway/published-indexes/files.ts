@@ -89,37 +89,44 @@ export async function pinByDigest(path: string, folder: string): Promise<{ sha25
   }
 }
 
-/** Somebody else is at it, and was for longer than one waits. */
+/** Somebody else has it, for longer than the asker waits. */
 export class LockHeld extends Error {
   override readonly name = 'LockHeld';
 }
 
-/** Locks of this process: another with our number, gone before we came, holds none of them. */
+/** Locks that this process has or tries to take: one asker at a time, so that a file with our number is of a dead one. */
 const held = new Set<string>();
 
 /** One at a time, among all processes; a lock whose holder is gone is taken over. */
-export async function withLock<T>(path: string, work: () => Promise<T>, patienceMs = 30_000): Promise<T> {
-  await mkdir(dirname(path), { recursive: true });
-  const mine = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  await writeFile(mine, String(process.pid));
-  try {
-    const until = Date.now() + patienceMs;
-    // A link comes with its content: no moment at which a lock does not say whose it is.
-    while (!(await linked(mine, path))) {
-      const holder = Number(await readFile(path, 'utf8').catch(() => ''));
-      if (holder > 0 && !isHeld(path, holder)) await breakLock(path, holder);
-      else if (Date.now() > until) throw new LockHeld(`${path} is held by process ${holder}`);
-      else await sleep(50);
-    }
-  } finally {
-    await rm(mine, { force: true });
-  }
+export async function withLock<T>(path: string, work: () => Promise<T>, timeoutMs = 30_000): Promise<T> {
+  const until = Date.now() + timeoutMs;
+  const waitFor = async (holder: number): Promise<void> => {
+    if (Date.now() > until) throw new LockHeld(`${path} is held by process ${holder}`);
+    await sleep(50);
+  };
+  while (held.has(path)) await waitFor(process.pid);
   held.add(path);
   try {
-    return await work();
+    await mkdir(dirname(path), { recursive: true });
+    const mine = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+    await writeFile(mine, String(process.pid));
+    try {
+      // A link comes with its content: no moment at which a lock does not say whose it is.
+      while (!(await linked(mine, path))) {
+        const holder = Number(await readFile(path, 'utf8').catch(() => ''));
+        if (holder === process.pid || (holder > 0 && !isAlive(holder))) await breakLock(path, holder);
+        else await waitFor(holder);
+      }
+    } finally {
+      await rm(mine, { force: true });
+    }
+    try {
+      return await work();
+    } finally {
+      await rm(path, { force: true });
+    }
   } finally {
     held.delete(path);
-    await rm(path, { force: true });
   }
 }
 
@@ -137,7 +144,7 @@ async function linked(existing: string, path: string): Promise<boolean> {
   }
 }
 
-/** Moved aside before it is looked at again: of several who find it dead one breaks it, and no living one is lost. */
+/** Moved aside before it is read again: of several who find it dead one breaks it, and no living one is lost. */
 async function breakLock(path: string, holder: number): Promise<void> {
   const aside = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
@@ -149,10 +156,6 @@ async function breakLock(path: string, holder: number): Promise<void> {
   const found = Number(await readFile(aside, 'utf8').catch(() => ''));
   if (found !== holder) await linked(aside, path);
   await rm(aside, { force: true });
-}
-
-function isHeld(path: string, holder: number): boolean {
-  return holder === process.pid ? held.has(path) : isAlive(holder);
 }
 
 function isAlive(pid: number): boolean {

@@ -8,6 +8,8 @@ export interface IndexFolders {
   readonly blobs: string;
   readonly torrents: string;
   readonly state: string;
+  /** Copies of published files for the torrent program, by infohash. */
+  readonly seeds: string;
   /** Downloads that are not whole yet. */
   readonly incoming: string;
   /** Bands of other gateways, in use. */
@@ -25,6 +27,7 @@ export function indexFolders(dataDir: string): IndexFolders {
     blobs: join(published, 'blobs'),
     torrents: join(published, '.torrents'),
     state: join(root, 'state.json'),
+    seeds: join(root, 'seeds'),
     incoming: join(root, 'incoming'),
     installed: join(root, 'installed'),
     subscriptions: join(root, 'subscriptions.json'),

@@ -1,28 +1,26 @@
 /** Published indexes as a part of the gateway. */
-import { clearInterval, setInterval } from 'node:timers';
+import { createJob } from '../../kernel/background/job.ts';
+import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { mount } from '../../kernel/http/server.ts';
 import type { CreatePart, GatewayContext } from '../context.ts';
 import type { Meter } from '../metering/meter.ts';
 import { gatewayPrefixes } from '../routes/gateway-routes.ts';
 import { buildBands } from './bands/build.ts';
 import { indexFolders } from './folders.ts';
-import { publisherOf, readObserver } from './publication/open.ts';
-import { announceRoute } from './routes/announce.ts';
-import { Catalog } from './routes/catalog.ts';
-import { indexRoutes } from './routes/routes.ts';
+import { Catalog } from './publication/catalog.ts';
+import { readObserver } from './publication/observer.ts';
+import { publisherOf } from './publication/publisher.ts';
+import { indexRoutes } from './routes/indexes.ts';
 import type { InstalledBands } from './subscriber/installed.ts';
-import { subscriberSettings } from './subscriber/settings.ts';
-import { Subscriber } from './subscriber/subscriber.ts';
-import { readSubscriptions, type Subscription } from './subscriber/subscriptions.ts';
-import { Seeding } from './swarm/seeding.ts';
+import { Subscriber, subscriberSettings } from './subscriber/subscriber.ts';
+import { readSubscriptions } from './subscriber/subscriptions.ts';
+import { TorrentCommand } from './torrent-command.ts';
 
 export interface IndexesPartDeps {
   /** In place of the gateway's own meter. */
   readonly meter?: () => Meter | undefined;
   /** The bands of others that content is found with; without them nothing is subscribed to. */
   readonly subscribed?: InstalledBands;
-  /** This is one of several processes of a gateway. */
-  readonly sharePort?: boolean;
 }
 
 /** How soon what another process published or installed is seen. */
@@ -30,23 +28,21 @@ const refreshMs = 5_000;
 
 export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
   return (context) => {
-    const { config, log, metrics } = context;
+    const { config, log } = context;
     const folders = indexFolders(config.DATA_DIR);
     const catalog = new Catalog(folders, log);
-    let timer: NodeJS.Timeout | undefined;
-    let looking: NodeJS.Timeout | undefined;
-    let working: Promise<void> | undefined;
-    let builtAt = Date.now();
-    const { sharePort = false } = deps;
-    const seeding = new Seeding({ config, catalog, folders, log, metrics, sharePort });
+    const command = config.INDEX_TORRENT_COMMAND;
+    const torrents =
+      command === undefined ? undefined : new TorrentCommand({ command, catalog, folders, log });
     const following = deps.subscribed && follow(context, deps.subscribed);
+    let builtAt = Date.now();
     // Shown exactly while something is published.
     Object.defineProperty(context.info, 'indexes', {
       enumerable: true,
       get: () =>
-        catalog.known && {
+        catalog.latest && {
           manifestUrl: '/gw/indexes',
-          names: catalog.known.publication.indexes.map(({ name }) => name).sort(),
+          names: catalog.latest.publication.indexes.map(({ name }) => name).sort(),
         },
     });
 
@@ -70,39 +66,33 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
       if (report.published) log.info(report, 'published the indexes');
     }
 
+    const jobs = [
+      createJob({
+        name: 'publish the indexes',
+        everyMs: config.INDEX_PUBLISH_SCAN_INTERVAL_SECONDS * 1000,
+        log,
+        run: renew,
+      }),
+      createJob({ name: 'look for a publication', everyMs: refreshMs, log, run: () => catalog.current() }),
+    ];
+
     return {
       name: 'indexes',
       routes: (app) =>
         mount(
           app,
-          (scope) => {
-            announceRoute(scope, seeding, config.TRUSTED_PROXIES);
-            indexRoutes(scope, { catalog, folders, meter: () => deps.meter?.() ?? context.meter });
-          },
+          (scope) => indexRoutes(scope, { catalog, folders, meter: () => deps.meter?.() ?? context.meter }),
           gatewayPrefixes(config.GW_ALIAS_PREFIXES),
         ),
       async start() {
         await catalog.current();
-        await seeding.refresh();
         await following?.start();
-        timer = setInterval(() => {
-          working ??= renew()
-            .catch((error: unknown) => log.warn({ err: error }, 'the indexes cannot be published'))
-            .finally(() => {
-              working = undefined;
-            });
-        }, config.INDEX_PUBLISH_SCAN_INTERVAL_SECONDS * 1000);
-        timer.unref();
-        looking = setInterval(() => {
-          seeding.refresh().catch((error: unknown) => log.warn({ err: error }, 'torrents cannot be given'));
-        }, refreshMs);
-        looking.unref();
+        torrents?.start();
+        for (const job of jobs) job.start();
       },
       async stop() {
-        clearInterval(timer);
-        clearInterval(looking);
-        await working;
-        await seeding.stop();
+        await Promise.all(jobs.map((job) => job.stop()));
+        await torrents?.stop();
         await following?.stop();
       },
     };
@@ -110,7 +100,6 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
 }
 
 /** Looks at every subscription now and then, one publisher never twice at once. */
-
 function follow({ config, log, metrics }: GatewayContext, subscribed: InstalledBands) {
   const subscriptions = readSubscriptions(config.INDEX_SUBSCRIBE);
   const bytes = metrics.counter('index_subscription_bytes_total', 'Bytes of index files of others', ['from']);
@@ -130,32 +119,33 @@ function follow({ config, log, metrics }: GatewayContext, subscribed: InstalledB
     changed: () => refresh(),
     received: (from, count) => bytes.inc({ from }, count),
   });
-  const timers: NodeJS.Timeout[] = [];
-  const polling = new Map<Subscription, Promise<unknown>>();
-  const poll = (subscription: Subscription): void => {
-    if (polling.has(subscription)) return;
-    const done = subscriber.poll(subscription).then((report) => {
-      polling.delete(subscription);
-      outcomes.inc({ publisher: report.publisher, result: report.outcome });
-      if (report.outcome !== 'unchanged' && report.outcome !== 'busy')
-        log.info(report, 'looked at a subscribed index');
-    });
-    polling.set(subscription, done);
-  };
+  const everyMs = config.INDEX_POLL_INTERVAL_SECONDS * 1000;
+  const polls = subscriptions.map(
+    (subscription) =>
+      new WakeableTask({
+        async run() {
+          const report = await subscriber.poll(subscription);
+          outcomes.inc({ publisher: report.publisher, result: report.outcome });
+          if (report.outcome !== 'unchanged' && report.outcome !== 'busy')
+            log.info(report, 'looked at a subscribed index');
+          return everyMs;
+        },
+        failed(error) {
+          log.warn({ err: error }, 'a subscribed index cannot be followed');
+          return everyMs;
+        },
+      }),
+  );
+  const refreshing = createJob({ name: 'open subscribed bands', everyMs: refreshMs, log, run: refresh });
   return {
     async start(): Promise<void> {
       await refresh();
-      for (const subscription of subscriptions) {
-        poll(subscription);
-        timers.push(setInterval(() => poll(subscription), config.INDEX_POLL_INTERVAL_SECONDS * 1000));
-      }
-      timers.push(setInterval(() => void refresh(), refreshMs));
-      for (const timer of timers) timer.unref();
+      for (const task of polls) task.start();
+      refreshing.start();
     },
     async stop(): Promise<void> {
-      for (const timer of timers) clearInterval(timer);
       const closed = subscriber.close();
-      await Promise.all(polling.values());
+      await Promise.all([refreshing.stop(), ...polls.map((task) => task.stop())]);
       await closed;
       await subscribed.close();
     },

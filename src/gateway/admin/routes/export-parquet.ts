@@ -1,7 +1,8 @@
 /** `export-parquet` and its status (interface §4.4). */
 import { Type } from 'typebox';
 import type { App } from '../../../kernel/http/server.ts';
-import { type Exporter, ExportFolderError, resolveOutput } from '../../export/index.ts';
+import type { Exporter } from '../../export/exporter.ts';
+import { ExportFolderError, resolveOutput } from '../../export/folder.ts';
 import { badExport, badRequest, exportRunning } from '../errors.ts';
 import type { SharedJob } from '../shared-job.ts';
 

@@ -1,19 +1,20 @@
 /**
- * One column of the row group at hand. Values are written where they will lie on disk as they come: no object per
+ * One column of the current row group. Values are written where they will lie on disk as they come: no object per
  * row or cell is kept, and the memory is used again for the next group.
  */
 import {
   dataPage,
   decimalDigits,
+  definitionLevels,
   dictionaryPage,
   encodings,
   type Kind,
   type Physical,
+  packedIndexes,
   physical,
   statisticsOf,
   zstd,
 } from './format.ts';
-import { definitionLevels, packedIndexes } from './runs.ts';
 import { binary, i32, i64, list, struct, type Value } from './thrift.ts';
 
 const twoTo32 = 2 ** 32;

@@ -1,6 +1,6 @@
-/** How values and pages lie in a Parquet file: the numbers of the format, and its two kinds of page. */
+/** How values lie in a Parquet file: the numbers of the format, its two kinds of page, levels and indexes in few bits. */
 import { zstdCompressSync } from 'node:zlib';
-import { binary, i32, i64, struct, type Value } from './thrift.ts';
+import { binary, i32, i64, struct, type Value, varint } from './thrift.ts';
 
 export type Kind = 'blob' | 'text' | 'bool' | 'int64' | 'uint64' | 'uint32' | 'uint16' | 'uint8' | 'decimal';
 
@@ -30,7 +30,7 @@ const pages = { dictionary: 2, data: 3 } as const;
 /** Twenty digits need nine bytes. */
 export const decimalDigits = 20;
 
-export interface Page {
+interface Page {
   readonly parts: readonly Buffer[];
   readonly rawSize: number;
 }
@@ -46,7 +46,7 @@ export function dictionaryPage(values: Buffer, count: number): Page {
   return { parts: [header, packed], rawSize: header.length + values.length };
 }
 
-export interface DataPage {
+interface DataPage {
   readonly levels: Buffer;
   readonly values: Buffer;
   readonly count: number;
@@ -73,7 +73,7 @@ export function dataPage({ levels, values, count, nulls, encoding }: DataPage): 
   return { parts: [header, levels, packed], rawSize: header.length + levels.length + values.length };
 }
 
-/** Of a column's values; the least is above the greatest where there is none to compare. */
+/** Of a column's values; the least is above the greatest where the column has no number. */
 export function statisticsOf(nulls: number, min: number, max: number, width: number): Value {
   const isNumber = (width === 4 || width === 8) && min <= max;
   return struct({
@@ -88,4 +88,35 @@ function littleEndian(value: number, width: number): Buffer {
   if (width === 8) bytes.writeBigUInt64LE(BigInt(value));
   else bytes.writeUInt32LE(value);
   return bytes;
+}
+
+/** Which of `count` values are there: one run where all are or none is, else a bit for each, as in `present`. */
+export function definitionLevels(present: Buffer, count: number, there: number): Buffer {
+  if (there === count) return Buffer.concat([varint(count * 2), Buffer.of(1)]);
+  if (there === 0) return Buffer.concat([varint(count * 2), Buffer.of(0)]);
+  const groups = Math.ceil(count / 8);
+  return Buffer.concat([varint(groups * 2 + 1), present.subarray(0, groups)]);
+}
+
+/** Indexes into a dictionary of so many values, each with as many bits as the largest needs. */
+export function packedIndexes(indexes: Uint32Array, distinct: number): Buffer {
+  const count = indexes.length;
+  if (distinct <= 1) return Buffer.concat([Buffer.of(1), varint(count * 2), Buffer.of(0)]);
+  const bits = 32 - Math.clz32(distinct - 1);
+  const groups = Math.ceil(count / 8);
+  const packed = Buffer.alloc(groups * bits);
+  for (let value = 0, place = 0; value < count; value += 1, place += bits) {
+    let rest = indexes[value] ?? 0;
+    let byte = place >>> 3;
+    let shift = place & 7;
+    for (let left = bits; left > 0; ) {
+      packed[byte] = (packed[byte] ?? 0) | (rest << shift);
+      const taken = Math.min(8 - shift, left);
+      rest >>>= taken;
+      left -= taken;
+      byte += 1;
+      shift = 0;
+    }
+  }
+  return Buffer.concat([Buffer.of(bits), varint(groups * 2 + 1), packed]);
 }

@@ -1,14 +1,14 @@
 /**
  * `index build`: brings the bands of the gateway's own index up to date. Closed ranges lie on a fixed grid of
  * heights and are written again only when the number of their items changed; the range at the tip is open and,
- * like those that a fork can still reach, always looked at. A new band names those it replaces, so that the next
+ * like those that a fork can still reach, always read again. A new band names those it replaces, so that the next
  * publication drops them.
  */
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Sql } from '../../../storage/sql/sql.ts';
 import { STABLE_DEPTH } from '../../import/write-block.ts';
 import { withLock } from '../files.ts';
-import { sha256Hex } from '../publication/document.ts';
 import { heightRangeOf } from './manifest.ts';
 import { type BandSummary, bandRecords, summarize, tipOf } from './source.ts';
 import { type StoredBand, storedBands } from './stored.ts';
@@ -45,7 +45,7 @@ async function build(options: BuildOptions): Promise<BuildReport> {
   const { sql, bandHeights } = options;
   const indexFolder = join(options.published, rootIndex.name);
   await removeScratch(indexFolder);
-  const tag = sha256Hex(options.publisher).slice(0, 8);
+  const tag = hash('sha256', options.publisher, 'hex').slice(0, 8);
   const tip = await tipOf(sql);
   const built: { id: string; records: number }[] = [];
   let kept = 0;

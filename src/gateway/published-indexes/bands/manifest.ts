@@ -1,5 +1,6 @@
 /** `manifest.json` of a band: which partition files it has and what they cover. */
 import { FormatError } from '../../../formats/format-error.ts';
+import { isCount, isRecord, tryParseJson } from '../../../formats/json.ts';
 
 export const manifestName = 'manifest.json';
 export const maxManifestBytes = 10 * 1024 * 1024;
@@ -34,12 +35,8 @@ export function encodeManifest(manifest: BandManifest): Buffer {
 /** Strict: files beside the manifest only, never an address elsewhere. Throws `FormatError`. */
 export function parseManifest(bytes: Buffer): BandManifest {
   if (bytes.length > maxManifestBytes) throw new FormatError('the manifest is too large');
-  let value: unknown;
-  try {
-    value = JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw new FormatError('the manifest is not JSON');
-  }
+  const value = tryParseJson(bytes.toString('utf8'));
+  if (value === undefined) throw new FormatError('the manifest is not JSON');
   const { version, createdAt, totalRecords, partitions, metadata = {} } = members(value);
   if (version !== 1 || typeof createdAt !== 'string')
     throw new FormatError('the manifest has another version');
@@ -81,12 +78,7 @@ export function supersededBy(metadata: Readonly<Record<string, unknown>> | undef
   return ids.filter((id) => typeof id === 'string');
 }
 
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
-
 function members(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new FormatError('the manifest is not made as it should be');
+  if (!isRecord(value)) throw new FormatError('the manifest is not made as it should be');
   return Object.assign(Object.create(null), value);
 }

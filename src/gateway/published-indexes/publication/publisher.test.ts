@@ -7,7 +7,7 @@ import { buildTestBand, testPublisher } from '../../../../test/support/bands.ts'
 import { StartupError } from '../../../kernel/errors.ts';
 import { silentLog } from '../../../kernel/testing.ts';
 import { indexFolders } from '../folders.ts';
-import { Catalog } from '../routes/catalog.ts';
+import { Catalog } from './catalog.ts';
 import { verifyPublication } from './document.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-publisher-'));

@@ -5,6 +5,8 @@
  */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Config } from '../../../config/config.ts';
+import { tryDecodeBase58 } from '../../../formats/base58.ts';
 import { canonicalJson } from '../../../formats/canonical-json.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import { StartupError } from '../../../kernel/errors.ts';
@@ -15,6 +17,8 @@ import { type StoredBand, storedBands } from '../bands/stored.ts';
 import { hasCode, pinByDigest, readBounded, removeHalfWritten, withLock } from '../files.ts';
 import { type IndexFolders, indexFolders } from '../folders.ts';
 import {
+  type Band,
+  type BandFile,
   maxDocumentBytes,
   type PublishedIndex,
   sha256Hex,
@@ -23,9 +27,8 @@ import {
   verifyPublication,
 } from './document.ts';
 import type { Observer } from './observer.ts';
-import type { Band, BandFile } from './read-indexes.ts';
 import { PublisherState } from './state.ts';
-import { bandTorrent, type TorrentPlaces } from './torrents.ts';
+import { bandTorrent } from './torrents.ts';
 
 export interface PublisherOptions {
   readonly dataDir: string;
@@ -35,8 +38,8 @@ export interface PublisherOptions {
   readonly ttlSeconds: number;
   /** The filter under which the gateway unbundles: what the index can be expected to hold. */
   readonly filter: unknown;
-  /** Offer torrents, to be had there. */
-  readonly torrents: TorrentPlaces | undefined;
+  /** Offers torrents, whose web seed is the gateway at this address. */
+  readonly torrentsAt: string | undefined;
   readonly now?: () => number;
   /** Bytes that are hashed or known by now, of all. */
   readonly onProgress?: (done: number, total: number) => void;
@@ -47,6 +50,27 @@ export interface PublishReport {
   readonly sequence: number;
   readonly bands: number;
   readonly files: number;
+}
+
+/** The publisher that the configuration describes. */
+export function publisherOf(
+  config: Config,
+  observer: Observer,
+  rest: Pick<PublisherOptions, 'onProgress'> = {},
+): Publisher {
+  const wallet = config.INDEX_PUBLISHER_WALLET;
+  if (wallet !== undefined && tryDecodeBase58(wallet)?.length !== 32)
+    throw new StartupError('INDEX_PUBLISHER_WALLET must be base58 of 32 bytes');
+  const publicUrl = config.INDEX_PUBLIC_URL ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
+  return new Publisher({
+    dataDir: config.DATA_DIR,
+    observer,
+    publisher: wallet,
+    ttlSeconds: config.INDEX_PUBLISH_TTL_SECONDS,
+    filter: JSON.parse(config.ANS104_UNBUNDLE_FILTER),
+    torrentsAt: config.INDEX_TORRENTS ? publicUrl : undefined,
+    ...rest,
+  });
 }
 
 export class Publisher {
@@ -145,15 +169,15 @@ export class Publisher {
         throw new Error(`${join(folder, filename)} has another size than its manifest says`);
     }
     const heightRange = heightRangeOf(manifest);
-    const { torrents } = this.#options;
+    const { torrentsAt } = this.#options;
     return {
       id,
       files,
       ...(heightRange !== undefined && { heightRange }),
       records: manifest.totalRecords,
       http: { baseUrl: `/gw/indexes/${rootIndex.name}/${id}/` },
-      ...(torrents !== undefined && {
-        torrent: await bandTorrent(this.#folders, files, torrents, state),
+      ...(torrentsAt !== undefined && {
+        torrent: await bandTorrent(this.#folders, files, torrentsAt, state),
       }),
       ...(supersededBy(manifest.metadata).length > 0 && {
         metadata: { supersedes: supersededBy(manifest.metadata) },

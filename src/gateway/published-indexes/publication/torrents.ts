@@ -8,75 +8,58 @@ import {
   FileHasher,
   type HashedFile,
   makeTorrent,
-  readTorrentFile,
-  readTorrentInfo,
+  type Torrent,
   torrentName,
-  type Whereabouts,
-  wrapInfo,
-} from '../../../formats/torrent/index.ts';
+  withWebSeeds,
+} from '../../../formats/torrent/torrent.ts';
 import { writeFileDurably } from '../../../kernel/files.ts';
 import { readBounded } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';
-import type { BandFile, BandTorrent } from './read-indexes.ts';
+import type { BandFile, BandTorrent } from './document.ts';
 import type { PublisherState } from './state.ts';
 
 export const maxTorrentBytes = 16 * 1024 * 1024;
 
-/** Where the torrents of this gateway are to be had. */
-export interface TorrentPlaces {
-  readonly trackers: readonly string[];
-  readonly webSeeds: readonly string[];
-  /** `host:port` of its seeder. */
-  readonly peers: readonly string[];
-}
-
+/** `gatewayUrl` is where others reach this gateway: torrent and magnet name its web seed. */
 export async function bandTorrent(
   folders: IndexFolders,
   files: readonly BandFile[],
-  places: TorrentPlaces,
+  gatewayUrl: string,
   state: PublisherState,
 ): Promise<BandTorrent> {
   const name = torrentName(files);
-  const made =
-    (await storedTorrent(folders, name, places, state)) ?? (await makeBand(folders, name, files, places));
-  const { infohashV1, infohashV2 } = made;
+  const webSeed = `${gatewayUrl}/gw/indexes/webseed/`;
+  const { infohashV1, infohashV2 } =
+    (await storedTorrent(folders, name, webSeed, state)) ?? (await makeBand(folders, name, files, webSeed));
   state.torrents.set(name, infohashV1);
-  const where = [
-    ...places.trackers.map((tracker) => `&tr=${encodeURIComponent(tracker)}`),
-    ...places.peers.map((peer) => `&x.pe=${peer}`),
-  ].join('');
-  return {
-    infohashV1,
-    infohashV2,
-    magnet: `magnet:?xt=urn:btih:${infohashV1}&xt=urn:btmh:1220${infohashV2}&dn=${name}${where}`,
-    torrentUrl: `/gw/indexes/torrents/${infohashV1}.torrent`,
-  };
+  const torrentUrl = `/gw/indexes/torrents/${infohashV1}.torrent`;
+  const magnet = [
+    `xt=urn:btih:${infohashV1}`,
+    `xt=urn:btmh:1220${infohashV2}`,
+    `dn=${name}`,
+    `xs=${encodeURIComponent(`${gatewayUrl}${torrentUrl}`)}`,
+    `ws=${encodeURIComponent(webSeed)}`,
+  ];
+  return { infohashV1, infohashV2, magnet: `magnet:?${magnet.join('&')}`, torrentUrl };
 }
 
-interface Infohashes {
-  readonly infohashV1: string;
-  readonly infohashV2: string;
-}
-
-/** The one made before; its trackers and web seeds are brought up to date. */
+/** The one made before, with the web seed of today. */
 async function storedTorrent(
   folders: IndexFolders,
   name: string,
-  where: Whereabouts,
+  webSeed: string,
   state: PublisherState,
-): Promise<Infohashes | undefined> {
+): Promise<Torrent | undefined> {
   const infohash = state.torrents.get(name);
   if (infohash === undefined) return undefined;
   const path = join(folders.torrents, `${infohash}.torrent`);
   try {
     const stored = await readBounded(path, maxTorrentBytes);
     if (stored === undefined) return undefined;
-    const { info, layers } = readTorrentFile(stored);
-    const found = readTorrentInfo(info);
-    if (found.infohashV1 !== infohash || found.name !== name) return undefined;
-    const wanted = wrapInfo(info, layers, where);
-    if (!stored.equals(wanted)) await writeFileDurably(path, wanted);
-    return found;
+    const torrent = withWebSeeds(stored, [webSeed]);
+    if (torrent.infohashV1 !== infohash || torrent.name !== name) return undefined;
+    if (!stored.equals(torrent.bytes)) await writeFileDurably(path, torrent.bytes);
+    return torrent;
   } catch {
     return undefined;
   }
@@ -86,8 +69,8 @@ async function makeBand(
   folders: IndexFolders,
   name: string,
   files: readonly BandFile[],
-  where: Whereabouts,
-): Promise<Infohashes> {
+  webSeed: string,
+): Promise<Torrent> {
   const hashed: HashedFile[] = [];
   for (const file of files) {
     const hasher = new FileHasher(file.name);
@@ -95,7 +78,7 @@ async function makeBand(
     for await (const piece of createReadStream(path, { highWaterMark: 1024 * 1024 })) hasher.update(piece);
     hashed.push(hasher.end());
   }
-  const torrent = makeTorrent({ name, files: hashed, ...where });
+  const torrent = makeTorrent({ name, files: hashed, webSeeds: [webSeed] });
   await writeFileDurably(join(folders.torrents, `${torrent.infohashV1}.torrent`), torrent.bytes);
   return torrent;
 }

@@ -1,15 +1,14 @@
 /** Serves one listed file from its pinned bytes: conditional, by range, priced, and only while it is what was signed. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { contentRange } from '../../../kernel/http/byte-ranges.ts';
+import { contentRange, parseRange, type Span } from '../../../kernel/http/byte-ranges.ts';
 import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import { sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { Meter } from '../../metering/meter.ts';
+import { beingUpdated, malformedRange, notAvailable, unsatisfiableRange } from '../errors.ts';
 import { hasCode } from '../files.ts';
-import type { BandFile } from '../publication/read-indexes.ts';
-import { beingUpdated, notAvailable } from './errors.ts';
-import { spanOf } from './range.ts';
+import type { BandFile } from '../publication/document.ts';
 
 export interface SendOptions {
   readonly blobs: string;
@@ -101,4 +100,43 @@ async function openPinned(path: string, size: number): Promise<FileHandle> {
 function headerOf(request: Request, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;
+}
+
+const one = /^(?:(\d+)-(\d*)|-(\d+))$/;
+const maxHeader = 1024;
+
+/**
+ * The span to send, or undefined for the whole file: one range is served, and what is no byte range at all is refused
+ * (interface §4.4).
+ */
+function spanOf(header: string | undefined, size: number): Span | undefined {
+  if (header === undefined || size === 0) return undefined;
+  const [unit = '', set] = split(header);
+  if (unit.toLowerCase() !== 'bytes') return undefined;
+  if (set === undefined || header.length > maxHeader) throw malformedRange();
+  for (const part of set.split(',')) {
+    const [, first, last] = one.exec(part.trim()) ?? [];
+    if (!one.test(part.trim())) throw malformedRange();
+    if (first !== undefined && last !== undefined && last !== '' && BigInt(last) < BigInt(first))
+      throw malformedRange();
+  }
+  const answer = parseRange(header.replace(/\s+/g, ''), size);
+  if (answer.kind === 'unsatisfiable') throw unsatisfiableRange(size);
+  return answer.kind === 'whole' ? undefined : merged(answer.spans);
+}
+
+function split(header: string): [string, string | undefined] {
+  const at = header.indexOf('=');
+  return at === -1 ? [header.trim(), undefined] : [header.slice(0, at).trim(), header.slice(at + 1)];
+}
+
+/** Ranges that touch are one; if several remain the whole file is sent. */
+function merged(spans: readonly Span[]): Span | undefined {
+  const sorted = spans.toSorted((a, b) => a.start - b.start);
+  let [span] = sorted;
+  for (const next of sorted.slice(1)) {
+    if (span === undefined || next.start > span.end) return undefined;
+    span = { start: span.start, end: Math.max(span.end, next.end) };
+  }
+  return span;
 }

@@ -6,10 +6,12 @@ import { type AdminGateway, startAdminGateway } from '../../../../test/support/a
 import { until } from '../../../../test/support/local-gateway.ts';
 import { encodeBase58 } from '../../../formats/base58.ts';
 import { createSignaturePart } from '../../httpsig/index.ts';
+import { buildBands } from '../bands/build.ts';
 import { indexFolders } from '../folders.ts';
-import { buildBands, createIndexesPart } from '../index.ts';
+import { createIndexesPart } from '../part.ts';
 import { type VerifiedPublication, verifyPublication } from '../publication/document.ts';
-import { publisherOf, readObserver } from '../publication/open.ts';
+import { readObserver } from '../publication/observer.ts';
+import { publisherOf } from '../publication/publisher.ts';
 
 let gateway: AdminGateway;
 let publication: VerifiedPublication;

@@ -6,7 +6,7 @@ import { decodeRootEntry } from '../../../formats/cdb64/root-entry.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import { manifestName, maxManifestBytes, parseManifest } from '../bands/manifest.ts';
 import { readBounded } from '../files.ts';
-import type { Band } from '../publication/read-indexes.ts';
+import type { Band } from '../publication/document.ts';
 
 export async function checkRootBand(folder: string, band: Band): Promise<void> {
   const bytes = await readBounded(join(folder, manifestName), maxManifestBytes);

@@ -1,7 +1,7 @@
 /**
  * Items that only a subscribed index knows, read through the chunks of their root transaction. Every byte is proven
  * against the root's data root; that it is this item is seen from its signature, whose SHA-256 is the id and which is
- * verified over the whole, which a wrong size would break, before the last bytes or any part of them are let go.
+ * verified over the whole, which a wrong size would break, before the last bytes or any part of them are sent.
  */
 import { LRUCache } from 'lru-cache';
 import { type ItemHeader, parseItemHeader } from '../../../formats/ans104/item-header.ts';
@@ -61,8 +61,8 @@ export interface PlacedItem {
 }
 
 /**
- * Items by their claimed places. Anybody can put the signature of one item before the bytes of another into a bundle
- * of his own: a part is given only of an item that was read whole and found right at that place before.
+ * Items by their claimed places. Anybody can put the signature of one item before the bytes of another into a
+ * bundle of their own: a part is given only of an item that was read whole and found right at that place before.
  */
 export class PlacedItems {
   readonly #right = new LRUCache<string, true>({ max: 10_000 });

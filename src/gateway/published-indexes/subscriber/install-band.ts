@@ -1,41 +1,42 @@
 /**
- * Brings one band of a publisher into use: what earlier attempts left is taken up, the rest is downloaded in the ways
- * and the order that the operator chose, every file is checked by its digest, the band as a whole by its kind, and
- * then one rename installs it.
+ * Brings one band of a publisher into use: what earlier attempts left is taken up, the rest is downloaded from the
+ * publisher and then from its web seeds, every file is checked by its digest, the band as a whole by its kind, and then
+ * one rename installs it.
  */
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Dispatcher } from 'undici';
 import { FormatError } from '../../../formats/format-error.ts';
+import type { HttpClient } from '../../../outside/http.ts';
 import { syncFolder } from '../../../kernel/files.ts';
 import { digestFile, isDiskError } from '../files.ts';
-import type { Band, BandFile } from '../publication/read-indexes.ts';
-import { downloadBand, type SwarmOptions } from '../swarm/index.ts';
+import type { Band, BandFile } from '../publication/document.ts';
 import { checkRootBand } from './check-band.ts';
-import { DownloadFailed, fetchFile, VerifyFailed } from './fetch-file.ts';
-import { installedName } from './generation.ts';
-import { swarmFolder } from './incoming.ts';
-import type { Slots } from './slots.ts';
+import { blobAddress, DownloadFailed, fetchFile, VerifyFailed } from './download.ts';
+import { installedName } from './incoming.ts';
+import { webSeedsOf } from './web-seeds.ts';
 
-export type Transport = 'http' | 'torrent';
 /** Where bytes came from. */
-export type ByteOrigin = 'http' | 'peers' | 'webseed';
+export type ByteOrigin = 'http' | 'webseed';
 
 export interface InstallOptions {
   /** The gateway that published it. */
   readonly url: string;
-  /** Tried in this order, each for what is still missing. */
-  readonly transports: readonly Transport[];
-  readonly swarm: SwarmOptions;
-  /** Places for torrents; the time limit of one runs from when it has its place. */
-  readonly torrents: Slots;
-  /** Files at a time by HTTP. */
+  /** Files at a time. */
   readonly concurrency: number;
   readonly incoming: string;
   readonly target: string;
-  readonly dispatcher: Dispatcher;
+  /** For whom the operator named. */
+  readonly http: HttpClient;
+  /** For addresses that others wrote: it connects to public ones only. */
+  readonly publicHttp: HttpClient;
   readonly signal: AbortSignal;
   readonly received: (from: ByteOrigin, bytes: number) => void;
+}
+
+interface Source {
+  readonly origin: ByteOrigin;
+  readonly http: HttpClient;
+  readonly addressOf: (file: BandFile) => string;
 }
 
 export async function installBand(band: Band, options: InstallOptions): Promise<void> {
@@ -43,11 +44,10 @@ export async function installBand(band: Band, options: InstallOptions): Promise<
   const whole = join(incoming, installedName(band));
   let missing = await takeUp(band, whole, join(incoming, 'parts'));
   let failure: unknown;
-  for (const transport of options.transports) {
+  for (const source of sourcesOf(band, options)) {
     if (missing.length === 0) break;
     try {
-      if (transport === 'http') await byHttp(missing, whole, options);
-      else await byTorrent(band, missing, whole, options);
+      await downloadFiles(missing, whole, source, options);
     } catch (error) {
       if (isDiskError(error)) throw error;
       options.signal.throwIfAborted();
@@ -55,7 +55,7 @@ export async function installBand(band: Band, options: InstallOptions): Promise<
     }
     missing = await missingOf(band, whole);
   }
-  if (missing.length > 0) throw failure ?? new DownloadFailed(`${band.id} cannot be had`);
+  if (missing.length > 0) throw failure ?? new DownloadFailed(`${band.id} is nowhere`);
   await checkRootBand(whole, band).catch(async (error: unknown) => {
     if (!(error instanceof FormatError)) throw error;
     await rm(whole, { recursive: true, force: true });
@@ -95,25 +95,39 @@ async function isFile(path: string, file: BandFile): Promise<boolean> {
   return size === file.size && (await digestFile(path)).sha256 === file.sha256;
 }
 
-async function byHttp(files: readonly BandFile[], whole: string, options: InstallOptions): Promise<void> {
-  const { url, incoming, dispatcher, concurrency } = options;
+/** The publisher itself first. */
+function sourcesOf(band: Band, { url, http, publicHttp }: InstallOptions): Source[] {
+  return [
+    { origin: 'http', http, addressOf: (file) => blobAddress(url, file) },
+    ...webSeedsOf(band, url).map(
+      ({ base, isPublic }): Source => ({
+        origin: 'webseed',
+        http: isPublic ? publicHttp : http,
+        addressOf: ({ name }) => `${base}${name}`,
+      }),
+    ),
+  ];
+}
+
+/** Several at a time; the first failure ends all. */
+async function downloadFiles(
+  files: readonly BandFile[],
+  whole: string,
+  { origin, http, addressOf }: Source,
+  options: InstallOptions,
+): Promise<void> {
   const queue = [...files];
   const failed = new AbortController();
   const signal = AbortSignal.any([failed.signal, options.signal]);
-  const received = (bytes: number) => options.received('http', bytes);
+  const folder = join(options.incoming, 'parts');
+  const received = (bytes: number) => options.received(origin, bytes);
   const work = async () => {
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-      const path = await fetchFile(file, {
-        url,
-        folder: join(incoming, 'parts'),
-        dispatcher,
-        signal,
-        received,
-      });
+      const path = await fetchFile(file, { http, address: addressOf(file), folder, signal, received });
       await rename(path, join(whole, file.name));
     }
   };
-  const workers = Array.from({ length: concurrency }, () =>
+  const workers = Array.from({ length: options.concurrency }, () =>
     work().catch((error: unknown) => {
       queue.length = 0;
       failed.abort(error);
@@ -122,39 +136,4 @@ async function byHttp(files: readonly BandFile[], whole: string, options: Instal
   );
   const [first] = (await Promise.allSettled(workers)).filter((result) => result.status === 'rejected');
   if (first !== undefined) throw failed.signal.reason ?? first.reason;
-}
-
-async function byTorrent(
-  band: Band,
-  files: readonly BandFile[],
-  whole: string,
-  options: InstallOptions,
-): Promise<void> {
-  const { torrent } = band;
-  if (torrent === undefined) throw new DownloadFailed(`${band.id} is not offered as a torrent`);
-  const folder = join(options.incoming, swarmFolder(torrent));
-  const wanted = new Set(files.map(({ name }) => name));
-  const { url, dispatcher, signal, received } = options;
-  const failure = await options.torrents
-    .use(() =>
-      downloadBand({ ...options.swarm, url, band, torrent, wanted, folder, dispatcher, signal, received }),
-    )
-    .then(
-      () => undefined,
-      (error: unknown) => error ?? new Error('the torrent failed'),
-    );
-  for (const file of files) {
-    const path = join(folder, file.name);
-    if (await isFile(path, file)) await rename(path, join(whole, file.name));
-    else if (failure === undefined) {
-      // The pieces are those of the signed torrent, the file is not the signed file: the publisher contradicts itself.
-      await rm(folder, { recursive: true, force: true });
-      throw new VerifyFailed(`${file.name} of the torrent is not the file that was signed`);
-    }
-  }
-  if (failure !== undefined) {
-    if (isDiskError(failure)) throw failure;
-    throw new DownloadFailed(`torrent: ${failure instanceof Error ? failure.message : String(failure)}`);
-  }
-  await rm(folder, { recursive: true, force: true });
 }

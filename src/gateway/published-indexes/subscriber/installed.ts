@@ -1,4 +1,4 @@
-/** The bands in use: opened when they appear, searched newest first, let go when they are retired. */
+/** The bands in use: opened when they appear, searched newest first, closed when they are retired. */
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findInCdb64 } from '../../../formats/cdb64/find.ts';
@@ -68,7 +68,7 @@ export class InstalledBands {
 
   /**
    * Opens bands that came and closes those that went; calls one after the other. A band that cannot be opened costs
-   * no other: it is told of once all is done.
+   * no other: the first failure is thrown at the end.
    */
   refresh(): Promise<void> {
     this.#refreshing = this.#refreshing.catch(() => {}).then(() => this.#refresh());
@@ -99,7 +99,7 @@ export class InstalledBands {
         }
       }
     }
-    // Those that came are found before those that went are let go.
+    // New bands are searched before those that are gone are closed.
     this.#order = [...this.#bands.values()].sort((a, b) => b.newest - a.newest);
     for (const path of [...this.#bands.keys()]) if (!there.has(path)) await this.#drop(path);
     if (broken.length > 0) throw broken[0];

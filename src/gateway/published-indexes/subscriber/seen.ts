@@ -1,4 +1,5 @@
 /** The highest sequence seen per publisher and key, so that an older document is never taken for a newer one. */
+import { tryParseJson } from '../../../formats/json.ts';
 import { writeFileDurably } from '../../../kernel/files.ts';
 import { readBounded, withLock } from '../files.ts';
 
@@ -13,7 +14,8 @@ export class SeenSequences {
   static async read(path: string): Promise<SeenSequences> {
     const bytes = await readBounded(path, 1024 * 1024);
     const seen = new Map<string, number>();
-    for (const [who, sequence] of Object.entries(Object(bytes && parsed(bytes)))) {
+    // Where the file was damaged every publisher counts as new: nobody else could have damaged it.
+    for (const [who, sequence] of Object.entries(Object(tryParseJson(bytes?.toString('utf8') ?? '')))) {
       if (typeof sequence === 'number' && Number.isSafeInteger(sequence)) seen.set(who, sequence);
     }
     return new SeenSequences(seen);
@@ -31,14 +33,5 @@ export class SeenSequences {
       const highest = Math.max(sequence, entries.get(who) ?? 0);
       await writeFileDurably(path, JSON.stringify(Object.fromEntries(new Map(entries).set(who, highest))));
     });
-  }
-}
-
-/** Where the file was damaged every publisher is met as for the first time: nobody else could have damaged it. */
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
   }
 }

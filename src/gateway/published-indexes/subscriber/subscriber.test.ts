@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -16,13 +17,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { encodeRootEntry } from '../../../formats/cdb64/root-entry.ts';
+import { torrentName } from '../../../formats/torrent/torrent.ts';
 import { createLogger } from '../../../kernel/log.ts';
 import type { BandRecord } from '../bands/source.ts';
 import { writeBand } from '../bands/write.ts';
 import { type IndexFolders, indexFolders } from '../folders.ts';
+import type { Band } from '../publication/document.ts';
 import { type Publication, sha256Hex, signPublication } from '../publication/document.ts';
 import { type Observer, observerOf } from '../publication/observer.ts';
-import type { Band } from '../publication/read-indexes.ts';
 import { InstalledBands } from './installed.ts';
 import { SeenSequences } from './seen.ts';
 import { Subscriber } from './subscriber.ts';
@@ -31,8 +33,6 @@ const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const observer: Observer = observerOf(generateKeyPairSync('ed25519').privateKey);
 const stranger: Observer = observerOf(generateKeyPairSync('ed25519').privateKey);
 const now = Date.parse('2026-06-01T00:00:00Z');
-
-const swarm = { rules: { allowPrivate: true }, maxPeers: 4, webSeedAfterMs: 60_000, timeoutMs: 60_000 };
 
 let root: string;
 let server: Server;
@@ -107,8 +107,6 @@ beforeEach(async (t) => {
   subscriber = new Subscriber({
     folders,
     log,
-    transports: ['http'],
-    swarm,
     concurrency: 2,
     maxDiskBytes: undefined,
     changed: () => bands.refresh(),
@@ -312,11 +310,43 @@ test('a download that breaks off is continued where it stopped', async () => {
   assert.ok(ranges.includes('bytes=4000-'), String(ranges));
 });
 
+test('what the publisher breaks off is continued at its web seed, and counted as from there', async () => {
+  const band = await offer(['a']);
+  const asked: (string | undefined)[] = [];
+  const name = torrentName(band.files);
+  const webSeed = createServer((request, response) => {
+    const file = band.files.find((one) => request.url === `/seed/${name}/${one.name}`);
+    const bytes = blobs.get(file?.sha256 ?? '') ?? Buffer.of();
+    asked.push(request.headers.range);
+    const start = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    const range = `bytes ${start}-${bytes.length - 1}/${bytes.length}`;
+    response.writeHead(start > 0 ? 206 : 200, start > 0 ? { 'content-range': range } : {});
+    response.end(bytes.subarray(start));
+  }).listen(0, '127.0.0.1');
+  await once(webSeed, 'listening');
+  const at = encodeURIComponent(`http://127.0.0.1:${Object(webSeed.address()).port}/seed/`);
+  const torrent = { infohashV1: '0'.repeat(40), magnet: `magnet:?xt=urn:btih:0&ws=${at}`, torrentUrl: '/' };
+  sign(1, [{ ...band, torrent }]);
+  cutAfter = 4000;
+  try {
+    const { outcome, bytes } = await subscriber.poll(subscription());
+    assert.equal(outcome, 'installed');
+    assert.ok(asked.includes('bytes=4000-'), String(asked));
+    assert.ok(bytes.http >= 4000 && bytes.webseed > 0, JSON.stringify(bytes));
+    assert.equal(await knows('a'), true);
+  } finally {
+    webSeed.close();
+    webSeed.closeAllConnections();
+  }
+});
+
 test('what a crash left half-way is not used, and the next poll finishes', async () => {
   const band = await offer(['a']);
   const half = join(folders.incoming, observer.address, `${band.id}~000000000000`);
   mkdirSync(half, { recursive: true });
   writeFileSync(join(half, 'manifest.json'), '{');
+  // An earlier release took pieces from peers.
+  mkdirSync(join(folders.incoming, observer.address, `swarm-${'0'.repeat(40)}`));
   const retiring = join(folders.installed, observer.address, 'root-tx-index', 'gone~000000000000');
   mkdirSync(retiring, { recursive: true });
   await bands.refresh();
@@ -324,6 +354,7 @@ test('what a crash left half-way is not used, and the next poll finishes', async
   sign(1, [band]);
   assert.equal(await poll(), 'installed');
   assert.equal(bands.count, 1);
+  assert.equal(existsSync(join(folders.incoming, observer.address)), false);
 });
 
 test('sequences of publishers that are followed at the same time are all kept', async () => {
@@ -365,8 +396,6 @@ test('what is half downloaded counts for the disk budget, the band itself only o
   const tight = new Subscriber({
     folders,
     log,
-    transports: ['http'],
-    swarm,
     concurrency: 1,
     maxDiskBytes: size + 100,
     changed: () => bands.refresh(),
@@ -393,8 +422,6 @@ test('bands beyond the disk budget are left out', async () => {
   const small = new Subscriber({
     folders,
     log,
-    transports: ['http'],
-    swarm,
     concurrency: 1,
     maxDiskBytes: 100,
     changed: () => bands.refresh(),

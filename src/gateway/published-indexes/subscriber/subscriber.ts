@@ -6,23 +6,21 @@
  */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Agent, request } from 'undici';
+import type { Config } from '../../../config/config.ts';
 import { FormatError } from '../../../formats/format-error.ts';
+import { publicLookup } from '../../../kernel/http/public-addresses.ts';
 import type { Logger } from '../../../kernel/log.ts';
+import { HttpClient } from '../../../outside/http.ts';
 import { rootIndex } from '../bands/build.ts';
 import { manifestName } from '../bands/manifest.ts';
 import { folderNames } from '../bands/stored.ts';
 import { isDiskError, LockHeld, withLock } from '../files.ts';
-import type { IndexFolders } from '../folders.ts';
-import { maxDocumentBytes, type VerifiedPublication, verifyPublication } from '../publication/document.ts';
-import type { Band } from '../publication/read-indexes.ts';
-import type { SwarmOptions } from '../swarm/index.ts';
-import { DownloadFailed, VerifyFailed } from './fetch-file.ts';
-import { installedName } from './generation.ts';
-import { bytesBelow, bytesOfBand, tidyIncoming } from './incoming.ts';
-import { type ByteOrigin, installBand, type Transport } from './install-band.ts';
+import { type IndexFolders, indexFolders } from '../folders.ts';
+import { type Band, type VerifiedPublication, verifyPublication } from '../publication/document.ts';
+import { DownloadFailed, fetchDocument, publisherClient, VerifyFailed } from './download.ts';
+import { bytesBelow, bytesOfBand, installedName, tidyIncoming } from './incoming.ts';
+import { type ByteOrigin, installBand } from './install-band.ts';
 import { SeenSequences } from './seen.ts';
-import { Slots } from './slots.ts';
 import type { Subscription } from './subscriptions.ts';
 
 export type Outcome =
@@ -36,7 +34,7 @@ export type Outcome =
   | 'verify_failed'
   | 'download_failed'
   | 'skipped_disk_budget'
-  /** Another process of this gateway is at it. */
+  /** Another process of this gateway has the lock of this publisher. */
   | 'busy'
   /** The own disk is full or broken. */
   | 'error';
@@ -54,10 +52,7 @@ export interface PollReport {
 export interface SubscriberOptions {
   readonly folders: IndexFolders;
   readonly log: Logger;
-  /** How bands are downloaded, in the order in which it is tried. */
-  readonly transports: readonly Transport[];
-  readonly swarm: SwarmOptions;
-  /** Files at a time by HTTP. */
+  /** Files at a time. */
   readonly concurrency: number;
   /** All bands of others together; undefined = no limit. */
   readonly maxDiskBytes: number | undefined;
@@ -70,17 +65,26 @@ export interface SubscriberOptions {
 }
 
 const maxJump = 1_000_000;
-/** Torrents that are downloaded at the same time, of all publishers. */
-const maxTorrents = 4;
+
+/** A subscriber as the configuration describes it. */
+export function subscriberSettings(
+  config: Config,
+): Pick<SubscriberOptions, 'folders' | 'concurrency' | 'maxDiskBytes'> {
+  return {
+    folders: indexFolders(config.DATA_DIR),
+    concurrency: config.INDEX_DOWNLOAD_CONCURRENCY,
+    maxDiskBytes: config.INDEX_MAX_DISK_BYTES,
+  };
+}
 
 export class Subscriber {
   readonly #options: SubscriberOptions;
-  readonly #dispatcher = new Agent({ connections: 16, connect: { timeout: 10_000 } });
+  readonly #http = new HttpClient(publisherClient);
+  readonly #publicHttp = new HttpClient({ ...publisherClient, lookup: publicLookup });
   readonly #stopped = new AbortController();
   readonly #now: () => number;
   /** The last document of each publisher. */
   readonly #documents = new Map<string, { readonly etag: string; readonly bytes: Buffer }>();
-  readonly #torrents = new Slots(maxTorrents);
 
   constructor(options: SubscriberOptions) {
     this.#options = options;
@@ -89,7 +93,7 @@ export class Subscriber {
 
   async close(): Promise<void> {
     this.#stopped.abort();
-    await this.#dispatcher.close();
+    await Promise.all([this.#http.close(), this.#publicHttp.close()]);
   }
 
   /** Looks once what a publisher offers and brings the installed bands up to date. */
@@ -98,7 +102,7 @@ export class Subscriber {
       publisher: subscription.publisher,
       installed: [] as string[],
       retired: [] as string[],
-      bytes: { http: 0, peers: 0, webseed: 0 },
+      bytes: { http: 0, webseed: 0 },
     };
     const lock = join(this.#options.folders.incoming, `.${subscription.publisher}.lock`);
     try {
@@ -142,29 +146,13 @@ export class Subscriber {
   /** Asked for by its ETag, so that a publication that did not change costs one small answer. */
   async #fetchDocument(url: string): Promise<Buffer> {
     const known = this.#documents.get(url);
-    const { statusCode, headers, body } = await request(`${url}/gw/indexes`, {
-      headers: {
-        accept: 'application/json',
-        'accept-encoding': 'identity',
-        ...(known !== undefined && { 'if-none-match': known.etag }),
-      },
-      dispatcher: this.#dispatcher,
+    const fetched = await fetchDocument(this.#http, url, {
       signal: this.#stopped.signal,
-      headersTimeout: 30_000,
-      bodyTimeout: 30_000,
+      ...(known && { etag: known.etag }),
     });
-    const pieces: Buffer[] = [];
-    let size = 0;
-    for await (const piece of body) {
-      size += piece.length;
-      if (size > maxDocumentBytes) throw new FormatError('the document is too large');
-      pieces.push(piece);
-    }
-    if (statusCode === 304 && known !== undefined) return known.bytes;
-    if (statusCode !== 200) throw new DownloadFailed(`${url} answered ${statusCode}`);
-    const bytes = Buffer.concat(pieces);
-    const { etag } = headers;
-    if (typeof etag === 'string') this.#documents.set(url, { etag, bytes });
+    if (fetched === undefined) return known?.bytes ?? Buffer.alloc(0);
+    const { bytes, etag } = fetched;
+    if (etag !== undefined) this.#documents.set(url, { etag, bytes });
     return bytes;
   }
 
@@ -173,7 +161,7 @@ export class Subscriber {
     publication: VerifiedPublication,
     report: Pick<PollReport, 'bytes'> & { installed: string[]; retired: string[] },
   ): Promise<Outcome> {
-    const { folders, transports, swarm, concurrency } = this.#options;
+    const { folders, concurrency } = this.#options;
     const offered = publication.indexes
       .filter(
         ({ name, kind }) => kind === rootIndex.kind && name === rootIndex.name && wants(subscription, name),
@@ -195,13 +183,11 @@ export class Subscriber {
       try {
         await installBand(band, {
           url: subscription.url,
-          transports,
-          swarm,
-          torrents: this.#torrents,
           concurrency,
           incoming,
           target,
-          dispatcher: this.#dispatcher,
+          http: this.#http,
+          publicHttp: this.#publicHttp,
           signal: this.#stopped.signal,
           received: (from, bytes) => {
             report.bytes[from] += bytes;
@@ -209,7 +195,7 @@ export class Subscriber {
           },
         });
       } catch (error) {
-        // The other bands may be had all the same, unless the publisher asks for a pause.
+        // The other bands are tried all the same, unless the publisher asks for a pause.
         failed ??= error;
         if (error instanceof DownloadFailed && !error.pause) continue;
         if (error instanceof VerifyFailed) continue;
@@ -232,7 +218,7 @@ export class Subscriber {
     return outcome;
   }
 
-  /** Without its manifest a band is not opened again; readers let go of it before its files are removed. */
+  /** Without its manifest a band is not opened again; readers close it before its files are removed. */
   async #retire(folder: string): Promise<void> {
     await rm(join(folder, manifestName), { force: true });
     await this.#options.changed();
@@ -250,7 +236,7 @@ export class Subscriber {
 
 /**
  * A folder without a manifest is one whose removal broke off: nobody reads it any more. An offered band that lost a file,
- * or a part of one, is to be had again.
+ * or a part of one, is removed here and downloaded again.
  */
 async function wholeBands(target: string, offered: readonly Band[]): Promise<string[]> {
   const byName = new Map(offered.map((band) => [installedName(band), band]));

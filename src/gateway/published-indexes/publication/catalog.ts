@@ -3,20 +3,15 @@
  * never becomes part of a path. A document that cannot be read or is wrong publishes nothing.
  */
 import { stat } from 'node:fs/promises';
-import { pieceLength, torrentName } from '../../../formats/torrent/index.ts';
+import { pieceLength, torrentName } from '../../../formats/torrent/torrent.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { readBounded } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';
-import {
-  maxDocumentBytes,
-  sha256Hex,
-  type VerifiedPublication,
-  verifyPublication,
-} from '../publication/document.ts';
-import type { Band, BandFile } from '../publication/read-indexes.ts';
+import type { Band, BandFile } from './document.ts';
+import { maxDocumentBytes, sha256Hex, type VerifiedPublication, verifyPublication } from './document.ts';
 
 /** How soon a new publication is seen. */
-const lookAgainMs = 250;
+const refreshMs = 250;
 
 export interface Published {
   readonly bytes: Buffer;
@@ -39,16 +34,16 @@ export class Catalog {
   #published: Published | undefined;
   #isDamaged = false;
   #seen = '';
-  #lookAt = 0;
-  #looking: Promise<void> | undefined;
+  #refreshAt = 0;
+  #refreshing: Promise<void> | undefined;
 
   constructor(folders: IndexFolders, log: Logger) {
     this.#folders = folders;
     this.#log = log;
   }
 
-  /** What was found when it was last looked for. */
-  get known(): Published | undefined {
+  /** What the last refresh found. */
+  get latest(): Published | undefined {
     return this.#published;
   }
 
@@ -58,17 +53,17 @@ export class Catalog {
   }
 
   async current(): Promise<Published | undefined> {
-    if (performance.now() >= this.#lookAt) {
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = undefined;
-        this.#lookAt = performance.now() + lookAgainMs;
+    if (performance.now() >= this.#refreshAt) {
+      this.#refreshing ??= this.#refresh().finally(() => {
+        this.#refreshing = undefined;
+        this.#refreshAt = performance.now() + refreshMs;
       });
-      await this.#looking;
+      await this.#refreshing;
     }
     return this.#published;
   }
 
-  async #look(): Promise<void> {
+  async #refresh(): Promise<void> {
     try {
       const { mtimeMs, size, ino } = await stat(this.#folders.document);
       const seen = `${ino}:${mtimeMs}:${size}`;

@@ -4,8 +4,8 @@
  * `info` but what the files determine.
  */
 import { createHash, hash } from 'node:crypto';
-import { type Bencoded, bencode } from './bencode.ts';
-import { inNameOrder } from './torrent-name.ts';
+import { FormatError } from '../format-error.ts';
+import { type Bencoded, bdecode, bencode, isDictionary } from './bencode.ts';
 
 export const pieceLength = 256 * 1024;
 const blockLength = 16 * 1024;
@@ -106,16 +106,11 @@ export interface Torrent {
   readonly bytes: Buffer;
 }
 
-export interface TorrentOptions extends Whereabouts {
+export interface TorrentOptions {
   readonly name: string;
   readonly files: readonly HashedFile[];
   readonly pieceLength?: number;
-}
-
-/** Where a torrent is to be had: not covered by its infohashes. */
-export interface Whereabouts {
-  readonly trackers?: readonly string[];
-  /** Web seeds (BEP 19): the client adds torrent name and file name. */
+  /** Web seeds (BEP 19), not covered by the infohashes: the client adds torrent name and file name. */
   readonly webSeeds?: readonly string[];
 }
 
@@ -164,19 +159,15 @@ export function makeTorrent(options: TorrentOptions): Torrent {
     infohashV1: hash('sha1', info, 'hex'),
     infohashV2: hash('sha256', info, 'hex'),
     info,
-    bytes: wrapInfo(info, bencode(layers), options),
+    bytes: torrentFile(info, bencode(layers), options.webSeeds ?? []),
   };
 }
 
 /** A `.torrent` file around `info` and `piece layers` as they were hashed. */
-export function wrapInfo(info: Buffer, layers: Buffer, where: Whereabouts): Buffer {
-  const { trackers = [], webSeeds = [] } = where;
-  const [announce] = trackers;
-  // Keys in order: announce, announce-list, info, piece layers, url-list.
+function torrentFile(info: Buffer, layers: Buffer, webSeeds: readonly string[]): Buffer {
+  // Keys in order: info, piece layers, url-list.
   return Buffer.concat([
     Buffer.from('d'),
-    ...(announce === undefined ? [] : [bencode('announce'), bencode(announce)]),
-    ...(trackers.length < 2 ? [] : [bencode('announce-list'), bencode(trackers.map((one) => [one]))]),
     bencode('info'),
     info,
     bencode('piece layers'),
@@ -184,4 +175,45 @@ export function wrapInfo(info: Buffer, layers: Buffer, where: Whereabouts): Buff
     ...(webSeeds.length === 0 ? [] : [bencode('url-list'), bencode(webSeeds)]),
     Buffer.from('e'),
   ]);
+}
+
+/** A torrent made before, with other web seeds and nothing else outside of what the infohashes cover. */
+export function withWebSeeds(
+  bytes: Buffer,
+  webSeeds: readonly string[],
+): Torrent & { readonly name: string } {
+  const file = bdecode(bytes);
+  const info = isDictionary(file) ? file.members.get('info') : undefined;
+  const layers = isDictionary(file) ? file.members.get('piece layers') : undefined;
+  const name = isDictionary(info) ? info.members.get('name') : undefined;
+  if (!isDictionary(info) || !isDictionary(layers) || !Buffer.isBuffer(name))
+    throw new FormatError('the bytes are no hybrid torrent');
+  return {
+    name: name.toString('utf8'),
+    infohashV1: hash('sha1', info.bytes, 'hex'),
+    infohashV2: hash('sha256', info.bytes, 'hex'),
+    info: info.bytes,
+    bytes: torrentFile(info.bytes, layers.bytes, webSeeds),
+  };
+}
+
+export interface NamedFile {
+  readonly name: string;
+  readonly size: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+}
+
+/**
+ * The name of a band's torrent (interface §4.4, web seed), which follows from the files alone: first 16 hex digits of
+ * SHA-256 over name, NUL, size, NUL, digest, newline per file, in bytewise name order.
+ */
+export function torrentName(files: readonly NamedFile[]): string {
+  const hash = createHash('sha256');
+  for (const { name, size, sha256 } of inNameOrder(files)) hash.update(`${name}\0${size}\0${sha256}\n`);
+  return hash.digest('hex').slice(0, 16);
+}
+
+function inNameOrder<T extends { readonly name: string }>(files: readonly T[]): T[] {
+  return files.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
 }

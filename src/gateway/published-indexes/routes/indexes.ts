@@ -4,14 +4,14 @@ import { noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import type { App, Reply, Request } from '../../../kernel/http/server.ts';
 import type { Meter } from '../../metering/meter.ts';
 import { param } from '../../routes/answers.ts';
+import { invalidInfohash, invalidName, notPublished } from '../errors.ts';
 import { readBounded } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';
 import { isIndexName, isPartName } from '../names.ts';
+import type { Catalog } from '../publication/catalog.ts';
+import type { BandFile } from '../publication/document.ts';
 import { sha256Hex } from '../publication/document.ts';
-import type { BandFile } from '../publication/read-indexes.ts';
 import { maxTorrentBytes } from '../publication/torrents.ts';
-import type { Catalog } from './catalog.ts';
-import { invalidInfohash, invalidName, notPublished } from './errors.ts';
 import { sendIndexFile, sendPadding } from './send-file.ts';
 
 const forever = 'max-age=31536000, immutable';

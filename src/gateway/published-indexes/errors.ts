@@ -1,5 +1,5 @@
 /** Every refusal of the index routes. All carry `no-store`: an error must never be kept for as long as a file. */
-import { HttpError } from '../../../kernel/errors.ts';
+import { HttpError } from '../../kernel/errors.ts';
 
 const headers = { 'cache-control': 'no-store' };
 
