@@ -24,17 +24,6 @@ export interface Receipt {
   readonly purchasedAt: number;
 }
 
-interface OwnedName {
-  readonly name: string;
-  readonly antId: string;
-  readonly intent: string;
-  readonly type?: string;
-  readonly years?: number;
-  readonly purchaseDate: string;
-  readonly custodial: boolean;
-  readonly selfCustody: boolean;
-}
-
 interface Row {
   name: string;
   ant_id: string;
@@ -146,7 +135,7 @@ function toHolding(row: HoldingRow): Holding {
  * One entry per name, newest first: the newest receipt that carries a token stands for the name. A token that was
  * taken back from the address is not listed as its own, by none of its receipts.
  */
-export async function namesOf(sql: Sql, address: string): Promise<OwnedName[]> {
+export async function namesOf(sql: Sql, address: string) {
   const select = (column: 'payer' | 'owner') =>
     sql.all<Row & { id: number }>(
       `SELECT id, name, ant_id, intent, type, years, custodial, purchased_at FROM arns_receipt
@@ -174,7 +163,7 @@ function better(row: Row, known: Row): boolean {
   return rank(row) > rank(known);
 }
 
-function toOwnedName(row: Row): OwnedName {
+function toOwnedName(row: Row) {
   const custodial = row.custodial === 1;
   return {
     name: row.name,

@@ -28,7 +28,7 @@ import type { ActionContext } from './context.ts';
 import type { ProvenOwner } from './owner-proof.ts';
 import { authorityWork, recordWork, spawnWork, type Work } from './perform.ts';
 import { requireSponsor, sponsorTokens } from './sponsor.ts';
-import type { BeforeState } from './store.ts';
+import { type BeforeState, beforeOf } from './store.ts';
 import { requireSettled } from './unsettled.ts';
 
 /** What an action is checked by. */
@@ -92,12 +92,11 @@ async function checkPaidFor(
   const { record } = price.state;
   if (record === undefined) throw chainUnavailable();
   requireSponsor(tokens, price.mtoken);
-  const { ant, type, end, undernameLimit } = record;
   return {
     winc: price.total,
     mtoken: price.mtoken,
-    before: { ant, type, end: end ?? null, undernameLimit },
-    antId: ant,
+    before: beforeOf(record),
+    antId: record.ant,
     work: { plan: registryPlan(await context.builders(), request, undefined) },
   };
 }

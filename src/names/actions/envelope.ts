@@ -3,28 +3,6 @@ import type { Action } from './store.ts';
 
 type PublicStatus = 'completed' | 'awaiting-signature' | 'pending' | 'expired' | 'failed';
 
-interface Envelope {
-  readonly nonce: string;
-  readonly action: string;
-  readonly status: PublicStatus;
-  readonly wincQty: string;
-  /** What it acts on, and for whom, where the request says so. */
-  readonly name?: string;
-  readonly ownerAddress?: string;
-  readonly antId?: string;
-  readonly messageId?: string;
-  /** Base64 of the wire transaction: exactly one signature slot is empty, the owner's. */
-  readonly transaction?: string;
-  readonly feePayer?: string;
-  readonly lastValidBlockHeight?: string;
-  readonly expiresAt?: string;
-  readonly failedDate?: string;
-  readonly failedReason?: string;
-  /** Of a failed or expired action: what was spent on the chain for it and is not returned. */
-  readonly keptWincQty?: string;
-  readonly alreadyCompleted?: true;
-}
-
 /** `pending` is said only of what needs no signature and is not finished: nobody should try to sign it. */
 function publicStatus(action: Action): PublicStatus {
   switch (action.status) {
@@ -40,8 +18,11 @@ function publicStatus(action: Action): PublicStatus {
   }
 }
 
-/** `signable`: whether the transaction may still be signed, so that it is worth handing out. */
-export function envelopeOf(action: Action, feePayer: string, signable: boolean): Envelope {
+/**
+ * `signable`: whether the transaction may still be signed, so that it is worth handing out: base64 of the wire with one
+ * empty slot, the owner's. `keptWincQty`: what was spent on the chain for a failed action and is not returned.
+ */
+export function envelopeOf(action: Action, feePayer: string, signable: boolean) {
   const { owned, request } = action;
   const open = owned !== undefined && publicStatus(action) === 'awaiting-signature';
   return {

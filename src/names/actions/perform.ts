@@ -5,8 +5,8 @@ import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { UserAcl } from '../chain/acl.ts';
-import { deliver, type SignedTransaction } from '../chain/delivery.ts';
-import type { Plan } from '../chain/plan.ts';
+import { deliver } from '../chain/delivery.ts';
+import { type Plan, type SignedTransaction, signNow } from '../chain/plan.ts';
 import { registryPlan, type Spawn, spawnPlan, traitsPlan } from '../chain/plan-purchase.ts';
 import { addControllerPlan, recordPlan, removeControllerPlan, transferPlan } from '../chain/plan-token.ts';
 import { describeFailure } from '../chain/program-failure.ts';
@@ -131,12 +131,6 @@ export async function prepare(
   } catch (error) {
     return abandon(context, action, error);
   }
-}
-
-/** The blockhash is asked for last, so that the signer has all of its life. */
-async function signNow(context: ActionContext, plan: Plan): Promise<SignedTransaction> {
-  const { blockhash, lastValidBlockHeight } = await context.chain.latestBlockhash();
-  return context.planner.sign(plan, blockhash, lastValidBlockHeight);
 }
 
 /** Nothing was handed out or sent: the debit goes back before the error is answered. */

@@ -10,6 +10,7 @@ import {
 import { isChainFailure } from '../../registry/errors.ts';
 import { verifyMessage } from '../../wallets/message-signature.ts';
 import { deliver } from '../chain/delivery.ts';
+import type { SignedTransaction } from '../chain/plan.ts';
 import { describeFailure } from '../chain/program-failure.ts';
 import {
   actionNotFound,
@@ -22,7 +23,7 @@ import {
 import type { ActionContext } from './context.ts';
 import { complete, giveUp, readAgain } from './finish.ts';
 import { registerName } from './perform.ts';
-import { type Action, advance, type StoredTransaction } from './store.ts';
+import { type Action, advance } from './store.ts';
 
 interface Signed {
   readonly action: Action;
@@ -82,7 +83,7 @@ function ownerOf({ request }: Action): SolanaAddress {
 }
 
 /** Our copy with the owner's signature in its slot; refuses a message that is not ours bit for bit. */
-function withSignature(owned: StoredTransaction, owner: SolanaAddress, text: unknown): StoredTransaction {
+function withSignature(owned: SignedTransaction, owner: SolanaAddress, text: unknown): SignedTransaction {
   if (typeof text !== 'string' || text.length === 0 || text.length > maxTransactionBase64) {
     throw badRequest('transaction must be the base64 wire transaction of the create call');
   }
@@ -153,7 +154,7 @@ async function deliverOwned(context: ActionContext, action: Action): Promise<Act
 export async function continueAfterOwner(
   context: ActionContext,
   action: Action,
-  owned: StoredTransaction,
+  owned: SignedTransaction,
 ): Promise<Action> {
   if (action.request.action !== 'buy-name') return complete(context, action, owned.signature);
   await advance(context.sql, action.nonce, ['awaiting', 'signed'], 'spawned', { at: context.now() });

@@ -1,5 +1,6 @@
 /** Actions as they are kept. Every step is a guarded update: who comes second changes nothing. */
 import { type Static, Type } from 'typebox';
+import type { ArnsRecord } from '../../formats/solana/accounts-arns.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import {
@@ -12,6 +13,7 @@ import {
   textOrNull,
 } from '../../storage/sql/typed-rows.ts';
 import { canonicalUuid } from '../../wallets/request-signature.ts';
+import type { SignedTransaction } from '../chain/plan.ts';
 import { type ActionRequest, actionRequest, nameType, solanaAddress } from '../requests/action.ts';
 
 /**
@@ -34,16 +36,15 @@ const beforeState = Type.Object({
 });
 /** What a purchase found before it acted: it tells its effect from another's. */
 export type BeforeState = Static<typeof beforeState>;
+export const beforeOf = ({ ant, type, end, undernameLimit }: ArnsRecord): BeforeState => ({
+  ant,
+  type,
+  end: end ?? null,
+  undernameLimit,
+});
 const readBefore = jsonReader('what stood before a name purchase', beforeState);
 
 export const addressOrNull = Type.Union([solanaAddress, Type.Null()]);
-
-/** A transaction that waits for the chain. */
-export interface StoredTransaction {
-  readonly wire: Buffer;
-  readonly signature: string;
-  readonly lastValidBlockHeight: number;
-}
 
 export interface Action {
   readonly nonce: string;
@@ -63,9 +64,9 @@ export interface Action {
   /** Whether it will wait for its owner once it is prepared. */
   readonly ownerSigns: boolean;
   /** For the owner, whose slot is empty until it is signed. */
-  readonly owned: StoredTransaction | undefined;
+  readonly owned: SignedTransaction | undefined;
   /** The service's own. */
-  readonly service: StoredTransaction | undefined;
+  readonly service: SignedTransaction | undefined;
   /** Unix milliseconds. */
   readonly expiresAt: number;
   readonly messageId: string | undefined;
@@ -104,21 +105,9 @@ const columns = Object.keys(storedAction.properties).join(', ');
 const readStored = rowReader('a name action', storedAction);
 const readRequest = jsonReader('the request of a name action', actionRequest);
 
-type NewAction = Pick<
+type NewAction = Omit<
   Action,
-  | 'nonce'
-  | 'payer'
-  | 'payerType'
-  | 'payerNonce'
-  | 'request'
-  | 'antId'
-  | 'winc'
-  | 'mtoken'
-  | 'tokenWinc'
-  | 'before'
-  | 'ownerSigns'
-  | 'expiresAt'
-  | 'createdAt'
+  'keptWinc' | 'status' | 'owned' | 'service' | 'messageId' | 'failedReason' | 'failedAt'
 >;
 
 export class ActionStore {
@@ -211,8 +200,8 @@ export async function advance(
   changes: {
     readonly at: number;
     readonly antId?: string;
-    readonly owned?: StoredTransaction;
-    readonly service?: StoredTransaction;
+    readonly owned?: SignedTransaction;
+    readonly service?: SignedTransaction;
     readonly messageId?: string;
     readonly failedReason?: string;
     readonly keptWinc?: bigint;
@@ -288,7 +277,7 @@ export function toTransaction(
   wire: Buffer | null,
   signature: string | null,
   lastValidBlockHeight: number | null,
-): StoredTransaction | undefined {
+): SignedTransaction | undefined {
   if (wire === null || signature === null || lastValidBlockHeight === null) return undefined;
   return { wire, signature, lastValidBlockHeight };
 }

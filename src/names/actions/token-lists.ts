@@ -9,6 +9,7 @@ import { ChainUnavailable } from '../../registry/errors.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { type AclRoom, type ReservedPlaces, UserAcl } from '../chain/acl.ts';
 import { deliver } from '../chain/delivery.ts';
+import { signNow } from '../chain/plan.ts';
 import { sponsorEmpty } from '../errors.ts';
 import type { ActionContext } from './context.ts';
 
@@ -60,14 +61,13 @@ async function ensureRoom(
   user: SolanaAddress,
   reserved: ReservedPlaces,
 ): Promise<OpenRoom> {
-  const { chain, planner, settings, log } = context;
+  const { chain, settings, log } = context;
   const { programs, ant, service } = await context.builders();
   for (let tries = 0; ; tries += 1) {
     const room = (await UserAcl.read(chain, programs, user)).room(ant, service, reserved);
     if (room.prepare.length === 0) return { room, made: false };
     if (tries === mostTries) throw sponsorEmpty();
-    const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
-    const transaction = planner.sign({ instructions: room.prepare }, blockhash, lastValidBlockHeight);
+    const transaction = await signNow(context, { instructions: room.prepare });
     const delivery = await deliver(chain, transaction, settings);
     if (delivery.outcome === 'confirmed') return { room: { ...room, prepare: [] }, made: true };
     if (delivery.outcome === 'unknown')

@@ -11,12 +11,12 @@ import { isChainFailure } from '../../registry/errors.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { ActionContext } from '../actions/context.ts';
 import { isEffectOnChain } from '../actions/effect.ts';
-import type { BeforeState, StoredTransaction } from '../actions/store.ts';
+import { type BeforeState, beforeOf } from '../actions/store.ts';
 import { openRoom, reserveRoom, serviceList } from '../actions/token-lists.ts';
 import { requireSettled } from '../actions/unsettled.ts';
 import { UserAcl } from '../chain/acl.ts';
 import { type Delivery, deliver } from '../chain/delivery.ts';
-import type { Plan } from '../chain/plan.ts';
+import { signNow } from '../chain/plan.ts';
 import { custodialSpawnPlan, registryPlan } from '../chain/plan-purchase.ts';
 import { transferPlan } from '../chain/plan-token.ts';
 import { describeFailure } from '../chain/program-failure.ts';
@@ -78,11 +78,6 @@ const mustWait = (error: unknown): boolean =>
   error instanceof LockLost ||
   (error instanceof NamesError && error.status === 503);
 
-async function sign(context: ActionContext, plan: Plan): Promise<StoredTransaction> {
-  const { blockhash, lastValidBlockHeight } = await context.chain.latestBlockhash();
-  return context.planner.sign(plan, blockhash, lastValidBlockHeight);
-}
-
 async function deliverStage(context: ActionContext, { service }: PaidPurchase): Promise<Delivery> {
   if (service === undefined) throw new Error('a stage without its transaction');
   return deliver(context.chain, service, context.settings);
@@ -126,7 +121,7 @@ async function begin(context: FulfilContext, purchase: PaidPurchase): Promise<bo
     defaultTarget: context.settings.defaultTarget,
   };
   const moved = await reserveRoom(context, async (room) => {
-    const service = await sign(context, custodialSpawnPlan(build, spawn, room));
+    const service = await signNow(context, custodialSpawnPlan(build, spawn, room));
     const listPage = Number(room.place.page);
     const changes = { at, antId: asset.address, service, listPage };
     return moveIfPaid(context, purchase, 'spawning', changes, serviceList);
@@ -171,11 +166,10 @@ async function pay(context: FulfilContext, purchase: PaidPurchase, lock?: string
     if (record !== undefined) return giveUp(context, purchase, nameExists(asked.name).message);
   } else {
     if (record === undefined) return giveUp(context, purchase, nameMissing(asked.name).message);
-    const { ant, type, end, undernameLimit } = record;
-    before = { ant, type, end: end ?? null, undernameLimit };
+    before = beforeOf(record);
   }
   if (at > purchase.expiresAt) return giveUp(context, purchase, 'The name could not be registered in time');
-  const service = await sign(context, registryPlan(await context.builders(), asked, antId));
+  const service = await signNow(context, registryPlan(await context.builders(), asked, antId));
   const changes = { at, service, ...(before !== undefined && { before, antId: before.ant }) };
   const moved = await moveIfPaid(context, purchase, 'paying', changes, lock);
   return moved === 'gone' ? giveUp(context, purchase, paymentGone) : moved === 'moved';
@@ -233,7 +227,7 @@ async function handOver(context: FulfilContext, purchase: PaidPurchase): Promise
   await openRoom(context, wallet);
   const [from, to] = await UserAcl.readAll(context.chain, build.programs, [build.service, wallet]);
   if (from === undefined || to === undefined) throw new Error('every user has a list');
-  const service = await sign(context, transferPlan(build, ant, { from, to, controllers: [] }, false));
+  const service = await signNow(context, transferPlan(build, ant, { from, to, controllers: [] }, false));
   const moved = await moveIfPaid(context, purchase, 'handing', { at: context.now(), service });
   return moved === 'gone' ? confirm(context, purchase, 'custodial') : moved === 'moved';
 }

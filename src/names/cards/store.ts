@@ -10,13 +10,8 @@ import {
   rowReader,
   textOrNull,
 } from '../../storage/sql/typed-rows.ts';
-import {
-  addressOrNull,
-  type BeforeState,
-  type StoredTransaction,
-  toBefore,
-  toTransaction,
-} from '../actions/store.ts';
+import { addressOrNull, type BeforeState, toBefore, toTransaction } from '../actions/store.ts';
+import type { SignedTransaction } from '../chain/plan.ts';
 import { type Purchase, purchase } from '../requests/action.ts';
 
 /**
@@ -67,7 +62,7 @@ export interface PaidPurchase extends Promised {
   readonly stage: Stage;
   readonly antId: SolanaAddress | undefined;
   readonly before: BeforeState | undefined;
-  readonly service: StoredTransaction | undefined;
+  readonly service: SignedTransaction | undefined;
   readonly messageId: string | undefined;
   readonly failedReason: string | undefined;
   readonly failedAt: number | undefined;
@@ -174,7 +169,7 @@ export async function move(
     readonly status?: PurchaseStatus;
     readonly antId?: string;
     readonly before?: BeforeState;
-    readonly service?: StoredTransaction;
+    readonly service?: SignedTransaction;
     readonly messageId?: string;
     readonly failedReason?: string;
     /** The page of the service's list that keeps a place for the token. */

@@ -7,6 +7,7 @@ import { isRecord } from '../../formats/json.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import type { NameChain, TransactionStatus } from '../../registry/chain.ts';
 import { ChainRefused, ChainUnavailable, isChainFailure } from '../../registry/errors.ts';
+import type { SignedTransaction } from './plan.ts';
 
 export type Delivery =
   | { readonly outcome: 'confirmed' }
@@ -18,12 +19,6 @@ export type Delivery =
   | { readonly outcome: 'expired' }
   /** Not known yet. `lagging`: the node does not know the blockhash, which may be its own lateness. */
   | { readonly outcome: 'unknown'; readonly lagging: boolean };
-
-export interface SignedTransaction {
-  readonly wire: Buffer;
-  readonly signature: string;
-  readonly lastValidBlockHeight: number;
-}
 
 interface DeliveryOptions {
   /** How long to wait for the chain to say what became of it. */

@@ -10,6 +10,7 @@ import {
   serializeTransaction,
   signersOf,
 } from '../../formats/solana/transaction.ts';
+import type { NameChain } from '../../registry/chain.ts';
 import { unitLimit } from '../prices/lamports.ts';
 import type { SolanaKey } from './service-key.ts';
 
@@ -21,9 +22,10 @@ export interface Plan {
   readonly owner?: SolanaAddress;
 }
 
-export interface Prepared {
+/** Signed by the service; the owner's signature may be missing. */
+export interface SignedTransaction {
   readonly wire: Buffer;
-  /** The service's signature, by which the chain will know the transaction. */
+  /** The service's signature, by which the chain knows the transaction. */
   readonly signature: string;
   readonly lastValidBlockHeight: number;
 }
@@ -58,7 +60,7 @@ export class Planner {
   }
 
   /** Signs for the service and the plan's own keys; a slot stays empty for the owner. */
-  sign(plan: Plan, blockhash: string, lastValidBlockHeight: number): Prepared {
+  sign(plan: Plan, blockhash: string, lastValidBlockHeight: number): SignedTransaction {
     const message = this.#compile(plan, blockhash, unitLimit - randomInt(unitSpread));
     const keys = [this.#service, ...(plan.keys ?? [])];
     const signatures = signersOf(parseMessage(message)).map((address) => {
@@ -81,4 +83,13 @@ export class Planner {
       instructions: [...computeBudget(units, this.#microLamports), ...plan.instructions],
     });
   }
+}
+
+/** The blockhash is asked for last, so that the signer has all of its life. */
+export async function signNow(
+  { chain, planner }: { readonly chain: NameChain; readonly planner: Planner },
+  plan: Plan,
+): Promise<SignedTransaction> {
+  const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
+  return planner.sign(plan, blockhash, lastValidBlockHeight);
 }

@@ -133,10 +133,7 @@ export const payerHeaders = Type.Object({
 });
 
 export const ownerHeaders = Type.Object({
-  'x-signature': optional(text),
-  'x-nonce': optional(text),
-  'x-public-key': optional(text),
-  'x-signature-type': optional(text),
+  ...payerHeaders.properties,
   'x-service-address': optional(Type.String({ description: 'the service that a bound signature is for' })),
   'content-digest': optional(
     Type.String({ description: 'RFC 9530, sha-256: what a bound signature covers of the body' }),
