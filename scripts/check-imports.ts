@@ -31,8 +31,12 @@ export const allowed: Record<string, string[]> = {
   credits: ['pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   payments: ['credits', 'pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   registry: ['outside', 'wallets', 'formats', 'kernel', 'config'],
+  delivery: ['outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   localnet: ['formats', 'wallets', 'kernel', 'storage', 'config'],
   ...Object.fromEntries(surfaces.map((surface) => [surface, below])),
+  // Who serves content.
+  gateway: [...below, 'delivery'],
+  router: [...below, 'delivery'],
   cli: [...surfaces, ...below, 'localnet'],
 };
 

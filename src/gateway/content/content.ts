@@ -3,12 +3,13 @@
  * only when every source that could be asked said so; where one could not, that failure is the answer.
  */
 import { createHash } from 'node:crypto';
+import type { Download } from '../../delivery/download.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';
 import type { ByteRange, ByteSource, OpenedBytes } from '../chain/byte-source.ts';
 import type { GatewayIndex } from '../chain-index/gateway-index.ts';
 import { upstreamFailed } from '../errors.ts';
 import { CachedContent, type CachedContentOptions } from './cached-content.ts';
-import { Fill } from './fill.ts';
+import { downloadContent } from './download.ts';
 import { Knowledge } from './knowledge.ts';
 import { type Described, describedBy, goingOn, type OpenedContent, streamOf } from './opened.ts';
 import { askSources, type Found, type Question } from './sources/ask.ts';
@@ -27,11 +28,17 @@ export interface ContentOptions extends CachedContentOptions {
   readonly lingerMs?: number;
 }
 
+/** A download, and how many gateways its first source is away. */
+interface OpenDownload {
+  readonly download: Download;
+  readonly hops: number;
+}
+
 export class Content implements ByteSource {
   readonly #options: ContentOptions;
   readonly #knowledge = new Knowledge();
-  readonly #fills = new Map<string, Fill>();
-  readonly #opening = new Map<string, Promise<Fill | undefined>>();
+  readonly #downloads = new Map<string, OpenDownload>();
+  readonly #opening = new Map<string, Promise<OpenDownload | undefined>>();
   readonly #hashing = new Map<string, Promise<string | undefined>>();
 
   /** What is here already. */
@@ -172,15 +179,15 @@ export class Content implements ByteSource {
     signal: AbortSignal,
   ): Promise<OpenedContent | undefined> {
     const { id } = described;
-    const fill = this.#fills.get(id) ?? (await this.#opened(described, journey));
-    if (fill === undefined) return undefined;
+    const open = this.#downloads.get(id) ?? (await this.#opened(described, journey));
+    if (open === undefined) return undefined;
     return {
       described,
       fromCache: false,
       trusted: true,
-      hops: fill.first.hops,
+      hops: open.hops,
       reader: undefined,
-      stream: fill.read(signal),
+      stream: open.download.read(signal),
     };
   }
 
@@ -188,31 +195,31 @@ export class Content implements ByteSource {
    * One search for all who ask at once. Who asks for another gateway searches alone: two gateways that ask each
    * other would wait for each other.
    */
-  #opened(described: Described, journey: Journey): Promise<Fill | undefined> {
-    if (!isOwn(journey)) return this.#fill(described, journey);
+  #opened(described: Described, journey: Journey): Promise<OpenDownload | undefined> {
+    if (!isOwn(journey)) return this.#download(described, journey);
     const { id } = described;
     let opening = this.#opening.get(id);
     if (opening === undefined) {
-      opening = this.#fill(described, journey).finally(() => this.#opening.delete(id));
+      opening = this.#download(described, journey).finally(() => this.#opening.delete(id));
       this.#opening.set(id, opening);
     }
     return opening;
   }
 
   /** Not bound to the first reader: the others go on when that one leaves. */
-  async #fill(described: Described, journey: Journey): Promise<Fill | undefined> {
+  async #download(described: Described, journey: Journey): Promise<OpenDownload | undefined> {
     const { cache, index, log, share } = this.#options;
     const { id, located } = described;
     const enough = new AbortController();
     const { signal } = enough;
     const tried = new Set<ContentSource>();
     const found = await this.#ask(id, described, undefined, journey, signal, tried);
-    const meanwhile = this.#fills.get(id);
+    const meanwhile = this.#downloads.get(id);
     if (found === undefined || meanwhile !== undefined) {
       found?.bytes.discard?.();
       return meanwhile;
     }
-    const fill = new Fill({
+    const download = downloadContent({
       cache,
       expected: described.hash,
       first: found.bytes,
@@ -230,7 +237,7 @@ export class Content implements ByteSource {
       ...(this.#options.lingerMs !== undefined && { lingerMs: this.#options.lingerMs }),
       abandoned: () => {
         // Who comes now begins anew.
-        if (this.#fills.get(id) === fill) this.#fills.delete(id);
+        forget();
         enough.abort(new Error('nobody waits for it any more'));
       },
       // A hash that came from another gateway and was never proven must not close the content for ever. This answer was
@@ -266,13 +273,15 @@ export class Content implements ByteSource {
         }
       },
     });
-    this.#fills.set(id, fill);
-    fill.finished
+    const open = { download, hops: found.bytes.hops };
+    const forget = (): void => {
+      if (this.#downloads.get(id) === open) this.#downloads.delete(id);
+    };
+    this.#downloads.set(id, open);
+    download.finished
       .catch((error: unknown) => log.debug({ id, err: error }, 'content did not arrive'))
-      .finally(() => {
-        if (this.#fills.get(id) === fill) this.#fills.delete(id);
-      });
-    return fill;
+      .finally(forget);
+    return open;
   }
 
   /** undefined: all that may be asked say that they have not got it, which is believed for a while. */

@@ -2,6 +2,7 @@
  * From a request to content: which id a host and path mean, whether it may be served, and what a manifest makes
  * of the path. Blocked content is refused on every way to it.
  */
+import { isManifestType } from '../../delivery/manifests.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
@@ -70,7 +71,7 @@ export async function servePlace(
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);
   const described = await parts.content.describe(id, journeyOf(request));
-  if (described === undefined || !parts.manifests.isManifest(described)) {
+  if (described === undefined || !isManifestType(described.contentType)) {
     if (place.path !== '') throw notFound();
     return await answerContent(parts, request, reply, id, withKey(approach, readyKey));
   }

@@ -1,6 +1,7 @@
 /** One answer with proven content: conditions, ranges, then the bytes (RFC 9110 §13, §14). */
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { holdLast, slice, slicePieces } from '../../delivery/streams.ts';
 import {
   contentRange,
   multipartRanges,
@@ -13,7 +14,7 @@ import { sendBuffer, sendFile, takeOver } from '../../kernel/http/send-bytes.ts'
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { type Approach, describe, type Headers } from './headers.ts';
-import { letGo, type Opened, spanOf } from './opened.ts';
+import { letGo, type Opened } from './opened.ts';
 
 export interface AnswerOptions {
   readonly stallTimeoutMs: number;
@@ -69,7 +70,7 @@ function rangeOf(request: Request, opened: Opened, etag: string | undefined): Ra
   if (!ifRange(conditional, etag ?? '""')) return { kind: 'whole' };
   const wanted = parseRange(range, opened.size);
   // Content that is only passing can be cut once.
-  return opened.fill !== undefined && wanted.kind === 'ranges' && wanted.spans.length > 1
+  return opened.download !== undefined && wanted.kind === 'ranges' && wanted.spans.length > 1
     ? { kind: 'whole' }
     : wanted;
 }
@@ -81,14 +82,14 @@ async function sendWhole(
   headers: Headers,
   options: AnswerOptions,
 ): Promise<number> {
-  const { size, pieces, reader, fill } = opened;
+  const { size, pieces, reader, download } = opened;
   if (size !== undefined) headers['content-length'] = String(size);
   const raw = takeOver(reply, 200, headers);
   if (request.method === 'HEAD') return await empty(raw);
   if (pieces !== undefined) return await sendPieces(raw, pieces, options);
   if (reader !== undefined) return await sendSpan(raw, opened, { start: 0, end: reader.size }, options);
-  if (fill === undefined) throw new Error('content without bytes');
-  return await sendStream(raw, (gone) => fill.read(gone), { ...options, length: size });
+  if (download === undefined) throw new Error('content without bytes');
+  return await sendStream(raw, (gone) => download.read(gone), { ...options, length: size });
 }
 
 async function sendRanges(
@@ -116,7 +117,7 @@ async function sendRanges(
     for (const part of parts.pieces) {
       yield part.head;
       const { start, end } = part.span;
-      if (opened.pieces !== undefined) yield* spanOf(opened.pieces, start, end);
+      if (opened.pieces !== undefined) yield* slicePieces(opened.pieces, start, end);
       else if (opened.reader !== undefined) yield* opened.reader.stream(start, end);
     }
     yield parts.tail;
@@ -130,15 +131,17 @@ async function sendSpan(
   span: Span,
   options: AnswerOptions,
 ): Promise<number> {
-  const { pieces, reader, fill } = opened;
-  if (pieces !== undefined) return await sendPieces(raw, spanOf(pieces, span.start, span.end), options);
+  const { pieces, reader, download } = opened;
+  if (pieces !== undefined) return await sendPieces(raw, slicePieces(pieces, span.start, span.end), options);
   if (reader?.fd !== undefined) return await sendFile(raw, reader.fd, span.start, span.end, options);
   const length = span.end - span.start;
-  return await sendStream(
-    raw,
-    (gone) => (reader === undefined ? proven(fill?.read(gone), span) : reader.stream(span.start, span.end)),
-    { ...options, length },
-  );
+  const read = (gone: AbortSignal): AsyncIterable<Buffer> => {
+    if (reader !== undefined) return reader.stream(span.start, span.end);
+    if (download === undefined) throw new Error('content without bytes');
+    // The last piece of a part waits until the whole is proven.
+    return holdLast(slice(download.read(gone), span.start, span.end));
+  };
+  return await sendStream(raw, read, { ...options, length });
 }
 
 /** All in one go: the connection takes them together. */
@@ -157,23 +160,6 @@ async function sendPieces(
   }
   const sent = await sendBuffer(raw, last, options);
   return sent === last.length ? before + sent : sent;
-}
-
-/** A part of content that passes: its last piece waits until the whole is proven. */
-async function* proven(stream: AsyncIterable<Buffer> | undefined, span: Span): AsyncGenerator<Buffer> {
-  let position = 0;
-  let held: Buffer | undefined;
-  for await (const piece of stream ?? []) {
-    const part = piece.subarray(
-      Math.min(piece.length, Math.max(0, span.start - position)),
-      Math.max(0, Math.min(piece.length, span.end - position)),
-    );
-    position += piece.length;
-    if (part.length === 0) continue;
-    if (held !== undefined) yield held;
-    held = part;
-  }
-  if (held !== undefined) yield held;
 }
 
 async function empty(raw: ServerResponse): Promise<number> {

@@ -1,7 +1,7 @@
 /** Small bodies, taken whole. */
 import { createHash } from 'node:crypto';
+import { MinimumSpeed, slowAfterMs } from '../../delivery/minimum-speed.ts';
 import type { AnswerBody } from '../gateways/answer-body.ts';
-import { Pace, slowAfterMs } from '../gateways/pace.ts';
 
 /** All of a body that has so many bytes, hashed as they come. */
 export function collect(
@@ -12,7 +12,7 @@ export function collect(
   return new Promise((resolve, reject) => {
     const hash = createHash('sha256');
     const pieces: Buffer[] = [];
-    const pace = new Pace(slowAfter);
+    const pace = new MinimumSpeed(slowAfter);
     let arrived = 0;
     body.take({
       piece(bytes) {

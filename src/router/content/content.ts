@@ -59,7 +59,7 @@ export class Content {
     if (running !== undefined) {
       const opened = await running;
       // Content that is not kept flows to one reader only.
-      if (opened.fill === undefined || opened.fill.kept) return opened;
+      if (opened.download === undefined || opened.download.isKept) return opened;
       return await this.#options.fetch.open(id, known);
     }
     const fetching = this.#options.fetch.open(id, known);
@@ -68,8 +68,8 @@ export class Content {
       if (this.#fetching.get(id) === fetching) this.#fetching.delete(id);
     };
     fetching.then((opened) => {
-      if (opened.fill === undefined) forget();
-      else opened.fill.finished.then(forget, forget);
+      if (opened.download === undefined) forget();
+      else opened.download.finished.then(forget, forget);
     }, forget);
     return await fetching;
   }
@@ -80,10 +80,10 @@ export class Content {
    */
   async underway(id: TxId, milliseconds: number): Promise<Known | undefined> {
     const opened = await this.#fetching.get(id)?.catch(() => undefined);
-    if (opened?.fill === undefined || opened.digest !== undefined) return undefined;
+    if (opened?.download === undefined || opened.digest !== undefined) return undefined;
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, milliseconds).unref();
-    await opened.fill.whole(late).catch(() => {});
+    await opened.download.whole(late).catch(() => {});
     clearTimeout(timer);
     return await this.#options.known.get(id);
   }

@@ -2,6 +2,10 @@
  * Content from gateways, proven on the way. Small content is proven before its first byte leaves, so that a
  * gateway that sends wrong bytes costs a reader nothing but time; large content flows while it is checked.
  */
+
+import { Download, type DownloadAttempt } from '../../delivery/download.ts';
+import { withMinimumSpeed } from '../../delivery/minimum-speed.ts';
+import { slice } from '../../delivery/streams.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { contentNotFound, verificationFailed } from '../errors.ts';
@@ -11,7 +15,6 @@ import type { HedgedAsks, HedgedOptions } from '../gateways/hedged-ask.ts';
 import { collect } from './collect.ts';
 import { Doubts, type Sent } from './doubts.ts';
 import { type Expectation, ExpectationSearch, knownExpectation } from './expectation.ts';
-import { Fill } from './fill.ts';
 import type { Known, KnownStore } from './known.ts';
 import type { Opened } from './opened.ts';
 import type { Placements } from './placements.ts';
@@ -33,6 +36,8 @@ export interface FetchOptions {
 const wholeLimit = 256 * 1024;
 /** A gateway that does not say how much it sends may send this much. */
 const maxUnsizedBytes = 64 * 1024 ** 3;
+/** Bytes that a download runs ahead of a reader that is alone: as with any proxy, that reader sets the pace. */
+const maxLead = 256 * 1024;
 
 export class Fetch {
   readonly #options: FetchOptions;
@@ -170,12 +175,13 @@ export class Fetch {
     let { gateway, body } = answer;
     let stopped = false;
     const served = new Set([gateway]);
-    const fill = new Fill({
-      cache: shelf.roomFor(size),
-      size,
-      maxSize: maxUnsizedBytes,
+    const abort = (): void => {
+      stopped = true;
+      body.destroy();
+    };
+    const attempt: DownloadAttempt = {
       check: expectation.check(),
-      body: answer.body,
+      body: withMinimumSpeed(answer.body),
       resume: async (start, cause) => {
         if (stopped) throw cause;
         gateway.failed('content', cause, 0);
@@ -187,8 +193,20 @@ export class Fetch {
         }
         ({ gateway, body } = next);
         served.add(gateway);
-        return next.status === 200 ? skip(next.body, start) : next.body;
+        const rest = withMinimumSpeed(next.body);
+        return next.status === 200 ? slice(rest, start, Number.POSITIVE_INFINITY) : rest;
       },
+    };
+    const download = new Download({
+      cache: shelf.roomFor(size),
+      size,
+      maxSize: maxUnsizedBytes,
+      first: attempt,
+      maxLead,
+      // What is less than half there is not worth finishing for nobody.
+      lingerMs: (arrived, isKept) =>
+        isKept && size !== undefined && arrived * 2 > size ? Number.POSITIVE_INFINITY : 0,
+      abort,
       cacheFailed: (error) => shelf.failed(error),
       done: (result) => {
         if (result.kind === 'wrong') {
@@ -205,10 +223,7 @@ export class Fetch {
           verified(gateway.origin, expectation.method, true);
           this.#proven(id, knownOf(expectation, result.digest, result.size));
         }
-      },
-      abort: () => {
-        stopped = true;
-        body.destroy();
+        if (result.kind !== 'proven') abort();
       },
     });
     return {
@@ -220,7 +235,7 @@ export class Fetch {
       by: expectation.by,
       from: gateway.origin,
       verifiedAt: undefined,
-      fill,
+      download,
     };
   }
 
@@ -265,13 +280,4 @@ function continuesAt(answer: GatewayAnswer, start: number, size: number | undefi
   if (answer.status === 200) return size === undefined || lengthOf(answer) === size;
   const range = /^bytes ([0-9]+)-[0-9]+\/([0-9]+|\*)$/.exec(headerOf(answer.headers, 'content-range') ?? '');
   return Number(range?.[1]) === start && (size === undefined || Number(range?.[2]) === size);
-}
-
-async function* skip(body: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
-  let left = count;
-  for await (const piece of body) {
-    const rest = piece.subarray(Math.min(left, piece.length));
-    left -= piece.length - rest.length;
-    if (rest.length > 0) yield rest;
-  }
 }

@@ -3,11 +3,11 @@
  * nothing is left alone for a while; content is served all the same.
  */
 import { LRUCache } from 'lru-cache';
+import { joinPieces } from '../../delivery/streams.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import type { Known } from './known.ts';
-import { joined } from './opened.ts';
 
 export interface ShelfOptions {
   /** undefined: nothing is kept. */
@@ -72,7 +72,7 @@ export class Shelf {
     const room = this.roomFor(size);
     const inMemory = size <= memoryItemLimit && this.#memory !== undefined;
     if (room === undefined && !inMemory) return;
-    const bytes = joined(pieces);
+    const bytes = joinPieces(pieces);
     if (inMemory) this.#memory?.set(digest, bytes);
     const putting = room
       ?.put(bytes)

@@ -1,10 +1,11 @@
 /** Serving without verification: what the gateway says is passed on, manifests included. */
+
+import { isManifestType } from '../../delivery/manifests.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { notFound } from '../errors.ts';
 import { discard, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
 import type { Approach } from './headers.ts';
-import { isManifestType } from './manifests.ts';
 import type { VerifiedParts } from './verified.ts';
 import { approachOf, redirectToFolder, type Wanted } from './wanted.ts';
 

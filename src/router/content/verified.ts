@@ -1,4 +1,8 @@
 /** Serving with verification: nothing leaves that is not proven, and manifests are resolved from proven bytes. */
+
+import type { Download } from '../../delivery/download.ts';
+import { isManifestType } from '../../delivery/manifests.ts';
+import { joinPieces } from '../../delivery/streams.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { notFound, verificationFailed } from '../errors.ts';
@@ -7,10 +11,9 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { answer } from './answer.ts';
 import type { Content } from './content.ts';
 import { typeOf } from './fetch.ts';
-import type { Fill } from './fill.ts';
 import type { Approach } from './headers.ts';
-import { isManifestType, type Manifests } from './manifests.ts';
-import { fromCache, joined, letGo, type Opened } from './opened.ts';
+import type { Manifests } from './manifests.ts';
+import { fromCache, letGo, type Opened } from './opened.ts';
 import type { PassThrough } from './pass-through.ts';
 import { type Placements, placementOf } from './placements.ts';
 import type { ReadyAnswers } from './ready.ts';
@@ -87,8 +90,8 @@ async function send(
 ): Promise<void> {
   const { telemetry, stallTimeoutMs, content } = parts;
   let { opened } = described;
-  if (opened.fill !== undefined && request.headers.range !== undefined) {
-    opened = await finished(content, approach.id, opened, opened.fill, leaving(reply));
+  if (opened.download !== undefined && request.headers.range !== undefined) {
+    opened = await finished(content, approach.id, opened, opened.download, leaving(reply));
   }
   const { placements } = parts;
   const placement =
@@ -115,11 +118,11 @@ async function finished(
   content: Content,
   id: TxId,
   opened: Opened,
-  fill: Fill,
+  download: Download,
   left: Promise<void>,
 ): Promise<Opened> {
-  if (!fill.kept) return opened;
-  const whole = await fill.whole(left).catch((error: unknown) => {
+  if (!download.isKept) return opened;
+  const whole = await download.whole(left).catch((error: unknown) => {
     throw verificationFailed(id, 'The content could not be fetched whole', error);
   });
   return whole === undefined ? opened : await content.open(id);
@@ -158,17 +161,17 @@ async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
   return { opened, verified: false };
 }
 
-function hasBytes({ pieces, reader, fill }: Opened): boolean {
-  return pieces !== undefined || reader !== undefined || fill !== undefined;
+function hasBytes({ pieces, reader, download }: Opened): boolean {
+  return pieces !== undefined || reader !== undefined || download !== undefined;
 }
 
 async function readAll(opened: Opened, limit: number): Promise<Buffer> {
-  if (opened.pieces !== undefined) return joined(opened.pieces);
-  const { reader, fill } = opened;
+  if (opened.pieces !== undefined) return joinPieces(opened.pieces);
+  const { reader, download } = opened;
   const pieces: Buffer[] = [];
   let size = 0;
   try {
-    for await (const piece of reader?.stream() ?? fill?.read(new AbortController().signal) ?? []) {
+    for await (const piece of reader?.stream() ?? download?.read(new AbortController().signal) ?? []) {
       size += piece.length;
       pieces.push(piece);
       if (size > limit) break;
@@ -176,5 +179,5 @@ async function readAll(opened: Opened, limit: number): Promise<Buffer> {
   } finally {
     await reader?.close();
   }
-  return joined(pieces);
+  return joinPieces(pieces);
 }

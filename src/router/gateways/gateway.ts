@@ -1,12 +1,12 @@
 /** One gateway: how it is asked, and what came of it. Its origin is its name everywhere. */
 import { isIP } from 'node:net';
 import { errors, Pool } from 'undici';
+import { MinimumSpeed, slowAfterMs } from '../../delivery/minimum-speed.ts';
 import { publicLookup } from '../../kernel/http/public-addresses.ts';
 import type { AnswerBody } from './answer-body.ts';
 import { type AnswerHeaders, Exchange, type ExchangeListener } from './exchange.ts';
 import { Health, type HealthLimits } from './health.ts';
 import { type Outcome, outcomeOfStatus, retryAfterMs } from './outcome.ts';
-import { Pace, slowAfterMs } from './pace.ts';
 
 export interface GatewayLimits extends HealthLimits {
   readonly connections: number;
@@ -217,7 +217,7 @@ export function readBody(
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
-    const pace = new Pace(slowAfter);
+    const pace = new MinimumSpeed(slowAfter);
     let size = 0;
     body.take({
       piece(bytes) {

@@ -1,13 +1,13 @@
 /** The body of an answer about content, whole or in parts, from wherever it is open. */
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { slice } from '../../../delivery/streams.ts';
 import { contentRange, multipartRanges, type Span } from '../../../kernel/http/byte-ranges.ts';
 import { sendBuffer, sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../../kernel/http/send-stream.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
-import type { BlobReader } from '../../../storage/blobs/blobs.ts';
 import type { HotParts } from '../hot-parts.ts';
-import type { Described, OpenedContent } from '../opened.ts';
+import { type Described, type OpenedContent, streamOf } from '../opened.ts';
 import { contentTypeOf, digestHeader, type Headers } from './headers.ts';
 
 /** Content that is not in the cache. */
@@ -47,7 +47,7 @@ export async function sendBody({
     const digest = fromCache || isHead ? wholeHeaders(described) : { 'content-length': String(size) };
     const raw = takeOver(reply, status, { ...headers, 'content-type': type, ...digest });
     if (isHead || size === 0) return await sendHead(raw);
-    return await sendSpan(raw, opened, { start: 0, end: size }, fetching?.first, hot);
+    return await sendSpan(raw, opened, { start: 0, end: size }, hot);
   }
   if (hash !== undefined) headers['repr-digest'] = digestHeader(hash);
   if (spans.length === 1) {
@@ -57,7 +57,7 @@ export async function sendBody({
     headers['content-length'] = String(span.end - span.start);
     const raw = takeOver(reply, 206, headers);
     if (isHead) return await sendHead(raw);
-    return await sendSpan(raw, opened, span, fetching?.first, hot);
+    return await sendSpan(raw, opened, span, hot);
   }
   const parts = multipartRanges(spans, size, type, `${'-'.repeat(26)}${randomBytes(12).toString('hex')}`);
   headers['content-type'] = parts.contentType;
@@ -93,7 +93,6 @@ async function sendSpan(
   raw: ServerResponse,
   opened: OpenedContent,
   span: Span,
-  fetched: Span | undefined,
   hot: HotParts,
 ): Promise<'whole' | 'cut short'> {
   const { bytes, reader, stream, described } = opened;
@@ -109,9 +108,8 @@ async function sendSpan(
   if (reader !== undefined)
     return whole(await sendStream(raw, () => reader.stream(span.start, span.end), { length }), length);
   if (stream === undefined) throw new Error('content without bytes');
-  // The stream carries what was fetched: the span itself, or the whole of which the span is a part.
-  const skip = fetched === undefined ? span.start : 0;
-  return whole(await sendStream(raw, () => cut(stream, skip, length), { length }), length);
+  // The stream carries what was fetched, which is this span.
+  return whole(await sendStream(raw, () => slice(stream, 0, length), { length }), length);
 }
 
 /** The parts one after the other: from the cache, or each fetched for itself. */
@@ -129,31 +127,10 @@ async function* multipart(
     else {
       const part = await fetching?.open(span);
       if (part === undefined) throw new Error('content vanished between two of its parts');
-      if (part.bytes !== undefined) yield part.bytes.subarray(span.start, span.end);
-      else yield* part.stream ?? readAndClose(part.reader, span);
+      yield* streamOf(part, span);
     }
   }
   yield parts.tail;
-}
-
-async function* readAndClose(reader: BlobReader | undefined, span: Span): AsyncGenerator<Buffer> {
-  try {
-    if (reader !== undefined) yield* reader.stream(span.start, span.end);
-  } finally {
-    await reader?.close();
-  }
-}
-
-async function* cut(stream: AsyncIterable<Buffer>, skip: number, length: number): AsyncGenerator<Buffer> {
-  let position = 0;
-  for await (const piece of stream) {
-    const from = Math.max(0, skip - position);
-    const to = Math.min(piece.length, skip + length - position);
-    position += piece.length;
-    if (to > from) yield piece.subarray(from, to);
-    // A whole read is taken to its end, where the source says whether the bytes were right.
-    if (position >= skip + length && skip > 0) return;
-  }
 }
 
 const nothing = Buffer.alloc(0);

@@ -4,9 +4,10 @@
  * not the same as saying that it has nothing.
  */
 import { Agent, type Dispatcher } from 'undici';
+import { exactly } from '../../../delivery/streams.ts';
 import type { PeerGateway } from '../../context.ts';
 import { UpstreamRefusal, upstreamFailed, upstreamUnavailable } from '../../errors.ts';
-import { exactly, fetchBytes, placeOf, sizeOf } from './http-bytes.ts';
+import { fetchBytes, placeOf, sizeOf, stoppedEarly } from './http-bytes.ts';
 import { type ContentSource, type Journey, mayAsk } from './source.ts';
 
 const restMs = 10_000;
@@ -134,7 +135,7 @@ function otherGateway(url: string, dispatcher: Dispatcher, options: GatewaySourc
       contentType: fetched.header('content-type'),
       contentEncoding: fetched.header('content-encoding'),
       hops: sizeOf(fetched.header('x-ar-io-hops')) ?? journey.hops + 1,
-      stream: exactly(fetched.body, skip, Math.max(0, end - start)),
+      stream: exactly(fetched.body, skip, Math.max(0, end - start), stoppedEarly),
       discard: fetched.discard,
     };
   }

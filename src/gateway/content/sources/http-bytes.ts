@@ -102,27 +102,6 @@ export function sizeOf(text: string | undefined): number | undefined {
   return Number.isSafeInteger(size) ? size : undefined;
 }
 
-/** Exactly `length` bytes, after leaving out the first `skip`; fewer is an error, more are cut off. */
-export async function* exactly(
-  source: AsyncIterable<Buffer>,
-  skip: number,
-  length: number,
-): AsyncGenerator<Buffer> {
-  let toSkip = skip;
-  let left = length;
-  if (left === 0) return;
-  for await (const piece of source) {
-    let bytes = piece;
-    if (toSkip > 0) {
-      const cut = Math.min(toSkip, bytes.length);
-      toSkip -= cut;
-      bytes = bytes.subarray(cut);
-    }
-    if (bytes.length > left) bytes = bytes.subarray(0, left);
-    if (bytes.length === 0) continue;
-    left -= bytes.length;
-    yield bytes;
-    if (left === 0) return;
-  }
-  throw upstreamFailed(new Error(`a source stopped ${left} bytes early`));
-}
+/** Of a source that sends fewer bytes than it said. */
+export const stoppedEarly = (missing: number): Error =>
+  upstreamFailed(new Error(`a source stopped ${missing} bytes early`));

@@ -3,8 +3,9 @@
  * whole item, and says where its payload begins.
  */
 import { Agent } from 'undici';
+import { exactly } from '../../../delivery/streams.ts';
 import { upstreamFailed } from '../../errors.ts';
-import { exactly, fetchBytes, placeOf, sizeOf } from './http-bytes.ts';
+import { fetchBytes, placeOf, sizeOf, stoppedEarly } from './http-bytes.ts';
 import type { ContentSource } from './source.ts';
 
 const connections = 64;
@@ -58,7 +59,7 @@ export function uploadedItems(
         contentType: fetched.header('x-payload-content-type'),
         contentEncoding: undefined,
         hops: 0,
-        stream: exactly(fetched.body, skip, Math.max(0, end - start)),
+        stream: exactly(fetched.body, skip, Math.max(0, end - start), stoppedEarly),
         discard: fetched.discard,
       };
     },

@@ -1,23 +1,24 @@
-/** Where the bytes of a download go beside its readers: through a hash, and into the cache as long as that takes them. */
-import { createHash, type Hash } from 'node:crypto';
-import type { BlobStore, BlobWriter } from '../../storage/blobs/blobs.ts';
+/** Writes into a cache for as long as it takes what is written. A cache that fails is reported once and let be. */
+import type { BlobStore, BlobWriter } from '../storage/blobs/blobs.ts';
 
-export class Sink {
+export class CacheWriter {
   readonly #cache: BlobStore | undefined;
   readonly #onFailure: (error: unknown) => void;
-  readonly #hash: Hash = createHash('sha256');
   #writer: BlobWriter | undefined;
-  /** The cache took no more. */
-  failed = false;
+  #hasFailed = false;
 
   constructor(cache: BlobStore | undefined, onFailure: (error: unknown) => void) {
     this.#cache = cache;
     this.#onFailure = onFailure;
   }
 
-  /** Whether everything so far is kept. */
-  get keeps(): boolean {
+  /** Whether everything written so far is in the cache. */
+  get isWriting(): boolean {
     return this.#writer !== undefined;
+  }
+
+  get hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   async open(): Promise<void> {
@@ -27,33 +28,29 @@ export class Sink {
   }
 
   async write(piece: Buffer): Promise<void> {
-    this.#hash.update(piece);
     const writer = this.#writer;
     if (writer !== undefined) await this.#attempt(() => writer.write(piece));
   }
 
-  /** Of all of it. */
-  digest(): string {
-    return this.#hash.digest('hex');
-  }
-
-  /** Into the cache, for bytes that are proven: wrong ones are kept under no name, not even their own. */
+  /** For bytes that are right: wrong ones are kept under no name, not even their own. */
   async commit(): Promise<void> {
     const writer = this.#writer;
-    if (writer !== undefined) await this.#attempt(async () => void (await writer.commit()));
+    if (writer !== undefined) await this.#attempt(() => writer.commit());
   }
 
-  async drop(): Promise<void> {
+  async abort(): Promise<void> {
     await this.#writer?.abort().catch(() => {});
   }
 
   /** A disk that is full or broken is no reason to stop serving. */
-  async #attempt(step: () => Promise<void>): Promise<void> {
+  async #attempt(step: () => Promise<unknown>): Promise<void> {
     try {
       await step();
     } catch (error) {
+      // What it wrote so far is of no use.
+      await this.abort();
       this.#writer = undefined;
-      this.failed = true;
+      this.#hasFailed = true;
       this.#onFailure(error);
     }
   }
