@@ -5,7 +5,7 @@ import type { Surface } from '../../kernel/part.ts';
 import type { LocalCardProvider } from '../../localnet/card/index.ts';
 import type { LocalSolana } from '../../localnet/solana/index.ts';
 import type { LocalFacilitator } from '../../localnet/x402/index.ts';
-import type { RouterSurface } from '../../router/index.ts';
+import type { RouterSurface } from '../../router/surface.ts';
 import type { Ledger } from './ledger.ts';
 import type { ServiceKeys } from './service-keys.ts';
 

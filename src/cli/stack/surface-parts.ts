@@ -21,7 +21,7 @@ import { urlHost } from '../../kernel/http/server.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
 import { createX402TopUps } from '../../payment/x402/index.ts';
-import { createRouterSurface } from '../../router/index.ts';
+import { createRouterSurface } from '../../router/surface.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
 import { createUploadSurface } from '../../upload/index.ts';
 import { version } from '../version.ts';

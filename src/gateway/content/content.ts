@@ -9,9 +9,9 @@ import type { ByteRange, ByteSource, OpenedBytes } from '../chain/byte-source.ts
 import type { GatewayIndex } from '../chain-index/gateway-index.ts';
 import { upstreamFailed } from '../errors.ts';
 import { CachedContent, type CachedContentOptions } from './cached-content.ts';
+import { DescriptionCache } from './description-cache.ts';
 import { downloadContent } from './download.ts';
-import { Knowledge } from './knowledge.ts';
-import { type Described, describedBy, goingOn, type OpenedContent, streamOf } from './opened.ts';
+import { type Described, describedBy, type OpenedContent, resumed, streamOf } from './opened.ts';
 import { askSources, type Found, type Question } from './sources/ask.ts';
 import { type ContentSource, isOwn, type Journey, ownJourney } from './sources/source.ts';
 
@@ -36,31 +36,33 @@ interface OpenDownload {
 
 export class Content implements ByteSource {
   readonly #options: ContentOptions;
-  readonly #knowledge = new Knowledge();
+  readonly #descriptions = new DescriptionCache();
   readonly #downloads = new Map<string, OpenDownload>();
   readonly #opening = new Map<string, Promise<OpenDownload | undefined>>();
   readonly #hashing = new Map<string, Promise<string | undefined>>();
 
   /** What is here already. */
-  readonly here: CachedContent;
+  readonly cached: CachedContent;
 
   constructor(options: ContentOptions) {
     this.#options = options;
-    this.here = new CachedContent(options);
+    this.cached = new CachedContent(options);
   }
 
   /** From the index, or what a source says of something the index does not know. */
   async describe(id: string, journey: Journey = ownJourney): Promise<Described | undefined> {
-    const known = this.#knowledge.get(id);
+    const known = this.#descriptions.get(id);
     if (known !== undefined) return known;
-    if (this.#knowledge.isAbsent(id)) return undefined;
+    if (this.#descriptions.isAbsent(id)) return undefined;
     const { index, makeKnown } = this.#options;
     let located = await index.locate(id);
     if (located === undefined) {
       await makeKnown(id);
       located = await index.locate(id);
     }
-    return located === undefined ? this.#probe(id, journey) : this.#knowledge.remember(describedBy(located));
+    return located === undefined
+      ? this.#probe(id, journey)
+      : this.#descriptions.remember(describedBy(located));
   }
 
   /** Asks the sources for one byte, for what they say about the whole. */
@@ -70,7 +72,7 @@ export class Content implements ByteSource {
       const found = await this.#ask(id, undefined, { start: 0, end: 1 }, journey, enough.signal);
       if (found === undefined) return undefined;
       found.bytes.discard?.();
-      return this.#knowledge.learn(id, found.bytes);
+      return this.#descriptions.learn(id, found.bytes);
     } finally {
       enough.abort();
     }
@@ -78,12 +80,12 @@ export class Content implements ByteSource {
 
   /** What `describe` would answer at once; undefined when it would have to ask. */
   known(id: string): Described | undefined {
-    return this.#knowledge.get(id);
+    return this.#descriptions.get(id);
   }
 
   /** Forgets what was learnt, so that a change takes effect at once. */
   forget(id: string): void {
-    this.#knowledge.forget(id);
+    this.#descriptions.forget(id);
   }
 
   /**
@@ -96,8 +98,8 @@ export class Content implements ByteSource {
     journey: Journey,
     signal: AbortSignal,
   ): Promise<OpenedContent | undefined> {
-    const described = this.#knowledge.get(asked.id) ?? asked;
-    const cached = await this.here.open(described);
+    const described = this.#descriptions.get(asked.id) ?? asked;
+    const cached = await this.cached.open(described);
     if (cached !== undefined) {
       this.#options.metrics.cacheHits.inc();
       return cached;
@@ -132,7 +134,7 @@ export class Content implements ByteSource {
     const described = (await this.describe(id, journey)) ?? opened.described;
     if (described.hash === undefined) {
       if (described.located !== undefined) await this.#options.index.noteVerified(id, hash, false);
-      this.#knowledge.remember({ ...described, hash });
+      this.#descriptions.remember({ ...described, hash });
     }
     return hash;
   }
@@ -169,7 +171,7 @@ export class Content implements ByteSource {
       trusted: found.source.trusted || found.bytes.proven,
       hops: found.bytes.hops,
       reader: undefined,
-      stream: goingOn(found.bytes.stream, range.start, Math.min(range.end, described.size), signal, next),
+      stream: resumed(found.bytes.stream, range.start, Math.min(range.end, described.size), signal, next),
     };
   }
 
@@ -233,7 +235,7 @@ export class Content implements ByteSource {
         if (opened?.stream === undefined) throw upstreamFailed(new Error('nobody has the rest any more'));
         return opened.stream;
       },
-      uncached: (error) => this.here.failed(error),
+      uncached: (error) => this.cached.failed(error),
       ...(this.#options.lingerMs !== undefined && { lingerMs: this.#options.lingerMs }),
       abandoned: () => {
         // Who comes now begins anew.
@@ -248,13 +250,13 @@ export class Content implements ByteSource {
           { id, hash: described.hash },
           'proven bytes contradict the hash that was noted: it is forgotten',
         );
-        this.#knowledge.forget(id);
+        this.#descriptions.forget(id);
         await index
           .forgetHash(id)
           .catch((error: unknown) => log.warn({ id, err: error }, 'it is still noted'));
       },
       done: async (hash, proven) => {
-        if (located === undefined) this.#knowledge.rememberHash(id, hash);
+        if (located === undefined) this.#descriptions.rememberHash(id, hash);
         else {
           // A database that cannot be written, its disk full too, costs nobody the read.
           const noting = index.noteVerified(id, hash, proven);
@@ -262,7 +264,7 @@ export class Content implements ByteSource {
         }
         // Bytes with the hash of what was proven before are proven.
         const verified = hash === described.hash && described.verified;
-        this.#knowledge.remember({
+        this.#descriptions.remember({
           ...described,
           hash,
           verified: verified || (proven && located?.height !== undefined),
@@ -287,7 +289,7 @@ export class Content implements ByteSource {
   /** undefined: all that may be asked say that they have not got it, which is believed for a while. */
   async #ask(...question: Question): Promise<Found | undefined> {
     const { found, absent } = await askSources(this.#options, ...question);
-    if (absent) this.#knowledge.rememberAbsence(question[0]);
+    if (absent) this.#descriptions.rememberAbsence(question[0]);
     return found;
   }
 }

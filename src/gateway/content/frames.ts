@@ -50,8 +50,8 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
   if (!isTxId(id)) throw invalidId(id);
   if (prefersHtml(request)) {
     // A header of its own: the answer is not shared with the content's own address, which does not vary.
-    const approach = { reason: 'content', headers: varying } as const;
-    return await servePlace(parts, request, reply, { id, path: '' }, approach);
+    const options = { reason: 'content', headers: varying } as const;
+    return await servePlace(parts, request, reply, { id, path: '' }, options);
   }
   reply.headers(varying);
   await refuseBlocked(parts, request, id);

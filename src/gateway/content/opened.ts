@@ -54,7 +54,7 @@ export function fromCache(
 }
 
 /** A stream of the bytes `start` to `end`, continued elsewhere where it breaks off. */
-export async function* goingOn(
+export async function* resumed(
   first: AsyncIterable<Buffer>,
   start: number,
   end: number,

@@ -13,18 +13,18 @@ import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '.
 import type { GatewaySet } from '../gateways/gateway-set.ts';
 import type { HedgedAsks, HedgedOptions } from '../gateways/hedged-ask.ts';
 import { collect } from './collect.ts';
-import { Doubts, type Sent } from './doubts.ts';
-import { type Expectation, ExpectationSearch, knownExpectation } from './expectation.ts';
-import type { Known, KnownStore } from './known.ts';
+import type { ContentCache } from './content-cache.ts';
+import { type Expectation, ExpectationSearch, provenExpectation } from './expectation.ts';
 import type { Opened } from './opened.ts';
 import type { Placements } from './placements.ts';
-import type { Shelf } from './shelf.ts';
+import type { ProvenContent, ProvenStore } from './proven-store.ts';
+import { type Sent, Suspects } from './suspects.ts';
 
 export interface FetchOptions {
   readonly gateways: GatewaySet;
   readonly asks: HedgedAsks;
-  readonly known: KnownStore;
-  readonly shelf: Shelf;
+  readonly proven: ProvenStore;
+  readonly cache: ContentCache;
   readonly placements: Placements;
   readonly quorum: number;
   readonly attempts: number;
@@ -41,7 +41,7 @@ const maxLead = 256 * 1024;
 
 export class Fetch {
   readonly #options: FetchOptions;
-  readonly #doubts = new Doubts();
+  readonly #suspects = new Suspects();
 
   constructor(options: FetchOptions) {
     this.#options = options;
@@ -53,17 +53,17 @@ export class Fetch {
     return new ExpectationSearch(id, gateways.verification, gateways.routing, quorum);
   }
 
-  /** `known`: what was proven of it before. */
-  async open(id: TxId, known: Known | undefined): Promise<Opened> {
-    const conclusive = known !== undefined && knownExpectation(known).conclusive;
+  /** `proven`: what was proven of it before. */
+  async open(id: TxId, proven: ProvenContent | undefined): Promise<Opened> {
+    const conclusive = proven !== undefined && provenExpectation(proven).conclusive;
     const search = conclusive ? undefined : this.search(id);
-    let last = this.#doubts.about(id);
+    let last = this.#suspects.about(id);
     const tried = new Set(last);
     const attempts = this.#options.attempts + last.length;
     let wrong = last.length > 0;
     for (;;) {
       const answer = await this.#ask(id, { tried, attempts, gone: () => false }, 0, (first) =>
-        known === undefined ? search?.begin(first) : undefined,
+        proven === undefined ? search?.begin(first) : undefined,
       ).catch((error: unknown) => {
         if (last.length === 0) {
           throw wrong ? verificationFailed(id, 'Every gateway that has it sent other bytes', error) : error;
@@ -74,7 +74,7 @@ export class Fetch {
         last = [];
         continue;
       }
-      const expectation = known === undefined ? await search?.settle(answer) : knownExpectation(known);
+      const expectation = proven === undefined ? await search?.settle(answer) : provenExpectation(proven);
       if (expectation === undefined) {
         discard(answer);
         throw verificationFailed(id, 'Neither a signature nor enough gateways could prove the content');
@@ -157,11 +157,11 @@ export class Fetch {
       expectation = decisive;
     }
     this.#options.verified(gateway.origin, expectation.method, true);
-    const known = knownOf(expectation, digest, size);
-    this.#proven(id, known);
-    this.#options.shelf.keep(digest, size, pieces);
+    const proven = provenContent(expectation, digest, size);
+    this.#proven(id, proven);
+    this.#options.cache.keep(digest, size, pieces);
     const verificationMs = answer.latencyMs + performance.now() - start;
-    return { ...known, verificationMs, from: gateway.origin, pieces };
+    return { ...proven, verificationMs, from: gateway.origin, pieces };
   }
 
   #takeStream(
@@ -171,7 +171,7 @@ export class Fetch {
     tried: Set<Gateway>,
     size: number | undefined,
   ): Opened {
-    const { shelf, verified } = this.#options;
+    const { cache, verified } = this.#options;
     let { gateway, body } = answer;
     let stopped = false;
     const served = new Set([gateway]);
@@ -198,7 +198,7 @@ export class Fetch {
       },
     };
     const download = new Download({
-      cache: shelf.roomFor(size),
+      cache: cache.diskFor(size),
       size,
       maxSize: maxUnsizedBytes,
       first: attempt,
@@ -207,7 +207,7 @@ export class Fetch {
       lingerMs: (arrived, isKept) =>
         isKept && size !== undefined && arrived * 2 > size ? Number.POSITIVE_INFINITY : 0,
       abort,
-      cacheFailed: (error) => shelf.failed(error),
+      cacheFailed: (error) => cache.failed(error),
       done: (result) => {
         if (result.kind === 'wrong') {
           // Bytes of several gateways in a row: it cannot be said whose were wrong.
@@ -221,7 +221,7 @@ export class Fetch {
           for (const one of served) this.#wrong(one, { ...expectation, conclusive }, id, sent);
         } else if (result.kind === 'proven') {
           verified(gateway.origin, expectation.method, true);
-          this.#proven(id, knownOf(expectation, result.digest, result.size));
+          this.#proven(id, provenContent(expectation, result.digest, result.size));
         }
         if (result.kind !== 'proven') abort();
       },
@@ -240,10 +240,10 @@ export class Fetch {
   }
 
   /** Who sent other bytes for the id before was wrong, where these are the right ones for certain. */
-  #proven(id: TxId, known: Known): void {
-    this.#options.known.set(id, known);
-    const liars = this.#doubts.settle(id, known);
-    if (!knownExpectation(known).conclusive) return;
+  #proven(id: TxId, proven: ProvenContent): void {
+    this.#options.proven.set(id, proven);
+    const liars = this.#suspects.settle(id, proven);
+    if (!provenExpectation(proven).conclusive) return;
     for (const { health } of liars) health.quarantine(`wrong bytes for ${id}`);
   }
 
@@ -257,13 +257,13 @@ export class Fetch {
     );
     if (expectation.conclusive) gateway.health.quarantine(`wrong bytes for ${id}`);
     else {
-      gateway.health.doubt(`doubtful bytes for ${id}`);
-      this.#doubts.add(id, gateway, sent);
+      gateway.health.suspect(`doubtful bytes for ${id}`);
+      this.#suspects.add(id, gateway, sent);
     }
   }
 }
 
-function knownOf(expectation: Expectation, digest: string, size: number): Known {
+function provenContent(expectation: Expectation, digest: string, size: number): ProvenContent {
   const { contentEncoding, method, by } = expectation;
   const contentType = typeOf(expectation);
   return { digest, size, contentType, contentEncoding, method, by, verifiedAt: Date.now() };

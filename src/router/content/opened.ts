@@ -2,7 +2,7 @@
 
 import type { Download } from '../../delivery/download.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';
-import type { Known } from './known.ts';
+import type { ProvenContent } from './proven-store.ts';
 
 /** At most one of `pieces`, `reader` and `download` is there; none for those who only ask about the content. */
 export interface Opened {
@@ -26,7 +26,7 @@ export interface Opened {
   readonly download?: Download;
 }
 
-export function fromCache(known: Known): Opened {
+export function fromCache(known: ProvenContent): Opened {
   return { ...known, from: 'cache' };
 }
 

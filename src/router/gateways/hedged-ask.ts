@@ -14,7 +14,7 @@ import {
   GatewayFailure,
 } from './gateway.ts';
 import type { GatewaySet } from './gateway-set.ts';
-import { Patience, type Waiter } from './patience.ts';
+import { SharedTimer, type Waiter } from './shared-timer.ts';
 import { UsualLatency } from './usual-latency.ts';
 
 export interface HedgedOptions {
@@ -34,7 +34,7 @@ export interface HedgedOptions {
 export class HedgedAsks {
   readonly gateways: GatewaySet;
   readonly usual = new UsualLatency();
-  readonly patience = new Patience();
+  readonly hedgeTimer = new SharedTimer();
   readonly onHedge: (won: boolean) => void;
 
   constructor(gateways: GatewaySet, onHedge: (won: boolean) => void) {
@@ -127,7 +127,7 @@ class Round {
     const attempt = new Attempt(this, gateway);
     this.#running.push(attempt);
     if (!this.#hedged && tried.size < attempts) {
-      this.#asks.patience.wait(attempt, this.#asks.usual.hedgeAfterMs);
+      this.#asks.hedgeTimer.wait(attempt, this.#asks.usual.hedgeAfterMs);
     }
     gateway.put(this.#ask, attempt);
     return true;
@@ -193,7 +193,7 @@ class Attempt implements AskListener, Waiter {
     this.#leave()?.failed(this, error);
   }
 
-  outOfPatience(): void {
+  timedOut(): void {
     this.#round?.hedge();
   }
 

@@ -289,7 +289,7 @@ test('pings measure gateways, probe a half-open circuit, and lift no quarantine'
   const now = performance.now.bind(performance);
   let ahead = 0;
   t.mock.method(performance, 'now', () => now() + ahead);
-  const pings = new Pings(set, 60_000, 60_000);
+  const pings = new Pings(set, 60_000);
   const [first, second, third] = set.routing;
   assert.ok(first !== undefined && second !== undefined && third !== undefined);
   first.health.observe('server_error', undefined);
@@ -303,5 +303,4 @@ test('pings measure gateways, probe a half-open circuit, and lift no quarantine'
   await pings.round();
   assert.equal(first.health.state, 'healthy');
   assert.equal(third.health.state, 'quarantined');
-  await pings.stop();
 });

@@ -5,7 +5,7 @@
 export interface Waiter {
   /** Whether it still waits. */
   readonly waits: boolean;
-  outOfPatience(): void;
+  timedOut(): void;
 }
 
 interface Place {
@@ -13,7 +13,7 @@ interface Place {
   readonly due: number;
 }
 
-export class Patience {
+export class SharedTimer {
   /** By when they came, which is nearly when they are due: the same patience is given to all at a time. */
   #queue: Place[] = [];
   #first = 0;
@@ -34,7 +34,7 @@ export class Patience {
           break;
         }
         this.#first += 1;
-        place.waiter.outOfPatience();
+        place.waiter.timedOut();
       } else this.#first += 1;
     }
     this.#queue = this.#queue.slice(this.#first);
