@@ -2,12 +2,8 @@
 import { request } from 'undici';
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { createAdminPart } from '../../gateway/admin/index.ts';
-import {
-  createContentPart,
-  namesOfRegistry,
-  openContentCache,
-  openSharedStore,
-} from '../../gateway/content/index.ts';
+import { namesOfRegistry } from '../../gateway/content/names/registry-names.ts';
+import { createContentPart, openContentCache, openSharedStore } from '../../gateway/content/part.ts';
 import { createSignaturePart } from '../../gateway/httpsig/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
 import { createMeter } from '../../gateway/metering/index.ts';
