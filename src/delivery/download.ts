@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { BlobStore } from '../storage/blobs/blobs.ts';
-import { CacheWriter } from './cache-writer.ts';
+import { CacheWriter } from './cache.ts';
 import { LiveReader } from './live-reader.ts';
 
 /** Bytes a reader may lag behind the download before it is left to the cache. */

@@ -2,9 +2,9 @@
  * A body may arrive so slowly that it never ends: each byte resets the time-out, so the time-out alone would wait
  * for ever. Only the time spent waiting for the source counts, not the time its bytes wait for us.
  */
-export const leastBytesPerSecond = 1_024;
+const leastBytesPerSecond = 1_024;
 /** How long a source may be slower than that. */
-export const slowAfterMs = 30_000;
+const slowAfterMs = 30_000;
 
 export class MinimumSpeed {
   readonly #windowMs: number;

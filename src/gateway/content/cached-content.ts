@@ -1,6 +1,6 @@
 /** Content that is in the cache: on disk, and in memory where it is small and asked for. */
 import { LRUCache } from 'lru-cache';
-import { openCached } from '../../delivery/open-cached.ts';
+import { openCached } from '../../delivery/cache.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import { BlockCache } from './block-cache.ts';

@@ -194,7 +194,7 @@ export class Content implements ByteSource {
   }
 
   /**
-   * One search for all who ask at once. Who asks for another gateway searches alone: two gateways that ask each
+   * One search for all who ask at once. A request that came through another gateway searches alone: two gateways that ask each
    * other would wait for each other.
    */
   #opened(described: Described, journey: Journey): Promise<OpenDownload | undefined> {
@@ -238,7 +238,7 @@ export class Content implements ByteSource {
       uncached: (error) => this.cached.failed(error),
       ...(this.#options.lingerMs !== undefined && { lingerMs: this.#options.lingerMs }),
       abandoned: () => {
-        // Who comes now begins anew.
+        // A reader that comes now begins anew.
         forget();
         enough.abort(new Error('nobody waits for it any more'));
       },

@@ -20,7 +20,7 @@ export interface ContentDownload {
   readonly first: SourceBytes;
   /** Opens the rest from `start` at another source; undefined when no other has it. */
   next(start: number): Promise<SourceBytes | undefined>;
-  /** Opens the rest from `start` for one reader alone, where the cache has not got it. */
+  /** Opens the rest from `start` for one reader alone, where the cache does not have it. */
   rest(start: number): Promise<AsyncIterable<Buffer>>;
   /** The cache did not take the bytes. */
   uncached(error: unknown): void;

@@ -123,8 +123,8 @@ interface Setting {
 }
 
 /** No process is held up for so long. */
-const patientMs = 60_000;
-const impatientMs = 300;
+const longTimeoutMs = 60_000;
+const shortTimeoutMs = 300;
 
 export function contentOver(setting: Setting) {
   const noted: string[] = [];
@@ -148,16 +148,16 @@ export function contentOver(setting: Setting) {
     noteEndOffset: nothing,
     unverified: async () => [],
   };
-  const client = new HttpClient({ timeoutMs: patientMs, maxBytes: 64 * 1024 });
+  const client = new HttpClient({ timeoutMs: longTimeoutMs, maxBytes: 64 * 1024 });
   const gateways = setting.gateways.map((url) => {
-    const timeoutMs = setting.hanging?.includes(url) === true ? impatientMs : patientMs;
+    const timeoutMs = setting.hanging?.includes(url) === true ? shortTimeoutMs : longTimeoutMs;
     const timeouts = { headTimeoutMs: timeoutMs, stallTimeoutMs: timeoutMs };
     // One that failed rests for as long as the test lasts.
     return otherGateways({ urls: [url], identity: 'me', client, ...timeouts, now: () => 0 });
   });
   const upload = uploadedItems(() => setting.upload, {
-    headTimeoutMs: patientMs,
-    stallTimeoutMs: patientMs,
+    headTimeoutMs: longTimeoutMs,
+    stallTimeoutMs: longTimeoutMs,
   });
   closing.push(
     () => client.close(),

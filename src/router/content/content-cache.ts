@@ -3,7 +3,7 @@
  * nothing is left alone for a while; content is served all the same.
  */
 import { LRUCache } from 'lru-cache';
-import { openCached } from '../../delivery/open-cached.ts';
+import { openCached } from '../../delivery/cache.ts';
 import { joinPieces } from '../../delivery/streams.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';

@@ -62,7 +62,7 @@ export class ExpectationSearch {
     }
   }
 
-  /** The expectation for bytes of this answer; undefined where there is none to be had. */
+  /** The expectation for bytes of this answer; undefined where nobody can tell. */
   async settle(served: GatewayAnswer | undefined): Promise<Expectation | undefined> {
     this.#served = served;
     const serving = served?.gateway;

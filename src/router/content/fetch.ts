@@ -6,13 +6,14 @@
 import { Download, type DownloadAttempt } from '../../delivery/download.ts';
 import { withMinimumSpeed } from '../../delivery/minimum-speed.ts';
 import { slice } from '../../delivery/streams.ts';
+import { createHash } from 'node:crypto';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { contentNotFound, verificationFailed } from '../errors.ts';
+import { type AnswerBody, readPieces } from '../gateways/answer-body.ts';
 import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '../gateways/gateway.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
 import type { HedgedAsks, HedgedOptions } from '../gateways/hedged-ask.ts';
-import { collect } from './collect.ts';
 import type { ContentCache } from './content-cache.ts';
 import { type Expectation, ExpectationSearch, provenExpectation } from './expectation.ts';
 import type { Opened } from './opened.ts';
@@ -280,4 +281,20 @@ function continuesAt(answer: GatewayAnswer, start: number, size: number | undefi
   if (answer.status === 200) return size === undefined || lengthOf(answer) === size;
   const range = /^bytes ([0-9]+)-[0-9]+\/([0-9]+|\*)$/.exec(headerOf(answer.headers, 'content-range') ?? '');
   return Number(range?.[1]) === start && (size === undefined || Number(range?.[2]) === size);
+}
+
+/** All of a body that has so many bytes, hashed as they come. */
+export async function collect(
+  { body }: { readonly body: Pick<AnswerBody, 'take' | 'destroy'> },
+  size: number,
+  slowAfterMs?: number,
+): Promise<{ pieces: Buffer[]; digest: string }> {
+  const hash = createHash('sha256');
+  let arrived = 0;
+  const pieces = await readPieces(body, size, slowAfterMs, (piece) => {
+    arrived += piece.length;
+    hash.update(piece);
+  });
+  if (arrived < size) throw new Error('the body ended early');
+  return { pieces, digest: hash.digest('hex') };
 }

@@ -3,7 +3,7 @@
  * left the cache is then checked against it without asking anybody. Names are kept beside it, so that a router
  * that starts while nobody can be asked still knows them.
  *
- * Both tables are bounded: whoever asks for ever new content would else fill the disk. The rows that were proven
+ * Both tables are bounded: else requests for ever new content would fill the disk. The rows that were proven
  * longest ago leave in the transaction that brings new ones.
  */
 import { join } from 'node:path';

@@ -38,7 +38,7 @@ interface Ready {
 }
 
 const maxAnswers = 20_000;
-/** Whoever invents paths that lead to the same page shall not fill our memory with them. */
+/** Invented paths that lead to the same page must not fill our memory. */
 const maxUrlLength = 300;
 const changing = new Set(['x-router-cache-age']);
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AnswerBody } from './answer-body.ts';
-import { SharedTimer, type Waiter } from './shared-timer.ts';
+import { SharedTimer, type Waiter } from './hedged-ask.ts';
 
 /** A connection that notes what it is told. */
 function connection() {

@@ -106,7 +106,7 @@ async function sendFetched(answer: Answer, described: Described): Promise<unknow
   const { parts, reply } = answer;
   const gone = new AbortController();
   const leave = (): void => gone.abort(new Error('the reader left'));
-  // Who left already says so no more.
+  // A reader that left before fires no event.
   if (reply.raw.destroyed) leave();
   else reply.raw.once('close', leave);
   try {

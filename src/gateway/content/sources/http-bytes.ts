@@ -21,7 +21,7 @@ export interface FetchedBytes {
   discard(): void;
 }
 
-/** undefined for 404 and 410: the server knows that it has not got it. */
+/** undefined for 404 and 410: the server knows that it does not have it. */
 export async function fetchBytes(options: FetchBytesOptions): Promise<FetchedBytes | undefined> {
   const { status, headers, body, discard } = await open(options);
   if (status === 404 || status === 410) {

@@ -1,6 +1,7 @@
-/** Writes into a cache for as long as it takes what is written. A cache that fails is reported once and let be. */
-import type { BlobStore, BlobWriter } from '../storage/blobs/blobs.ts';
+/** Reading from and writing to a cache that may fail. */
+import type { BlobReader, BlobStore, BlobWriter } from '../storage/blobs/blobs.ts';
 
+/** Writes into a cache for as long as it takes what is written. A cache that fails is reported once and let be. */
 export class CacheWriter {
   readonly #cache: BlobStore | undefined;
   readonly #onFailure: (error: unknown) => void;
@@ -53,5 +54,27 @@ export class CacheWriter {
       this.#hasFailed = true;
       this.#onFailure(error);
     }
+  }
+}
+
+/**
+ * Content in the cache: as bytes where it is no larger than `smallBytes`, else to be read by whoever closes it.
+ * undefined where it is not there, not of that size, or cut short.
+ */
+export async function openCached(
+  cache: BlobStore,
+  digest: string,
+  size: number,
+  smallBytes: number,
+): Promise<{ readonly bytes: Buffer } | { readonly reader: BlobReader } | undefined> {
+  const reader = await cache.open(digest);
+  if (reader === undefined) return undefined;
+  const isSound = reader.size === size;
+  if (isSound && size > smallBytes) return { reader };
+  try {
+    const bytes = Buffer.allocUnsafeSlow(isSound ? size : 0);
+    return isSound && (await reader.read(bytes, 0)) === size ? { bytes } : undefined;
+  } finally {
+    await reader.close();
   }
 }
