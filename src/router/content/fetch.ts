@@ -3,10 +3,10 @@
  * gateway that sends wrong bytes costs a reader nothing but time; large content flows while it is checked.
  */
 
+import { createHash } from 'node:crypto';
 import { Download, type DownloadAttempt } from '../../delivery/download.ts';
 import { withMinimumSpeed } from '../../delivery/minimum-speed.ts';
 import { slice } from '../../delivery/streams.ts';
-import { createHash } from 'node:crypto';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { contentNotFound, verificationFailed } from '../errors.ts';
