@@ -8,7 +8,7 @@ import { readConfig } from '../src/config/config.ts';
 import { buildManifest, manifestContentType } from '../src/formats/manifest/manifest.ts';
 import type { Entry } from '../src/gateway/chain-index/records.ts';
 import { digest, entry, header, rawTags } from '../src/gateway/chain-index/testing.ts';
-import { createContentPart, openContentCache } from '../src/gateway/content/index.ts';
+import { createContentPart, openContentCache } from '../src/gateway/content/part.ts';
 import type { GatewayContext } from '../src/gateway/context.ts';
 import { createMeter } from '../src/gateway/metering/index.ts';
 import { createGatewaySurface } from '../src/gateway/surface.ts';

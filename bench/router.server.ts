@@ -14,7 +14,7 @@ import { Readable } from 'node:stream';
 import { Pool } from 'undici';
 import { readConfig } from '../src/config/config.ts';
 import { createLogger } from '../src/kernel/log.ts';
-import { createRouterSurface } from '../src/router/index.ts';
+import { createRouterSurface } from '../src/router/surface.ts';
 import { reportServer } from './report-server.ts';
 
 const [mode = '', sizeText = '1024'] = process.argv.slice(2);

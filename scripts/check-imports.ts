@@ -32,7 +32,11 @@ export const allowed: Record<string, string[]> = {
   payments: ['credits', 'pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   registry: ['outside', 'wallets', 'formats', 'kernel', 'config'],
   localnet: ['outside', 'formats', 'wallets', 'kernel', 'storage', 'config'],
+  delivery: ['outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   ...Object.fromEntries(surfaces.map((surface) => [surface, below])),
+  // Who serves content.
+  gateway: [...below, 'delivery'],
+  router: [...below, 'delivery'],
   cli: [...surfaces, ...below, 'localnet'],
 };
 

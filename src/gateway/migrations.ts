@@ -4,7 +4,7 @@ import { placeMigrations } from './admin/moderation/place-store.ts';
 import { adminMigrations } from './admin/schema.ts';
 import { jobMigrations } from './admin/shared-job.ts';
 import { migrations } from './chain-index/schema.ts';
-import { sharedMigrations } from './content/shared/schema.ts';
+import { sharedMigrations } from './content/shared/migrations.ts';
 import { meterMigrations } from './metering/schema.ts';
 
 export const gatewayMigrations: readonly Migration[] = [

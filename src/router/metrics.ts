@@ -1,8 +1,9 @@
-/** What the router tells Prometheus, beside the request figures that every surface has. */
+/** What the router tells Prometheus, beside the request metrics that every surface has. */
 import { Counter } from 'prom-client';
 import type { Metrics } from '../kernel/metrics.ts';
+import type { BlobCache } from '../storage/blobs/cache/cache.ts';
 import type { Attempt } from './gateways/gateway.ts';
-import type { RouterParts } from './parts.ts';
+import type { GatewaySet } from './gateways/gateway-set.ts';
 
 /** Gateways that have series of their own; the rest share one, so that a registry cannot flood the scrape. */
 const maxGatewaySeries = 50;
@@ -121,17 +122,18 @@ function collected(
   });
 }
 
-/** Figures that others keep, read at each scrape. */
-export function addGauges({
-  figures,
-  gateways,
-  names,
-  cache,
-  blocklist,
-  telemetry,
-  draining,
-}: RouterParts): void {
-  const { gauge, total } = figures;
+/** What others count, read at each scrape. */
+export interface Gauges {
+  readonly gateways: Pick<GatewaySet, 'counts'>;
+  readonly names: { readonly size: number };
+  readonly disk: Pick<BlobCache, 'statistics'> | undefined;
+  readonly blocklist: { readonly failedReloads: number } | undefined;
+  readonly telemetry: { readonly dropped: number } | undefined;
+  readonly readiness: { readonly isDraining: boolean };
+}
+
+export function addGauges({ gauge, total }: RouterMetrics, gauges: Gauges): void {
+  const { gateways, names, disk, blocklist, telemetry, readiness } = gauges;
   gauge('router_gateways_total', 'Gateways that content may come from', () => gateways.counts().total);
   gauge('router_gateways_healthy', 'Of those, how many may be asked', () => gateways.counts().healthy);
   gauge(
@@ -140,12 +142,12 @@ export function addGauges({
     () => gateways.counts().circuitOpen,
   );
   gauge('router_arns_cache_size', 'Names that are remembered', () => names.size);
-  gauge('router_cache_bytes', 'Bytes in the content cache', () => cache?.statistics().bytes ?? 0);
-  gauge('router_cache_entries', 'Entries of the content cache', () => cache?.statistics().entries ?? 0);
+  gauge('router_cache_bytes', 'Bytes in the content cache', () => disk?.statistics().bytes ?? 0);
+  gauge('router_cache_entries', 'Entries of the content cache', () => disk?.statistics().entries ?? 0);
   total(
     'router_cache_evictions_total',
     'Entries that made room for others',
-    () => cache?.statistics().evictions ?? 0,
+    () => disk?.statistics().evictions ?? 0,
   );
   total(
     'router_blocklist_reload_failures_total',
@@ -153,5 +155,5 @@ export function addGauges({
     () => blocklist?.failedReloads ?? 0,
   );
   total('router_telemetry_dropped_total', 'Events that could not be kept', () => telemetry?.dropped ?? 0);
-  gauge('router_draining', '1 while the router shuts down', () => (draining() ? 1 : 0));
+  gauge('router_draining', '1 while the router shuts down', () => (readiness.isDraining ? 1 : 0));
 }

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
-import { createContentPart, openContentCache } from '../../src/gateway/content/index.ts';
-import { createRouterSurface } from '../../src/router/index.ts';
+import { createContentPart, openContentCache } from '../../src/gateway/content/part.ts';
+import { createRouterSurface } from '../../src/router/surface.ts';
 import { get } from '../../src/router/testing/router-bench.ts';
 import { makeTransaction, silent, startLocalStack, text, until } from '../support/local-gateway.ts';
 

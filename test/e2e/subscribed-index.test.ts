@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAdminPart } from '../../src/gateway/admin/index.ts';
-import { createContentPart, openContentCache } from '../../src/gateway/content/index.ts';
+import { createContentPart, openContentCache } from '../../src/gateway/content/part.ts';
 import type { GatewayContext } from '../../src/gateway/context.ts';
 import { buildBands } from '../../src/gateway/published-indexes/bands/build.ts';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';

@@ -8,8 +8,8 @@ import { bundleTags, encodeBundleHeader } from '../../src/formats/ans104/bundle-
 import { parseItem } from '../../src/formats/ans104/item.ts';
 import { type AdminPartDeps, createAdminPart } from '../../src/gateway/admin/index.ts';
 import { type JobStatus, SharedJob } from '../../src/gateway/admin/shared-job.ts';
-import { createContentPart, openContentCache } from '../../src/gateway/content/index.ts';
 import type { NameSource } from '../../src/gateway/content/names/resolver.ts';
+import { createContentPart, openContentCache } from '../../src/gateway/content/part.ts';
 import type { CreatePart, GatewayContext } from '../../src/gateway/context.ts';
 import { ed25519Signer, type ItemContents, signItem } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';

@@ -1,12 +1,8 @@
 /** The gateway as it is put together here. */
 import type { Config } from '../../config/config.ts';
 import { createAdminPart } from '../../gateway/admin/index.ts';
-import {
-  createContentPart,
-  namesOfRegistry,
-  openContentCache,
-  openSharedStore,
-} from '../../gateway/content/index.ts';
+import { namesOfRegistry } from '../../gateway/content/names/registry-names.ts';
+import { createContentPart, openContentCache, openSharedStore } from '../../gateway/content/part.ts';
 import { createSignaturePart } from '../../gateway/httpsig/index.ts';
 import { createGatewaySurface } from '../../gateway/index.ts';
 import { createMeter } from '../../gateway/metering/index.ts';

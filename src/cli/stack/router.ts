@@ -1,7 +1,7 @@
 /** The router as it is put together here. */
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../kernel/log.ts';
-import { createRouterSurface, type RouterSurface } from '../../router/index.ts';
+import { createRouterSurface, type RouterSurface } from '../../router/surface.ts';
 import { version } from '../version.ts';
 
 export interface RouterNeeds {

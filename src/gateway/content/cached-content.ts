@@ -1,8 +1,9 @@
 /** Content that is in the cache: on disk, and in memory where it is small and asked for. */
 import { LRUCache } from 'lru-cache';
+import { openCached } from '../../delivery/cache.ts';
 import type { Logger } from '../../kernel/log.ts';
-import type { BlobReader, BlobStore } from '../../storage/blobs/blobs.ts';
-import { HotParts } from './hot-parts.ts';
+import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import { BlockCache } from './block-cache.ts';
 import type { ContentMetrics } from './metrics.ts';
 import { type Described, empty, fromCache, type OpenedContent } from './opened.ts';
 
@@ -30,7 +31,7 @@ export class CachedContent {
   #quietUntil = 0;
 
   /** Small parts of what is in the cache. */
-  readonly hot = new HotParts();
+  readonly blocks = new BlockCache();
 
   constructor(options: CachedContentOptions) {
     this.#options = options;
@@ -39,39 +40,27 @@ export class CachedContent {
   /** Removes the copy of content with that hash, in memory and on disk. */
   async drop(hash: string): Promise<void> {
     this.#small.delete(hash);
-    this.hot.clear();
+    this.blocks.clear();
     const digest = Buffer.from(hash, 'base64url').toString('hex');
     await this.#options.cache.delete(digest);
     await this.#options.unshare?.(digest);
-  }
-
-  /** The cached file of an id, if it is there and sound. */
-  async #file(described: Described): Promise<BlobReader | undefined> {
-    if (described.hash === undefined) return undefined;
-    const digest = Buffer.from(described.hash, 'base64url').toString('hex');
-    const reader = await this.#options.cache.open(digest).catch((error: unknown) => this.failed(error));
-    if (reader !== undefined && reader.size === described.size) return reader;
-    await reader?.close();
-    return undefined;
   }
 
   /** What is in the cache, ready to be sent; undefined when it must be fetched. */
   async open(described: Described): Promise<OpenedContent | undefined> {
     const { hash, size } = described;
     if (size === 0) return empty(described);
-    const kept = hash === undefined ? undefined : this.#small.get(hash);
+    if (hash === undefined) return undefined;
+    const kept = this.#small.get(hash);
     if (kept !== undefined) return fromCache(described, { bytes: kept, reader: undefined });
-    const reader = await this.#file(described);
-    if (reader === undefined) return undefined;
-    if (hash === undefined || size > smallBytes) return fromCache(described, { reader });
-    try {
-      const bytes = Buffer.allocUnsafe(size);
-      if ((await reader.read(bytes, 0)) !== size) return undefined;
-      this.#small.set(hash, bytes);
-      return fromCache(described, { bytes, reader: undefined });
-    } finally {
-      await reader.close();
-    }
+    const digest = Buffer.from(hash, 'base64url').toString('hex');
+    const found = await openCached(this.#options.cache, digest, size, smallBytes).catch((error: unknown) =>
+      this.failed(error),
+    );
+    if (found === undefined) return undefined;
+    if ('reader' in found) return fromCache(described, { reader: found.reader });
+    this.#small.set(hash, found.bytes);
+    return fromCache(described, { bytes: found.bytes, reader: undefined });
   }
 
   /** Reads go on without the cache; an operator hears of it, though not at every read. */

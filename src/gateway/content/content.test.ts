@@ -37,7 +37,7 @@ describe('a gateway that lies', () => {
     assert.ok((await read(before, id))?.equals(changed), 'while no node answers');
     const hash = noted[0];
     assert.ok(hash !== undefined && hash !== located.hash);
-    await before.here.drop(hash);
+    await before.cached.drop(hash);
     const { content, noted: later } = contentOver({
       gateways: [],
       located: { ...located, hash },

@@ -3,14 +3,15 @@
  * only when every source that could be asked said so; where one could not, that failure is the answer.
  */
 import { createHash } from 'node:crypto';
+import type { Download } from '../../delivery/download.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';
 import type { ByteRange, ByteSource, OpenedBytes } from '../chain/byte-source.ts';
 import type { GatewayIndex } from '../chain-index/gateway-index.ts';
 import { upstreamFailed } from '../errors.ts';
 import { CachedContent, type CachedContentOptions } from './cached-content.ts';
-import { Fill } from './fill.ts';
-import { Knowledge } from './knowledge.ts';
-import { type Described, describedBy, goingOn, type OpenedContent, streamOf } from './opened.ts';
+import { DescriptionCache } from './description-cache.ts';
+import { downloadContent } from './download.ts';
+import { type Described, describedBy, type OpenedContent, resumed, streamOf } from './opened.ts';
 import { askSources, type Found, type Question } from './sources/ask.ts';
 import { type ContentSource, isOwn, type Journey, ownJourney } from './sources/source.ts';
 
@@ -27,33 +28,41 @@ export interface ContentOptions extends CachedContentOptions {
   readonly lingerMs?: number;
 }
 
+/** A download, and how many gateways its first source is away. */
+interface OpenDownload {
+  readonly download: Download;
+  readonly hops: number;
+}
+
 export class Content implements ByteSource {
   readonly #options: ContentOptions;
-  readonly #knowledge = new Knowledge();
-  readonly #fills = new Map<string, Fill>();
-  readonly #opening = new Map<string, Promise<Fill | undefined>>();
+  readonly #descriptions = new DescriptionCache();
+  readonly #downloads = new Map<string, OpenDownload>();
+  readonly #opening = new Map<string, Promise<OpenDownload | undefined>>();
   readonly #hashing = new Map<string, Promise<string | undefined>>();
 
   /** What is here already. */
-  readonly here: CachedContent;
+  readonly cached: CachedContent;
 
   constructor(options: ContentOptions) {
     this.#options = options;
-    this.here = new CachedContent(options);
+    this.cached = new CachedContent(options);
   }
 
   /** From the index, or what a source says of something the index does not know. */
   async describe(id: string, journey: Journey = ownJourney): Promise<Described | undefined> {
-    const known = this.#knowledge.get(id);
+    const known = this.#descriptions.get(id);
     if (known !== undefined) return known;
-    if (this.#knowledge.isAbsent(id)) return undefined;
+    if (this.#descriptions.isAbsent(id)) return undefined;
     const { index, makeKnown } = this.#options;
     let located = await index.locate(id);
     if (located === undefined) {
       await makeKnown(id);
       located = await index.locate(id);
     }
-    return located === undefined ? this.#probe(id, journey) : this.#knowledge.remember(describedBy(located));
+    return located === undefined
+      ? this.#probe(id, journey)
+      : this.#descriptions.remember(describedBy(located));
   }
 
   /** Asks the sources for one byte, for what they say about the whole. */
@@ -63,7 +72,7 @@ export class Content implements ByteSource {
       const found = await this.#ask(id, undefined, { start: 0, end: 1 }, journey, enough.signal);
       if (found === undefined) return undefined;
       found.bytes.discard?.();
-      return this.#knowledge.learn(id, found.bytes);
+      return this.#descriptions.learn(id, found.bytes);
     } finally {
       enough.abort();
     }
@@ -71,12 +80,12 @@ export class Content implements ByteSource {
 
   /** What `describe` would answer at once; undefined when it would have to ask. */
   known(id: string): Described | undefined {
-    return this.#knowledge.get(id);
+    return this.#descriptions.get(id);
   }
 
   /** Forgets what was learnt, so that a change takes effect at once. */
   forget(id: string): void {
-    this.#knowledge.forget(id);
+    this.#descriptions.forget(id);
   }
 
   /**
@@ -89,8 +98,8 @@ export class Content implements ByteSource {
     journey: Journey,
     signal: AbortSignal,
   ): Promise<OpenedContent | undefined> {
-    const described = this.#knowledge.get(asked.id) ?? asked;
-    const cached = await this.here.open(described);
+    const described = this.#descriptions.get(asked.id) ?? asked;
+    const cached = await this.cached.open(described);
     if (cached !== undefined) {
       this.#options.metrics.cacheHits.inc();
       return cached;
@@ -125,7 +134,7 @@ export class Content implements ByteSource {
     const described = (await this.describe(id, journey)) ?? opened.described;
     if (described.hash === undefined) {
       if (described.located !== undefined) await this.#options.index.noteVerified(id, hash, false);
-      this.#knowledge.remember({ ...described, hash });
+      this.#descriptions.remember({ ...described, hash });
     }
     return hash;
   }
@@ -162,7 +171,7 @@ export class Content implements ByteSource {
       trusted: found.source.trusted || found.bytes.proven,
       hops: found.bytes.hops,
       reader: undefined,
-      stream: goingOn(found.bytes.stream, range.start, Math.min(range.end, described.size), signal, next),
+      stream: resumed(found.bytes.stream, range.start, Math.min(range.end, described.size), signal, next),
     };
   }
 
@@ -172,47 +181,47 @@ export class Content implements ByteSource {
     signal: AbortSignal,
   ): Promise<OpenedContent | undefined> {
     const { id } = described;
-    const fill = this.#fills.get(id) ?? (await this.#opened(described, journey));
-    if (fill === undefined) return undefined;
+    const open = this.#downloads.get(id) ?? (await this.#opened(described, journey));
+    if (open === undefined) return undefined;
     return {
       described,
       fromCache: false,
       trusted: true,
-      hops: fill.first.hops,
+      hops: open.hops,
       reader: undefined,
-      stream: fill.read(signal),
+      stream: open.download.read(signal),
     };
   }
 
   /**
-   * One search for all who ask at once. Who asks for another gateway searches alone: two gateways that ask each
+   * One search for all who ask at once. A request that came through another gateway searches alone: two gateways that ask each
    * other would wait for each other.
    */
-  #opened(described: Described, journey: Journey): Promise<Fill | undefined> {
-    if (!isOwn(journey)) return this.#fill(described, journey);
+  #opened(described: Described, journey: Journey): Promise<OpenDownload | undefined> {
+    if (!isOwn(journey)) return this.#download(described, journey);
     const { id } = described;
     let opening = this.#opening.get(id);
     if (opening === undefined) {
-      opening = this.#fill(described, journey).finally(() => this.#opening.delete(id));
+      opening = this.#download(described, journey).finally(() => this.#opening.delete(id));
       this.#opening.set(id, opening);
     }
     return opening;
   }
 
   /** Not bound to the first reader: the others go on when that one leaves. */
-  async #fill(described: Described, journey: Journey): Promise<Fill | undefined> {
+  async #download(described: Described, journey: Journey): Promise<OpenDownload | undefined> {
     const { cache, index, log, share } = this.#options;
     const { id, located } = described;
     const enough = new AbortController();
     const { signal } = enough;
     const tried = new Set<ContentSource>();
     const found = await this.#ask(id, described, undefined, journey, signal, tried);
-    const meanwhile = this.#fills.get(id);
+    const meanwhile = this.#downloads.get(id);
     if (found === undefined || meanwhile !== undefined) {
       found?.bytes.discard?.();
       return meanwhile;
     }
-    const fill = new Fill({
+    const download = downloadContent({
       cache,
       expected: described.hash,
       first: found.bytes,
@@ -226,11 +235,11 @@ export class Content implements ByteSource {
         if (opened?.stream === undefined) throw upstreamFailed(new Error('nobody has the rest any more'));
         return opened.stream;
       },
-      uncached: (error) => this.here.failed(error),
+      uncached: (error) => this.cached.failed(error),
       ...(this.#options.lingerMs !== undefined && { lingerMs: this.#options.lingerMs }),
       abandoned: () => {
-        // Who comes now begins anew.
-        if (this.#fills.get(id) === fill) this.#fills.delete(id);
+        // A reader that comes now begins anew.
+        forget();
         enough.abort(new Error('nobody waits for it any more'));
       },
       // A hash that came from another gateway and was never proven must not close the content for ever. This answer was
@@ -241,13 +250,13 @@ export class Content implements ByteSource {
           { id, hash: described.hash },
           'proven bytes contradict the hash that was noted: it is forgotten',
         );
-        this.#knowledge.forget(id);
+        this.#descriptions.forget(id);
         await index
           .forgetHash(id)
           .catch((error: unknown) => log.warn({ id, err: error }, 'it is still noted'));
       },
       done: async (hash, proven) => {
-        if (located === undefined) this.#knowledge.rememberHash(id, hash);
+        if (located === undefined) this.#descriptions.rememberHash(id, hash);
         else {
           // A database that cannot be written, its disk full too, costs nobody the read.
           const noting = index.noteVerified(id, hash, proven);
@@ -255,7 +264,7 @@ export class Content implements ByteSource {
         }
         // Bytes with the hash of what was proven before are proven.
         const verified = hash === described.hash && described.verified;
-        this.#knowledge.remember({
+        this.#descriptions.remember({
           ...described,
           hash,
           verified: verified || (proven && located?.height !== undefined),
@@ -266,19 +275,21 @@ export class Content implements ByteSource {
         }
       },
     });
-    this.#fills.set(id, fill);
-    fill.finished
+    const open = { download, hops: found.bytes.hops };
+    const forget = (): void => {
+      if (this.#downloads.get(id) === open) this.#downloads.delete(id);
+    };
+    this.#downloads.set(id, open);
+    download.finished
       .catch((error: unknown) => log.debug({ id, err: error }, 'content did not arrive'))
-      .finally(() => {
-        if (this.#fills.get(id) === fill) this.#fills.delete(id);
-      });
-    return fill;
+      .finally(forget);
+    return open;
   }
 
   /** undefined: all that may be asked say that they have not got it, which is believed for a while. */
   async #ask(...question: Question): Promise<Found | undefined> {
     const { found, absent } = await askSources(this.#options, ...question);
-    if (absent) this.#knowledge.rememberAbsence(question[0]);
+    if (absent) this.#descriptions.rememberAbsence(question[0]);
     return found;
   }
 }

@@ -7,6 +7,7 @@ import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import { prefersType } from '../../kernel/http/accept.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { readLimited } from '../../outside/http.ts';
 import { invalidId, notFound } from '../errors.ts';
 import { largeAnswers } from '../held-bytes.ts';
 import { itemJson } from '../item-json.ts';
@@ -49,8 +50,8 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
   if (!isTxId(id)) throw invalidId(id);
   if (prefersHtml(request)) {
     // A header of its own: the answer is not shared with the content's own address, which does not vary.
-    const approach = { reason: 'content', headers: varying } as const;
-    return await servePlace(parts, request, reply, { id, path: '' }, approach);
+    const options = { reason: 'content', headers: varying } as const;
+    return await servePlace(parts, request, reply, { id, path: '' }, options);
   }
   reply.headers(varying);
   await refuseBlocked(parts, request, id);
@@ -103,9 +104,7 @@ async function recordOf(parts: ServeParts, id: string): Promise<Record<string, u
 async function readAll(parts: ServeParts, id: string): Promise<Buffer> {
   const opened = await parts.content.stream(id);
   if (opened === undefined) throw new HttpError(404, 'Not found');
-  const pieces: Buffer[] = [];
-  for await (const piece of opened.stream) pieces.push(piece);
-  return Buffer.concat(pieces);
+  return await readLimited(opened.stream, inlineLimit);
 }
 
 function prefersHtml(request: Request): boolean {

@@ -1,5 +1,6 @@
 /** What is known of content, and content that is open: from memory, from a file, or as it arrives. */
 import { createHash } from 'node:crypto';
+import { readAndClose } from '../../delivery/streams.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';
 import type { ByteRange } from '../chain/byte-source.ts';
 import type { Located } from '../chain-index/gateway-index.ts';
@@ -53,7 +54,7 @@ export function fromCache(
 }
 
 /** A stream of the bytes `start` to `end`, continued elsewhere where it breaks off. */
-export async function* goingOn(
+export async function* resumed(
   first: AsyncIterable<Buffer>,
   start: number,
   end: number,
@@ -84,14 +85,6 @@ async function* only(bytes: Buffer | undefined): AsyncGenerator<Buffer> {
 /** What was opened, as pieces; its reader is closed with it. */
 export function streamOf({ stream, reader, bytes }: OpenedContent, range?: ByteRange): AsyncIterable<Buffer> {
   if (stream !== undefined) return stream;
-  if (reader !== undefined) return closing(reader, range?.start ?? 0, range?.end);
+  if (reader !== undefined) return readAndClose(reader, range?.start, range?.end);
   return only(bytes?.subarray(range?.start, range?.end));
-}
-
-async function* closing(reader: BlobReader, start: number, end: number | undefined): AsyncGenerator<Buffer> {
-  try {
-    yield* reader.stream(start, end);
-  } finally {
-    await reader.close();
-  }
 }

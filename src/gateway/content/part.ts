@@ -1,6 +1,7 @@
 /** The content side as a part of the gateway. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { HttpClient } from '../../outside/http.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache, openBlobStore } from '../../storage/blobs/open.ts';
@@ -82,7 +83,8 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
       (a, b) => b.length - a.length,
     );
     const identity = identityOf(rootHosts[0]);
-    const gateways = otherGateways({ urls: config.TRUSTED_GATEWAYS_URLS, identity });
+    const client = new HttpClient({ timeoutMs: 10_000, maxBytes: 64 * 1024, connections: 64 });
+    const gateways = otherGateways({ urls: config.TRUSTED_GATEWAYS_URLS, identity, client });
     const copies =
       deps.shared === undefined
         ? undefined
@@ -114,7 +116,10 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
       maxCachedBytes: Math.floor(config.CONTIGUOUS_DATA_CACHE_MAX_BYTES / 2),
     });
     const names = new NameResolver({
-      sources: [...deps.names, ...config.TRUSTED_GATEWAYS_URLS.map((url) => namesOfGateway(url, identity))],
+      sources: [
+        ...deps.names,
+        ...config.TRUSTED_GATEWAYS_URLS.map((url) => namesOfGateway(url, identity, client)),
+      ],
       log,
       overrideTtlSeconds: config.ARNS_RESOLVER_OVERRIDE_TTL_SECONDS,
       staleWaitMs: config.ARNS_CACHED_RESOLUTION_FALLBACK_TIMEOUT_MS,
@@ -137,7 +142,7 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
     context.bytes = content;
     context.dropCopies = async (hashes) => {
       parts.ready.clear();
-      for (const hash of hashes) await content.here.drop(hash);
+      for (const hash of hashes) await content.cached.drop(hash);
     };
     context.contentHash = (id) => content.hashOf(id, ownJourney);
     context.peers = gateways.peers;
@@ -155,7 +160,8 @@ export function createContentPart(deps: ContentPartDeps): CreatePart {
           aliasPrefixes: config.GW_ALIAS_PREFIXES,
         }),
       async stop() {
-        await Promise.all([upload.close(), gateways.close()]);
+        // Reads that nobody waits for any more end with the gateway.
+        await Promise.all([upload.close(), client.close()]);
         await copies?.close();
         await deps.cache.close();
       },

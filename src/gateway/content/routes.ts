@@ -6,7 +6,7 @@ import { HttpError } from '../../kernel/errors.ts';
 import { namesOneHost, originForm } from '../../kernel/http/one-host.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound } from '../errors.ts';
-import type { Approach } from './answer/answer.ts';
+import type { AnswerOptions } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
 import { frameRoutes } from './frames.ts';
 import { type HostKind, isNameLabel, parseHost, splitLabel } from './names/host.ts';
@@ -29,7 +29,7 @@ const idFirst = /^\/([A-Za-z0-9_-]{43})(?=\/|$)/;
 const methods: ('GET' | 'HEAD')[] = ['GET', 'HEAD'];
 
 export function contentRoutes(app: App, parts: ServeParts, options: ContentRoutesOptions): void {
-  const onGateway: Approach = { reason: 'content' };
+  const onGateway: AnswerOptions = { reason: 'content' };
 
   // A host below a root host has its whole path space to itself: it is answered before any route is looked at.
   app.addHook('onRequest', (request, reply, done) => {

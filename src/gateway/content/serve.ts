@@ -2,11 +2,12 @@
  * From a request to content: which id a host and path mean, whether it may be served, and what a manifest makes
  * of the path. Blocked content is refused on every way to it.
  */
+import { isManifestType } from '../../delivery/manifests.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound } from '../errors.ts';
-import { type AnswerParts, type Approach, answerContent, blockedPartOf } from './answer/answer.ts';
+import { type AnswerOptions, type AnswerParts, answerContent, blockedPartOf } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
 import type { Ready } from './answer/ready.ts';
 import { journeyOf } from './answer/request.ts';
@@ -56,12 +57,12 @@ export async function servePlace(
   request: Request,
   reply: Reply,
   place: Place,
-  approach: Approach,
+  options: AnswerOptions,
 ): Promise<unknown> {
   const { id } = place;
   // A name's answer carries the moment it was resolved: it is put together anew each time.
-  const key = `${place.slashRedirect === undefined ? approach.reason : 'bare'}/${id}/${place.path}`;
-  const readyKey = approach.headers === undefined ? key : undefined;
+  const key = `${place.slashRedirect === undefined ? options.reason : 'bare'}/${id}/${place.path}`;
+  const readyKey = options.headers === undefined ? key : undefined;
   const ready = readyKey === undefined ? undefined : parts.ready.find(request, readyKey);
   if (ready !== undefined && !parts.blocklist().blocksId(id) && isStillServed(parts, ready.described)) {
     const sent = sendReady(parts, request, reply, ready);
@@ -70,9 +71,9 @@ export async function servePlace(
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);
   const described = await parts.content.describe(id, journeyOf(request));
-  if (described === undefined || !parts.manifests.isManifest(described)) {
+  if (described === undefined || !isManifestType(described.contentType)) {
     if (place.path !== '') throw notFound();
-    return await answerContent(parts, request, reply, id, withKey(approach, readyKey));
+    return await answerContent(parts, request, reply, id, withKey(options, readyKey));
   }
   const hit = await parts.manifests.resolve(described, decodePath(place.path));
   if (hit === undefined) throw notFound();
@@ -85,7 +86,7 @@ export async function servePlace(
     request,
     reply,
     hit.id,
-    withKey(hit.by === 'fallback' ? { ...approach, reason: 'fallback' } : approach, readyKey),
+    withKey(hit.by === 'fallback' ? { ...options, reason: 'fallback' } : options, readyKey),
   );
 }
 
@@ -129,8 +130,8 @@ export async function resolveLabel(
   return await parts.names.resolve(name, undername, journeyOf(request));
 }
 
-function withKey(approach: Approach, readyKey: string | undefined): Approach {
-  return readyKey === undefined ? approach : { ...approach, readyKey };
+function withKey(options: AnswerOptions, readyKey: string | undefined): AnswerOptions {
+  return readyKey === undefined ? options : { ...options, readyKey };
 }
 
 /** undefined where the request asks for what is not at hand. */

@@ -9,6 +9,7 @@ import { after } from 'node:test';
 import { HttpError } from '../../kernel/errors.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
+import { HttpClient } from '../../outside/http.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
 import type { GatewayIndex, Located } from '../chain-index/gateway-index.ts';
 import { Content } from './content.ts';
@@ -122,8 +123,8 @@ interface Setting {
 }
 
 /** No process is held up for so long. */
-const patientMs = 60_000;
-const impatientMs = 300;
+const longTimeoutMs = 60_000;
+const shortTimeoutMs = 300;
 
 export function contentOver(setting: Setting) {
   const noted: string[] = [];
@@ -147,17 +148,21 @@ export function contentOver(setting: Setting) {
     noteEndOffset: nothing,
     unverified: async () => [],
   };
+  const client = new HttpClient({ timeoutMs: longTimeoutMs, maxBytes: 64 * 1024 });
   const gateways = setting.gateways.map((url) => {
-    const timeoutMs = setting.hanging?.includes(url) === true ? impatientMs : patientMs;
+    const timeoutMs = setting.hanging?.includes(url) === true ? shortTimeoutMs : longTimeoutMs;
     const timeouts = { headTimeoutMs: timeoutMs, stallTimeoutMs: timeoutMs };
     // One that failed rests for as long as the test lasts.
-    return otherGateways({ urls: [url], identity: 'me', ...timeouts, now: () => 0 });
+    return otherGateways({ urls: [url], identity: 'me', client, ...timeouts, now: () => 0 });
   });
   const upload = uploadedItems(() => setting.upload, {
-    headTimeoutMs: patientMs,
-    stallTimeoutMs: patientMs,
+    headTimeoutMs: longTimeoutMs,
+    stallTimeoutMs: longTimeoutMs,
   });
-  for (const source of [...gateways, upload]) closing.push(() => source.close());
+  closing.push(
+    () => client.close(),
+    () => upload.close(),
+  );
   const content = new Content({
     index,
     cache,

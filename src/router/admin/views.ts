@@ -1,26 +1,44 @@
 /** What the admin page shows, as data. */
 import { describeConfig, showValue } from '../../config/config.ts';
+import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import type { Gateway } from '../gateways/gateway.ts';
-import type { RouterParts } from '../parts.ts';
-import { problemsOf, uptimeOf } from '../routes/health.ts';
+import type { GatewaySet } from '../gateways/gateway-set.ts';
+import type { RouterMetrics } from '../metrics.ts';
+import type { Moderation } from '../moderation/block-content.ts';
+import type { NameResolver } from '../names/resolver.ts';
+import { type RouterHealth, uptimeOf } from '../routes/health.ts';
+import type { RouterSettings } from '../settings.ts';
 import { summarize, totals } from '../telemetry/summary.ts';
-import { bucketOf } from '../telemetry/telemetry.ts';
+import { bucketOf, type Telemetry } from '../telemetry/telemetry.ts';
 
 const hourMs = 3_600_000;
 export const ranges: Readonly<Record<string, number>> = { '1h': 1, '6h': 6, '24h': 24, '7d': 168 };
 
-export function statusView(parts: RouterParts) {
-  const { settings, gateways, cache, names } = parts;
+/** What the page shows something of. */
+export interface ViewDeps {
+  readonly settings: RouterSettings;
+  readonly health: RouterHealth;
+  readonly gateways: GatewaySet;
+  readonly names: NameResolver;
+  /** What is kept on disk; undefined where nothing is. */
+  readonly disk: BlobCache | undefined;
+  readonly metrics: RouterMetrics;
+  readonly telemetry: Telemetry | undefined;
+  readonly moderation: Moderation | undefined;
+}
+
+export function statusView(deps: ViewDeps) {
+  const { settings, health, gateways, disk, names } = deps;
   const { config } = settings;
-  const stored = cache?.statistics();
-  const hits = parts.figures.hits.value;
-  const misses = parts.figures.misses.value;
+  const stored = disk?.statistics();
+  const hits = deps.metrics.hits.value;
+  const misses = deps.metrics.misses.value;
   return {
-    version: parts.version,
-    uptimeMs: uptimeOf(parts).ms,
-    uptime: uptimeOf(parts).human,
-    draining: parts.draining(),
-    problems: problemsOf(parts),
+    version: health.version,
+    uptimeMs: uptimeOf(health).ms,
+    uptime: uptimeOf(health).human,
+    draining: health.isDraining(),
+    problems: health.problems(),
     mode: config.DEFAULT_MODE,
     baseDomain: settings.baseDomain,
     verificationEnabled: config.VERIFICATION_ENABLED,
@@ -29,7 +47,7 @@ export function statusView(parts: RouterParts) {
     gateways: gateways.counts(),
     names: names.size,
     cache: {
-      enabled: cache !== undefined,
+      enabled: disk !== undefined,
       entries: stored?.entries ?? 0,
       sizeBytes: stored?.bytes ?? 0,
       maxSizeBytes: config.CONTENT_CACHE_MAX_SIZE_BYTES,
@@ -38,11 +56,11 @@ export function statusView(parts: RouterParts) {
       misses,
       hitRate: hits + misses === 0 ? 0 : hits / (hits + misses),
     },
-    moderation: parts.blocklist?.stats() ?? null,
+    moderation: deps.moderation?.blocklist.stats() ?? null,
   };
 }
 
-export function gatewaysView({ gateways }: RouterParts) {
+export function gatewaysView({ gateways }: ViewDeps) {
   const routing = new Set<Gateway>(gateways.routing);
   const verification = new Set<Gateway>(gateways.verification);
   return gateways.all.map((gateway) => ({
@@ -58,7 +76,7 @@ export function gatewaysView({ gateways }: RouterParts) {
 }
 
 /** Figures of the last hours with one series per gateway for the charts. */
-export async function telemetryView({ telemetry }: RouterParts, hours: number) {
+export async function telemetryView({ telemetry }: ViewDeps, hours: number) {
   if (telemetry === undefined) return { enabled: false as const };
   const end = new Date();
   const start = new Date(end.getTime() - (hours - 1) * hourMs);
@@ -90,7 +108,7 @@ export async function telemetryView({ telemetry }: RouterParts, hours: number) {
 }
 
 /** The router's variables, addresses without their keys; whether a secret is set is said, never what it is. */
-export function configView({ settings }: RouterParts) {
+export function configView({ settings }: ViewDeps) {
   const { config } = settings;
   return describeConfig()
     .filter(({ group }) => group === 'Router' || group === 'General' || group === 'Ports')

@@ -1,19 +1,14 @@
 /** One answer with proven content: conditions, ranges, then the bytes (RFC 9110 §13, §14). */
-import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import {
-  contentRange,
-  multipartRanges,
-  parseRange,
-  type RangeAnswer,
-  type Span,
-} from '../../kernel/http/byte-ranges.ts';
+import { multipart, type OpenBytes, sendMultipart, sendSpan } from '../../delivery/send.ts';
+import { holdLast, slice } from '../../delivery/streams.ts';
+import { contentRange, parseRange, type RangeAnswer, type Span } from '../../kernel/http/byte-ranges.ts';
 import { ifRange, noneMatch } from '../../kernel/http/conditional.ts';
-import { sendBuffer, sendFile, takeOver } from '../../kernel/http/send-bytes.ts';
+import { sendBuffer, takeOver } from '../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
-import { type Approach, describe, type Headers } from './headers.ts';
-import { letGo, type Opened, spanOf } from './opened.ts';
+import { type AccessPath, describe, type Headers } from './headers.ts';
+import { letGo, type Opened } from './opened.ts';
 
 export interface AnswerOptions {
   readonly stallTimeoutMs: number;
@@ -28,10 +23,10 @@ export async function answer(
   request: Request,
   reply: Reply,
   opened: Opened,
-  approach: Approach,
+  accessPath: AccessPath,
   options: AnswerOptions,
 ): Promise<number> {
-  const headers = describe(opened, approach, options.verified ?? true);
+  const headers = describe(opened, accessPath, options.verified ?? true);
   try {
     const { etag } = headers;
     if (etag !== undefined && noneMatch(request.headers['if-none-match'], etag)) {
@@ -69,7 +64,7 @@ function rangeOf(request: Request, opened: Opened, etag: string | undefined): Ra
   if (!ifRange(conditional, etag ?? '""')) return { kind: 'whole' };
   const wanted = parseRange(range, opened.size);
   // Content that is only passing can be cut once.
-  return opened.fill !== undefined && wanted.kind === 'ranges' && wanted.spans.length > 1
+  return opened.download !== undefined && wanted.kind === 'ranges' && wanted.spans.length > 1
     ? { kind: 'whole' }
     : wanted;
 }
@@ -81,14 +76,12 @@ async function sendWhole(
   headers: Headers,
   options: AnswerOptions,
 ): Promise<number> {
-  const { size, pieces, reader, fill } = opened;
+  const { size, download } = opened;
   if (size !== undefined) headers['content-length'] = String(size);
   const raw = takeOver(reply, 200, headers);
   if (request.method === 'HEAD') return await empty(raw);
-  if (pieces !== undefined) return await sendPieces(raw, pieces, options);
-  if (reader !== undefined) return await sendSpan(raw, opened, { start: 0, end: reader.size }, options);
-  if (fill === undefined) throw new Error('content without bytes');
-  return await sendStream(raw, (gone) => fill.read(gone), { ...options, length: size });
+  if (download === undefined) return await sendSpan(raw, opened, { start: 0, end: size ?? 0 }, options);
+  return await sendStream(raw, (gone) => download.read(gone), { ...options, length: size });
 }
 
 async function sendRanges(
@@ -103,77 +96,24 @@ async function sendRanges(
   if (spans.length === 1) {
     headers['content-range'] = contentRange(span, size);
     headers['content-length'] = String(span.end - span.start);
-    return await sendSpan(takeOver(reply, 206, headers), opened, span, options);
+    return await sendSpan(takeOver(reply, 206, headers), openBytes(opened), span, options);
   }
-  const boundary = `${'-'.repeat(26)}${randomBytes(12).toString('hex')}`;
-  const parts = multipartRanges(spans, size, opened.contentType, boundary);
+  const parts = multipart(spans, size, opened.contentType);
   const raw = takeOver(reply, 206, {
     ...headers,
     'content-type': parts.contentType,
     'content-length': String(parts.contentLength),
   });
-  async function* pieces(): AsyncGenerator<Buffer> {
-    for (const part of parts.pieces) {
-      yield part.head;
-      const { start, end } = part.span;
-      if (opened.pieces !== undefined) yield* spanOf(opened.pieces, start, end);
-      else if (opened.reader !== undefined) yield* opened.reader.stream(start, end);
-    }
-    yield parts.tail;
-  }
-  return await sendStream(raw, pieces, { ...options, length: parts.contentLength });
+  return await sendMultipart(raw, parts, openBytes(opened), options);
 }
 
-async function sendSpan(
-  raw: ServerResponse,
-  opened: Opened,
-  span: Span,
-  options: AnswerOptions,
-): Promise<number> {
-  const { pieces, reader, fill } = opened;
-  if (pieces !== undefined) return await sendPieces(raw, spanOf(pieces, span.start, span.end), options);
-  if (reader?.fd !== undefined) return await sendFile(raw, reader.fd, span.start, span.end, options);
-  const length = span.end - span.start;
-  return await sendStream(
-    raw,
-    (gone) => (reader === undefined ? proven(fill?.read(gone), span) : reader.stream(span.start, span.end)),
-    { ...options, length },
-  );
-}
-
-/** All in one go: the connection takes them together. */
-async function sendPieces(
-  raw: ServerResponse,
-  pieces: readonly Buffer[],
-  options: AnswerOptions,
-): Promise<number> {
-  const last = pieces.at(-1) ?? nothing;
-  let before = 0;
-  raw.cork();
-  for (const piece of pieces) {
-    if (piece === last) break;
-    before += piece.length;
-    raw.write(piece);
-  }
-  const sent = await sendBuffer(raw, last, options);
-  return sent === last.length ? before + sent : sent;
-}
-
-/** A part of content that passes: its last piece waits until the whole is proven. */
-async function* proven(stream: AsyncIterable<Buffer> | undefined, span: Span): AsyncGenerator<Buffer> {
-  let position = 0;
-  let held: Buffer | undefined;
-  for await (const piece of stream ?? []) {
-    const part = piece.subarray(
-      Math.min(piece.length, Math.max(0, span.start - position)),
-      Math.max(0, Math.min(piece.length, span.end - position)),
-    );
-    position += piece.length;
-    if (part.length === 0) continue;
-    if (held !== undefined) yield held;
-    held = part;
-  }
-  if (held !== undefined) yield held;
+function openBytes({ pieces, reader, download }: Opened): OpenBytes {
+  return {
+    pieces,
+    reader,
+    // The last piece of a part waits until the whole is proven.
+    ...(download && { stream: ({ start, end }, gone) => holdLast(slice(download.read(gone), start, end)) }),
+  };
 }
 
 async function empty(raw: ServerResponse): Promise<number> {

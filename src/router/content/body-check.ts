@@ -1,4 +1,5 @@
 /** Ways to know that bytes are the right ones, fed while they pass. */
+import type { BodyCheck } from '../../delivery/download.ts';
 import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import {
   CHUNK_BYTES,
@@ -10,13 +11,6 @@ import {
 import { DataRootBuilder } from '../../formats/arweave/data-root.ts';
 import { DeepHashBlob } from '../../formats/deep-hash.ts';
 import { verifyStreamed } from '../../wallets/data-items/verify.ts';
-
-export interface BodyCheck {
-  /** Takes the next bytes; they are whole and in order. */
-  update(piece: Buffer): void;
-  /** Whether these were the bytes; `digest` is their SHA-256 in hex. */
-  finish(digest: string, size: number): boolean | Promise<boolean>;
-}
 
 export type NewBodyCheck = () => BodyCheck;
 

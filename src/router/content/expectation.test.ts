@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { knownExpectation } from './expectation.ts';
-import type { Known } from './known.ts';
+import { provenExpectation } from './expectation.ts';
+import type { ProvenContent } from './proven-store.ts';
 
-const known: Known = {
+const proven: ProvenContent = {
   digest: '0'.repeat(64),
   size: 1,
   contentType: 'text/plain',
@@ -14,7 +14,7 @@ const known: Known = {
 };
 
 test('one gateway’s word is no proof against another, however long it was believed', () => {
-  assert.ok(knownExpectation(known).conclusive);
-  assert.ok(knownExpectation({ ...known, method: 'signature' }).conclusive);
-  assert.ok(!knownExpectation({ ...known, method: 'single' }).conclusive);
+  assert.ok(provenExpectation(proven).conclusive);
+  assert.ok(provenExpectation({ ...proven, method: 'signature' }).conclusive);
+  assert.ok(!provenExpectation({ ...proven, method: 'single' }).conclusive);
 });

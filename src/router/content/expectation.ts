@@ -1,5 +1,5 @@
 /**
- * What the bytes of an id must be, known before they are trusted. From strong to weak: what was proven before,
+ * What the bytes of an id must be, proven before they are trusted. From strong to weak: what was proven before,
  * equal hashes from a quorum of gateways other than the serving one, the owner's signature, and, where neither
  * can be had, the one hash that another gateway tells without anybody contradicting. Without any of these,
  * content is not served while verification is on.
@@ -8,13 +8,13 @@ import type { TxId } from '../../formats/base64url.ts';
 import type { Gateway, GatewayAnswer } from '../gateways/gateway.ts';
 import { type ClaimedHeader, digestCheck, itemCheck, type NewBodyCheck } from './body-check.ts';
 import { DigestPoll, type DigestVote } from './digest-poll.ts';
-import type { Known, Method } from './known.ts';
+import type { Method, ProvenContent } from './proven-store.ts';
 import { type SignatureProof, signatureProof } from './signature-proof.ts';
 
 export interface Expectation {
   readonly method: Method;
   readonly check: NewBodyCheck;
-  /** SHA-256, hex, where it is known beforehand. */
+  /** SHA-256, hex, where it is proven beforehand. */
   readonly digest: string | undefined;
   readonly size: number | undefined;
   readonly contentType: string | undefined;
@@ -26,12 +26,12 @@ export interface Expectation {
 }
 
 /** How long a quorum may take before signatures are looked for as well. */
-const patienceMs = 200;
+const timeoutMs = 200;
 const proofSources = 3;
 
-export function knownExpectation(known: Known): Expectation {
-  const conclusive = known.method === 'quorum' || known.method === 'signature';
-  return { ...known, check: digestCheck(known.digest), conclusive };
+export function provenExpectation(proven: ProvenContent): Expectation {
+  const conclusive = proven.method === 'quorum' || proven.method === 'signature';
+  return { ...proven, check: digestCheck(proven.digest), conclusive };
 }
 
 export class ExpectationSearch {
@@ -62,12 +62,12 @@ export class ExpectationSearch {
     }
   }
 
-  /** The expectation for bytes of this answer; undefined where there is none to be had. */
+  /** The expectation for bytes of this answer; undefined where nobody can tell. */
   async settle(served: GatewayAnswer | undefined): Promise<Expectation | undefined> {
     this.#served = served;
     const serving = served?.gateway;
     const agreement = this.#poll?.agreement(this.#quorum, serving) ?? Promise.resolve(undefined);
-    const early = await Promise.race([agreement, after(patienceMs)]);
+    const early = await Promise.race([agreement, after(timeoutMs)]);
     if (early !== undefined && early !== 'later') return await this.#byVotes(early);
     const found = await firstDefined([
       agreement.then((votes) => (votes === undefined ? undefined : this.#byVotes(votes))),

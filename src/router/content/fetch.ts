@@ -2,26 +2,30 @@
  * Content from gateways, proven on the way. Small content is proven before its first byte leaves, so that a
  * gateway that sends wrong bytes costs a reader nothing but time; large content flows while it is checked.
  */
+
+import { createHash } from 'node:crypto';
+import { Download, type DownloadAttempt } from '../../delivery/download.ts';
+import { withMinimumSpeed } from '../../delivery/minimum-speed.ts';
+import { slice } from '../../delivery/streams.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { contentNotFound, verificationFailed } from '../errors.ts';
+import { type AnswerBody, readPieces } from '../gateways/answer-body.ts';
 import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '../gateways/gateway.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
 import type { HedgedAsks, HedgedOptions } from '../gateways/hedged-ask.ts';
-import { collect } from './collect.ts';
-import { Doubts, type Sent } from './doubts.ts';
-import { type Expectation, ExpectationSearch, knownExpectation } from './expectation.ts';
-import { Fill } from './fill.ts';
-import type { Known, KnownStore } from './known.ts';
+import type { ContentCache } from './content-cache.ts';
+import { type Expectation, ExpectationSearch, provenExpectation } from './expectation.ts';
 import type { Opened } from './opened.ts';
 import type { Placements } from './placements.ts';
-import type { Shelf } from './shelf.ts';
+import type { ProvenContent, ProvenStore } from './proven-store.ts';
+import { type Sent, Suspects } from './suspects.ts';
 
 export interface FetchOptions {
   readonly gateways: GatewaySet;
   readonly asks: HedgedAsks;
-  readonly known: KnownStore;
-  readonly shelf: Shelf;
+  readonly proven: ProvenStore;
+  readonly cache: ContentCache;
   readonly placements: Placements;
   readonly quorum: number;
   readonly attempts: number;
@@ -33,10 +37,12 @@ export interface FetchOptions {
 const wholeLimit = 256 * 1024;
 /** A gateway that does not say how much it sends may send this much. */
 const maxUnsizedBytes = 64 * 1024 ** 3;
+/** Bytes that a download runs ahead of a reader that is alone: as with any proxy, that reader sets the pace. */
+const maxLead = 256 * 1024;
 
 export class Fetch {
   readonly #options: FetchOptions;
-  readonly #doubts = new Doubts();
+  readonly #suspects = new Suspects();
 
   constructor(options: FetchOptions) {
     this.#options = options;
@@ -48,17 +54,17 @@ export class Fetch {
     return new ExpectationSearch(id, gateways.verification, gateways.routing, quorum);
   }
 
-  /** `known`: what was proven of it before. */
-  async open(id: TxId, known: Known | undefined): Promise<Opened> {
-    const conclusive = known !== undefined && knownExpectation(known).conclusive;
+  /** `proven`: what was proven of it before. */
+  async open(id: TxId, proven: ProvenContent | undefined): Promise<Opened> {
+    const conclusive = proven !== undefined && provenExpectation(proven).conclusive;
     const search = conclusive ? undefined : this.search(id);
-    let last = this.#doubts.about(id);
+    let last = this.#suspects.about(id);
     const tried = new Set(last);
     const attempts = this.#options.attempts + last.length;
     let wrong = last.length > 0;
     for (;;) {
       const answer = await this.#ask(id, { tried, attempts, gone: () => false }, 0, (first) =>
-        known === undefined ? search?.begin(first) : undefined,
+        proven === undefined ? search?.begin(first) : undefined,
       ).catch((error: unknown) => {
         if (last.length === 0) {
           throw wrong ? verificationFailed(id, 'Every gateway that has it sent other bytes', error) : error;
@@ -69,7 +75,7 @@ export class Fetch {
         last = [];
         continue;
       }
-      const expectation = known === undefined ? await search?.settle(answer) : knownExpectation(known);
+      const expectation = proven === undefined ? await search?.settle(answer) : provenExpectation(proven);
       if (expectation === undefined) {
         discard(answer);
         throw verificationFailed(id, 'Neither a signature nor enough gateways could prove the content');
@@ -152,11 +158,11 @@ export class Fetch {
       expectation = decisive;
     }
     this.#options.verified(gateway.origin, expectation.method, true);
-    const known = knownOf(expectation, digest, size);
-    this.#proven(id, known);
-    this.#options.shelf.keep(digest, size, pieces);
+    const proven = provenContent(expectation, digest, size);
+    this.#proven(id, proven);
+    this.#options.cache.keep(digest, size, pieces);
     const verificationMs = answer.latencyMs + performance.now() - start;
-    return { ...known, verificationMs, from: gateway.origin, pieces };
+    return { ...proven, verificationMs, from: gateway.origin, pieces };
   }
 
   #takeStream(
@@ -166,16 +172,17 @@ export class Fetch {
     tried: Set<Gateway>,
     size: number | undefined,
   ): Opened {
-    const { shelf, verified } = this.#options;
+    const { cache, verified } = this.#options;
     let { gateway, body } = answer;
     let stopped = false;
     const served = new Set([gateway]);
-    const fill = new Fill({
-      cache: shelf.roomFor(size),
-      size,
-      maxSize: maxUnsizedBytes,
+    const abort = (): void => {
+      stopped = true;
+      body.destroy();
+    };
+    const attempt: DownloadAttempt = {
       check: expectation.check(),
-      body: answer.body,
+      body: withMinimumSpeed(answer.body),
       resume: async (start, cause) => {
         if (stopped) throw cause;
         gateway.failed('content', cause, 0);
@@ -187,9 +194,21 @@ export class Fetch {
         }
         ({ gateway, body } = next);
         served.add(gateway);
-        return next.status === 200 ? skip(next.body, start) : next.body;
+        const rest = withMinimumSpeed(next.body);
+        return next.status === 200 ? slice(rest, start, Number.POSITIVE_INFINITY) : rest;
       },
-      cacheFailed: (error) => shelf.failed(error),
+    };
+    const download = new Download({
+      cache: cache.diskFor(size),
+      size,
+      maxSize: maxUnsizedBytes,
+      first: attempt,
+      maxLead,
+      // What is less than half there is not worth finishing for nobody.
+      lingerMs: (arrived, isKept) =>
+        isKept && size !== undefined && arrived * 2 > size ? Number.POSITIVE_INFINITY : 0,
+      abort,
+      cacheFailed: (error) => cache.failed(error),
       done: (result) => {
         if (result.kind === 'wrong') {
           // Bytes of several gateways in a row: it cannot be said whose were wrong.
@@ -203,12 +222,9 @@ export class Fetch {
           for (const one of served) this.#wrong(one, { ...expectation, conclusive }, id, sent);
         } else if (result.kind === 'proven') {
           verified(gateway.origin, expectation.method, true);
-          this.#proven(id, knownOf(expectation, result.digest, result.size));
+          this.#proven(id, provenContent(expectation, result.digest, result.size));
         }
-      },
-      abort: () => {
-        stopped = true;
-        body.destroy();
+        if (result.kind !== 'proven') abort();
       },
     });
     return {
@@ -220,15 +236,15 @@ export class Fetch {
       by: expectation.by,
       from: gateway.origin,
       verifiedAt: undefined,
-      fill,
+      download,
     };
   }
 
   /** Who sent other bytes for the id before was wrong, where these are the right ones for certain. */
-  #proven(id: TxId, known: Known): void {
-    this.#options.known.set(id, known);
-    const liars = this.#doubts.settle(id, known);
-    if (!knownExpectation(known).conclusive) return;
+  #proven(id: TxId, proven: ProvenContent): void {
+    this.#options.proven.set(id, proven);
+    const liars = this.#suspects.settle(id, proven);
+    if (!provenExpectation(proven).conclusive) return;
     for (const { health } of liars) health.quarantine(`wrong bytes for ${id}`);
   }
 
@@ -242,13 +258,13 @@ export class Fetch {
     );
     if (expectation.conclusive) gateway.health.quarantine(`wrong bytes for ${id}`);
     else {
-      gateway.health.doubt(`doubtful bytes for ${id}`);
-      this.#doubts.add(id, gateway, sent);
+      gateway.health.suspect(`doubtful bytes for ${id}`);
+      this.#suspects.add(id, gateway, sent);
     }
   }
 }
 
-function knownOf(expectation: Expectation, digest: string, size: number): Known {
+function provenContent(expectation: Expectation, digest: string, size: number): ProvenContent {
   const { contentEncoding, method, by } = expectation;
   const contentType = typeOf(expectation);
   return { digest, size, contentType, contentEncoding, method, by, verifiedAt: Date.now() };
@@ -267,11 +283,18 @@ function continuesAt(answer: GatewayAnswer, start: number, size: number | undefi
   return Number(range?.[1]) === start && (size === undefined || Number(range?.[2]) === size);
 }
 
-async function* skip(body: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
-  let left = count;
-  for await (const piece of body) {
-    const rest = piece.subarray(Math.min(left, piece.length));
-    left -= piece.length - rest.length;
-    if (rest.length > 0) yield rest;
-  }
+/** All of a body that has so many bytes, hashed as they come. */
+export async function collect(
+  { body }: { readonly body: Pick<AnswerBody, 'take' | 'destroy'> },
+  size: number,
+  slowAfterMs?: number,
+): Promise<{ pieces: Buffer[]; digest: string }> {
+  const hash = createHash('sha256');
+  let arrived = 0;
+  const pieces = await readPieces(body, size, slowAfterMs, (piece) => {
+    arrived += piece.length;
+    hash.update(piece);
+  });
+  if (arrived < size) throw new Error('the body ended early');
+  return { pieces, digest: hash.digest('hex') };
 }

@@ -8,7 +8,7 @@ import type { Opened } from './opened.ts';
 export type Headers = Record<string, string>;
 
 /** How a reader came to the content; never stored with it. */
-export interface Approach {
+export interface AccessPath {
   readonly id: TxId;
   readonly name?: ResolvedName;
   readonly manifestId?: TxId;
@@ -48,19 +48,19 @@ function digestForms(hex: string): DigestForms {
   return made;
 }
 
-export function describe(opened: Opened, approach: Approach, verified: boolean): Headers {
+export function describe(opened: Opened, accessPath: AccessPath, verified: boolean): Headers {
   const headers: Headers = {
     ...contentSafety,
     'content-type': opened.contentType,
     'accept-ranges': 'bytes',
     // What is only said about content is not to be kept for as long as the content.
-    'cache-control': verified ? cacheControl(approach) : 'no-store',
+    'cache-control': verified ? cacheControl(accessPath) : 'no-store',
     'x-cache': opened.from === 'cache' ? 'HIT' : 'MISS',
     'x-router-mode': 'proxy',
     'x-router-verified': verified ? 'true' : 'false',
     'x-router-routed-via': opened.from,
-    'x-router-txid': approach.id,
-    'x-ar-io-data-id': approach.id,
+    'x-router-txid': accessPath.id,
+    'x-ar-io-data-id': accessPath.id,
     ...opened.placement,
   };
   // Anybody may have signed anything as a tag: what no client can understand is left out.
@@ -83,7 +83,7 @@ export function describe(opened: Opened, approach: Approach, verified: boolean):
     headers['x-ar-io-digest'] = digest;
     headers['repr-digest'] = standard;
   }
-  addApproach(headers, approach);
+  addAccessPath(headers, accessPath);
   return headers;
 }
 
@@ -93,7 +93,7 @@ export function cacheAge(verifiedAt: number | undefined): string {
   return String(Math.max(0, now - (verifiedAt ?? now)));
 }
 
-export function addApproach(headers: Headers, { name, manifestId }: Approach): void {
+export function addAccessPath(headers: Headers, { name, manifestId }: AccessPath): void {
   if (manifestId !== undefined) headers['x-router-manifest-txid'] = manifestId;
   if (name === undefined) return;
   headers['x-arns-name'] = name.label;
@@ -105,7 +105,7 @@ export function addApproach(headers: Headers, { name, manifestId }: Approach): v
 }
 
 /** By what the URL may show later: a name may move, a manifest's gap may not be one for ever after a fallback. */
-export function cacheControl({ name, byFallback, byId }: Approach): string {
+export function cacheControl({ name, byFallback, byId }: AccessPath): string {
   if (byFallback === true) return 'public, max-age=60, must-revalidate';
   if (name !== undefined) return `public, max-age=${name.freshSeconds}, must-revalidate`;
   return byId ? 'public, max-age=31536000, immutable' : 'public, max-age=3600, must-revalidate';

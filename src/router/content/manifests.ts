@@ -1,25 +1,13 @@
 /** Manifests, resolved here from proven bytes: whoever serves the content has no say in which content it is. */
-import { LRUCache } from 'lru-cache';
+import { ManifestCache } from '../../delivery/manifests.ts';
 import type { TxId } from '../../formats/base64url.ts';
-import {
-  type Manifest,
-  type ManifestHit,
-  manifestContentType,
-  resolveManifestPath,
-} from '../../formats/manifest/manifest.ts';
+import { type Manifest, type ManifestHit, resolveManifestPath } from '../../formats/manifest/manifest.ts';
 import { readManifestInSteps } from '../../formats/manifest/read-in-steps.ts';
 import { manifestError, manifestPathNotFound } from '../errors.ts';
 
-export function isManifestType(contentType: string): boolean {
-  return contentType.split(';', 1)[0]?.trim().toLowerCase() === manifestContentType;
-}
-
-/** Text that the parsed manifests may have come from, together. */
-const keptBytes = 64 * 1024 * 1024;
-
 export class Manifests {
   readonly #maxBytes: number;
-  readonly #parsed = new LRUCache<TxId, Manifest>({ maxSize: keptBytes });
+  readonly #parsed = new ManifestCache<Manifest>();
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -32,8 +20,15 @@ export class Manifests {
     size: number | undefined,
     read: () => Promise<Buffer>,
   ): Promise<ManifestHit> {
-    const known = this.#parsed.get(id);
-    const manifest = known ?? (await this.#parse(id, size, read));
+    const manifest = await this.#parsed.get(id, async () => {
+      this.#refuseLarge(id, size ?? 0);
+      const bytes = await read();
+      this.#refuseLarge(id, bytes.length);
+      const parsed = await readManifestInSteps([bytes]);
+      if (parsed === undefined)
+        throw manifestError(id, 'The content is no manifest although its type says so');
+      return { manifest: parsed, size: bytes.length };
+    });
     const hit = resolveManifestPath(manifest, path);
     if (hit === undefined) throw manifestPathNotFound(id, path);
     return hit;
@@ -43,14 +38,7 @@ export class Manifests {
     return this.#parsed.has(id);
   }
 
-  async #parse(id: TxId, size: number | undefined, read: () => Promise<Buffer>): Promise<Manifest> {
-    if (size !== undefined && size > this.#maxBytes) throw manifestError(id, 'The manifest is too large');
-    const bytes = await read();
-    if (bytes.length > this.#maxBytes) throw manifestError(id, 'The manifest is too large');
-    const manifest = await readManifestInSteps([bytes]);
-    if (manifest === undefined)
-      throw manifestError(id, 'The content is no manifest although its type says so');
-    this.#parsed.set(id, manifest, { size: bytes.length + 1_024 });
-    return manifest;
+  #refuseLarge(id: TxId, size: number): void {
+    if (size > this.#maxBytes) throw manifestError(id, 'The manifest is too large');
   }
 }

@@ -8,7 +8,7 @@ import type { Reply, Request } from '../../kernel/http/server.ts';
 import { contentNotFound, gatewayError } from '../errors.ts';
 import { discard, type GatewayAnswer, headerOf, lengthOf, readBody } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
-import { type Approach, addApproach, cacheControl, contentSafety, type Headers } from './headers.ts';
+import { type AccessPath, addAccessPath, cacheControl, contentSafety, type Headers } from './headers.ts';
 import { placementOf } from './placements.ts';
 import { relay } from './relay.ts';
 
@@ -56,18 +56,18 @@ export class PassThrough {
     request: Request,
     reply: Reply,
     answer: GatewayAnswer,
-    approach: Approach,
+    accessPath: AccessPath,
     stallTimeoutMs: number,
   ): Promise<number> {
     const headers: Headers = {
       ...contentSafety,
-      'cache-control': answer.status === 416 ? 'no-store' : cacheControl(approach),
+      'cache-control': answer.status === 416 ? 'no-store' : cacheControl(accessPath),
       'x-cache': 'MISS',
       'x-router-mode': 'proxy',
       'x-router-verified': 'false',
       'x-router-routed-via': answer.gateway.origin,
-      'x-router-txid': approach.id,
-      'x-ar-io-data-id': approach.id,
+      'x-router-txid': accessPath.id,
+      'x-ar-io-data-id': accessPath.id,
     };
     for (const name of relayed) {
       const value = headerOf(answer.headers, name);
@@ -75,7 +75,7 @@ export class PassThrough {
     }
     Object.assign(headers, placementOf(answer));
     headers['content-type'] ??= 'application/octet-stream';
-    addApproach(headers, approach);
+    addAccessPath(headers, accessPath);
     if (request.method === 'HEAD' || answer.status === 304) {
       discard(answer);
       // It may say how long the content is, but clients then wait for it.

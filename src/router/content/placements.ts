@@ -24,7 +24,7 @@ const maxPlacements = 20_000;
 const believedMs = 3_600_000;
 const absentMs = 60_000;
 /** `HEAD` is how clients measure: it does not wait for long. */
-const patienceMs = 500;
+const timeoutMs = 500;
 
 export class Placements {
   readonly #ask: (id: TxId) => Promise<GatewayAnswer>;
@@ -56,7 +56,7 @@ export class Placements {
       this.#asked.set(id, asking);
     }
     const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, patienceMs).unref();
+    const timer = setTimeout(resolve, timeoutMs).unref();
     await Promise.race([asking, late]);
     clearTimeout(timer);
     return this.#known.get(id);

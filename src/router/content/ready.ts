@@ -9,10 +9,10 @@ import { sendNow } from '../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Content } from './content.ts';
-import { type Approach, cacheAge, describe } from './headers.ts';
-import type { Known } from './known.ts';
+import { type AccessPath, cacheAge, describe } from './headers.ts';
 import { fromCache } from './opened.ts';
 import type { Placements } from './placements.ts';
+import type { ProvenContent } from './proven-store.ts';
 
 export interface ReadyParts {
   readonly content: Content;
@@ -30,7 +30,7 @@ interface Ready {
   readonly id: TxId;
   readonly manifestId: TxId | undefined;
   /** What the answer was made from: anything else now means that something changed. */
-  readonly known: Known;
+  readonly proven: ProvenContent;
   /** Whether it says where it lies in its bundle: those who ask by `HEAD` want to know. */
   readonly placed: boolean;
   /** Names and values in turn, without those that are new each time. */
@@ -38,7 +38,7 @@ interface Ready {
 }
 
 const maxAnswers = 20_000;
-/** Whoever invents paths that lead to the same page shall not fill our memory with them. */
+/** Invented paths that lead to the same page must not fill our memory. */
 const maxUrlLength = 300;
 const changing = new Set(['x-router-cache-age']);
 
@@ -59,37 +59,37 @@ export class ReadyAnswers {
     const { content, telemetry, stallTimeoutMs, refuseBlocked, onHit } = this.#parts;
     if (ready.manifestId !== undefined) refuseBlocked(ready.manifestId);
     refuseBlocked(ready.id);
-    const atHand = content.atHand(ready.id);
-    if (atHand?.known !== ready.known) {
+    const inMemory = content.inMemory(ready.id);
+    if (inMemory?.proven !== ready.proven) {
       this.#answers.delete(url);
       return false;
     }
     onHit();
     const start = performance.now();
-    const head = ready.head.concat('x-router-cache-age', cacheAge(ready.known.verifiedAt));
-    const bytes = request.method === 'HEAD' ? undefined : atHand.bytes;
+    const head = ready.head.concat('x-router-cache-age', cacheAge(ready.proven.verifiedAt));
+    const bytes = request.method === 'HEAD' ? undefined : inMemory.bytes;
     const sent = sendNow(reply, 200, head, bytes, { stallTimeoutMs });
     telemetry?.cacheHit(sent, performance.now() - start);
     return true;
   }
 
   /** Notes an answer that was given from the cache in full. */
-  keep(request: Request, approach: Approach): void {
-    const { id, manifestId, name } = approach;
+  keep(request: Request, accessPath: AccessPath): void {
+    const { id, manifestId, name } = accessPath;
     const { host } = request.headers;
     const { url } = request;
     if (name !== undefined || url.length > maxUrlLength || url.includes('?') || isSpecial(request)) return;
-    const atHand = this.#parts.content.atHand(id);
-    if (atHand === undefined) return;
+    const inMemory = this.#parts.content.inMemory(id);
+    if (inMemory === undefined) return;
     const placement = this.#parts.placements.at(id);
-    const opened = { ...fromCache(atHand.known), ...(placement === undefined ? {} : { placement }) };
-    const headers = describe(opened, approach, true);
-    headers['content-length'] = String(atHand.bytes.length);
+    const opened = { ...fromCache(inMemory.proven), ...(placement === undefined ? {} : { placement }) };
+    const headers = describe(opened, accessPath, true);
+    headers['content-length'] = String(inMemory.bytes.length);
     const head = Object.entries(headers).flatMap(([field, value]) =>
       changing.has(field) ? [] : [field, value],
     );
     const placed = placement !== undefined;
-    this.#answers.set(url, { host, id, manifestId, known: atHand.known, placed, head });
+    this.#answers.set(url, { host, id, manifestId, proven: inMemory.proven, placed, head });
   }
 }
 

@@ -11,13 +11,13 @@ import type { Blocklist } from '../moderation/blocklist.ts';
 import type { NameResolver } from '../names/resolver.ts';
 import type { Host } from '../request/host.ts';
 import { parseTarget, type Target, type TargetRules } from '../request/target.ts';
-import type { Approach } from './headers.ts';
+import { accessPathOf, type ContentRequest, redirect } from './content-request.ts';
+import type { AccessPath } from './headers.ts';
 import { ReadyAnswers } from './ready.ts';
 import { serveUnverified } from './unverified.ts';
 import { serveVerified, type VerifiedParts } from './verified.ts';
-import { approachOf, redirect, type Wanted } from './wanted.ts';
 
-export interface ServeParts extends Omit<VerifiedParts, 'refuseBlocked' | 'refuseBlockedWay' | 'ready'> {
+export interface ServeParts extends Omit<VerifiedParts, 'refuseBlocked' | 'refuseBlockedPath' | 'ready'> {
   readonly gateways: GatewaySet;
   readonly names: NameResolver;
   readonly blocklist: Blocklist | undefined;
@@ -37,9 +37,9 @@ export class Serve {
 
   constructor(parts: ServeParts) {
     const refuseBlocked = (id: TxId): void => this.#refuseBlockedId(id);
-    const refuseBlockedWay = (approach: Approach): void => this.#refuseBlockedWay(approach);
+    const refuseBlockedPath = (accessPath: AccessPath): void => this.#refuseBlockedPath(accessPath);
     const ready = new ReadyAnswers({ ...parts, refuseBlocked });
-    this.#parts = { ...parts, refuseBlocked, refuseBlockedWay, ready };
+    this.#parts = { ...parts, refuseBlocked, refuseBlockedPath, ready };
   }
 
   /** Answers what was answered before, at once; false where it takes more than that. */
@@ -47,7 +47,7 @@ export class Serve {
     return this.#parts.ready.send(request, reply);
   }
 
-  /** Answers content; where something else is wanted, says what. */
+  /** Answers content; where something else is asked for, says what. */
   async serve(request: Request, reply: Reply, host: Host): Promise<OwnTarget | undefined> {
     const { pathname, query } = splitUrl(request.url);
     const target = parseTarget(host, pathname, this.#parts.targetRules);
@@ -89,24 +89,24 @@ export class Serve {
     }
   }
 
-  async #serve(request: Request, reply: Reply, wanted: Wanted, pathname: string): Promise<void> {
+  async #serve(request: Request, reply: Reply, asked: ContentRequest, pathname: string): Promise<void> {
     // The name too: it took time to find out what it points at.
-    this.#refuseBlockedWay(approachOf(wanted));
-    const mode = this.#mode(wanted.query);
-    if (mode.route) this.#sendOn(reply, wanted, pathname, mode.query);
-    else if (this.#parts.verification) await serveVerified(this.#parts, request, reply, wanted);
-    else await serveUnverified(this.#parts, request, reply, wanted);
+    this.#refuseBlockedPath(accessPathOf(asked));
+    const mode = this.#mode(asked.query);
+    if (mode.route) this.#sendOn(reply, asked, pathname, mode.query);
+    else if (this.#parts.verification) await serveVerified(this.#parts, request, reply, asked);
+    else await serveUnverified(this.#parts, request, reply, asked);
   }
 
   /** Redirect mode: the reader goes to a gateway, at an origin of the content's own where the gateway has those. */
-  #sendOn(reply: Reply, wanted: Wanted, pathname: string, query: string): void {
+  #sendOn(reply: Reply, asked: ContentRequest, pathname: string, query: string): void {
     const gateway = this.#parts.gateways.choose(new Set());
     if (gateway === undefined) throw noHealthyGateways();
-    const { id, name, byId } = wanted;
+    const { id, name, byId } = asked;
     const { protocol, host } = new URL(gateway.origin);
     const path = byId ? pathname : `/${id}${pathname}`;
     let location = `${gateway.origin}${path}${query}`;
-    if (gateway.hasSubdomains && !wanted.raw) {
+    if (gateway.hasSubdomains && !asked.raw) {
       const label = name?.label ?? sandboxLabel(id);
       location = `${protocol}//${label}.${host}${name === undefined ? path : pathname}${query}`;
     }
@@ -136,7 +136,7 @@ export class Serve {
     if (this.#parts.blocklist?.blocksId(id) === true) this.#blocked('txid');
   }
 
-  #refuseBlockedWay({ name, manifestId, id }: Approach): void {
+  #refuseBlockedPath({ name, manifestId, id }: AccessPath): void {
     if (name !== undefined && this.#parts.blocklist?.blocksLabel(name.label) === true) this.#blocked('arns');
     if (manifestId !== undefined) this.#refuseBlockedId(manifestId);
     this.#refuseBlockedId(id);

@@ -12,6 +12,7 @@ import type { Transaction } from '../../formats/arweave/transaction.ts';
 import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts';
 import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { isTxId, type TxId, tryDecodeBase64url } from '../../formats/base64url.ts';
+import { isRecord, memberOf } from '../../formats/json.ts';
 import { discard, type Gateway, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
 import { dataRootCheck, digestCheck, type NewBodyCheck } from './body-check.ts';
 
@@ -138,14 +139,14 @@ async function indexedProof(
 ): Promise<SignatureProof | undefined> {
   const node = await indexedItem(gateway, id);
   const signature = bytesOf(node, 'signature');
-  const owner = bytesOf(member(node, 'owner'), 'key');
-  const tags = member(node, 'tags');
+  const owner = bytesOf(memberOf(node, 'owner'), 'key');
+  const tags = memberOf(node, 'tags');
   if (signature === undefined || owner === undefined || !Array.isArray(tags)) return undefined;
-  const typeOf = member(node, 'signatureType');
-  const told =
+  const indexedType = memberOf(node, 'signatureType');
+  const knownType =
     integer(headerOf(head.headers, 'x-arweave-signature-type')) ??
-    (typeof typeOf === 'number' ? typeOf : undefined);
-  for (const type of told === undefined ? [1, 2, 3, 4, 5, 6, 7] : [told]) {
+    (typeof indexedType === 'number' ? indexedType : undefined);
+  for (const type of knownType === undefined ? [1, 2, 3, 4, 5, 6, 7] : [knownType]) {
     const layout = signatureLayout(type);
     if (layout?.signatureBytes !== signature.length || layout.ownerBytes !== owner.length) continue;
     const header = rebuild(layout.type, signature, owner, node, tags);
@@ -166,8 +167,8 @@ async function indexedItem(gateway: Gateway, id: TxId): Promise<unknown> {
     });
     if (answer.status === 200) {
       const document: unknown = JSON.parse((await readBody(answer, maxItemHeader)).toString('utf8'));
-      const data = member(document, 'data');
-      if (typeof data === 'object' && data !== null) return member(data, 'transaction');
+      const data = memberOf(document, 'data');
+      if (isRecord(data)) return memberOf(data, 'transaction');
     } else {
       discard(answer);
       if (answer.status !== 400) return undefined;
@@ -190,7 +191,10 @@ function rebuild(
       owner,
       target: bytesOf(node, 'recipient') ?? Buffer.alloc(0),
       anchor: bytesOf(node, 'anchor') ?? Buffer.alloc(0),
-      tags: tags.map((tag) => ({ name: String(member(tag, 'name')), value: String(member(tag, 'value')) })),
+      tags: tags.map((tag) => ({
+        name: String(memberOf(tag, 'name')),
+        value: String(memberOf(tag, 'value')),
+      })),
     });
     const header = parseItemHeader(bytes);
     return typeof header === 'string' ? undefined : header;
@@ -210,13 +214,8 @@ function proofOfItem(header: ItemHeader, by: string): SignatureProof {
   };
 }
 
-function member(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return Object.getOwnPropertyDescriptor(value, name)?.value;
-}
-
 function bytesOf(value: unknown, name: string): Buffer | undefined {
-  const text = member(value, name);
+  const text = memberOf(value, name);
   return typeof text === 'string' ? tryDecodeBase64url(text) : undefined;
 }
 

@@ -1,22 +1,23 @@
 /** Serving without verification: what the gateway says is passed on, manifests included. */
+
+import { isManifestType } from '../../delivery/manifests.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { notFound } from '../errors.ts';
 import { discard, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
-import type { Approach } from './headers.ts';
-import { isManifestType } from './manifests.ts';
+import { accessPathOf, type ContentRequest, redirectToFolder } from './content-request.ts';
+import type { AccessPath } from './headers.ts';
 import type { VerifiedParts } from './verified.ts';
-import { approachOf, redirectToFolder, type Wanted } from './wanted.ts';
 
 export async function serveUnverified(
   parts: VerifiedParts,
   request: Request,
   reply: Reply,
-  wanted: Wanted,
+  asked: ContentRequest,
 ): Promise<void> {
   const { passThrough, manifests, maxManifestBytes } = parts;
   const gone = (): boolean => reply.raw.destroyed;
-  const { id, path, slash, raw } = wanted;
+  const { id, path, slash, raw } = asked;
   // Below an id, conditions and ranges are about what the path leads to.
   const itself = path === '' || raw;
   const ask = () => (itself ? passThrough.open(request, id, gone) : passThrough.openWhole(id, 'GET', gone));
@@ -24,7 +25,7 @@ export async function serveUnverified(
   const isManifest =
     first === undefined || (first.status === 416 ? await isManifestId(parts, id, gone) : saysManifest(first));
   if (first !== undefined && (raw || !isManifest)) {
-    if (itself) return await send(parts, request, reply, first, approachOf(wanted));
+    if (itself) return await send(parts, request, reply, first, accessPathOf(asked));
     discard(first);
     throw notFound(path);
   }
@@ -32,11 +33,16 @@ export async function serveUnverified(
   const hit = await manifests.resolve(id, path, undefined, async () =>
     readBody(await passThrough.openWhole(id, 'GET', gone), maxManifestBytes),
   );
-  if (!slash) return redirectToFolder(reply, wanted);
+  if (!slash) return redirectToFolder(reply, asked);
   parts.refuseBlocked(hit.id);
   const child = await passThrough.open(request, hit.id, gone);
-  const approach = { ...approachOf(wanted), id: hit.id, manifestId: id, byFallback: hit.by === 'fallback' };
-  await send(parts, request, reply, child, approach);
+  const accessPath = {
+    ...accessPathOf(asked),
+    id: hit.id,
+    manifestId: id,
+    byFallback: hit.by === 'fallback',
+  };
+  await send(parts, request, reply, child, accessPath);
 }
 
 function saysManifest({ headers }: GatewayAnswer): boolean {
@@ -55,16 +61,16 @@ async function send(
   request: Request,
   reply: Reply,
   answer: GatewayAnswer,
-  approach: Approach,
+  accessPath: AccessPath,
 ): Promise<void> {
   try {
-    parts.refuseBlockedWay(approach);
+    parts.refuseBlockedPath(accessPath);
   } catch (error) {
     discard(answer);
     throw error;
   }
   const { origin } = answer.gateway;
   parts.telemetry?.verification(origin, 'skipped');
-  const sent = await parts.passThrough.send(request, reply, answer, approach, parts.stallTimeoutMs);
+  const sent = await parts.passThrough.send(request, reply, answer, accessPath, parts.stallTimeoutMs);
   parts.telemetry?.bytes(origin, sent);
 }

@@ -1,4 +1,8 @@
 /** Serving with verification: nothing leaves that is not proven, and manifests are resolved from proven bytes. */
+
+import type { Download } from '../../delivery/download.ts';
+import { isManifestType } from '../../delivery/manifests.ts';
+import { joinPieces } from '../../delivery/streams.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { notFound, verificationFailed } from '../errors.ts';
@@ -6,15 +10,14 @@ import { discard, lengthOf } from '../gateways/gateway.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { answer } from './answer.ts';
 import type { Content } from './content.ts';
+import { accessPathOf, type ContentRequest, redirectToFolder } from './content-request.ts';
 import { typeOf } from './fetch.ts';
-import type { Fill } from './fill.ts';
-import type { Approach } from './headers.ts';
-import { isManifestType, type Manifests } from './manifests.ts';
-import { fromCache, joined, letGo, type Opened } from './opened.ts';
+import type { AccessPath } from './headers.ts';
+import type { Manifests } from './manifests.ts';
+import { fromCache, letGo, type Opened } from './opened.ts';
 import type { PassThrough } from './pass-through.ts';
 import { type Placements, placementOf } from './placements.ts';
 import type { ReadyAnswers } from './ready.ts';
-import { approachOf, redirectToFolder, type Wanted } from './wanted.ts';
 
 export interface VerifiedParts {
   readonly content: Content;
@@ -28,35 +31,35 @@ export interface VerifiedParts {
   /** Throws where the content may not be served. */
   readonly refuseBlocked: (id: TxId) => void;
   /** The same for everything on the way to it: the name and the manifest too. */
-  readonly refuseBlockedWay: (approach: Approach) => void;
+  readonly refuseBlockedPath: (accessPath: AccessPath) => void;
 }
 
 /** How long a question about content waits for the content itself, when that is on its way. */
-const headPatienceMs = 5_000;
+const headTimeoutMs = 5_000;
 
 export async function serveVerified(
   parts: VerifiedParts,
   request: Request,
   reply: Reply,
-  wanted: Wanted,
+  asked: ContentRequest,
 ): Promise<void> {
   const start = performance.now();
   const isHead = request.method === 'HEAD';
   const { content } = parts;
   const first: Described = isHead
-    ? await describe(parts, wanted.id)
-    : { opened: await content.open(wanted.id) };
-  const approach = approachOf(wanted);
-  if (wanted.raw || !isManifestType(first.opened.contentType)) {
-    if (wanted.path === '' || wanted.raw) return await send(parts, request, reply, first, approach, start);
+    ? await describe(parts, asked.id)
+    : { opened: await content.open(asked.id) };
+  const accessPath = accessPathOf(asked);
+  if (asked.raw || !isManifestType(first.opened.contentType)) {
+    if (asked.path === '' || asked.raw) return await send(parts, request, reply, first, accessPath, start);
     await letGo(first.opened);
-    throw notFound(wanted.path);
+    throw notFound(asked.path);
   }
-  const hit = await resolveManifest(parts, wanted, first.opened);
-  if (!wanted.slash) return redirectToFolder(reply, wanted);
+  const hit = await resolveManifest(parts, asked, first.opened);
+  if (!asked.slash) return redirectToFolder(reply, asked);
   parts.refuseBlocked(hit.id);
   const child: Described = isHead ? await describe(parts, hit.id) : { opened: await content.open(hit.id) };
-  const below = { ...approach, id: hit.id, manifestId: wanted.id, byFallback: hit.by === 'fallback' };
+  const below = { ...accessPath, id: hit.id, manifestId: asked.id, byFallback: hit.by === 'fallback' };
   await send(parts, request, reply, child, below, start);
 }
 
@@ -66,7 +69,7 @@ interface Described {
   readonly verified?: boolean;
 }
 
-async function resolveManifest(parts: VerifiedParts, { id, path }: Wanted, opened: Opened) {
+async function resolveManifest(parts: VerifiedParts, { id, path }: ContentRequest, opened: Opened) {
   const { manifests, content, maxManifestBytes } = parts;
   try {
     return await manifests.resolve(id, path, opened.size, async () =>
@@ -82,31 +85,31 @@ async function send(
   request: Request,
   reply: Reply,
   described: Described,
-  approach: Approach,
+  accessPath: AccessPath,
   start: number,
 ): Promise<void> {
   const { telemetry, stallTimeoutMs, content } = parts;
   let { opened } = described;
-  if (opened.fill !== undefined && request.headers.range !== undefined) {
-    opened = await finished(content, approach.id, opened, opened.fill, leaving(reply));
+  if (opened.download !== undefined && request.headers.range !== undefined) {
+    opened = await finished(content, accessPath.id, opened, opened.download, leaving(reply));
   }
   const { placements } = parts;
   const placement =
     opened.placement ??
-    (request.method === 'HEAD' ? await placements.find(approach.id) : placements.at(approach.id));
+    (request.method === 'HEAD' ? await placements.find(accessPath.id) : placements.at(accessPath.id));
   if (placement !== undefined) opened = { ...opened, placement };
   try {
     // Last of all, since time has passed.
-    parts.refuseBlockedWay(approach);
+    parts.refuseBlockedPath(accessPath);
   } catch (error) {
     await letGo(opened);
     throw error;
   }
   const verified = described.verified ?? true;
-  const sent = await answer(request, reply, opened, approach, { stallTimeoutMs, verified });
+  const sent = await answer(request, reply, opened, accessPath, { stallTimeoutMs, verified });
   if (opened.from === 'cache') {
     telemetry?.cacheHit(sent, performance.now() - start);
-    parts.ready.keep(request, approach);
+    parts.ready.keep(request, accessPath);
   } else telemetry?.bytes(opened.from, sent);
 }
 
@@ -115,11 +118,11 @@ async function finished(
   content: Content,
   id: TxId,
   opened: Opened,
-  fill: Fill,
+  download: Download,
   left: Promise<void>,
 ): Promise<Opened> {
-  if (!fill.kept) return opened;
-  const whole = await fill.whole(left).catch((error: unknown) => {
+  if (!download.isKept) return opened;
+  const whole = await download.whole(left).catch((error: unknown) => {
     throw verificationFailed(id, 'The content could not be fetched whole', error);
   });
   return whole === undefined ? opened : await content.open(id);
@@ -136,8 +139,8 @@ function leaving({ raw }: Reply): Promise<void> {
 /** What can be said about content without fetching it. */
 async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
   const { content, passThrough } = parts;
-  const known = (await content.known(id)) ?? (await content.underway(id, headPatienceMs));
-  if (known !== undefined) return { opened: fromCache(known) };
+  const proven = (await content.proven(id)) ?? (await content.underway(id, headTimeoutMs));
+  if (proven !== undefined) return { opened: fromCache(proven) };
   const [upstream, expectation] = await Promise.all([
     passThrough.openWhole(id, 'HEAD', () => false),
     content.describe(id),
@@ -158,17 +161,17 @@ async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
   return { opened, verified: false };
 }
 
-function hasBytes({ pieces, reader, fill }: Opened): boolean {
-  return pieces !== undefined || reader !== undefined || fill !== undefined;
+function hasBytes({ pieces, reader, download }: Opened): boolean {
+  return pieces !== undefined || reader !== undefined || download !== undefined;
 }
 
 async function readAll(opened: Opened, limit: number): Promise<Buffer> {
-  if (opened.pieces !== undefined) return joined(opened.pieces);
-  const { reader, fill } = opened;
+  if (opened.pieces !== undefined) return joinPieces(opened.pieces);
+  const { reader, download } = opened;
   const pieces: Buffer[] = [];
   let size = 0;
   try {
-    for await (const piece of reader?.stream() ?? fill?.read(new AbortController().signal) ?? []) {
+    for await (const piece of reader?.stream() ?? download?.read(new AbortController().signal) ?? []) {
       size += piece.length;
       pieces.push(piece);
       if (size > limit) break;
@@ -176,5 +179,5 @@ async function readAll(opened: Opened, limit: number): Promise<Buffer> {
   } finally {
     await reader?.close();
   }
-  return joined(pieces);
+  return joinPieces(pieces);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AnswerBody } from './answer-body.ts';
-import { Patience, type Waiter } from './patience.ts';
+import { SharedTimer, type Waiter } from './hedged-ask.ts';
 
 /** A connection that notes what it is told. */
 function connection() {
@@ -82,12 +82,12 @@ test('what nobody wants is let come while it is small, and broken off when it is
 });
 
 test('patience ends for those who still wait, in their order', async () => {
-  const patience = new Patience();
+  const patience = new SharedTimer();
   const called: string[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   const waiter = (name: string, waits: boolean): Waiter => ({
     waits,
-    outOfPatience() {
+    timedOut() {
       called.push(name);
       if (name === 'last') resolve();
     },

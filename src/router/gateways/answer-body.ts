@@ -3,6 +3,7 @@
  * of those costs more than all the rest of a small answer.
  */
 import type { Dispatcher } from 'undici';
+import { MinimumSpeed } from '../../delivery/minimum-speed.ts';
 
 /** Takes a body; the calls come in this order, and one of the last two comes last. */
 export interface BodySink {
@@ -168,4 +169,42 @@ class Queue implements BodySink {
       this.#wake = resolve;
     });
   }
+}
+
+/** A body that is too long, or comes too slowly. */
+export class BodyRefused extends Error {
+  override readonly name = 'BodyRefused';
+}
+
+/** The pieces of a body of at most `limit` bytes; `each` is told of them as they come. */
+export function readPieces(
+  body: Pick<AnswerBody, 'take' | 'destroy'>,
+  limit: number,
+  slowAfterMs?: number,
+  each?: (piece: Buffer) => void,
+): Promise<Buffer[]> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    const speed = new MinimumSpeed(slowAfterMs);
+    let size = 0;
+    body.take({
+      piece(bytes) {
+        size += bytes.length;
+        try {
+          speed.arrived(bytes.length);
+          if (size > limit) throw new Error('the answer is too long');
+        } catch (cause) {
+          reject(new BodyRefused(cause instanceof Error ? cause.message : String(cause), { cause }));
+          body.destroy();
+          return false;
+        }
+        speed.waiting();
+        each?.(bytes);
+        pieces.push(bytes);
+        return true;
+      },
+      end: () => resolve(pieces),
+      failed: reject,
+    });
+  });
 }

@@ -3,6 +3,7 @@
  * in both lists is one object, so that what is learnt about it in one role counts in the other.
  */
 import { LRUCache } from 'lru-cache';
+import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { type AttemptListener, Gateway, type GatewayLimits } from './gateway.ts';
 import type { Health } from './health.ts';
@@ -28,8 +29,7 @@ export interface GatewayCounts {
 }
 
 export const maxGateways = 1_000;
-const firstRetryMs = 5_000;
-const longestRetryMs = 15 * 60_000;
+const retry: Backoff = { firstMs: 5_000, longestMs: 15 * 60_000 };
 
 export class GatewaySet {
   readonly #options: GatewaySetOptions;
@@ -42,7 +42,8 @@ export class GatewaySet {
   #routing: readonly Gateway[] = [];
   #verification: readonly Gateway[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #retryMs = firstRetryMs;
+  /** Reads in a row that failed. */
+  #failures = 0;
   #stopped = false;
   /** Why the lists are not those of their source; undefined when they are. */
   problem: string | undefined;
@@ -121,7 +122,7 @@ export class GatewaySet {
     const error = routes.error ?? verifiers.error;
     this.problem = error?.message;
     if (error === undefined) {
-      this.#retryMs = firstRetryMs;
+      this.#failures = 0;
       if (routing.changes || verification.changes) this.#again(refreshMs);
       return;
     }
@@ -129,8 +130,8 @@ export class GatewaySet {
       { err: error, gateways: this.#routing.length },
       'a list of gateways cannot be read: what was known is used',
     );
-    this.#again(this.#retryMs);
-    this.#retryMs = Math.min(longestRetryMs, this.#retryMs * 2);
+    this.#failures += 1;
+    this.#again(backoffMs(retry, this.#failures));
   }
 
   #again(milliseconds: number): void {

@@ -1,12 +1,12 @@
 /** One gateway: how it is asked, and what came of it. Its origin is its name everywhere. */
 import { isIP } from 'node:net';
 import { errors, Pool } from 'undici';
+import { joinPieces } from '../../delivery/streams.ts';
 import { publicLookup } from '../../kernel/http/public-addresses.ts';
-import type { AnswerBody } from './answer-body.ts';
+import { type AnswerBody, BodyRefused, readPieces } from './answer-body.ts';
 import { type AnswerHeaders, Exchange, type ExchangeListener } from './exchange.ts';
 import { Health, type HealthLimits } from './health.ts';
 import { type Outcome, outcomeOfStatus, retryAfterMs } from './outcome.ts';
-import { Pace, slowAfterMs } from './pace.ts';
 
 export interface GatewayLimits extends HealthLimits {
   readonly connections: number;
@@ -209,38 +209,17 @@ export function discard(answer: GatewayAnswer): void {
   answer.body.discard(lengthOf(answer));
 }
 
-/** The body of a small answer; more than `limit` bytes is a failure of the gateway's. */
-export function readBody(
+/** The body of a small answer; one that is longer than `limit` or comes too slowly is a failure of the gateway's. */
+export async function readBody(
   { body, gateway }: GatewayAnswer,
   limit: number,
-  slowAfter: number = slowAfterMs,
+  slowAfter?: number,
 ): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
-    const pace = new Pace(slowAfter);
-    let size = 0;
-    body.take({
-      piece(bytes) {
-        size += bytes.length;
-        pieces.push(bytes);
-        try {
-          pace.arrived(bytes.length);
-          if (size > limit) throw new Error('the answer is too long');
-          pace.waiting();
-          return true;
-        } catch (error) {
-          reject(new GatewayFailure(gateway.origin, 'server_error', error));
-          body.destroy();
-          return false;
-        }
-      },
-      end() {
-        const [first] = pieces;
-        resolve(pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces, size));
-      },
-      failed: reject,
-    });
-  });
+  try {
+    return joinPieces(await readPieces(body, limit, slowAfter));
+  } catch (error) {
+    throw error instanceof BodyRefused ? new GatewayFailure(gateway.origin, 'server_error', error) : error;
+  }
 }
 
 function isTimeout(error: unknown): boolean {

@@ -3,6 +3,7 @@
  * through afterwards, a pause that the gateway asked for, and a quarantine for having sent wrong bytes, which no
  * amount of quick answers lifts.
  */
+import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { isFailure, type Outcome } from './outcome.ts';
 
 export interface HealthLimits {
@@ -12,8 +13,7 @@ export interface HealthLimits {
 
 export type HealthState = 'healthy' | 'half-open' | 'open' | 'paused' | 'quarantined';
 
-const firstQuarantineMs = 3_600_000;
-const longestQuarantineMs = 24 * 3_600_000;
+const quarantine: Backoff = { firstMs: 3_600_000, longestMs: 24 * 3_600_000 };
 /** The weight of the newest observation. */
 const smoothing = 0.2;
 
@@ -25,7 +25,7 @@ export class Health {
   #probing = false;
   #pausedUntil = 0;
   #quarantinedUntil = 0;
-  #quarantineMs = firstQuarantineMs;
+  #quarantines = 0;
   /** Milliseconds to the first byte, smoothed; undefined while unknown. */
   latencyMs: number | undefined;
   /** 0–1, smoothed. */
@@ -76,7 +76,7 @@ export class Health {
   }
 
   /** It may have sent wrong bytes: it is chosen less, and nothing else, since it may be the content that is wrong. */
-  doubt(reason: string): void {
+  suspect(reason: string): void {
     this.lastFailure = reason;
     this.errorRate += smoothing * (1 - this.errorRate);
   }
@@ -93,8 +93,8 @@ export class Health {
   /** For bytes that are proven wrong; longer each time. */
   quarantine(reason: string): void {
     this.lastFailure = reason;
-    this.#quarantinedUntil = this.#now() + this.#quarantineMs;
-    this.#quarantineMs = Math.min(longestQuarantineMs, this.#quarantineMs * 2);
+    this.#quarantines += 1;
+    this.#quarantinedUntil = this.#now() + backoffMs(quarantine, this.#quarantines);
   }
 
   /** By hand of the operator: everything held against the gateway is forgotten. */

@@ -14,8 +14,6 @@ import {
   GatewayFailure,
 } from './gateway.ts';
 import type { GatewaySet } from './gateway-set.ts';
-import { Patience, type Waiter } from './patience.ts';
-import { UsualLatency } from './usual-latency.ts';
 
 export interface HedgedOptions {
   readonly attempts: number;
@@ -34,7 +32,7 @@ export interface HedgedOptions {
 export class HedgedAsks {
   readonly gateways: GatewaySet;
   readonly usual = new UsualLatency();
-  readonly patience = new Patience();
+  readonly hedgeTimer = new SharedTimer();
   readonly onHedge: (won: boolean) => void;
 
   constructor(gateways: GatewaySet, onHedge: (won: boolean) => void) {
@@ -127,7 +125,7 @@ class Round {
     const attempt = new Attempt(this, gateway);
     this.#running.push(attempt);
     if (!this.#hedged && tried.size < attempts) {
-      this.#asks.patience.wait(attempt, this.#asks.usual.hedgeAfterMs);
+      this.#asks.hedgeTimer.wait(attempt, this.#asks.usual.hedgeAfterMs);
     }
     gateway.put(this.#ask, attempt);
     return true;
@@ -193,7 +191,7 @@ class Attempt implements AskListener, Waiter {
     this.#leave()?.failed(this, error);
   }
 
-  outOfPatience(): void {
+  timedOut(): void {
     this.#round?.hedge();
   }
 
@@ -201,5 +199,69 @@ class Attempt implements AskListener, Waiter {
     const round = this.#round;
     this.#round = undefined;
     return round;
+  }
+}
+
+/** The usual time to the first byte, so that what is unusual can be told. */
+class UsualLatency {
+  readonly #samples = new Float64Array(256);
+  #count = 0;
+  #p95 = 500;
+
+  observe(milliseconds: number): void {
+    this.#samples[this.#count % this.#samples.length] = milliseconds;
+    this.#count += 1;
+    if (this.#count % 16 !== 0) return;
+    const sorted = this.#samples.slice(0, Math.min(this.#count, this.#samples.length)).sort();
+    this.#p95 = sorted[Math.floor(sorted.length * 0.95)] ?? this.#p95;
+  }
+
+  /** When to ask a second gateway. */
+  get hedgeAfterMs(): number {
+    return Math.min(3_000, Math.max(15, this.#p95 * 1.5));
+  }
+}
+
+export interface Waiter {
+  /** Whether it still waits. */
+  readonly waits: boolean;
+  timedOut(): void;
+}
+
+interface Place {
+  readonly waiter: Waiter;
+  readonly due: number;
+}
+
+/**
+ * Calls back those whose time is over, with one timer for all of them. Nearly everybody is done long before and only
+ * leaves a mark; a timer of its own for each would be the larger part of what waiting costs.
+ */
+export class SharedTimer {
+  /** By when they came, which is nearly when they are due: at any moment all are given the same time. */
+  #queue: Place[] = [];
+  #first = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  wait(waiter: Waiter, milliseconds: number): void {
+    this.#queue.push({ waiter, due: performance.now() + milliseconds });
+    this.#timer ??= setTimeout(() => this.#look(), Math.ceil(milliseconds)).unref();
+  }
+
+  #look(): void {
+    const now = performance.now();
+    this.#timer = undefined;
+    for (let place = this.#queue[this.#first]; place !== undefined; place = this.#queue[this.#first]) {
+      if (place.waiter.waits) {
+        if (place.due > now) {
+          this.#timer = setTimeout(() => this.#look(), Math.ceil(place.due - now)).unref();
+          break;
+        }
+        this.#first += 1;
+        place.waiter.timedOut();
+      } else this.#first += 1;
+    }
+    this.#queue = this.#queue.slice(this.#first);
+    this.#first = 0;
   }
 }

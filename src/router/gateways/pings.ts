@@ -9,29 +9,12 @@ const atOnce = 10;
 
 export class Pings {
   readonly #gateways: GatewaySet;
-  readonly #intervalMs: number;
   readonly #timeoutMs: number;
-  #timer: NodeJS.Timeout | undefined;
   #next = 0;
-  #running: Promise<void> | undefined;
 
-  constructor(gateways: GatewaySet, intervalMs: number, timeoutMs: number) {
+  constructor(gateways: GatewaySet, timeoutMs: number) {
     this.#gateways = gateways;
-    this.#intervalMs = intervalMs;
     this.#timeoutMs = timeoutMs;
-  }
-
-  start(): void {
-    this.#timer = setInterval(() => {
-      this.#running ??= this.round().finally(() => {
-        this.#running = undefined;
-      });
-    }, this.#intervalMs).unref();
-  }
-
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#running;
   }
 
   /** The next few gateways of the list. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { after, before, beforeEach, test } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { StubGateway } from '../testing/stub-gateway.ts';
 import { discard, readBody } from './gateway.ts';
@@ -116,10 +117,6 @@ function setOf(routing: GatewayList, refreshMs = 20): GatewaySet {
   });
 }
 
-const until = async (holds: () => boolean) => {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
-};
-
 test('a list that changes is followed, one that fails is replaced by what was known', async (t) => {
   said = { items: [registered('one.example', 1), registered('two.example', 2)] };
   const set = setOf(registryList(url, ['https://fallback.example']));
@@ -135,11 +132,11 @@ test('a list that changes is followed, one that fails is replaced by what was kn
   const [two] = set.routing;
   two?.health.quarantine('for a test');
   said = { items: [registered('two.example', 2), registered('three.example', 3)] };
-  await until(() => origins().includes('https://three.example'));
+  await eventually('the new gateway is listed', async () => origins().includes('https://three.example'));
   assert.deepEqual(origins(), ['https://three.example', 'https://two.example']);
   assert.equal(set.routing[1]?.health.state, 'quarantined', 'what is known of a gateway is not forgotten');
   said = 500;
-  await until(() => set.problem !== undefined);
+  await eventually('the failure is noted', async () => set.problem !== undefined);
   assert.deepEqual(origins(), ['https://three.example', 'https://two.example']);
 });
 
@@ -152,9 +149,9 @@ test('who leaves a list in quarantine is in quarantine when it comes back', asyn
   for (const { health } of set.routing) health.observe('success', 50);
   set.find('https://one.example')?.health.quarantine('wrong bytes');
   said = { items: [registered('three.example', 3)] };
-  await until(() => set.find('https://one.example') === undefined);
+  await eventually('the gateway has left', async () => set.find('https://one.example') === undefined);
   said = both;
-  await until(() => set.find('https://one.example') !== undefined);
+  await eventually('the gateway is back', async () => set.find('https://one.example') !== undefined);
   assert.equal(set.find('https://one.example')?.health.state, 'quarantined');
   assert.equal(set.find('https://two.example')?.health.state, 'healthy');
 });
@@ -221,7 +218,7 @@ test('what a gateway is sending arrives to the end, also when it is in no list a
   assert.ok(gateway !== undefined);
   const answer = await gateway.ask({ role: 'content', path: '/' });
   origins = ['https://other.example'];
-  await until(() => set.find(origin) === undefined);
+  await eventually('the gateway has left', async () => set.find(origin) === undefined);
   finish.resolve();
   assert.equal((await readBody(answer, 10)).toString(), 'abcdef');
   await assert.rejects(gateway.ask({ role: 'content', path: '/' }), 'it is asked nothing more');
@@ -249,7 +246,7 @@ test('a set that stops waits for no body of those that are in no list any more',
   const answer = await set.find(origin)?.ask({ role: 'content', path: '/' });
   assert.ok(answer !== undefined);
   origins = [];
-  await until(() => set.find(origin) === undefined);
+  await eventually('the gateway has left', async () => set.find(origin) === undefined);
   await set.stop();
   await assert.rejects(readBody(answer, 10));
 });
@@ -289,7 +286,7 @@ test('pings measure gateways, probe a half-open circuit, and lift no quarantine'
   const now = performance.now.bind(performance);
   let ahead = 0;
   t.mock.method(performance, 'now', () => now() + ahead);
-  const pings = new Pings(set, 60_000, 60_000);
+  const pings = new Pings(set, 60_000);
   const [first, second, third] = set.routing;
   assert.ok(first !== undefined && second !== undefined && third !== undefined);
   first.health.observe('server_error', undefined);
@@ -303,5 +300,4 @@ test('pings measure gateways, probe a half-open circuit, and lift no quarantine'
   await pings.round();
   assert.equal(first.health.state, 'healthy');
   assert.equal(third.health.state, 'quarantined');
-  await pings.stop();
 });

@@ -2,8 +2,9 @@
  * Where lists of gateways come from. Lists that others write are not trusted with addresses inside our own
  * network: only what the operator names may be there.
  */
-import { request } from 'undici';
+import { isRecord, memberOf } from '../../formats/json.ts';
 import { isPublicHost } from '../../kernel/http/public-addresses.ts';
+import { HttpClient } from '../../outside/http.ts';
 
 export interface GatewayList {
   /** For `/router/info`. */
@@ -43,9 +44,9 @@ export function peersList(peer: string, fallback: readonly string[]): GatewayLis
     fallback,
     async read() {
       const document = await readJson(`${peer}/ar-io/peers`);
-      const gateways = field(document, 'gateways');
+      const gateways = memberOf(document, 'gateways');
       const urls = Object.values(isRecord(gateways) ? gateways : {}).flatMap(
-        (one) => field(one, 'url') ?? [],
+        (one) => memberOf(one, 'url') ?? [],
       );
       return usable(urls, `${peer}/ar-io/peers`);
     },
@@ -64,10 +65,10 @@ export function registryList(url: string, fallback: readonly string[], count?: n
     fallback,
     async read() {
       const document = await readJson(url);
-      const items = Array.isArray(document) ? document : field(document, 'items');
+      const items = Array.isArray(document) ? document : memberOf(document, 'items');
       const joined = (Array.isArray(items) ? items : [])
-        .filter((item) => field(item, 'status') === 'joined')
-        .map((item) => ({ url: registeredUrl(field(item, 'settings')), stake: stakeOf(item) }))
+        .filter((item) => memberOf(item, 'status') === 'joined')
+        .map((item) => ({ url: registeredUrl(memberOf(item, 'settings')), stake: stakeOf(item) }))
         .sort((a, b) => (a.stake > b.stake ? -1 : a.stake < b.stake ? 1 : 0));
       const urls = usable(
         joined.flatMap((one) => one.url ?? []),
@@ -79,16 +80,16 @@ export function registryList(url: string, fallback: readonly string[], count?: n
 }
 
 function registeredUrl(settings: unknown): string | undefined {
-  const fqdn = field(settings, 'fqdn');
-  const port = field(settings, 'port') ?? 443;
-  const protocol = field(settings, 'protocol') ?? 'https';
+  const fqdn = memberOf(settings, 'fqdn');
+  const port = memberOf(settings, 'port') ?? 443;
+  const protocol = memberOf(settings, 'protocol') ?? 'https';
   return typeof fqdn === 'string' ? `${String(protocol)}://${fqdn}:${String(port)}` : undefined;
 }
 
 function stakeOf(item: unknown): bigint {
   let stake = 0n;
   for (const name of ['operatorStake', 'totalDelegatedStake']) {
-    const value = String(field(item, name) ?? '0');
+    const value = String(memberOf(item, name) ?? '0');
     if (/^[0-9]{1,30}$/.test(value)) stake += BigInt(value);
   }
   return stake;
@@ -106,27 +107,12 @@ function usable(urls: readonly unknown[], source: string): string[] {
 }
 
 async function readJson(url: string): Promise<unknown> {
-  const { statusCode, body } = await request(url, {
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of body) {
-    if (!Buffer.isBuffer(piece)) continue;
-    size += piece.length;
-    if (size > listLimit) throw new Error(`${url} answers with too much`);
-    pieces.push(piece);
+  const client = new HttpClient({ timeoutMs, maxBytes: listLimit });
+  try {
+    const { status, body } = await client.call(url);
+    if (status !== 200) throw new Error(`${url} answered ${status}`);
+    return JSON.parse(body.toString('utf8'));
+  } finally {
+    await client.close();
   }
-  if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}`);
-  return JSON.parse(Buffer.concat(pieces).toString('utf8'));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function field(value: unknown, name: string): unknown {
-  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

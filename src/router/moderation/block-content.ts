@@ -1,8 +1,17 @@
 /** Blocks, then takes what is blocked out of every cache. It counts from the first step on. */
-import { isTxId } from '../../formats/base64url.ts';
-import type { RouterParts } from '../parts.ts';
+import { isTxId, type TxId } from '../../formats/base64url.ts';
+import type { Logger } from '../../kernel/log.ts';
 import type { AuditLine, Blocklist } from './blocklist.ts';
 import type { BlockType } from './entries.ts';
+
+/** The blocklist, the token of those who may change it, and what else a change is about. */
+export interface Moderation {
+  readonly blocklist: Blocklist;
+  readonly token: string;
+  readonly names: { resolve(label: string): Promise<{ readonly id: TxId }>; forget(label: string): void };
+  readonly content: { purge(id: TxId): Promise<boolean> };
+  readonly log: Logger;
+}
 
 export interface BlockRequest {
   readonly type: BlockType;
@@ -19,8 +28,7 @@ export interface Blocked {
 
 /** Repeating it changes nothing. */
 export async function blockContent(
-  { names, content, log }: Pick<RouterParts, 'names' | 'content' | 'log'>,
-  blocklist: Blocklist,
+  { blocklist, names, content, log }: Moderation,
   { type, value, reason, blockedBy }: BlockRequest,
   source: AuditLine['source'],
 ): Promise<Blocked> {

@@ -8,6 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import { StartupError } from '../../kernel/errors.ts';
 import { writeFileDurably } from '../../kernel/files.ts';
 import type { Logger } from '../../kernel/log.ts';
+import type { Part } from '../../kernel/part.ts';
 import { labelAndName } from '../request/host.ts';
 import { type BlockEntry, type BlockType, blocklistText, parseBlocklist } from './entries.ts';
 import { watchFile } from './watch-file.ts';
@@ -34,7 +35,8 @@ export interface BlocklistStats {
 const fileLimit = 64 * 1024 * 1024;
 const auditShown = 256 * 1024;
 
-export class Blocklist {
+export class Blocklist implements Part {
+  readonly name = 'moderation';
   readonly path: string;
   readonly #log: Logger;
   #entries = new Map<string, BlockEntry>();
@@ -68,8 +70,12 @@ export class Blocklist {
     this.#unwatch = watchFile(this.path, () => void this.reload('file').catch(() => {}));
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     this.#unwatch?.();
+  }
+
+  problems(): readonly string[] {
+    return this.problem === undefined ? [] : [`blocklist: ${this.problem}`];
   }
 
   blocksId(id: string): boolean {

@@ -1,5 +1,6 @@
 /** The blocklist as a document: what an entry is, and reading one strictly. */
 import { isTxId } from '../../formats/base64url.ts';
+import { memberOf, textOf } from '../../formats/json.ts';
 
 export type BlockType = 'arns' | 'txid';
 
@@ -33,7 +34,7 @@ export function canonicalValue(type: BlockType, value: string): string | undefin
 /** Every entry of a document, or an error about the first that is wrong: a list is taken whole or not at all. */
 export function parseBlocklist(text: string): BlockEntry[] {
   const document: unknown = JSON.parse(text);
-  const entries = field(document, 'entries');
+  const entries = memberOf(document, 'entries');
   if (!Array.isArray(entries)) throw new Error('a blocklist is {"version": 1, "entries": […]}');
   return entries.map((entry: unknown, index) => parseEntry(entry, index));
 }
@@ -42,35 +43,25 @@ function parseEntry(entry: unknown, index: number): BlockEntry {
   const fail = (what: string): never => {
     throw new Error(`entry ${index + 1} of the blocklist ${what}`);
   };
-  const type = field(entry, 'type');
-  const given = field(entry, 'value');
+  const type = memberOf(entry, 'type');
+  const given = memberOf(entry, 'value');
   if (!isBlockType(type)) return fail("has a type other than 'arns' and 'txid'");
   const value = typeof given === 'string' ? canonicalValue(type, given) : undefined;
   if (value === undefined) return fail(type === 'arns' ? 'has no name as value' : 'has no id as value');
-  const resolved = field(entry, 'resolvedTxId');
+  const resolved = memberOf(entry, 'resolvedTxId');
   if (resolved !== undefined && (typeof resolved !== 'string' || !isTxId(resolved))) {
     return fail('has a resolvedTxId that is no id');
   }
   return {
     type,
     value,
-    reason: textOf(entry, 'reason') ?? '',
-    blockedAt: textOf(entry, 'blockedAt') ?? new Date(0).toISOString(),
-    blockedBy: textOf(entry, 'blockedBy') ?? 'file',
+    reason: textOf(entry, 'reason', maxReasonLength) ?? '',
+    blockedAt: textOf(entry, 'blockedAt', maxReasonLength) ?? new Date(0).toISOString(),
+    blockedBy: textOf(entry, 'blockedBy', maxReasonLength) ?? 'file',
     ...(typeof resolved === 'string' ? { resolvedTxId: resolved } : {}),
   };
 }
 
 export function blocklistText(entries: readonly BlockEntry[], updatedAt: string): string {
   return `${JSON.stringify({ version: 1, updatedAt, entries }, null, 2)}\n`;
-}
-
-function textOf(value: unknown, name: string): string | undefined {
-  const text = field(value, name);
-  return typeof text === 'string' ? text.slice(0, maxReasonLength) : undefined;
-}
-
-function field(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return Object.getOwnPropertyDescriptor(value, name)?.value;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { type GetOptions, type RouterBench, startRouterBench } from '../testing/router-bench.ts';
 import { type TestItem, testItem } from '../testing/stub-gateway.ts';
 
@@ -41,10 +42,6 @@ const call = (url: string, options: GetOptions & { json?: unknown } = {}) =>
   });
 const statusOf = async (url: string, host?: string) =>
   (await bench.get(url, host === undefined ? {} : { host })).status;
-const until = async (holds: () => Promise<boolean>) => {
-  while (!(await holds())) await new Promise((done) => setTimeout(done, 20));
-};
-
 test('the token is needed for everything but the check', async () => {
   const without = await bench.get('/router/moderation/blocklist');
   assert.equal(without.status, 401);
@@ -166,7 +163,7 @@ test('6: what is blocked while its content is on its way is not begun to be sent
   for (const gateway of bench.gateways) gateway.behaviour = { until: blocked.promise };
   const asked = () => bench.gateways.some((gateway) => gateway.count(new RegExp(fetched.id)) > 0);
   const reading = statusOf(`/${page.id}/a`);
-  await until(async () => asked());
+  await eventually('a gateway is asked', async () => asked());
   await call('/block', { json: { type: 'txid', value: page.id, reason: 'test' } });
   blocked.resolve();
   assert.equal(await reading, 403, 'the manifest it was reached by is blocked');
@@ -182,9 +179,14 @@ test('6: a name that is blocked while it is looked up sends nobody to a gateway'
     gateway.behaviour = { until: blocked.promise };
   }
   const reading = statusOf('/?mode=route', 'slow.localhost');
-  await until(async () => bench.gateways.some((gateway) => gateway.count(/resolver\/slow/) > 0));
+  await eventually('the slow name is asked for', async () =>
+    bench.gateways.some((gateway) => gateway.count(/resolver\/slow/) > 0),
+  );
   const blocking = call('/block', { json: { type: 'arns', value: 'slow', reason: 'test' } });
-  await until(async () => (await call('/check/arns/slow')).json().blocked === true);
+  await eventually(
+    'the name is blocked',
+    async () => (await call('/check/arns/slow')).json().blocked === true,
+  );
   blocked.resolve();
   assert.equal(await reading, 403);
   await blocking;
@@ -235,7 +237,7 @@ test('10: the file is followed through renames, and a bad one changes nothing', 
   for (const text of [list(item.id), list(), list(item.id)]) {
     replace(text);
     const expected = text.includes(item.id) ? 403 : 200;
-    await until(async () => (await statusOf(`/${item.id}`)) === expected);
+    await eventually('the new list counts', async () => (await statusOf(`/${item.id}`)) === expected);
   }
   for (const bad of ['{', '{"entries":{}}', '{"entries":[{"type":"txid","value":"x"}]}']) {
     replace(bad);
@@ -261,16 +263,16 @@ test('10: a bad file, one that is gone and one that is back are followed without
     JSON.stringify({ version: 1, entries: ids.map((value) => ({ type: 'txid', value, reason: 'file' })) });
   const degraded = async () => String((await bench.get('/router/health')).json().degradedReason ?? '');
   writeFileSync(path, list(item.id));
-  await until(async () => (await statusOf(`/${item.id}`)) === 403);
+  await eventually('the id is blocked by the file', async () => (await statusOf(`/${item.id}`)) === 403);
   writeFileSync(path, '{"entries": [');
-  await until(async () => (await degraded()).includes('blocklist'));
+  await eventually('the wrong file is reported', async () => (await degraded()).includes('blocklist'));
   assert.equal(await statusOf(`/${item.id}`), 403);
   rmSync(path);
-  await until(async () => (await degraded()).includes('gone'));
+  await eventually('the missing file is reported', async () => (await degraded()).includes('gone'));
   assert.equal(await statusOf(`/${item.id}`), 403, 'no file is not an empty list');
   writeFileSync(`${path}.new`, list());
   renameSync(`${path}.new`, path);
-  await until(async () => (await statusOf(`/${item.id}`)) === 200);
+  await eventually('the restored list counts', async () => (await statusOf(`/${item.id}`)) === 200);
   assert.equal(await degraded(), '');
   assert.match(
     (await bench.get('/router/metrics')).body.toString(),

@@ -1,4 +1,5 @@
 /** Asks one gateway what a name points at. */
+import { memberOf } from '../../formats/json.ts';
 import { discard, type Gateway, headerOf, readBody } from '../gateways/gateway.ts';
 import type { Vote } from './consensus.ts';
 
@@ -65,8 +66,8 @@ function vote(id: string, ttl: string | undefined, antId: string | undefined): V
   return { kind: 'id', id, ttlSeconds, ...(isAddress ? { antId } : {}) };
 }
 
+/** Some gateways write numbers as text. */
 function textOf(value: unknown, name: string): string | undefined {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  const found: unknown = Object.getOwnPropertyDescriptor(value, name)?.value;
+  const found = memberOf(value, name);
   return typeof found === 'string' || typeof found === 'number' ? String(found) : undefined;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { Gateway } from '../gateways/gateway.ts';
@@ -67,25 +68,20 @@ function resolver(options: Partial<NameResolverOptions> = {}) {
   return { clock, kept, disagreed, make, names: make() };
 }
 
-/** Whoever is not waited for still gets its question. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 2));
-}
-
 test('a target is believed for its time to live, and no longer than the router allows', async () => {
   const { names, clock } = resolver({ maxTtlMs: 120_000 });
   point('short', one, 60);
   point('long', one, 86_400);
   await names.resolve('short');
   assert.equal((await names.resolve('long')).freshSeconds, 120);
-  await until(() => asked() === 6);
+  await eventually('all verifiers are asked', async () => asked() === 6);
   clock.now += 59_000;
   assert.equal((await names.resolve('short')).stale, false);
   assert.equal((await names.resolve('short')).freshSeconds, 1);
   assert.equal(asked(), 6, 'nobody was asked');
   clock.now += 2_000;
   assert.equal((await names.resolve('short')).stale, true);
-  await until(() => asked() === 9); // behind the reader's back
+  await eventually('they are asked again', async () => asked() === 9); // behind the reader's back
 });
 
 test('a name that moved is shown as it was while it is asked for again, then as it is', async () => {
@@ -96,9 +92,9 @@ test('a name that moved is shown as it was while it is asked for again, then as 
   clock.now += 61_000;
   const [first, second] = await Promise.all([names.resolve('moving'), names.resolve('moving')]);
   assert.deepEqual([first.id, second.id], [one, one]);
-  await until(async () => !(await names.resolve('moving')).stale);
+  await eventually('the fresh target is there', async () => !(await names.resolve('moving')).stale);
   assert.equal((await names.resolve('moving')).id, two);
-  await until(() => asked() >= 6);
+  await eventually('all are asked twice', async () => asked() >= 6);
   assert.equal(asked(), 6, 'both who came at once were one question');
 });
 
@@ -109,7 +105,7 @@ test('a name that was removed is gone at once for everybody, restarts included',
   for (const stub of stubs) stub.names.clear();
   clock.now += 61_000;
   assert.equal((await names.resolve('leaving')).id, one, 'once more while it is asked for');
-  await until(() => kept.size === 0);
+  await eventually('the kept name is removed', async () => kept.size === 0);
   await assert.rejects(names.resolve('leaving'), refused(404));
   await assert.rejects(make().resolve('leaving'), refused(404));
 });
@@ -117,7 +113,7 @@ test('a name that was removed is gone at once for everybody, restarts included',
 test('that a name points nowhere is remembered for half a minute', async () => {
   const { names, clock } = resolver();
   await assert.rejects(names.resolve('nobody'), refused(404));
-  await until(() => asked() === 3);
+  await eventually('all are asked once', async () => asked() === 3);
   for (let round = 0; round < 20; round += 1) await assert.rejects(names.resolve('nobody'), refused(404));
   assert.equal(asked(), 3);
   point('nobody', one);
@@ -185,7 +181,7 @@ test('everybody who asks for the same name at once is one question', async () =>
   const { names } = resolver();
   point('site', one);
   await Promise.all(Array.from({ length: 50 }, () => names.resolve('site')));
-  await until(() => asked() >= 3);
+  await eventually('all are asked', async () => asked() >= 3);
   assert.equal(asked(), 3);
 });
 
@@ -202,13 +198,13 @@ test('while nobody can be asked, only the first reader of an old name waits to h
     answered += 1;
     return name;
   });
-  await until(() => asked() > before);
+  await eventually('somebody is asked', async () => asked() > before);
   assert.equal(answered, 1, 'answered before those who were asked have said anything');
   assert.deepEqual(await shown(first), [one, true]);
   for (const stub of stubs) stub.dropConnections();
   for (const stub of stubs) stub.behaviour = {};
   point('site', two);
-  await until(async () => (await names.resolve('site')).id === two);
+  await eventually('the moved name is known', async () => (await names.resolve('site')).id === two);
   for (const stub of stubs) stub.behaviour = { stalled: true };
   clock.now += 25 * 3_600_000;
   await assert.rejects(unheard(names.resolve('site')), refused(503), 'a day is the end of it');
@@ -230,7 +226,7 @@ async function unheard<T>(answer: Promise<T>): Promise<T> {
     waits = false;
   };
   answer.then(over, over);
-  await until(() => {
+  await eventually('there is an answer', async () => {
     for (const stub of stubs) stub.dropConnections();
     return !waits;
   });

@@ -3,6 +3,7 @@
  * the id of the request, so that whoever reports it can be helped.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { textOf } from '../../formats/json.ts';
 
 const titles: Readonly<Record<number, string>> = {
   400: 'This address cannot be read',
@@ -43,13 +44,7 @@ export function errorPage(
 
 function wordsOf(payload: string): { code: string; message: string } {
   const body: unknown = JSON.parse(payload);
-  const text = (name: string): string => {
-    const value: unknown =
-      typeof body === 'object' && body !== null
-        ? Object.getOwnPropertyDescriptor(body, name)?.value
-        : undefined;
-    return typeof value === 'string' ? value : '';
-  };
+  const text = (name: string): string => textOf(body, name) ?? '';
   return { code: text('code') || text('error'), message: text('message') };
 }
 

@@ -3,31 +3,41 @@
  * host. Hosts below the root belong to a name or an id with all their paths, so they are answered before any
  * route is looked at.
  */
-
+import type { Config } from '../../config/config.ts';
 import { clientAddress } from '../../kernel/http/client-network.ts';
 import { namesOneHost } from '../../kernel/http/one-host.ts';
 import { RateLimit } from '../../kernel/http/rate-limit.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { Serve } from '../content/serve.ts';
 import { badRequest, methodNotAllowed, notFound, overloaded, rateLimited, shuttingDown } from '../errors.ts';
-import type { RouterParts } from '../parts.ts';
+import type { RouterMetrics } from '../metrics.ts';
 import { errorPage } from '../request/error-page.ts';
 import { type Host, hostParser } from '../request/host.ts';
 import type { ChainProxy } from './chain.ts';
-import { routerInfo } from './info.ts';
+import type { RouterInfo } from './info.ts';
+
+export interface ContentRoutesDeps {
+  readonly config: Config;
+  readonly baseDomain: string;
+  readonly registry: Metrics;
+  readonly metrics: RouterMetrics;
+  readonly serve: Serve;
+  readonly chain: ChainProxy;
+  readonly info: () => RouterInfo;
+  readonly isDraining: () => boolean;
+  readonly log: Logger;
+}
 
 /** Answers the check that counts a request of whoever asks for anything that is passed on. */
-export function contentRoutes(
-  app: App,
-  parts: RouterParts,
-  chain: ChainProxy,
-): (request: Request, reply: Reply) => void {
-  const { settings, figures, serve, log } = parts;
-  const { config, baseDomain } = settings;
+export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Request, reply: Reply) => void {
+  const { config, baseDomain, metrics, serve, chain, log } = deps;
   const parseHost = hostParser({ baseDomain, allowUnknownHosts: config.ALLOW_UNKNOWN_HOSTS });
   const limit = config.RATE_LIMIT_ENABLED
     ? new RateLimit(config.RATE_LIMIT_MAX_REQUESTS, config.RATE_LIMIT_WINDOW_MS)
     : undefined;
-  const timings = parts.metrics.requests.route('content');
+  const timings = deps.registry.requests.route('content');
   // Below the router's own prefixes there is no content, whatever is at the root.
   const prefixes = ['router', 'gw', ...config.ROUTER_ALIAS_PREFIXES, ...config.GW_ALIAS_PREFIXES];
   const ownPaths = new RegExp(
@@ -35,7 +45,7 @@ export function contentRoutes(
     'i',
   );
   let inFlight = 0;
-  figures.gauge('router_http_in_flight', 'Content requests in flight', () => inFlight);
+  metrics.gauge('router_http_in_flight', 'Content requests in flight', () => inFlight);
 
   app.addHook('onRequest', (request, reply, done) => {
     if (!namesOneHost(request.raw)) {
@@ -105,7 +115,7 @@ export function contentRoutes(
 
   /** Throws where the request is refused whatever it asks for. */
   function admit(request: Request, reply: Reply, host: Host): void {
-    if (parts.draining()) throw shuttingDown();
+    if (deps.isDraining()) throw shuttingDown();
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
     if (host.kind === 'root' && ownPaths.test(request.url)) throw notFound(pathOf(request.url));
     if (limit !== undefined) countRequest(limit, request, reply);
@@ -114,7 +124,7 @@ export function contentRoutes(
   /** What takes time is counted while it does, and refused where there is too much of it. */
   function enter(reply: Reply): void {
     if (inFlight >= config.MAX_CONCURRENT_REQUESTS) {
-      figures.shed('in-flight');
+      metrics.shed('in-flight');
       throw overloaded();
     }
     inFlight += 1;
@@ -128,7 +138,7 @@ export function contentRoutes(
   async function serveLong(request: Request, reply: Reply, host: Host): Promise<void> {
     const own = await serve.serve(request, reply, host);
     if (own === 'chain') await chain.read(request, reply);
-    else if (own === 'self') await reply.header('cache-control', 'no-store').send(routerInfo(parts));
+    else if (own === 'self') await reply.header('cache-control', 'no-store').send(deps.info());
     else if (own !== undefined) throw notFound(pathOf(request.url));
   }
 
@@ -141,7 +151,7 @@ export function contentRoutes(
       .header('x-ratelimit-remaining', String(remaining))
       .header('x-ratelimit-reset', String(Math.ceil(Date.now() / 1_000) + resetSeconds));
     if (allowed) return;
-    figures.limited.add();
+    metrics.limited.add();
     throw rateLimited(resetSeconds);
   }
 

@@ -1,17 +1,27 @@
 /** What the router is and how it is set up, without secrets or paths (interface §4.5). */
 import type { App } from '../../kernel/http/server.ts';
-import type { RouterParts } from '../parts.ts';
-import { uptimeOf } from './health.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { RouterSettings } from '../settings.ts';
+import { type RouterHealth, uptimeOf } from './health.ts';
 
-export function routerInfo(parts: RouterParts) {
-  const { settings, gateways, version } = parts;
+export interface InfoDeps {
+  readonly settings: RouterSettings;
+  readonly health: RouterHealth;
+  /** Whether content is kept. */
+  readonly hasDisk: boolean;
+}
+
+export type RouterInfo = ReturnType<typeof routerInfo>;
+
+export function routerInfo({ settings, health, hasDisk }: InfoDeps) {
+  const { gateways, version } = health;
   const { config, baseDomain } = settings;
   const restricted = config.RESTRICT_TO_ROOT_HOST;
   return {
     name: 'Turnpike Router',
     version,
     description: 'Serves permanent content by id and by name, from gateways it does not have to trust',
-    uptime: uptimeOf(parts),
+    uptime: uptimeOf(health),
     baseDomain,
     endpoints: {
       arns: restricted ? null : `https://{arnsName}.${baseDomain}`,
@@ -39,35 +49,35 @@ export function routerInfo(parts: RouterParts) {
       quorum: config.VERIFICATION_QUORUM,
     },
     cache: {
-      enabled: parts.cache !== undefined,
-      diskBacked: parts.cache !== undefined,
+      enabled: hasDisk,
+      diskBacked: hasDisk,
       maxSizeBytes: config.CONTENT_CACHE_MAX_SIZE_BYTES,
     },
-    moderation: { enabled: parts.blocklist !== undefined },
+    moderation: { enabled: config.MODERATION_ENABLED },
     rateLimit: { enabled: config.RATE_LIMIT_ENABLED },
   };
 }
 
-export function infoRoutes(app: App, parts: RouterParts): void {
+export function infoRoutes(app: App, info: () => RouterInfo): void {
   for (const url of ['/info', '']) {
     app.route({
       method: ['GET', 'HEAD'],
       url,
       schema: { summary: 'Configuration, version, uptime and operating mode', hide: url === '' },
-      handler: (_request, reply) => reply.header('cache-control', 'no-store').send(routerInfo(parts)),
+      handler: (_request, reply) => reply.header('cache-control', 'no-store').send(info()),
     });
   }
 }
 
-export function metricsRoute(app: App, parts: RouterParts): void {
+export function metricsRoute(app: App, metrics: Metrics): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/metrics',
     schema: { summary: 'Prometheus metrics' },
     handler: async (_request, reply) =>
       reply
-        .header('content-type', parts.metrics.contentType)
+        .header('content-type', metrics.contentType)
         .header('cache-control', 'no-store')
-        .send(await parts.metrics.text()),
+        .send(await metrics.text()),
   });
 }

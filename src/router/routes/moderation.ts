@@ -1,10 +1,10 @@
 /** The blocklist over HTTP (interface §4.5). Everything but `check` needs the moderation token (interface §5). */
 import { Type } from 'typebox';
+import { isRecord, memberOf } from '../../formats/json.ts';
 import { clientAddress } from '../../kernel/http/client-network.ts';
 import { type App, type Guard, mountGuarded, type Request } from '../../kernel/http/server.ts';
 import { managementError, notFound } from '../errors.ts';
-import { blockContent } from '../moderation/block-content.ts';
-import type { Blocklist } from '../moderation/blocklist.ts';
+import { blockContent, type Moderation } from '../moderation/block-content.ts';
 import {
   type BlockType,
   canonicalValue,
@@ -12,7 +12,6 @@ import {
   maxActorLength,
   maxReasonLength,
 } from '../moderation/entries.ts';
-import type { RouterParts } from '../parts.ts';
 import { type BearerGuard, createBearerGuard } from '../request/bearer.ts';
 
 const bodyLimit = 16 * 1024;
@@ -20,14 +19,14 @@ const Params = Type.Object({ type: Type.String(), value: Type.String() });
 const wrongType = "Invalid type. Must be 'arns' or 'txid'";
 const wrongId = 'Invalid transaction ID format (must be 43 base64url chars)';
 
-export function moderationRoutes(app: App, parts: RouterParts): void {
-  const { blocklist } = parts;
-  if (blocklist === undefined) {
+export function moderationRoutes(app: App, moderation: Moderation | undefined, proxyCount: number): void {
+  if (moderation === undefined) {
     disabledRoutes(app);
     return;
   }
-  const bearer: BearerGuard = createBearerGuard(parts.moderationToken);
-  const actor = (request: Request) => clientAddress(request, parts.settings.config.TRUSTED_PROXY_COUNT);
+  const { blocklist, token } = moderation;
+  const bearer: BearerGuard = createBearerGuard(() => token);
+  const actor = (request: Request) => clientAddress(request, proxyCount);
 
   // For everybody, so it stands outside the guard.
   app.get(
@@ -54,16 +53,12 @@ export function moderationRoutes(app: App, parts: RouterParts): void {
     },
     noSuchRoute: (request) => notFound(pathOf(request)),
   };
-  mountGuarded(app, '/moderation', guard, (scope) => guardedRoutes(scope, parts, blocklist, actor));
+  mountGuarded(app, '/moderation', guard, (scope) => guardedRoutes(scope, moderation, actor));
 }
 
 /** What only the holder of the moderation token may do. */
-function guardedRoutes(
-  app: App,
-  parts: RouterParts,
-  blocklist: Blocklist,
-  actor: (request: Request) => string,
-): void {
+function guardedRoutes(app: App, moderation: Moderation, actor: (request: Request) => string): void {
+  const { blocklist } = moderation;
   app.post(
     '/block',
     {
@@ -77,12 +72,8 @@ function guardedRoutes(
     async (request, reply) => {
       const { type, value, canonical, reason, blockedBy } = readBlock(request.body);
       try {
-        const blocked = await blockContent(
-          parts,
-          blocklist,
-          { type, value: canonical, reason, blockedBy },
-          'api',
-        );
+        const asked = { type, value: canonical, reason, blockedBy };
+        const blocked = await blockContent(moderation, asked, 'api');
         return await reply.send({ success: true, blocked: { type, value, ...blocked } });
       } catch (error) {
         throw managementError(500, 'Failed to block content', { message: messageOf(error) });
@@ -177,23 +168,15 @@ function disabledRoutes(app: App): void {
 
 /** The words of the first thing that is wrong with a request to block. */
 export function readBlock(body: unknown) {
-  const field = (name: string): unknown =>
-    typeof body === 'object' && body !== null
-      ? Object.getOwnPropertyDescriptor(body, name)?.value
-      : undefined;
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw managementError(400, 'Invalid JSON body');
-  }
-  const type = field('type');
+  if (!isRecord(body)) throw managementError(400, 'Invalid JSON body');
+  const type = memberOf(body, 'type');
   if (!isBlockType(type)) throw managementError(400, wrongType);
-  const value = field('value');
-  if (typeof value !== 'string' || value === '') throw managementError(400, 'Value is required');
-  const canonical = canonicalValue(type, value);
-  if (canonical === undefined) throw managementError(400, type === 'txid' ? wrongId : 'Invalid ArNS name');
-  const reason = field('reason');
+  const given = memberOf(body, 'value');
+  const { value, canonical } = readTarget(type, typeof given === 'string' ? given : '');
+  const reason = memberOf(body, 'reason');
   if (typeof reason !== 'string' || reason.trim() === '') throw managementError(400, 'Reason is required');
   if (reason.length > maxReasonLength) throw managementError(400, `Reason is longer than ${maxReasonLength}`);
-  const blockedBy = field('blockedBy') ?? 'api';
+  const blockedBy = memberOf(body, 'blockedBy') ?? 'api';
   if (typeof blockedBy !== 'string' || blockedBy === '' || blockedBy.length > maxActorLength) {
     throw managementError(400, `blockedBy must be text of at most ${maxActorLength}`);
   }

@@ -1,8 +1,9 @@
 /** Figures about gateways (interface §4.5). */
 import { Type } from 'typebox';
 import type { App } from '../../kernel/http/server.ts';
+import type { Logger } from '../../kernel/log.ts';
 import { managementError } from '../errors.ts';
-import type { RouterParts } from '../parts.ts';
+import type { GatewaySet } from '../gateways/gateway-set.ts';
 import { detail, type Period, summarize, toCsv, totals } from '../telemetry/summary.ts';
 import { cacheOrigin, type Telemetry } from '../telemetry/telemetry.ts';
 
@@ -15,17 +16,29 @@ const invalid = { error: 'Invalid time range' };
 const dayMs = 86_400_000;
 const iso = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
 
-export function statsRoutes(app: App, parts: RouterParts): void {
+export interface StatsDeps {
+  readonly telemetry: Telemetry | undefined;
+  readonly gateways: GatewaySet;
+  readonly log: Logger;
+  /** Who exports: told beside the figures. */
+  readonly router: {
+    readonly routerId: string | undefined;
+    readonly version: string;
+    readonly baseDomain: string;
+  };
+}
+
+export function statsRoutes(app: App, deps: StatsDeps): void {
   app.get('/stats/gateways', options('Summary of all gateways'), async (request, reply) => {
     const period = periodOf(request.query);
-    const gateways = summarize(await hoursOf(parts, period, 'Failed to retrieve stats'), period.period);
+    const gateways = summarize(await hoursOf(deps, period, 'Failed to retrieve stats'), period.period);
     return reply.send({ period: period.shown, gateways, count: gateways.length });
   });
 
   app.get('/stats/gateways/list', options('Gateways that are tracked'), async (_request, reply) => {
-    const telemetry = telemetryOf(parts);
-    const seen = await telemetry.gateways().catch(failed(parts, 'Failed to retrieve stats'));
-    const gateways = [...new Set([...seen, ...parts.gateways.all.map(({ origin }) => origin)])].sort();
+    const telemetry = telemetryOf(deps);
+    const seen = await telemetry.gateways().catch(failed(deps, 'Failed to retrieve stats'));
+    const gateways = [...new Set([...seen, ...deps.gateways.all.map(({ origin }) => origin)])].sort();
     return reply.send({ gateways, count: gateways.length });
   });
 
@@ -40,13 +53,13 @@ export function statsRoutes(app: App, parts: RouterParts): void {
       config: { invalid },
     },
     async (request, reply) => {
-      const telemetry = telemetryOf(parts);
+      const telemetry = telemetryOf(deps);
       const period = periodOf(request.query);
-      const gateway = trackedOrigin(parts, request.params.gateway);
+      const gateway = trackedOrigin(deps, request.params.gateway);
       const hours = await telemetry
         .hours(period.period.start, period.period.end, gateway)
-        .catch(failed(parts, 'Failed to retrieve gateway stats'));
-      if (hours.length === 0 && parts.gateways.find(gateway) === undefined) {
+        .catch(failed(deps, 'Failed to retrieve gateway stats'));
+      if (hours.length === 0 && deps.gateways.find(gateway) === undefined) {
         throw managementError(404, 'Gateway not found or no data', { gateway: request.params.gateway });
       }
       return reply.send({ gateway, period: period.shown, ...detail(hours) });
@@ -55,7 +68,7 @@ export function statsRoutes(app: App, parts: RouterParts): void {
 
   app.get('/stats/export', options('Figures for keeping elsewhere'), async (request, reply) => {
     const period = periodOf(request.query);
-    const gateways = summarize(await hoursOf(parts, period, 'Failed to export data'), period.period);
+    const gateways = summarize(await hoursOf(deps, period, 'Failed to export data'), period.period);
     const start = period.period.start.toISOString();
     const end = period.period.end.toISOString();
     if (request.query.format === 'csv') {
@@ -65,11 +78,10 @@ export function statsRoutes(app: App, parts: RouterParts): void {
         .header('content-disposition', `attachment; filename="${name}"`)
         .send(toCsv(gateways));
     }
-    const { config, baseDomain } = parts.settings;
     return reply.send({
       exportedAt: new Date().toISOString(),
       period: { start, end },
-      routerInfo: { routerId: config.TELEMETRY_ROUTER_ID, version: parts.version, baseDomain },
+      routerInfo: deps.router,
       gateways,
       totals: totals(gateways),
     });
@@ -80,17 +92,17 @@ function options(summary: string) {
   return { schema: { summary, querystring: Query }, config: { invalid } };
 }
 
-function telemetryOf({ telemetry }: RouterParts): Telemetry {
+function telemetryOf({ telemetry }: StatsDeps): Telemetry {
   if (telemetry === undefined) throw managementError(503, 'Telemetry not enabled');
   return telemetry;
 }
 
-async function hoursOf(parts: RouterParts, { period }: { period: Period }, failure: string) {
-  return await telemetryOf(parts).hours(period.start, period.end).catch(failed(parts, failure));
+async function hoursOf(deps: StatsDeps, { period }: { period: Period }, failure: string) {
+  return await telemetryOf(deps).hours(period.start, period.end).catch(failed(deps, failure));
 }
 
 /** Why is for the operator: it may name files. */
-function failed({ log }: RouterParts, message: string) {
+function failed({ log }: StatsDeps, message: string) {
   return (error: unknown): never => {
     log.error({ err: error }, 'telemetry cannot be read');
     throw managementError(500, message);
@@ -118,7 +130,7 @@ function momentOf(text: string | undefined): Date | undefined {
 }
 
 /** The origin that is meant: given whole, or by its host. */
-function trackedOrigin({ gateways }: RouterParts, given: string): string {
+function trackedOrigin({ gateways }: StatsDeps, given: string): string {
   if (given === cacheOrigin || given.includes('://')) return given.replace(/\/+$/, '');
   return gateways.all.find(({ host }) => host === given.toLowerCase())?.origin ?? given;
 }

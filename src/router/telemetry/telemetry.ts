@@ -3,7 +3,9 @@
  * database in one transaction. When the database fails, figures wait in memory (hours stay small however long)
  * and sampled events are dropped oldest first, counted.
  */
+import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../kernel/log.ts';
+import type { Part } from '../../kernel/part.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Attempt } from '../gateways/gateway.ts';
 import { addAttempt, addHour, addLatency, emptyHour, type HourFigures } from './hour.ts';
@@ -28,7 +30,20 @@ const maxWaitingEvents = 10_000;
 const maxWaitingHours = 50_000;
 const hourMs = 3_600_000;
 
-export class Telemetry {
+/** undefined where telemetry is off. */
+export function createTelemetry(config: Config, path: string, log: Logger): Telemetry | undefined {
+  if (!config.TELEMETRY_ENABLED) return undefined;
+  return new Telemetry({
+    path,
+    sampleSuccess: config.TELEMETRY_SAMPLE_SUCCESS,
+    sampleErrors: config.TELEMETRY_SAMPLE_ERRORS,
+    retentionDays: config.TELEMETRY_RETENTION_DAYS,
+    log,
+  });
+}
+
+export class Telemetry implements Part {
+  readonly name = 'telemetry';
   readonly #options: TelemetryOptions;
   readonly #random: () => number;
   readonly #now: () => number;
@@ -65,6 +80,10 @@ export class Telemetry {
     await this.flush();
     await this.#store?.close().catch(() => {});
     this.#store = undefined;
+  }
+
+  problems(): readonly string[] {
+    return this.problem === undefined ? [] : [`telemetry: ${this.problem}`];
   }
 
   attempt(attempt: Attempt): void {

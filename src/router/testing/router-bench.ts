@@ -7,7 +7,7 @@ import { request } from 'undici';
 import { readConfig } from '../../config/config.ts';
 import { testLogLevel } from '../../config/testing.ts';
 import { createLogger } from '../../kernel/log.ts';
-import { createRouterSurface, type RouterSurface } from '../index.ts';
+import { createRouterSurface, type RouterSurface } from '../surface.ts';
 import { StubGateway, type TestItem } from './stub-gateway.ts';
 
 export interface RouterBench {

@@ -18,7 +18,7 @@ import type { ReadyAnswers } from './ready.ts';
 import { header, journeyOf } from './request.ts';
 
 /** How the content was reached, for headers and caching. */
-export interface Approach {
+export interface AnswerOptions {
   readonly reason: CacheReason;
   readonly ttlSeconds?: number;
   readonly headers?: Headers;
@@ -46,16 +46,16 @@ export async function answerContent(
   request: Request,
   reply: Reply,
   id: string,
-  approach: Approach,
+  options: AnswerOptions,
 ): Promise<unknown> {
   const journey = journeyOf(request);
   const described = await parts.content.describe(id, journey);
   if (described === undefined) throw notFound();
-  const cached = await parts.content.here.open(described);
+  const cached = await parts.content.cached.open(described);
   try {
-    const asked = askedOf(request, described, approach);
+    const asked = askedOf(request, described, options);
     refuseBlockedParts(parts.blocklist(), described, asked.spans);
-    const answer: Answer = { parts, request, reply, approach, journey, asked };
+    const answer: Answer = { parts, request, reply, options, journey, asked };
     if (cached !== undefined) {
       parts.metrics.cacheHits.inc();
       return await send(answer, cached);
@@ -75,7 +75,7 @@ interface Asked {
   readonly spans: readonly [Span, ...Span[]] | undefined;
 }
 
-function askedOf(request: Request, { hash, size }: Described, { status }: Approach): Asked {
+function askedOf(request: Request, { hash, size }: Described, { status }: AnswerOptions): Asked {
   if (status !== undefined) return { unchanged: false, spans: undefined };
   const etag = hash === undefined ? undefined : strongETag(hash);
   if (etag !== undefined && noneMatch(request.headers['if-none-match'], etag)) {
@@ -91,7 +91,7 @@ interface Answer {
   readonly parts: AnswerParts;
   readonly request: Request;
   readonly reply: Reply;
-  readonly approach: Approach;
+  readonly options: AnswerOptions;
   readonly journey: Journey;
   readonly asked: Asked;
 }
@@ -106,7 +106,7 @@ async function sendFetched(answer: Answer, described: Described): Promise<unknow
   const { parts, reply } = answer;
   const gone = new AbortController();
   const leave = (): void => gone.abort(new Error('the reader left'));
-  // Who left already says so no more.
+  // A reader that left before fires no event.
   if (reply.raw.destroyed) leave();
   else reply.raw.once('close', leave);
   try {
@@ -126,17 +126,17 @@ async function sendOpened(answer: Answer, described: Described, gone: AbortSigna
   const opened = await open(first);
   if (opened === undefined) throw notFound();
   // A source that fails before its first byte is still an answer of its own.
-  const begunStream = opened.stream === undefined ? undefined : await begun(opened.stream);
+  const started = opened.stream === undefined ? undefined : await startStream(opened.stream);
   try {
-    return await send(answer, { ...opened, stream: begunStream?.stream }, { first, open });
+    return await send(answer, { ...opened, stream: started?.stream }, { first, open });
   } finally {
-    await begunStream?.end();
+    await started?.end();
     await opened.reader?.close();
   }
 }
 
 /** The same stream, its first piece at hand; `end` lets go of the source, also where nobody read a piece. */
-async function begun(
+async function startStream(
   stream: AsyncIterable<Buffer>,
 ): Promise<{ readonly stream: AsyncGenerator<Buffer>; end(): Promise<void> }> {
   const iterator = stream[Symbol.asyncIterator]();
@@ -165,19 +165,19 @@ async function learnHeaders(index: GatewayIndex, described: Described): Promise<
 }
 
 async function send(answer: Answer, opened: OpenedContent, fetching?: Fetching): Promise<unknown> {
-  const { parts, request, reply, approach, journey, asked } = answer;
+  const { parts, request, reply, options, journey, asked } = answer;
   const { described } = opened;
   const { size, hash } = described;
   const headers: Headers = {
     ...(known.get(described) ?? (await learnHeaders(parts.index, described))),
-    ...approach.headers,
+    ...options.headers,
     'accept-ranges': 'bytes',
     'x-cache': opened.fromCache ? 'HIT' : 'MISS',
     'x-ar-io-hops': String(opened.hops > 0 ? opened.hops : journey.hops + 1),
     'x-ar-io-verified': String(described.verified && opened.fromCache),
     'x-ar-io-trusted': String(opened.trusted),
     'cache-control': parts.cacheControl.of({
-      ...approach,
+      ...options,
       stable: described.stable,
       trusted: opened.trusted,
       size,
@@ -192,12 +192,12 @@ async function send(answer: Answer, opened: OpenedContent, fetching?: Fetching):
   const { spans } = asked;
   const charged = parts.meter().charge(request, bodyBytes(request, size, spans), `data:${described.id}`);
   if (charged !== undefined) Object.assign(headers, await charged);
-  const { readyKey } = approach;
+  const { readyKey } = options;
   const again = charged === undefined && opened.fromCache && journey.hops === 0;
   if (readyKey !== undefined && again) parts.ready.keep(readyKey, reply, described, headers, opened.bytes);
-  const status = approach.status ?? 200;
-  const { hot } = parts.content.here;
-  const sent = await sendBody({ request, reply, opened, headers, spans, status, fetching, hot });
+  const status = options.status ?? 200;
+  const { blocks } = parts.content.cached;
+  const sent = await sendBody({ request, reply, opened, headers, spans, status, fetching, blocks });
   if (sent === 'cut short') parts.metrics.disconnects.inc();
   return reply;
 }

@@ -1,13 +1,12 @@
 /** The body of an answer about content, whole or in parts, from wherever it is open. */
-import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { contentRange, multipartRanges, type Span } from '../../../kernel/http/byte-ranges.ts';
-import { sendBuffer, sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
-import { sendStream } from '../../../kernel/http/send-stream.ts';
+import { multipart, type OpenBytes, sendMultipart, sendSpan } from '../../../delivery/send.ts';
+import { slice } from '../../../delivery/streams.ts';
+import { contentRange, type Span } from '../../../kernel/http/byte-ranges.ts';
+import { sendBuffer, takeOver } from '../../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
-import type { BlobReader } from '../../../storage/blobs/blobs.ts';
-import type { HotParts } from '../hot-parts.ts';
-import type { Described, OpenedContent } from '../opened.ts';
+import type { BlockCache } from '../block-cache.ts';
+import { type Described, type OpenedContent, streamOf } from '../opened.ts';
 import { contentTypeOf, digestHeader, type Headers } from './headers.ts';
 
 /** Content that is not in the cache. */
@@ -26,7 +25,7 @@ export interface Body {
   readonly spans: readonly [Span, ...Span[]] | undefined;
   readonly status: number;
   readonly fetching: Fetching | undefined;
-  readonly hot: HotParts;
+  readonly blocks: BlockCache;
 }
 
 export async function sendBody({
@@ -37,7 +36,7 @@ export async function sendBody({
   spans,
   status,
   fetching,
-  hot,
+  blocks,
 }: Body): Promise<'whole' | 'cut short'> {
   const { described, fromCache } = opened;
   const { size, hash } = described;
@@ -47,7 +46,7 @@ export async function sendBody({
     const digest = fromCache || isHead ? wholeHeaders(described) : { 'content-length': String(size) };
     const raw = takeOver(reply, status, { ...headers, 'content-type': type, ...digest });
     if (isHead || size === 0) return await sendHead(raw);
-    return await sendSpan(raw, opened, { start: 0, end: size }, fetching?.first, hot);
+    return await sendPart(raw, opened, { start: 0, end: size }, blocks);
   }
   if (hash !== undefined) headers['repr-digest'] = digestHeader(hash);
   if (spans.length === 1) {
@@ -57,17 +56,15 @@ export async function sendBody({
     headers['content-length'] = String(span.end - span.start);
     const raw = takeOver(reply, 206, headers);
     if (isHead) return await sendHead(raw);
-    return await sendSpan(raw, opened, span, fetching?.first, hot);
+    return await sendPart(raw, opened, span, blocks);
   }
-  const parts = multipartRanges(spans, size, type, `${'-'.repeat(26)}${randomBytes(12).toString('hex')}`);
+  const parts = multipart(spans, size, type);
   headers['content-type'] = parts.contentType;
   headers['content-length'] = String(parts.contentLength);
   const raw = takeOver(reply, 206, headers);
   if (isHead) return await sendHead(raw);
-  return whole(
-    await sendStream(raw, () => multipart(parts, opened, fetching), { length: parts.contentLength }),
-    parts.contentLength,
-  );
+  const open = openBytes(opened, (span) => fetchedPart(opened, fetching, span));
+  return whole(await sendMultipart(raw, parts, open), parts.contentLength);
 }
 
 /** Of an answer that carries all of it, by what is known before it is sent. */
@@ -89,71 +86,43 @@ function whole(sent: number, promised: number): 'whole' | 'cut short' {
   return sent === promised ? 'whole' : 'cut short';
 }
 
-async function sendSpan(
+async function sendPart(
   raw: ServerResponse,
   opened: OpenedContent,
   span: Span,
-  fetched: Span | undefined,
-  hot: HotParts,
+  blocks: BlockCache,
 ): Promise<'whole' | 'cut short'> {
-  const { bytes, reader, stream, described } = opened;
+  const { reader, stream, described } = opened;
   const length = span.end - span.start;
-  if (bytes !== undefined) {
-    const part = length === bytes.length ? bytes : bytes.subarray(span.start, span.end);
-    return whole(await sendBuffer(raw, part), length);
+  if (reader !== undefined && described.hash !== undefined && blocks.takes(span)) {
+    return whole(await sendBuffer(raw, await blocks.read(reader, described.hash, span)), length);
   }
-  if (reader !== undefined && described.hash !== undefined && hot.takes(span)) {
-    return whole(await sendBuffer(raw, await hot.read(reader, described.hash, span)), length);
-  }
-  if (reader?.fd !== undefined) return whole(await sendFile(raw, reader.fd, span.start, span.end), length);
-  if (reader !== undefined)
-    return whole(await sendStream(raw, () => reader.stream(span.start, span.end), { length }), length);
-  if (stream === undefined) throw new Error('content without bytes');
-  // The stream carries what was fetched: the span itself, or the whole of which the span is a part.
-  const skip = fetched === undefined ? span.start : 0;
-  return whole(await sendStream(raw, () => cut(stream, skip, length), { length }), length);
+  // The stream carries what was fetched, which is this span.
+  const open = openBytes(opened, () => slice(stream ?? noContent(), 0, length));
+  return whole(await sendSpan(raw, open, span), length);
 }
 
-/** The parts one after the other: from the cache, or each fetched for itself. */
-async function* multipart(
-  parts: ReturnType<typeof multipartRanges>,
-  opened: OpenedContent,
+function openBytes({ bytes, reader }: OpenedContent, stream: NonNullable<OpenBytes['stream']>): OpenBytes {
+  return { pieces: bytes && [bytes], reader, stream };
+}
+
+/** One of several parts that are not in the cache: each is fetched for itself. */
+async function* fetchedPart(
+  { stream }: OpenedContent,
   fetching: Fetching | undefined,
+  span: Span,
 ): AsyncGenerator<Buffer> {
-  for (const { head, span } of parts.pieces) {
-    yield head;
-    const { bytes, reader } = opened;
-    if (bytes !== undefined) yield bytes.subarray(span.start, span.end);
-    else if (reader !== undefined) yield* reader.stream(span.start, span.end);
-    else if (fetching?.first === span) yield* opened.stream ?? [];
-    else {
-      const part = await fetching?.open(span);
-      if (part === undefined) throw new Error('content vanished between two of its parts');
-      if (part.bytes !== undefined) yield part.bytes.subarray(span.start, span.end);
-      else yield* part.stream ?? readAndClose(part.reader, span);
-    }
+  if (fetching?.first === span) {
+    yield* stream ?? noContent();
+    return;
   }
-  yield parts.tail;
+  const part = await fetching?.open(span);
+  if (part === undefined) throw new Error('content vanished between two of its parts');
+  yield* streamOf(part, span);
 }
 
-async function* readAndClose(reader: BlobReader | undefined, span: Span): AsyncGenerator<Buffer> {
-  try {
-    if (reader !== undefined) yield* reader.stream(span.start, span.end);
-  } finally {
-    await reader?.close();
-  }
-}
-
-async function* cut(stream: AsyncIterable<Buffer>, skip: number, length: number): AsyncGenerator<Buffer> {
-  let position = 0;
-  for await (const piece of stream) {
-    const from = Math.max(0, skip - position);
-    const to = Math.min(piece.length, skip + length - position);
-    position += piece.length;
-    if (to > from) yield piece.subarray(from, to);
-    // A whole read is taken to its end, where the source says whether the bytes were right.
-    if (position >= skip + length && skip > 0) return;
-  }
+function noContent(): never {
+  throw new Error('content without bytes');
 }
 
 const nothing = Buffer.alloc(0);

@@ -78,8 +78,8 @@ export class ReadyAnswers {
     const [span] = asked.spans;
     const part =
       text?.slice(span.start, span.end) ??
-      (this.#content.here.hot.takes(span)
-        ? this.#content.here.hot.find(hash, span)?.toString('latin1')
+      (this.#content.cached.blocks.takes(span)
+        ? this.#content.cached.blocks.find(hash, span)?.toString('latin1')
         : undefined);
     if (part === undefined) return undefined;
     const more = [

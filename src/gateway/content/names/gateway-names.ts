@@ -1,6 +1,7 @@
 /** Names as another gateway resolves them: `GET /ar-io/resolver/{name}`. */
-import { request } from 'undici';
 import { isTxId } from '../../../formats/base64url.ts';
+import { isCount, memberOf } from '../../../formats/json.ts';
+import type { HttpClient } from '../../../outside/http.ts';
 import { upstreamFailed } from '../../errors.ts';
 import { mayAsk } from '../sources/source.ts';
 import type { NameSource } from './resolver.ts';
@@ -10,26 +11,31 @@ const bodyLimit = 64 * 1024;
 const maxTtlSeconds = 86_400;
 
 /** `identity` is what this gateway calls itself to others. */
-export function namesOfGateway(url: string, identity: string): NameSource {
+export function namesOfGateway(url: string, identity: string, client: HttpClient): NameSource {
   const { host } = new URL(url);
   return {
     name: url,
     asks: (journey) => mayAsk(journey, identity) && !journey.via.includes(host),
     async resolve(name, undername, journey) {
       const label = undername === '@' ? name : `${undername}_${name}`;
-      const answer = await request(`${url}/ar-io/resolver/${encodeURIComponent(label)}`, {
+      const answer = await client.call(`${url}/ar-io/resolver/${encodeURIComponent(label)}`, {
         headers: {
           'x-ar-io-hops': String(journey.hops + 1),
           'x-ar-io-via': [...journey.via, identity].join(', '),
         },
-        signal: AbortSignal.timeout(timeoutMs),
+        timeoutMs,
+        maxBytes: bodyLimit,
       });
-      const text = await readText(answer.body);
-      if (answer.statusCode === 404) return undefined;
-      if (answer.statusCode !== 200) {
-        throw upstreamFailed(new Error(`${url} answered ${answer.statusCode} for ${label}`));
+      if (answer.status === 404) return undefined;
+      if (answer.status !== 200) {
+        throw upstreamFailed(new Error(`${url} answered ${answer.status} for ${label}`));
       }
-      const { txId, ttlSeconds, processId, index, limit } = fieldsOf(JSON.parse(text));
+      const body: unknown = JSON.parse(answer.body.toString());
+      const txId = memberOf(body, 'txId');
+      const ttlSeconds = memberOf(body, 'ttlSeconds');
+      const processId = memberOf(body, 'processId');
+      const index = memberOf(body, 'index');
+      const limit = memberOf(body, 'limit');
       if (typeof txId !== 'string' || !isTxId(txId)) throw upstreamFailed(new Error(`${url} names no id`));
       return {
         id: txId,
@@ -39,23 +45,4 @@ export function namesOfGateway(url: string, identity: string): NameSource {
       };
     },
   };
-}
-
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of body) {
-    size += piece.length;
-    if (size > bodyLimit) throw upstreamFailed(new Error('an answer about a name is too long'));
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString();
-}
-
-function fieldsOf(body: unknown): Record<string, unknown> {
-  return typeof body === 'object' && body !== null ? { ...body } : {};
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

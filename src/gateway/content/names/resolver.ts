@@ -78,7 +78,7 @@ export class NameResolver {
       return entry.target;
     }
     this.#options.onMiss?.();
-    // Who asks for another gateway asks alone: two that ask each other would wait for each other.
+    // A request that came through another gateway asks alone: two that ask each other would wait for each other.
     if (!isOwn(journey)) return (await this.#askSources(name, undername, journey)).target;
     const asking = this.#ask(key, name, undername);
     if (entry?.target === undefined) return (await asking).target;

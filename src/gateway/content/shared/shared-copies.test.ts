@@ -11,7 +11,7 @@ import { forEachEngine } from '../../../storage/sql/testing.ts';
 import { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
 import { ownJourney } from '../sources/source.ts';
 import { something } from '../testing.ts';
-import { sharedMigrations } from './schema.ts';
+import { sharedMigrations } from './migrations.ts';
 import { SharedCopies } from './shared-copies.ts';
 import { sharedContent } from './source.ts';
 

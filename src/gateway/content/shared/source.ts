@@ -1,6 +1,7 @@
 /** Shared copies as places to read from: of the content itself, and of the bundle it is a part of. */
+import { readAndClose } from '../../../delivery/streams.ts';
 import type { GatewayIndex } from '../../chain-index/gateway-index.ts';
-import { closing, parentBundle } from '../sources/parent-bundle.ts';
+import { parentBundle } from '../sources/parent-bundle.ts';
 import type { ContentSource } from '../sources/source.ts';
 import type { SharedCopies } from './shared-copies.ts';
 
@@ -24,7 +25,7 @@ export function sharedContent(index: GatewayIndex, copies: SharedCopies): readon
         contentType: undefined,
         contentEncoding: undefined,
         hops: 0,
-        stream: closing(reader, range?.start ?? 0, Math.min(range?.end ?? located.size, located.size)),
+        stream: readAndClose(reader, range?.start ?? 0, Math.min(range?.end ?? located.size, located.size)),
         discard: () => void reader.close(),
       };
     },

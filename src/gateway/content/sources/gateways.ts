@@ -3,10 +3,11 @@
  * digest they announce; it is never called proven. A gateway that fails rests before it is asked again, which is
  * not the same as saying that it has nothing.
  */
-import { Agent, type Dispatcher } from 'undici';
+import { exactly } from '../../../delivery/streams.ts';
+import type { HttpClient } from '../../../outside/http.ts';
 import type { PeerGateway } from '../../context.ts';
 import { UpstreamRefusal, upstreamFailed, upstreamUnavailable } from '../../errors.ts';
-import { exactly, fetchBytes, placeOf, sizeOf } from './http-bytes.ts';
+import { fetchBytes, placeOf, sizeOf, stoppedEarly } from './http-bytes.ts';
 import { type ContentSource, type Journey, mayAsk } from './source.ts';
 
 const restMs = 10_000;
@@ -20,6 +21,7 @@ export interface GatewaySourcesOptions {
   readonly urls: readonly string[];
   /** What this gateway calls itself to others. */
   readonly identity: string;
+  readonly client: HttpClient;
   readonly headTimeoutMs?: number;
   readonly stallTimeoutMs?: number;
   readonly now?: () => number;
@@ -30,17 +32,13 @@ export interface GatewaySources {
   readonly sources: readonly ContentSource[];
   /** How each of them did so far. */
   peers(): readonly PeerGateway[];
-  close(): Promise<void>;
 }
 
 export function otherGateways(options: GatewaySourcesOptions): GatewaySources {
-  const dispatcher = new Agent({ connections: 64, keepAliveTimeout: 10_000, connect: { timeout: 5_000 } });
-  const gateways = options.urls.map((url) => otherGateway(url, dispatcher, options));
+  const gateways = options.urls.map((url) => otherGateway(url, options));
   return {
     sources: gateways,
     peers: () => gateways.map(({ peer }) => peer),
-    // Reads that nobody waits for any more end with the gateway.
-    close: () => dispatcher.destroy(),
   };
 }
 
@@ -48,8 +46,8 @@ interface OtherGateway extends ContentSource {
   readonly peer: PeerGateway;
 }
 
-function otherGateway(url: string, dispatcher: Dispatcher, options: GatewaySourcesOptions): OtherGateway {
-  const { identity, headTimeoutMs = 10_000, stallTimeoutMs = 30_000, now = Date.now } = options;
+function otherGateway(url: string, options: GatewaySourcesOptions): OtherGateway {
+  const { identity, client, headTimeoutMs = 10_000, stallTimeoutMs = 30_000, now = Date.now } = options;
   const { host, origin, pathname } = new URL(url);
   let restUntil = 0;
   let dataWeight = unknownWeight;
@@ -112,7 +110,7 @@ function otherGateway(url: string, dispatcher: Dispatcher, options: GatewaySourc
         ...(range === undefined ? {} : { range: `bytes=${range.start}-${range.end - 1}` }),
       },
       signal,
-      dispatcher,
+      client,
       headTimeoutMs,
       stallTimeoutMs,
     });
@@ -134,7 +132,7 @@ function otherGateway(url: string, dispatcher: Dispatcher, options: GatewaySourc
       contentType: fetched.header('content-type'),
       contentEncoding: fetched.header('content-encoding'),
       hops: sizeOf(fetched.header('x-ar-io-hops')) ?? journey.hops + 1,
-      stream: exactly(fetched.body, skip, Math.max(0, end - start)),
+      stream: exactly(fetched.body, skip, Math.max(0, end - start), stoppedEarly),
       discard: fetched.discard,
     };
   }

@@ -1,12 +1,12 @@
 /** Fetching bytes from another HTTP server, with every way it can go wrong told apart. */
-import { type Dispatcher, request } from 'undici';
+import { type HttpClient, type OpenAnswer, OutsideUnavailable } from '../../../outside/http.ts';
 import { UpstreamRefusal, upstreamFailed, upstreamTimeout, upstreamUnavailable } from '../../errors.ts';
 
 export interface FetchBytesOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  readonly dispatcher: Dispatcher;
+  readonly client: HttpClient;
   /** Until the response head. */
   readonly headTimeoutMs: number;
   /** Between two pieces of the body. */
@@ -21,21 +21,9 @@ export interface FetchedBytes {
   discard(): void;
 }
 
-/** undefined for 404 and 410: the server knows that it has not got it. */
+/** undefined for 404 and 410: the server knows that it does not have it. */
 export async function fetchBytes(options: FetchBytesOptions): Promise<FetchedBytes | undefined> {
-  const answer = await request(options.url, {
-    headers: { ...options.headers, 'accept-encoding': 'identity' },
-    signal: options.signal,
-    dispatcher: options.dispatcher,
-    headersTimeout: options.headTimeoutMs,
-    bodyTimeout: options.stallTimeoutMs,
-  }).catch((error: unknown) => {
-    throw failure(error);
-  });
-  const { statusCode: status, headers, body } = answer;
-  const discard = (): void => {
-    body.on('error', () => {}).destroy();
-  };
+  const { status, headers, body, discard } = await open(options);
   if (status === 404 || status === 410) {
     discard();
     return undefined;
@@ -61,7 +49,7 @@ export async function fetchBytes(options: FetchBytesOptions): Promise<FetchedByt
       const value = headers[name];
       return Array.isArray(value) ? value[0] : value;
     },
-    body: pieces(body),
+    body: withUpstreamErrors(body),
     discard,
   };
 }
@@ -80,18 +68,31 @@ export function placeOf({ status, header }: FetchedBytes): { start: number; size
   return size === undefined ? undefined : { start: sizeOf(match?.[1]) ?? 0, size };
 }
 
-async function* pieces(body: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
+async function open({ client, url, headers, signal, ...limits }: FetchBytesOptions): Promise<OpenAnswer> {
   try {
-    for await (const piece of body) {
-      if (Buffer.isBuffer(piece)) yield piece;
-    }
+    return await client.open(url, {
+      headers: { ...headers, 'accept-encoding': 'identity' },
+      signal,
+      timeoutMs: limits.headTimeoutMs,
+      idleTimeoutMs: limits.stallTimeoutMs,
+    });
+  } catch (error) {
+    throw failure(error);
+  }
+}
+
+async function* withUpstreamErrors(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
   } catch (error) {
     throw failure(error);
   }
 }
 
 function failure(error: unknown): Error {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const cause = error instanceof OutsideUnavailable ? error.cause : error;
+  // Of connecting, of the head and of the body.
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   return code.includes('TIMEOUT') ? upstreamTimeout(error) : upstreamFailed(error);
 }
 
@@ -102,27 +103,6 @@ export function sizeOf(text: string | undefined): number | undefined {
   return Number.isSafeInteger(size) ? size : undefined;
 }
 
-/** Exactly `length` bytes, after leaving out the first `skip`; fewer is an error, more are cut off. */
-export async function* exactly(
-  source: AsyncIterable<Buffer>,
-  skip: number,
-  length: number,
-): AsyncGenerator<Buffer> {
-  let toSkip = skip;
-  let left = length;
-  if (left === 0) return;
-  for await (const piece of source) {
-    let bytes = piece;
-    if (toSkip > 0) {
-      const cut = Math.min(toSkip, bytes.length);
-      toSkip -= cut;
-      bytes = bytes.subarray(cut);
-    }
-    if (bytes.length > left) bytes = bytes.subarray(0, left);
-    if (bytes.length === 0) continue;
-    left -= bytes.length;
-    yield bytes;
-    if (left === 0) return;
-  }
-  throw upstreamFailed(new Error(`a source stopped ${left} bytes early`));
-}
+/** Of a source that sends fewer bytes than it said. */
+export const stoppedEarly = (missing: number): Error =>
+  upstreamFailed(new Error(`a source stopped ${missing} bytes early`));

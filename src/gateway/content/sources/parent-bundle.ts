@@ -1,4 +1,5 @@
 /** An item whose bundle is in the cache is a region of the bundle's file: nothing is fetched, nothing copied. */
+import { readAndClose } from '../../../delivery/streams.ts';
 import type { BlobStore } from '../../../storage/blobs/blobs.ts';
 import type { GatewayIndex } from '../../chain-index/gateway-index.ts';
 import type { ContentSource } from './source.ts';
@@ -29,22 +30,9 @@ export function parentBundle(index: GatewayIndex, cache: Pick<BlobStore, 'open'>
         contentType: undefined,
         contentEncoding: undefined,
         hops: 0,
-        stream: closing(reader, start, end),
+        stream: readAndClose(reader, start, end),
         discard: () => void reader.close(),
       };
     },
   };
-}
-
-/** A part of an open blob, which is closed with it. */
-export async function* closing(
-  reader: { stream(start: number, end: number): AsyncIterable<Buffer>; close(): Promise<void> },
-  start: number,
-  end: number,
-): AsyncGenerator<Buffer> {
-  try {
-    yield* reader.stream(start, end);
-  } finally {
-    await reader.close();
-  }
 }

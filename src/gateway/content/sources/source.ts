@@ -33,7 +33,7 @@ export interface ContentSource {
   /** Whether it is asked for a request that came this way; always, where it does not say. */
   asks?(journey: Journey): boolean;
   /**
-   * undefined: this source knows that it has not got it. Throws `UpstreamError` where it cannot say. The stream
+   * undefined: this source knows that it does not have it. Throws `UpstreamError` where it cannot say. The stream
    * ends early only by throwing.
    */
   open(

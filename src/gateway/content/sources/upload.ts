@@ -2,9 +2,10 @@
  * Items that were uploaded here and are not on the chain yet: `GET {upload_url}/v1/data-item/{id}` answers the
  * whole item, and says where its payload begins.
  */
-import { Agent } from 'undici';
+import { exactly } from '../../../delivery/streams.ts';
+import { HttpClient } from '../../../outside/http.ts';
 import { upstreamFailed } from '../../errors.ts';
-import { exactly, fetchBytes, placeOf, sizeOf } from './http-bytes.ts';
+import { fetchBytes, placeOf, sizeOf, stoppedEarly } from './http-bytes.ts';
 import type { ContentSource } from './source.ts';
 
 const connections = 64;
@@ -18,7 +19,7 @@ export function uploadedItems(
   url: () => string | undefined,
   { headTimeoutMs = 5_000, stallTimeoutMs = 30_000 } = {},
 ): UploadSource {
-  const dispatcher = new Agent({ connections, keepAliveTimeout: 10_000 });
+  const client = new HttpClient({ timeoutMs: headTimeoutMs, maxBytes: 0, connections });
   /** Where the payload begins in each item's bytes, so that a range is one request. */
   const offsets = new Map<string, number>();
 
@@ -35,7 +36,7 @@ export function uploadedItems(
         url: `${base}/v1/data-item/${id}`,
         headers: asked ? { range: `bytes=${known + range.start}-${known + range.end - 1}` } : {},
         signal,
-        dispatcher,
+        client,
         headTimeoutMs,
         stallTimeoutMs,
       });
@@ -58,11 +59,11 @@ export function uploadedItems(
         contentType: fetched.header('x-payload-content-type'),
         contentEncoding: undefined,
         hops: 0,
-        stream: exactly(fetched.body, skip, Math.max(0, end - start)),
+        stream: exactly(fetched.body, skip, Math.max(0, end - start), stoppedEarly),
         discard: fetched.discard,
       };
     },
-    close: () => dispatcher.destroy(),
+    close: () => client.close(),
   };
 }
 

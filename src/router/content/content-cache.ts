@@ -3,15 +3,16 @@
  * nothing is left alone for a while; content is served all the same.
  */
 import { LRUCache } from 'lru-cache';
+import { openCached } from '../../delivery/cache.ts';
+import { joinPieces } from '../../delivery/streams.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
-import type { Known } from './known.ts';
-import { joined } from './opened.ts';
+import type { ProvenContent } from './proven-store.ts';
 
-export interface ShelfOptions {
+export interface ContentCacheOptions {
   /** undefined: nothing is kept. */
-  readonly cache: BlobCache | undefined;
+  readonly disk: BlobCache | undefined;
   readonly maxItemBytes: number;
   readonly memoryBytes: number;
   readonly log: Logger;
@@ -20,13 +21,13 @@ export interface ShelfOptions {
 const memoryItemLimit = 256 * 1024;
 const pauseMs = 60_000;
 
-export class Shelf {
-  readonly #options: ShelfOptions;
+export class ContentCache {
+  readonly #options: ContentCacheOptions;
   readonly #memory: LRUCache<string, Buffer> | undefined;
   readonly #keeping = new Set<Promise<unknown> | undefined>();
   #pausedUntil = 0;
 
-  constructor(options: ShelfOptions) {
+  constructor(options: ContentCacheOptions) {
     this.#options = options;
     this.#memory =
       options.memoryBytes === 0
@@ -35,44 +36,40 @@ export class Shelf {
   }
 
   /** Whether the disk takes what is to be kept. */
-  get usable(): boolean {
-    return this.#options.cache === undefined || performance.now() >= this.#pausedUntil;
+  get isWritable(): boolean {
+    return this.#options.disk === undefined || performance.now() >= this.#pausedUntil;
   }
 
   /** Small content that is in memory, without waiting. */
-  atHand(digest: string): Buffer | undefined {
+  inMemory(digest: string): Buffer | undefined {
     return this.#memory?.get(digest);
   }
 
   /** What is on disk: small content as bytes, which are then in memory, larger content to be read. */
-  async open({ digest, size }: Known): Promise<{ bytes: Buffer } | { reader: BlobReader } | undefined> {
-    const reader = await this.#options.cache?.open(digest).catch(() => undefined);
-    if (reader === undefined) return undefined;
-    if (reader.size !== size) {
-      await reader.close();
-      return undefined;
-    }
-    if (size > memoryItemLimit || this.#memory === undefined) return { reader };
-    const bytes = Buffer.allocUnsafeSlow(size);
-    const count = await reader.read(bytes, 0).catch(() => -1);
-    await reader.close();
-    if (count !== size) return undefined;
-    this.#memory.set(digest, bytes);
-    return { bytes };
+  async open({
+    digest,
+    size,
+  }: ProvenContent): Promise<{ bytes: Buffer } | { reader: BlobReader } | undefined> {
+    const { disk } = this.#options;
+    if (disk === undefined) return undefined;
+    const smallBytes = this.#memory === undefined ? -1 : memoryItemLimit;
+    const found = await openCached(disk, digest, size, smallBytes).catch(() => undefined);
+    if (found !== undefined && 'bytes' in found) this.#memory?.set(digest, found.bytes);
+    return found;
   }
 
   /** The disk, for content of this size; undefined where such content is not kept. */
-  roomFor(size: number | undefined): BlobCache | undefined {
-    const { cache, maxItemBytes } = this.#options;
-    return size !== undefined && size <= maxItemBytes && this.usable ? cache : undefined;
+  diskFor(size: number | undefined): BlobCache | undefined {
+    const { disk, maxItemBytes } = this.#options;
+    return size !== undefined && size <= maxItemBytes && this.isWritable ? disk : undefined;
   }
 
   /** Keeps content; the reader does not wait for the disk. */
   keep(digest: string, size: number, pieces: readonly Buffer[]): void {
-    const room = this.roomFor(size);
+    const room = this.diskFor(size);
     const inMemory = size <= memoryItemLimit && this.#memory !== undefined;
     if (room === undefined && !inMemory) return;
-    const bytes = joined(pieces);
+    const bytes = joinPieces(pieces);
     if (inMemory) this.#memory?.set(digest, bytes);
     const putting = room
       ?.put(bytes)
@@ -84,13 +81,13 @@ export class Shelf {
   /** True when it was there. */
   async remove(digest: string): Promise<boolean> {
     const inMemory = this.#memory?.delete(digest) ?? false;
-    const onDisk = (await this.#options.cache?.delete(digest).catch(() => false)) ?? false;
+    const onDisk = (await this.#options.disk?.delete(digest).catch(() => false)) ?? false;
     return inMemory || onDisk;
   }
 
   /** The disk could not be written. */
   failed(error: unknown): void {
-    if (!this.usable) return;
+    if (!this.isWritable) return;
     this.#pausedUntil = performance.now() + pauseMs;
     this.#options.log.warn(
       { err: error },

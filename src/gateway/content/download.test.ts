@@ -7,7 +7,7 @@ import { after, describe, test } from 'node:test';
 import { mountSmallDisk } from '../../../test/support/small-disk.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
-import { Fill } from './fill.ts';
+import { downloadContent } from './download.ts';
 import type { SourceBytes } from './sources/source.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-fill-'));
@@ -42,7 +42,7 @@ async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-function fillOf(
+function downloadOf(
   first: SourceBytes,
   others: SourceBytes[] = [],
   expected?: string,
@@ -53,7 +53,7 @@ function fillOf(
   const failures = { count: 0 };
   const noted: { hash: string; proven: boolean }[] = [];
   const starts: number[] = [];
-  const fill = new Fill({
+  const download = downloadContent({
     cache: into,
     expected,
     first,
@@ -71,14 +71,14 @@ function fillOf(
     },
     done: async (hash, proven) => void noted.push({ hash, proven }),
   });
-  return { fill, noted, starts, rests, failures };
+  return { download, noted, starts, rests, failures };
 }
 
-describe('Fill', () => {
+describe('downloadContent', () => {
   test('every reader gets every byte, and the cache keeps them', async () => {
     const bytes = randomBytes(1_000_000);
-    const { fill, noted } = fillOf(source(pieces(bytes), bytes.length));
-    for (const got of await Promise.all([1, 2, 3].map(() => collect(fill.read(staying)))))
+    const { download, noted } = downloadOf(source(pieces(bytes), bytes.length));
+    for (const got of await Promise.all([1, 2, 3].map(() => collect(download.read(staying)))))
       assert.ok(got.equals(bytes));
     assert.deepEqual(noted, [{ hash: sha256(bytes), proven: true }]);
     const reader = await cache.open(Buffer.from(sha256(bytes), 'base64url').toString('hex'));
@@ -88,10 +88,10 @@ describe('Fill', () => {
 
   test('a reader that takes nothing holds nobody up and reads from the cache later', async () => {
     const bytes = randomBytes(12 * 1024 * 1024);
-    const { fill } = fillOf(source(pieces(bytes), bytes.length));
-    const slow = fill.read(staying);
+    const { download } = downloadOf(source(pieces(bytes), bytes.length));
+    const slow = download.read(staying);
     const first = await slow.next();
-    assert.ok((await collect(fill.read(staying))).equals(bytes));
+    assert.ok((await collect(download.read(staying))).equals(bytes));
     const rest = await collect({ [Symbol.asyncIterator]: () => slow });
     assert.ok(Buffer.concat([first.value ?? Buffer.alloc(0), rest]).equals(bytes));
   });
@@ -109,7 +109,7 @@ describe('Fill', () => {
       throw new Error('let go');
     }
     let abandoned = 0;
-    const fill = new Fill({
+    const download = downloadContent({
       cache,
       expected: undefined,
       first: source(stalling(), bytes.length),
@@ -125,30 +125,32 @@ describe('Fill', () => {
     });
     const [one, two] = [new AbortController(), new AbortController()];
     // Both fell behind and wait for the end.
-    const reading = [one, two].map(({ signal }) => collect(fill.read(signal)));
+    const reading = [one, two].map(({ signal }) => collect(download.read(signal)));
     one.abort(new Error('one left'));
     await assert.rejects(reading[0] ?? assert.fail(), /one left/);
     await new Promise((resolve) => setTimeout(resolve, 20));
     assert.equal(abandoned, 0, 'somebody waits');
     two.abort(new Error('two left'));
     await assert.rejects(reading[1] ?? assert.fail(), /two left/);
-    await assert.rejects(fill.finished, /let go/);
+    await assert.rejects(download.finished, /let go/);
     assert.equal(abandoned, 1);
   });
 
   test('a reader who comes late gets it all', async () => {
     const bytes = randomBytes(6 * 1024 * 1024);
-    const { fill } = fillOf(source(pieces(bytes), bytes.length));
-    await fill.finished;
-    assert.ok((await collect(fill.read(staying))).equals(bytes));
+    const { download } = downloadOf(source(pieces(bytes), bytes.length));
+    await download.finished;
+    assert.ok((await collect(download.read(staying))).equals(bytes));
   });
 
   test('the next source goes on where one broke', async () => {
     const bytes = randomBytes(500_000);
     const from = 3 * 64 * 1024;
     const rest = source(pieces(bytes.subarray(from)), bytes.length, { proven: false });
-    const { fill, noted, starts } = fillOf(source(pieces(bytes, 64 * 1024, from), bytes.length), [rest]);
-    assert.ok((await collect(fill.read(staying))).equals(bytes));
+    const { download, noted, starts } = downloadOf(source(pieces(bytes, 64 * 1024, from), bytes.length), [
+      rest,
+    ]);
+    assert.ok((await collect(download.read(staying))).equals(bytes));
     assert.deepEqual(starts, [from]);
     assert.equal(noted[0]?.proven, false, 'it is proven only when all of it was');
   });
@@ -157,10 +159,14 @@ describe('Fill', () => {
     const bytes = randomBytes(300_000);
     const wrong = Buffer.from(bytes);
     wrong[299_999] = (wrong[299_999] ?? 0) ^ 1;
-    const { fill, noted } = fillOf(source(pieces(wrong), bytes.length, { proven: false }), [], sha256(bytes));
+    const { download, noted } = downloadOf(
+      source(pieces(wrong), bytes.length, { proven: false }),
+      [],
+      sha256(bytes),
+    );
     let got = 0;
     await assert.rejects(async () => {
-      for await (const piece of fill.read(staying)) got += piece.length;
+      for await (const piece of download.read(staying)) got += piece.length;
     });
     assert.ok(got < bytes.length);
     assert.deepEqual(noted, []);
@@ -169,14 +175,14 @@ describe('Fill', () => {
 
   test('a source that ends early, sends too much, or lies about its digest fails', async () => {
     const bytes = randomBytes(100_000);
-    const short = fillOf(source(pieces(bytes.subarray(0, 90_000)), bytes.length));
-    await assert.rejects(collect(short.fill.read(staying)));
-    const long = fillOf(source(pieces(bytes), 90_000));
-    await assert.rejects(collect(long.fill.read(staying)));
-    const liar = fillOf(
+    const short = downloadOf(source(pieces(bytes.subarray(0, 90_000)), bytes.length));
+    await assert.rejects(collect(short.download.read(staying)));
+    const long = downloadOf(source(pieces(bytes), 90_000));
+    await assert.rejects(collect(long.download.read(staying)));
+    const liar = downloadOf(
       source(pieces(bytes), bytes.length, { proven: false, hash: sha256(Buffer.from('x')) }),
     );
-    await assert.rejects(collect(liar.fill.read(staying)));
+    await assert.rejects(collect(liar.download.read(staying)));
   });
 
   test('a disk that fills up fails no reader, fast or slow, and leaves nothing behind', async (context) => {
@@ -185,26 +191,26 @@ describe('Fill', () => {
     const small = await openBlobCache({ folder: disk.folder, maxBytes: 1024 ** 3 });
     try {
       const bytes = randomBytes(14 * 1024 * 1024);
-      const { fill, noted, rests, failures } = fillOf(
+      const { download, noted, rests, failures } = downloadOf(
         source(pieces(bytes), bytes.length),
         [],
         undefined,
         small,
         bytes,
       );
-      const slow = fill.read(staying);
+      const slow = download.read(staying);
       const first = (await slow.next()).value ?? Buffer.alloc(0);
-      for (const got of await Promise.all([1, 2].map(() => collect(fill.read(staying)))))
+      for (const got of await Promise.all([1, 2].map(() => collect(download.read(staying)))))
         assert.ok(got.equals(bytes));
       assert.deepEqual(noted, [{ hash: sha256(bytes), proven: true }]);
       assert.equal(failures.count, 1, 'it is told once');
       const rest = await collect({ [Symbol.asyncIterator]: () => slow });
       assert.ok(Buffer.concat([first, rest]).equals(bytes), 'who fell behind reads the rest elsewhere');
       assert.deepEqual(rests, [first.length]);
-      assert.ok((await collect(fill.read(staying))).equals(bytes), 'who comes late too');
+      assert.ok((await collect(download.read(staying))).equals(bytes), 'who comes late too');
       const fits = randomBytes(500_000);
-      const next = fillOf(source(pieces(fits), fits.length), [], undefined, small);
-      assert.ok((await collect(next.fill.read(staying))).equals(fits));
+      const next = downloadOf(source(pieces(fits), fits.length), [], undefined, small);
+      assert.ok((await collect(next.download.read(staying))).equals(fits));
       assert.equal(next.failures.count, 0, 'the disk has room again');
     } finally {
       await small.close();

@@ -3,19 +3,20 @@
  * left the cache is then checked against it without asking anybody. Names are kept beside it, so that a router
  * that starts while nobody can be asked still knows them.
  *
- * Both tables are bounded: whoever asks for ever new content would else fill the disk. The rows that were proven
+ * Both tables are bounded: else requests for ever new content would fill the disk. The rows that were proven
  * longest ago leave in the transaction that brings new ones.
  */
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../kernel/log.ts';
+import type { Part } from '../../kernel/part.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Migration, Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
 import type { KeptName, NameKeeper } from '../names/resolver.ts';
 
 export type Method = 'signature' | 'quorum' | 'single' | 'none';
 
-export interface Known {
+export interface ProvenContent {
   /** SHA-256 of the bytes, hex. */
   readonly digest: string;
   readonly size: number;
@@ -56,7 +57,7 @@ CREATE TABLE known_names (
   { id: 'router-known-002-age-of-names', up: 'CREATE INDEX known_names_age ON known_names (resolved_at);' },
 ];
 
-interface KnownRow {
+interface ContentRow {
   digest: string;
   size: number;
   content_type: string;
@@ -119,21 +120,23 @@ interface Write {
 }
 
 /** Rows that are kept at most. */
-export interface KnownLimits {
+export interface ProvenLimits {
   readonly content: number;
   readonly names: number;
 }
 
-const defaultLimits: KnownLimits = { content: 2_000_000, names: 500_000 };
+const defaultLimits: ProvenLimits = { content: 2_000_000, names: 500_000 };
 const maxInMemory = 100_000;
 const maxWaiting = 20_000;
 const flushMs = 500;
 /** Rows that a start removes at a time, from a file that has too many. */
 const trimStep = 10_000;
 
-export class KnownStore implements NameKeeper {
+export class ProvenStore implements NameKeeper, Part {
+  readonly name = 'proven content';
+  readonly #folder: string;
   readonly #log: Logger;
-  readonly #known = new LRUCache<string, Known>({ max: maxInMemory });
+  readonly #known = new LRUCache<string, ProvenContent>({ max: maxInMemory });
   readonly #limits: ReadonlyMap<Table, number>;
   /** Rows of each table. */
   #rows: ReadonlyMap<Table, number> = new Map();
@@ -143,7 +146,8 @@ export class KnownStore implements NameKeeper {
   #writing: Promise<void> = Promise.resolve();
   problem: string | undefined;
 
-  constructor(log: Logger, limits: KnownLimits = defaultLimits) {
+  constructor(folder: string, log: Logger, limits: ProvenLimits = defaultLimits) {
+    this.#folder = folder;
     this.#log = log;
     this.#limits = new Map([
       [contentTable, limits.content],
@@ -152,9 +156,9 @@ export class KnownStore implements NameKeeper {
   }
 
   /** Without the file the router works on; it only forgets with the process. */
-  async start(folder: string): Promise<void> {
+  async start(): Promise<void> {
     try {
-      const sql = await openSqliteFile(join(folder, 'known.db'), migrations);
+      const sql = await openSqliteFile(join(this.#folder, 'known.db'), migrations);
       this.#sql = sql;
       const rows = new Map<Table, number>();
       for (const [table, limit] of this.#limits) rows.set(table, await trimAtStart(sql, table, limit));
@@ -172,18 +176,22 @@ export class KnownStore implements NameKeeper {
     this.#sql = undefined;
   }
 
+  problems(): readonly string[] {
+    return this.problem === undefined ? [] : [`content index: ${this.problem}`];
+  }
+
   /** Without waiting, for the hottest path. */
-  peek(id: string): Known | undefined {
+  peek(id: string): ProvenContent | undefined {
     return this.#known.get(id);
   }
 
-  async get(id: string): Promise<Known | undefined> {
+  async get(id: string): Promise<ProvenContent | undefined> {
     const known = this.#known.get(id);
     if (known !== undefined || this.#sql === undefined) return known;
     try {
-      const row = await this.#sql.get<KnownRow>('SELECT * FROM known_content WHERE id = ?', id);
+      const row = await this.#sql.get<ContentRow>('SELECT * FROM known_content WHERE id = ?', id);
       if (row === undefined) return undefined;
-      const read: Known = {
+      const read: ProvenContent = {
         digest: row.digest,
         size: row.size,
         contentType: row.content_type,
@@ -200,7 +208,7 @@ export class KnownStore implements NameKeeper {
     }
   }
 
-  set(id: string, known: Known): void {
+  set(id: string, known: ProvenContent): void {
     this.#known.set(id, known);
     this.#write(contentTable, id, [
       known.digest,

@@ -1,12 +1,12 @@
 /**
- * A body that comes, but so slowly that it never ends: each byte resets the time-out, so the time-out alone would
- * wait for it for ever. Only the time spent waiting for the gateway counts, not the time its bytes wait for us.
+ * A body may arrive so slowly that it never ends: each byte resets the time-out, so the time-out alone would wait
+ * for ever. Only the time spent waiting for the source counts, not the time its bytes wait for us.
  */
-export const leastBytesPerSecond = 1_024;
-/** How long a gateway may be slower than that. */
-export const slowAfterMs = 30_000;
+const leastBytesPerSecond = 1_024;
+/** How long a source may be slower than that. */
+const slowAfterMs = 30_000;
 
-export class Pace {
+export class MinimumSpeed {
   readonly #windowMs: number;
   readonly #now: () => number;
   #waited = 0;
@@ -34,5 +34,18 @@ export class Pace {
   /** The next bytes are waited for. */
   waiting(): void {
     this.#since = this.#now();
+  }
+}
+
+/** The same body; throws where it comes too slowly. */
+export async function* withMinimumSpeed(
+  body: AsyncIterable<Buffer>,
+  windowMs: number = slowAfterMs,
+): AsyncGenerator<Buffer> {
+  const speed = new MinimumSpeed(windowMs);
+  for await (const piece of body) {
+    speed.arrived(piece.length);
+    yield piece;
+    speed.waiting();
   }
 }

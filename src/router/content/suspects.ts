@@ -20,25 +20,25 @@ export interface Sent {
 const maxIds = 10_000;
 const rememberedMs = 600_000;
 
-export class Doubts {
-  readonly #doubts = new LRUCache<TxId, Map<Gateway, Sent>>({ max: maxIds, ttl: rememberedMs });
+export class Suspects {
+  readonly #suspects = new LRUCache<TxId, Map<Gateway, Sent>>({ max: maxIds, ttl: rememberedMs });
 
   add(id: TxId, gateway: Gateway, sent: Sent): void {
-    const about = this.#doubts.get(id) ?? new Map<Gateway, Sent>();
-    this.#doubts.set(id, about.set(gateway, sent));
+    const suspected = this.#suspects.get(id) ?? new Map<Gateway, Sent>();
+    this.#suspects.set(id, suspected.set(gateway, sent));
   }
 
   /** Those to be asked last. */
   about(id: TxId): Gateway[] {
-    return [...(this.#doubts.get(id)?.keys() ?? [])];
+    return [...(this.#suspects.get(id)?.keys() ?? [])];
   }
 
   /** The right bytes are known: answers those who sent others. */
   settle(id: TxId, right: { readonly digest: string; readonly size: number }): Gateway[] {
-    const doubted = this.#doubts.get(id);
-    if (doubted === undefined) return [];
-    this.#doubts.delete(id);
-    return [...doubted].flatMap(([gateway, { digest, size, promised }]) => {
+    const suspected = this.#suspects.get(id);
+    if (suspected === undefined) return [];
+    this.#suspects.delete(id);
+    return [...suspected].flatMap(([gateway, { digest, size, promised }]) => {
       if (!promised && size !== undefined && size < right.size) return [];
       const differs =
         digest === undefined ? size !== undefined && size !== right.size : digest !== right.digest;

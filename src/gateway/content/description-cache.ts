@@ -9,7 +9,7 @@ const stableMs = 600_000;
 /** How long the whole network's "not found" is believed. */
 const absentMs = 5_000;
 
-export class Knowledge {
+export class DescriptionCache {
   readonly #described = new LRUCache<string, Described>({
     max: 50_000,
     ttl: unstableMs,

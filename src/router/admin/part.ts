@@ -6,16 +6,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Type } from 'typebox';
-import { isTxId } from '../../formats/base64url.ts';
+import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { type App, createHttpServer, type HttpServer, mountGuarded } from '../../kernel/http/server.ts';
+import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
+import type { Part } from '../../kernel/part.ts';
 import { managementError } from '../errors.ts';
-import { blockContent } from '../moderation/block-content.ts';
-import type { RouterParts } from '../parts.ts';
+import { blockContent, type Moderation } from '../moderation/block-content.ts';
 import { readBlock, readTarget } from '../routes/moderation.ts';
 import { toCsv } from '../telemetry/summary.ts';
 import { createAdminGuard } from './guard.ts';
-import { configView, gatewaysView, ranges, statusView, telemetryView } from './views.ts';
+import { configView, gatewaysView, ranges, statusView, telemetryView, type ViewDeps } from './views.ts';
 
 const assets = {
   '/': { file: 'index.html', type: 'text/html; charset=utf-8' },
@@ -37,9 +38,42 @@ const strict = {
 
 const name = /^[a-z0-9_-]{1,63}$/;
 
-export function createAdminServer(parts: RouterParts, token: string): HttpServer {
-  const { config } = parts.settings;
-  const guard = createAdminGuard(config.ADMIN_HOST, () => token);
+export interface AdminDeps extends ViewDeps {
+  readonly log: Logger;
+  readonly content: { purge(id: TxId): Promise<boolean> };
+  readonly moderation: Moderation | undefined;
+  /** What every call must carry. */
+  readonly token: string;
+}
+
+export interface AdminPart extends Part {
+  /** Known once it has started. */
+  readonly url: string;
+}
+
+export function createAdminPart(deps: AdminDeps): AdminPart {
+  const server = createAdminServer(deps);
+  return {
+    name: 'admin',
+    get url() {
+      return server.url;
+    },
+    async start() {
+      await server.listen();
+      deps.log.info({ url: server.url }, "the router's admin page");
+    },
+    async drain() {
+      // Nobody waits for the page's requests.
+      await server.drain(0);
+      return true;
+    },
+    stop: () => server.close(),
+  };
+}
+
+function createAdminServer(deps: AdminDeps): HttpServer {
+  const { config } = deps.settings;
+  const guard = createAdminGuard(config.ADMIN_HOST, () => deps.token);
   const server = createHttpServer({
     name: 'router-admin',
     title: 'Router administration',
@@ -47,7 +81,7 @@ export function createAdminServer(parts: RouterParts, token: string): HttpServer
     hostVariable: 'ADMIN_HOST',
     port: config.ADMIN_PORT,
     portVariable: 'ADMIN_PORT',
-    log: parts.log,
+    log: deps.log,
     metrics: new Metrics(),
     bodyLimit: 16 * 1024,
     errorBody: (_status, message) => ({ error: message }),
@@ -76,25 +110,25 @@ export function createAdminServer(parts: RouterParts, token: string): HttpServer
     });
   }
 
-  mountGuarded(app, '/api', guard, (scope) => apiRoutes(scope, parts));
+  mountGuarded(app, '/api', guard, (scope) => apiRoutes(scope, deps));
   return server;
 }
 
 /** Everything that the page reads and does, all of it with the token. */
-function apiRoutes(app: App, parts: RouterParts): void {
-  app.get('/status', () => statusView(parts));
+function apiRoutes(app: App, deps: AdminDeps): void {
+  app.get('/status', () => statusView(deps));
   app.get('/gateways', () => {
-    const gateways = gatewaysView(parts);
+    const gateways = gatewaysView(deps);
     return { gateways, total: gateways.length };
   });
-  app.get('/config', () => ({ variables: configView(parts) }));
+  app.get('/config', () => ({ variables: configView(deps) }));
 
   const Range = Type.Object({ range: Type.Optional(Type.String()), format: Type.Optional(Type.String()) });
   app.get('/telemetry', { schema: { querystring: Range } }, (request) =>
-    telemetryView(parts, hoursOf(request.query.range)),
+    telemetryView(deps, hoursOf(request.query.range)),
   );
   app.get('/telemetry/export', { schema: { querystring: Range } }, async (request, reply) => {
-    const view = await telemetryView(parts, hoursOf(request.query.range));
+    const view = await telemetryView(deps, hoursOf(request.query.range));
     if (!view.enabled) throw managementError(503, 'Telemetry not enabled');
     if (request.query.format !== 'csv') return view;
     return reply.header('content-type', 'text/csv; charset=utf-8').send(toCsv(view.gateways));
@@ -103,11 +137,11 @@ function apiRoutes(app: App, parts: RouterParts): void {
   const Origin = Type.Object({ gateway: Type.String() });
   for (const action of ['quarantine', 'release'] as const) {
     app.post(`/gateways/${action}`, { schema: { body: Origin } }, (request) => {
-      const gateway = parts.gateways.find(request.body.gateway);
+      const gateway = deps.gateways.find(request.body.gateway);
       if (gateway === undefined) throw managementError(404, 'Gateway not found');
       if (action === 'release') gateway.health.release();
       else gateway.health.quarantine('by the operator');
-      parts.log.info({ gateway: gateway.origin, action }, 'a gateway was changed by hand');
+      deps.log.info({ gateway: gateway.origin, action }, 'a gateway was changed by hand');
       return { ok: true, state: gateway.health.state };
     });
   }
@@ -115,34 +149,35 @@ function apiRoutes(app: App, parts: RouterParts): void {
   app.get('/names/:name', { schema: { params: Type.Object({ name: Type.String() }) } }, async (request) => {
     const label = request.params.name.toLowerCase();
     if (!name.test(label)) throw managementError(400, 'Invalid ArNS name');
-    return { name: label, ballots: await parts.names.poll(label) };
+    return { name: label, ballots: await deps.names.poll(label) };
   });
 
   app.post('/cache/purge', { schema: { body: Type.Object({ id: Type.String() }) } }, async (request) => {
     const { id } = request.body;
     if (!isTxId(id)) throw managementError(400, 'Invalid transaction ID format');
-    return { ok: true, purged: await parts.content.purge(id) };
+    return { ok: true, purged: await deps.content.purge(id) };
   });
 
-  const blocklist = () => {
-    if (parts.blocklist === undefined) throw managementError(404, 'Moderation is not enabled');
-    return parts.blocklist;
+  const moderation = (): Moderation => {
+    if (deps.moderation === undefined) throw managementError(404, 'Moderation is not enabled');
+    return deps.moderation;
   };
   app.get('/moderation', async () => {
-    if (parts.blocklist === undefined) return { enabled: false };
-    const { entries, stats } = { entries: parts.blocklist.entries(), stats: parts.blocklist.stats() };
-    return { enabled: true, entries, stats, audit: await parts.blocklist.audit(50) };
+    if (deps.moderation === undefined) return { enabled: false };
+    const { blocklist } = deps.moderation;
+    const { entries, stats } = { entries: blocklist.entries(), stats: blocklist.stats() };
+    return { enabled: true, entries, stats, audit: await blocklist.audit(50) };
   });
   app.post('/moderation/block', { schema: { body: Type.Unknown() } }, async (request) => {
     const { type, canonical, reason, blockedBy } = readBlock(request.body);
     const by = blockedBy === 'api' ? 'admin' : blockedBy;
     const entry = { type, value: canonical, reason, blockedBy: by };
-    return { ok: true, ...(await blockContent(parts, blocklist(), entry, 'admin')) };
+    return { ok: true, ...(await blockContent(moderation(), entry, 'admin')) };
   });
   const Target = Type.Object({ type: Type.String(), value: Type.String() });
   app.post('/moderation/unblock', { schema: { body: Target } }, async (request) => {
     const { type, canonical } = readTarget(request.body.type, request.body.value);
-    const removed = await blocklist().unblock(type, canonical, 'admin', 'admin');
+    const removed = await moderation().blocklist.unblock(type, canonical, 'admin', 'admin');
     return { ok: true, removed: removed !== undefined };
   });
 }

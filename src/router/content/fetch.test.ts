@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BodySink } from '../gateways/answer-body.ts';
-import { collect } from './collect.ts';
+import { collect } from './fetch.ts';
 
 test('a body that is small enough to be collected may not drip for ever either', async () => {
   const sinks: BodySink[] = [];

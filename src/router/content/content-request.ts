@@ -3,9 +3,9 @@ import type { TxId } from '../../formats/base64url.ts';
 import { takeOver } from '../../kernel/http/send-bytes.ts';
 import type { Reply } from '../../kernel/http/server.ts';
 import type { ResolvedName } from '../names/resolver.ts';
-import type { Approach, Headers } from './headers.ts';
+import type { AccessPath, Headers } from './headers.ts';
 
-export interface Wanted {
+export interface ContentRequest {
   readonly id: TxId;
   /** Below it, decoded. */
   readonly path: string;
@@ -20,7 +20,7 @@ export interface Wanted {
   readonly query: string;
 }
 
-export function approachOf({ id, byId, name }: Wanted): Approach {
+export function accessPathOf({ id, byId, name }: ContentRequest): AccessPath {
   return { id, byId, ...(name === undefined ? {} : { name }) };
 }
 
@@ -30,6 +30,6 @@ export function redirect(reply: Reply, status: 301 | 302, location: string, head
 }
 
 /** Where a manifest that was opened without a slash is sent, so that its relative links work. */
-export function redirectToFolder(reply: Reply, { id, query }: Wanted): void {
+export function redirectToFolder(reply: Reply, { id, query }: ContentRequest): void {
   redirect(reply, 301, `/${id}/${query}`, { 'cache-control': 'public, max-age=3600' });
 }

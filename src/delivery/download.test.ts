@@ -4,11 +4,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
-import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
-import { openBlobCache } from '../../storage/blobs/open.ts';
-import { beginningsLimit } from './beginning.ts';
-import { Fill, type FillOptions, type FillResult } from './fill.ts';
+import { seededRandom } from '../formats/testing/seeded-random.ts';
+import type { BlobCache } from '../storage/blobs/cache/cache.ts';
+import { openBlobCache } from '../storage/blobs/open.ts';
+import {
+  Download,
+  type DownloadAttempt,
+  type DownloadOptions,
+  type DownloadResult,
+  firstBytesLimit,
+} from './download.ts';
+import { withMinimumSpeed } from './minimum-speed.ts';
 
 const mebibyte = 1024 * 1024;
 const data = seededRandom(11).bytes(16 * mebibyte);
@@ -24,10 +30,10 @@ after(async () => {
 });
 
 /** A download that goes as far as it is told to. */
-function download(options: Partial<FillOptions> = {}) {
+function startDownload(options: Partial<DownloadOptions & DownloadAttempt> = {}) {
   let allowed = 0;
   let wake: (() => void) | undefined;
-  const state = { aborted: false, sent: 0, result: undefined as FillResult['kind'] | undefined };
+  const state = { aborted: false, sent: 0, result: undefined as DownloadResult['kind'] | undefined };
   async function* body(): AsyncGenerator<Buffer> {
     while (state.sent < data.length) {
       while (state.sent >= allowed && !state.aborted) {
@@ -41,27 +47,33 @@ function download(options: Partial<FillOptions> = {}) {
       yield Buffer.from(piece);
     }
   }
-  const fill = new Fill({
+  const abort = () => {
+    state.aborted = true;
+    wake?.();
+  };
+  const download = new Download({
     cache,
     size: data.length,
-    maxSize: data.length,
-    check: { update() {}, finish: (found) => found === digest },
-    body: body(),
-    resume: async (_start, cause) => {
-      throw cause;
+    maxLead: 256 * 1024,
+    lingerMs: (arrived, isKept) => (isKept && arrived * 2 > data.length ? Number.POSITIVE_INFINITY : 0),
+    first: {
+      check: { update() {}, finish: (found) => found === digest },
+      body: body(),
+      resume: async (_start, cause) => {
+        throw cause;
+      },
+      ...options,
     },
     done: (result) => {
       state.result = result.kind;
+      if (result.kind !== 'proven') abort();
     },
     cacheFailed: () => {},
-    abort: () => {
-      state.aborted = true;
-      wake?.();
-    },
+    abort,
     ...options,
   });
   return {
-    fill,
+    download,
     state,
     allow(bytes: number) {
       allowed = bytes;
@@ -76,8 +88,8 @@ class Reader {
   readonly pieces: Buffer[] = [];
   bytes = 0;
 
-  constructor(fill: Fill) {
-    this.#stream = fill.read(this.#gone.signal);
+  constructor(download: Download) {
+    this.#stream = download.read(this.#gone.signal);
   }
 
   /** Reads until so many bytes are there, or to the end. */
@@ -99,20 +111,20 @@ class Reader {
 const whole = ({ pieces }: Reader) => Buffer.concat(pieces).equals(data);
 
 test('a download that whoever opened it does not read is given up, unless somebody else does', async () => {
-  const unread = download({ cache: undefined });
+  const unread = startDownload({ cache: undefined });
   unread.allow(mebibyte);
-  unread.fill.release(1);
-  await assert.rejects(unread.fill.finished);
+  unread.download.release(1);
+  await assert.rejects(unread.download.finished);
   assert.ok(unread.state.aborted);
 
-  const asked = download({ cache: undefined });
+  const asked = startDownload({ cache: undefined });
   asked.allow(mebibyte);
-  assert.equal(await asked.fill.whole(Promise.resolve()), undefined);
-  await assert.rejects(asked.fill.finished, 'who only asked about it is gone');
+  assert.equal(await asked.download.whole(Promise.resolve()), undefined);
+  await assert.rejects(asked.download.finished, 'who only asked about it is gone');
 
-  const shared = download();
-  shared.fill.release(1);
-  const whole = shared.fill.whole();
+  const shared = startDownload();
+  shared.download.release(1);
+  const whole = shared.download.whole();
   await new Promise((resolve) => setTimeout(resolve, 10));
   shared.allow(data.length);
   assert.equal(await whole, digest);
@@ -121,12 +133,12 @@ test('a download that whoever opened it does not read is given up, unless somebo
 test('one who comes late has everything from the first byte, also when the first reader leaves', async () => {
   for (const leavesAt of [7, 15]) {
     await cache.delete(digest);
-    const { fill, allow } = download();
-    const first = new Reader(fill);
+    const { download, allow } = startDownload();
+    const first = new Reader(download);
     const reading = first.read(5 * mebibyte);
     allow(6 * mebibyte);
     await reading;
-    const late = new Reader(fill);
+    const late = new Reader(download);
     const lateReading = late.read();
     const again = first.read((leavesAt - 1) * mebibyte);
     allow(leavesAt * mebibyte);
@@ -140,9 +152,9 @@ test('one who comes late has everything from the first byte, also when the first
 
 test('one that reads nothing holds nobody else up, and gets everything once it does', async () => {
   await cache.delete(digest);
-  const { fill, allow } = download();
-  const idle = new Reader(fill);
-  const quick = new Reader(fill);
+  const { download, allow } = startDownload();
+  const idle = new Reader(download);
+  const quick = new Reader(download);
   const started = idle.read(1);
   allow(data.length);
   await quick.read();
@@ -154,14 +166,14 @@ test('one that reads nothing holds nobody else up, and gets everything once it d
 
 test('one that stopped reading holds nobody up who comes after it', async () => {
   await cache.delete(digest);
-  const { fill, allow, state } = download();
-  const idle = new Reader(fill);
+  const { download, allow, state } = startDownload();
+  const idle = new Reader(download);
   allow(data.length);
   await idle.read(1);
   for (let round = 0; round < 50; round += 1) await new Promise(setImmediate);
   assert.ok(state.sent < data.length, 'the download waits for the only reader');
-  const late = new Reader(fill);
-  const [, digestOfAll] = await Promise.all([late.read(), fill.whole()]);
+  const late = new Reader(download);
+  const [, digestOfAll] = await Promise.all([late.read(), download.whole()]);
   assert.ok(whole(late));
   assert.equal(digestOfAll, digest);
   await idle.read();
@@ -170,8 +182,8 @@ test('one that stopped reading holds nobody up who comes after it', async () => 
 
 test('one reader alone sets the pace: no more is fetched than it is behind', async () => {
   await cache.delete(digest);
-  const { fill, allow, state } = download();
-  const reader = new Reader(fill);
+  const { download, allow, state } = startDownload();
+  const reader = new Reader(download);
   allow(data.length);
   await reader.read(1);
   for (let round = 0; round < 50; round += 1) await new Promise(setImmediate);
@@ -186,14 +198,14 @@ test('what everybody left is given up early on, and finished where most of it is
     [10, true],
   ] as const) {
     await cache.delete(digest);
-    const { fill, allow, state } = download();
-    const reader = new Reader(fill);
+    const { download, allow, state } = startDownload();
+    const reader = new Reader(download);
     const reading = reader.read((bytes - 1) * mebibyte);
     allow(bytes * mebibyte);
     await reading;
     await reader.leave();
     allow(data.length);
-    await fill.finished.catch(() => {});
+    await download.finished.catch(() => {});
     assert.equal(state.aborted, !kept);
     const found = await cache.open(digest);
     assert.equal(found !== undefined, kept);
@@ -205,9 +217,9 @@ test('one that lags too far and leaves keeps no download alive that nobody wants
   timeout: 20_000,
 }, async () => {
   await cache.delete(digest);
-  const { fill, allow, state } = download();
-  const idle = new Reader(fill);
-  const quick = new Reader(fill);
+  const { download, allow, state } = startDownload();
+  const idle = new Reader(download);
+  const quick = new Reader(download);
   const started = idle.read(1);
   const reading = quick.read(7 * mebibyte);
   allow(7 * mebibyte + 200_000);
@@ -216,16 +228,16 @@ test('one that lags too far and leaves keeps no download alive that nobody wants
   await quick.leave();
   await idle.leave();
   assert.equal(await waiting, 'left');
-  await assert.rejects(fill.finished);
+  await assert.rejects(download.finished);
   assert.ok(state.aborted);
 });
 
 test('readers that stopped half-way keep little in memory, however many they are', async () => {
   await cache.delete(digest);
-  const downloads = Array.from({ length: 80 }, () => download());
+  const downloads = Array.from({ length: 80 }, () => startDownload());
   const readers = await Promise.all(
-    downloads.map(async ({ fill, allow }) => {
-      const reader = new Reader(fill);
+    downloads.map(async ({ download, allow }) => {
+      const reader = new Reader(download);
       const reading = reader.read(3 * mebibyte);
       allow(4 * mebibyte);
       await reading;
@@ -233,15 +245,15 @@ test('readers that stopped half-way keep little in memory, however many they are
       return reader;
     }),
   );
-  const held = downloads.reduce((sum, { fill }) => sum + fill.held, 0);
+  const held = downloads.reduce((sum, { download }) => sum + download.held, 0);
   // What all beginnings share, and what each reader is behind.
-  const bound = beginningsLimit + downloads.length * mebibyte;
+  const bound = firstBytesLimit + downloads.length * mebibyte;
   assert.ok(bound < downloads.length * 3 * mebibyte, 'what they would hold without a bound is more');
   assert.ok(held > 0 && held <= bound, `${Math.round(held / mebibyte)} MiB for 80 readers of 3 MiB`);
   for (const reader of readers) await reader.leave();
-  await Promise.allSettled(downloads.map(({ fill }) => fill.finished));
+  await Promise.allSettled(downloads.map(({ download }) => download.finished));
   assert.equal(
-    downloads.reduce((sum, { fill }) => sum + fill.held, 0),
+    downloads.reduce((sum, { download }) => sum + download.held, 0),
     0,
     'nothing stays of what everybody left',
   );
@@ -259,15 +271,14 @@ test('a gateway that drips is left for another', async () => {
     yield data.subarray(start);
   }
   const causes: unknown[] = [];
-  const { fill } = download({
-    body: drip(),
-    slowAfterMs: 40,
+  const { download } = startDownload({
+    body: withMinimumSpeed(drip(), 40),
     async resume(start, cause) {
       causes.push(cause);
       return rest(start);
     },
   });
-  const reader = new Reader(fill);
+  const reader = new Reader(download);
   await reader.read();
   assert.ok(whole(reader));
   assert.match(String(causes[0]), /too slowly/);
@@ -275,9 +286,9 @@ test('a gateway that drips is left for another', async () => {
 
 test('bytes that are wrong for one id stay in the cache where they are right for another', async () => {
   await cache.put(data);
-  const { fill, allow, state } = download({ check: { update() {}, finish: () => false } });
+  const { download, allow, state } = startDownload({ check: { update() {}, finish: () => false } });
   allow(data.length);
-  await assert.rejects(fill.finished);
+  await assert.rejects(download.finished);
   assert.equal(state.result, 'wrong');
   const kept = await cache.open(digest);
   assert.equal(kept?.size, data.length);
@@ -286,12 +297,12 @@ test('bytes that are wrong for one id stay in the cache where they are right for
 
 test('wrong bytes end no reader well, early or late, and are kept under no name', async () => {
   await cache.delete(digest);
-  const { fill, allow, state } = download({ check: { update() {}, finish: () => false } });
-  const first = new Reader(fill);
+  const { download, allow, state } = startDownload({ check: { update() {}, finish: () => false } });
+  const first = new Reader(download);
   const reading = first.read(5 * mebibyte);
   allow(6 * mebibyte);
   await reading;
-  const late = new Reader(fill);
+  const late = new Reader(download);
   const endings = Promise.allSettled([first.read(), late.read()]);
   allow(data.length);
   const ends = await endings;

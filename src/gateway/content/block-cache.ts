@@ -9,7 +9,7 @@ import type { BlobReader } from '../../storage/blobs/blobs.ts';
 const blockBytes = 16 * 1024;
 const budget = 16 * 1024 * 1024;
 
-export class HotParts {
+export class BlockCache {
   readonly #blocks = new LRUCache<string, Buffer>({
     maxSize: budget,
     sizeCalculation: (block) => block.length + 256,

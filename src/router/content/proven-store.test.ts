@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
 import { createLogger } from '../../kernel/log.ts';
-import { type Known, KnownStore } from './known.ts';
+import { type ProvenContent, ProvenStore } from './proven-store.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const limits = { content: 3, names: 2 };
 
-const known = (verifiedAt: number): Known => ({
+const known = (verifiedAt: number): ProvenContent => ({
   digest: 'd'.repeat(64),
   size: 5,
   contentType: 'text/plain',
@@ -33,9 +33,9 @@ function folderFor(t: TestContext): string {
   return folder;
 }
 
-async function opened(folder: string, most = limits): Promise<KnownStore> {
-  const store = new KnownStore(log, most);
-  await store.start(folder);
+async function opened(folder: string, most = limits): Promise<ProvenStore> {
+  const store = new ProvenStore(folder, log, most);
+  await store.start();
   assert.equal(store.problem, undefined);
   return store;
 }

@@ -1,0 +1,100 @@
+/** The gateways as a part: who content, hashes and names come from, and who answers chain reads and GraphQL. */
+import type { Config } from '../../config/config.ts';
+import { createJob } from '../../kernel/background/job.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Part } from '../../kernel/part.ts';
+import type { AttemptListener } from './gateway.ts';
+import { GatewaySet } from './gateway-set.ts';
+import { HedgedAsks } from './hedged-ask.ts';
+import { Pings } from './pings.ts';
+import { type GatewayList, staticList } from './sources.ts';
+
+export interface GatewaysOptions {
+  readonly config: Config;
+  readonly routing: GatewayList;
+  readonly verification: GatewayList;
+  readonly onAttempt: AttemptListener;
+  /** Told when a second gateway was asked because the first was slow, and whether it was quicker. */
+  readonly onHedge: (won: boolean) => void;
+  readonly log: Logger;
+}
+
+export interface GatewaysPart extends Part {
+  readonly gateways: GatewaySet;
+  readonly asks: HedgedAsks;
+  /** Nodes of their own where those are configured, else the gateways. */
+  readonly chain: ChainReaders;
+  problems(): readonly string[];
+}
+
+export interface ChainReaders {
+  readonly nodes: HedgedAsks;
+  readonly graphql: HedgedAsks;
+  /** Path of the GraphQL endpoint there. */
+  readonly graphqlPath: string;
+}
+
+export function createGatewaysPart(options: GatewaysOptions): GatewaysPart {
+  const { config, onAttempt, onHedge, log } = options;
+  const setOf = (routing: GatewayList, verification: GatewayList): GatewaySet =>
+    new GatewaySet({
+      routing,
+      verification,
+      strategy: config.ROUTING_STRATEGY,
+      limits: {
+        failureThreshold: config.CIRCUIT_BREAKER_THRESHOLD,
+        resetMs: config.CIRCUIT_BREAKER_RESET_MS,
+        connections: config.HTTP_CONNECTIONS_PER_HOST,
+        connectTimeoutMs: config.HTTP_CONNECT_TIMEOUT_MS,
+        requestTimeoutMs: config.HTTP_REQUEST_TIMEOUT_MS,
+        streamTimeoutMs: config.STREAM_TIMEOUT_MS,
+      },
+      onAttempt,
+      log,
+      refreshMs: config.NETWORK_GATEWAY_REFRESH_MS,
+    });
+  const gateways = setOf(options.routing, options.verification);
+  const { ARWEAVE_READ_NODES: nodes, GRAPHQL_PROXY_URL: graphqlUrl } = config;
+  const none = staticList(() => []);
+  const nodeSet =
+    nodes.length === 0
+      ? gateways
+      : setOf(
+          staticList(() => nodes),
+          none,
+        );
+  const graphqlSet =
+    graphqlUrl === undefined
+      ? gateways
+      : setOf(
+          staticList(() => [graphqlUrl]),
+          none,
+        );
+  const sets = new Set([gateways, nodeSet, graphqlSet]);
+  const pings = new Pings(gateways, config.PING_TIMEOUT_MS);
+  return {
+    name: 'gateways',
+    gateways,
+    asks: new HedgedAsks(gateways, onHedge),
+    chain: {
+      nodes: new HedgedAsks(nodeSet, onHedge),
+      graphql: new HedgedAsks(graphqlSet, onHedge),
+      graphqlPath: graphqlUrl === undefined ? '/graphql' : new URL(graphqlUrl).pathname,
+    },
+    jobs: [
+      createJob({
+        name: 'ping gateways',
+        everyMs: config.PING_ENABLED ? config.PING_INTERVAL_MS : 0,
+        log,
+        run: () => pings.round(),
+      }),
+    ],
+    async start() {
+      for (const set of sets) await set.start();
+    },
+    async stop() {
+      await Promise.all([...sets].map((set) => set.stop()));
+    },
+    problems: () => (gateways.problem === undefined ? [] : [`gateway list: ${gateways.problem}`]),
+  };
+}
