@@ -12,7 +12,7 @@ import type { NodePool } from './chain/node-pool.ts';
 import type { SqlGatewayIndex } from './chain-index/sql-index.ts';
 import type { Blocklist } from './content/blocklist.ts';
 import type { Writers } from './import/part.ts';
-import type { Meter } from './metering/meter.ts';
+import type { Meter } from './metering/token-meter.ts';
 
 export interface GatewayContext {
   readonly config: Config;

@@ -16,11 +16,11 @@ import type { CreatePart, GatewayContext, GatewayPart } from './context.ts';
 import { type Filter, FilterError, parseFilterText } from './filters/filter.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createWriters } from './import/part.ts';
-import { freeMeter } from './metering/meter.ts';
+import { freeMeter } from './metering/token-meter.ts';
 import { gatewayMigrations } from './migrations.ts';
-import { createChainReads } from './routes/chain-reads.ts';
-import { createGatewayRoutes } from './routes/gateway-routes.ts';
-import { answerErrorsAsText, answerOtherMethods, refuseAsText } from './text-errors.ts';
+import { createGatewayRoutes } from './routes/gw.ts';
+import { createChainReads } from './routes/part.ts';
+import { answerErrorsAsText, answerOtherMethods, refuseAsText } from './routes/text-errors.ts';
 
 export interface GatewayDeps {
   readonly log: Logger;

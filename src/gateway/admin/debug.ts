@@ -1,11 +1,11 @@
 /** What `debug` shows: how much is indexed, how far, how fresh, and what is wrong with it (interface §4.4). */
 
+import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../chain-index/migrations.ts';
 import { firstPos, PENDING_POS } from '../chain-index/order.ts';
-import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../chain-index/schema.ts';
 import type { GatewayContext } from '../context.ts';
-import type { AskedTransactions } from './asked.ts';
+import type { Vitals } from './health.ts';
 import type { LiveBlocklist } from './moderation/live-blocklist.ts';
-import type { Vitals } from './vitals.ts';
+import type { AskedTransactions } from './requested-transactions.ts';
 
 /** Unknown values are -1, as scripts that read this expect. */
 const unknown = -1;

@@ -6,21 +6,21 @@ import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { CreatePart, GatewayContext } from '../context.ts';
 import { Exporter } from '../export/index.ts';
 import type { Writers } from '../import/part.ts';
-import { gatewayPrefixes } from '../routes/gateway-routes.ts';
-import { AskedTransactions } from './asked.ts';
+import { gatewayPrefixes } from '../routes/gw.ts';
 import { adminGuard, fingerprint } from './auth.ts';
 import { databaseUnavailable } from './errors.ts';
-import { Figures } from './figures.ts';
+import { Vitals } from './health.ts';
+import { Figures } from './metrics.ts';
 import { BlockStore } from './moderation/block-store.ts';
 import type { LocateElsewhere } from './moderation/blocked-regions.ts';
 import { LiveBlocklist } from './moderation/live-blocklist.ts';
 import { Pruning } from './prune.ts';
+import { AskedTransactions } from './requested-transactions.ts';
 import { exportRoutes } from './routes/export-parquet.ts';
 import { moderationRoutes } from './routes/moderation.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { stateRoutes } from './routes/state.ts';
 import { SharedJob } from './shared-job.ts';
-import { Vitals } from './vitals.ts';
 
 const mapError = createErrorMapper((_status, message) => message);
 

@@ -1,7 +1,7 @@
 /** What is written about a transaction or data item, and how it becomes a row. */
 import type { SqlValue } from '../../storage/sql/sql.ts';
+import { CHAIN_TERM, EVERY_TERM } from './migrations.ts';
 import { minedPos, pendingPos, type RecordKind } from './order.ts';
-import { CHAIN_TERM, EVERY_TERM } from './schema.ts';
 import { packTags, type RawTag } from './tags.ts';
 import { bundleTerm, ownerTerm, recipientTerm, type TermSpec, tagTerm } from './terms.ts';
 

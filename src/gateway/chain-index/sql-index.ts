@@ -14,8 +14,8 @@ import type {
   Proof,
   StatusInBlock,
 } from './gateway-index.ts';
+import { CHAIN_TERM } from './migrations.ts';
 import { PENDING_POS, TRANSACTION } from './order.ts';
-import { CHAIN_TERM } from './schema.ts';
 import { Search } from './search.ts';
 import { unpackRawTags, unpackTags } from './tags.ts';
 import { Terms } from './terms.ts';

@@ -5,8 +5,8 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { termKinds } from './migrations.ts';
 import { insertRows, selectIn } from './rows.ts';
-import { termKinds } from './schema.ts';
 
 export type TermKind = (typeof termKinds)[keyof typeof termKinds];
 

@@ -3,6 +3,7 @@
  * is now, never doubled. Batches are small, because on SQLite a transaction runs on the event loop.
  */
 import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
+import { EVERY_TERM, INGESTED_TERM } from './migrations.ts';
 import {
   applyMoves,
   collectMove,
@@ -28,7 +29,6 @@ import {
   unpackTerms,
 } from './records.ts';
 import { insertRows, selectIn } from './rows.ts';
-import { EVERY_TERM, INGESTED_TERM } from './schema.ts';
 import type { Terms } from './terms.ts';
 
 export interface Written {

@@ -10,6 +10,6 @@
  * - `prices.ts`   what bytes cost
  */
 
-export { createMeter, type MeterDeps } from './create-meter.ts';
-export type { Meter } from './meter.ts';
-export { meterMigrations } from './schema.ts';
+export { meterMigrations } from './migrations.ts';
+export { createMeter, type MeterDeps } from './part.ts';
+export type { Meter } from './token-meter.ts';

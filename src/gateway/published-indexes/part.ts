@@ -2,8 +2,8 @@
 import { clearInterval, setInterval } from 'node:timers';
 import { mount } from '../../kernel/http/server.ts';
 import type { CreatePart, GatewayContext } from '../context.ts';
-import type { Meter } from '../metering/meter.ts';
-import { gatewayPrefixes } from '../routes/gateway-routes.ts';
+import type { Meter } from '../metering/token-meter.ts';
+import { gatewayPrefixes } from '../routes/gw.ts';
 import { buildBands } from './bands/build.ts';
 import { indexFolders } from './folders.ts';
 import { publisherOf, readObserver } from './publication/open.ts';

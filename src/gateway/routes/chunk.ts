@@ -5,9 +5,9 @@ import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { RawChunk } from '../chain/raw-chunk.ts';
 import type { GatewayContext } from '../context.ts';
 import { nodeError } from '../errors.ts';
-import { sendJsonText } from '../text-errors.ts';
 import { addGet, cacheFor, cacheForever, param, parseDigits } from './answers.ts';
 import { refuseBlockedBytes } from './refuse-blocked.ts';
+import { sendJsonText } from './text-errors.ts';
 
 interface Owner {
   readonly id: string;

@@ -7,8 +7,8 @@ import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { NodeAnswer } from '../chain/nodes.ts';
 import type { GatewayContext } from '../context.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
-import { sendText } from '../text-errors.ts';
 import { addGet, cacheFor, param, relay } from './answers.ts';
+import { sendText } from './text-errors.ts';
 
 /** Anchors are the sixth newest block. */
 const anchorDepth = 5;

@@ -3,10 +3,10 @@ import { Type } from 'typebox';
 import { isTxId, tryDecodeBase64url } from '../../../formats/base64url.ts';
 import type { App } from '../../../kernel/http/server.ts';
 import { splitLabel } from '../../content/names/host.ts';
-import type { AskedTransactions } from '../asked.ts';
 import { badRequest } from '../errors.ts';
 import type { BlockKind, BlockStore } from '../moderation/block-store.ts';
 import type { LiveBlocklist } from '../moderation/live-blocklist.ts';
+import type { AskedTransactions } from '../requested-transactions.ts';
 
 const needsIdOrHash = "Must provide 'id' or 'hash'";
 const needsTexts = "'id' and 'hash' must be strings";

@@ -8,7 +8,6 @@ import type { GatewayContext } from '../../context.ts';
 import type { Writers } from '../../import/part.ts';
 import { indexAnnounced, parseAnnounced } from '../../unbundle/optimistic.ts';
 import { bundleStatus } from '../../unbundle/status.ts';
-import type { AskedTransactions } from '../asked.ts';
 import {
   badRequest,
   bundleNotFound,
@@ -20,6 +19,7 @@ import {
   needsId,
   tooManyItems,
 } from '../errors.ts';
+import type { AskedTransactions } from '../requested-transactions.ts';
 
 export const IdText = Type.String({ pattern: '^[0-9a-zA-Z_-]{43}$' });
 const Text = Type.String();

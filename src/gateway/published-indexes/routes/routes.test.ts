@@ -11,7 +11,7 @@ import {
 } from '../../../../test/support/admin-gateway.ts';
 import { until } from '../../../../test/support/local-gateway.ts';
 import { readTorrentFile, torrentName } from '../../../formats/torrent/index.ts';
-import type { Meter } from '../../metering/meter.ts';
+import type { Meter } from '../../metering/token-meter.ts';
 import { indexFolders } from '../folders.ts';
 import { buildBands, createIndexesPart, type Publisher } from '../index.ts';
 import { type VerifiedPublication, verifyPublication } from '../publication/document.ts';

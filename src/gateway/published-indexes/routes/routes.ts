@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import type { App, Reply, Request } from '../../../kernel/http/server.ts';
-import type { Meter } from '../../metering/meter.ts';
+import type { Meter } from '../../metering/token-meter.ts';
 import { param } from '../../routes/answers.ts';
 import { readBounded } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';

@@ -2,8 +2,8 @@
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { GatewayContext } from '../context.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
-import { sendJsonText } from '../text-errors.ts';
 import { addGet, cacheFor, cacheForever, param, parseDigits, relay } from './answers.ts';
+import { sendJsonText } from './text-errors.ts';
 
 export function blockRoutes(app: App, { index, nodes }: GatewayContext): void {
   async function current(_request: Request, reply: Reply): Promise<Reply> {

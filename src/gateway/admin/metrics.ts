@@ -1,8 +1,8 @@
 /** What operators watch beside requests and content: how far the import is behind, and how long the queues are. */
 import type { GatewayContext } from '../context.ts';
 import type { Writers } from '../import/part.ts';
-import type { AskedTransactions } from './asked.ts';
 import type { LiveBlocklist } from './moderation/live-blocklist.ts';
+import type { AskedTransactions } from './requested-transactions.ts';
 
 export interface FiguresOptions {
   readonly context: GatewayContext;

@@ -6,12 +6,12 @@ import { parseHost, splitLabel } from '../content/names/host.ts';
 import type { CreatePart, GatewayContext, GatewayPart } from '../context.ts';
 import { Buckets } from './buckets.ts';
 import { Clients } from './client.ts';
-import { TokenMeter } from './meter.ts';
 import { createMeterMetrics } from './metrics.ts';
 import { PaidTokens } from './paid.ts';
 import { EgressPayments } from './payments.ts';
 import { type EgressPrices, priceOf, tokenBytes } from './prices.ts';
 import { SharedBuckets } from './shared.ts';
+import { TokenMeter } from './token-meter.ts';
 
 export interface MeterDeps {
   /** Needed for payments; asked for only where they are switched on. */

@@ -4,13 +4,13 @@
  */
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { ChainTransaction, Located } from '../chain-index/gateway-index.ts';
+import { itemJson } from '../chain-index/item-json.ts';
 import type { GatewayContext } from '../context.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
 import { largeAnswers } from '../held-bytes.ts';
-import { itemJson } from '../item-json.ts';
-import { sendJsonText, sendText } from '../text-errors.ts';
 import { addGet, cacheFor, cacheForever, param, pendingAnswer, relay, requireId } from './answers.ts';
 import { refuseBlockedBytes } from './refuse-blocked.ts';
+import { sendJsonText, sendText } from './text-errors.ts';
 
 /** No transaction's JSON is longer without its data: owner, signature and 2 KiB of tags. */
 const maxHeaderBytes = 8 * 1024;
