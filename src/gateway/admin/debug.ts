@@ -1,7 +1,7 @@
 /** What `debug` shows: how much is indexed, how far, how fresh, and what is wrong with it (interface §4.4). */
 
-import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../chain-index/migrations.ts';
 import { firstPos, PENDING_POS } from '../chain-index/order.ts';
+import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../chain-index/terms.ts';
 import type { GatewayContext } from '../context.ts';
 import type { Vitals } from './health.ts';
 import type { LiveBlocklist } from './moderation/live-blocklist.ts';

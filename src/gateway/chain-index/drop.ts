@@ -1,10 +1,10 @@
 /** Taking records out of the index, a batch at a time. */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { EVERY_TERM, INGESTED_TERM } from './migrations.ts';
 import { postingColumns, type StoredRecord, storedColumns, WRITE_BATCH } from './moves.ts';
 import { DATA_ITEM, PENDING_POS, tieOf } from './order.ts';
 import { postedTerms, unpackTerms } from './records.ts';
 import { deleteRows, selectIn } from './rows.ts';
+import { EVERY_TERM, INGESTED_TERM } from './terms.ts';
 
 /** A place in the postings of one term. */
 export interface Cursor {

@@ -13,14 +13,6 @@
  */
 import type { Migration } from '../../storage/sql/sql.ts';
 
-/** Kinds of term. The numbers are stored: never reuse one. */
-export const termKinds = { tag: 1, owner: 2, recipient: 3, bundle: 4 } as const;
-
-/** Terms of every record, of chain transactions only, and of every record by time of indexing. Interned keys are positive. */
-export const EVERY_TERM = -1;
-export const CHAIN_TERM = -2;
-export const INGESTED_TERM = -3;
-
 export const migrations: readonly Migration[] = [
   {
     id: 'gateway-001-index',

@@ -7,7 +7,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Sql, SqlValue } from '../../storage/sql/sql.ts';
 import { farthestNext } from './leap.ts';
-import { EVERY_TERM, INGESTED_TERM } from './migrations.ts';
 import { compareKeys, type OrderKey, tieOf } from './order.ts';
 import {
   type Criteria,
@@ -19,6 +18,7 @@ import {
   probeOf,
 } from './probe.ts';
 import { selectIn } from './rows.ts';
+import { EVERY_TERM, INGESTED_TERM } from './terms.ts';
 import { MergedWalk, orderBy, type Stretch, walkOf } from './walk.ts';
 
 export type { Criteria } from './probe.ts';

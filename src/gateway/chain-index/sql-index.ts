@@ -14,11 +14,10 @@ import type {
   Proof,
   StatusInBlock,
 } from './gateway-index.ts';
-import { CHAIN_TERM } from './migrations.ts';
 import { PENDING_POS, TRANSACTION } from './order.ts';
 import { Search } from './search.ts';
 import { unpackRawTags, unpackTags } from './tags.ts';
-import { Terms } from './terms.ts';
+import { CHAIN_TERM, Terms } from './terms.ts';
 import { IndexWriter } from './writer.ts';
 
 interface LocatedRow {

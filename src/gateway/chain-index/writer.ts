@@ -3,7 +3,6 @@
  * is now, never doubled. Batches are small, because on SQLite a transaction runs on the event loop.
  */
 import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
-import { EVERY_TERM, INGESTED_TERM } from './migrations.ts';
 import {
   applyMoves,
   collectMove,
@@ -29,7 +28,7 @@ import {
   unpackTerms,
 } from './records.ts';
 import { insertRows, selectIn } from './rows.ts';
-import type { Terms } from './terms.ts';
+import { EVERY_TERM, INGESTED_TERM, type Terms } from './terms.ts';
 
 export interface Written {
   readonly record: number;

@@ -1,8 +1,8 @@
 /** The gateway's own index as the records of a band: data items by height range, sorted by id. */
 import { encodeRootEntry } from '../../../formats/cdb64/index.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
-import { EVERY_TERM } from '../../chain-index/migrations.ts';
 import { DATA_ITEM, firstPos } from '../../chain-index/order.ts';
+import { EVERY_TERM } from '../../chain-index/terms.ts';
 
 export interface BandRecord {
   readonly key: Buffer;
