@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import WebTorrent from 'webtorrent';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
-import { buildBands, createIndexesPart } from '../../src/gateway/published-indexes/index.ts';
+import { buildBands } from '../../src/gateway/published-indexes/index.ts';
 import { verifyPublication } from '../../src/gateway/published-indexes/publication/document.ts';
 import { publisherOf, readObserver } from '../../src/gateway/published-indexes/publication/open.ts';
 import type { Band } from '../../src/gateway/published-indexes/publication/read-indexes.ts';
@@ -23,7 +23,6 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'turnpike-torrent-client-'));
   gateway = await startAdminGateway({
     overrides: { GATEWAY_PORT: String(await freePort()), INDEX_SEED_PORT: String(await freePort()) },
-    parts: [createIndexesPart()],
   });
   const items = await Promise.all(
     Array.from({ length: 40 }, (_, at) => makeItem({ data: Buffer.from(`item ${at}`) })),
@@ -32,12 +31,12 @@ before(async () => {
   for (const { id } of items)
     await until(
       'an item is indexed',
-      async () => (await gateway.context.index.locate(id))?.height !== undefined,
+      async () => (await gateway.inside.index.locate(id))?.height !== undefined,
     );
-  const { config } = gateway.context;
+  const { config } = gateway.inside;
   const observer = await readObserver(config.DATA_DIR);
   await buildBands({
-    sql: gateway.context.index.sql,
+    sql: gateway.inside.index.sql,
     published: indexFolders(config.DATA_DIR).published,
     bandHeights: 1000,
     publisher: observer.address,

@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
 import { readTorrentFile, readTorrentInfo } from '../../src/formats/torrent/index.ts';
+import { openContentCache } from '../../src/gateway/content/part.ts';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
-import { createIndexesPart, InstalledBands, Subscriber } from '../../src/gateway/published-indexes/index.ts';
+import { InstalledBands, Subscriber } from '../../src/gateway/published-indexes/index.ts';
 import { sha256Hex, verifyPublication } from '../../src/gateway/published-indexes/publication/document.ts';
 import type { Transport } from '../../src/gateway/published-indexes/subscriber/install-band.ts';
 import { Seeder } from '../../src/gateway/published-indexes/swarm/index.ts';
@@ -183,7 +184,15 @@ describe('a band that is replaced', () => {
     assert.ok(file !== undefined && file.size > 6 * 1024 * 1024, `${file?.size} bytes`);
     const gateway = createGatewaySurface(
       readConfig({ DATA_DIR: dataDir, GATEWAY_PORT: '0', INDEX_SEED_PORT: '0', START_WRITERS: 'false' }),
-      { log, nodeUrls: [], release: 'test', parts: [createIndexesPart()] },
+      {
+        log,
+        nodeUrls: [],
+        release: 'test',
+        cache: await openContentCache({ DATA_DIR: dataDir, CONTIGUOUS_DATA_CACHE_MAX_BYTES: 1_000_000 }),
+        uploadUrl: () => undefined,
+        names: [],
+        adminKey: 'key',
+      },
     );
     await gateway.start();
     try {

@@ -1,22 +1,9 @@
 /** The surfaces, in the order they start. */
 import { request } from 'undici';
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
-import { createAdminPart } from '../../gateway/admin/index.ts';
-import {
-  createContentPart,
-  namesOfRegistry,
-  openContentCache,
-  openSharedStore,
-} from '../../gateway/content/index.ts';
-import { createSignaturePart } from '../../gateway/httpsig/index.ts';
-import { createGatewaySurface } from '../../gateway/index.ts';
-import { createMeter } from '../../gateway/metering/index.ts';
-import {
-  createIndexesPart,
-  openSubscribedBands,
-  placeInRoot,
-  subscribedContent,
-} from '../../gateway/published-indexes/index.ts';
+import { namesOfRegistry } from '../../gateway/content/names/registry-names.ts';
+import { openContentCache, openSharedStore } from '../../gateway/content/part.ts';
+import { createGatewaySurface } from '../../gateway/surface.ts';
 import { urlHost } from '../../kernel/http/server.ts';
 import { createCardTopUps, createNoCardTopUps } from '../../payment/card/index.ts';
 import { createAuthenticator, createGifts, createPaymentSurface } from '../../payment/index.ts';
@@ -36,30 +23,17 @@ const gateway: Part = {
   wanted: (_config, surfaces) => surfaces.includes('gateway'),
   async create(world) {
     const { config, log, keys } = world;
-    const cache = await openContentCache(config);
-    const subscribed = openSubscribedBands(config.DATA_DIR);
     return createGatewaySurface(config, {
       log,
       nodeUrls: world.arweaveNodeUrls,
       release: version,
       sharePort: world.sharesPort,
-      parts: [
-        // Before the content side, which answers for its hosts before any route is looked at.
-        createSignaturePart(),
-        createContentPart({
-          cache,
-          shared: await openSharedStore(config),
-          uploadUrl: () => world.urls.get('upload') ?? base(config.UPLOAD_URL),
-          sources: (context) => [subscribedContent(context, subscribed)],
-          names: nameSources(world),
-        }),
-        createIndexesPart({ subscribed, sharePort: world.sharesPort }),
-        createMeter({ payments: () => egressPayments(world) }),
-        createAdminPart({
-          adminKey: await keys.adminKey(),
-          locateElsewhere: (id) => placeInRoot(subscribed, id),
-        }),
-      ],
+      cache: await openContentCache(config),
+      shared: await openSharedStore(config),
+      uploadUrl: () => world.urls.get('upload') ?? base(config.UPLOAD_URL),
+      names: nameSources(world),
+      adminKey: await keys.adminKey(),
+      egressPayee: () => egressPayee(world),
     });
   },
 };
@@ -180,7 +154,7 @@ function nameSources(world: World) {
 }
 
 /** What readers pay for more bytes goes to the service. */
-async function egressPayments(world: World) {
+async function egressPayee(world: World) {
   const { x402, pricing } = await sharedLedger(world);
   if (x402 === undefined) return undefined;
   const { address } = await world.keys.wallet();

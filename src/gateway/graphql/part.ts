@@ -3,7 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { CreatePart } from '../context.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { Part } from '../../kernel/part.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { Meter } from '../meter.ts';
 import { RequestBudget } from './cost.ts';
 import {
   badRequest,
@@ -24,10 +28,17 @@ const Body = Type.Object({
   operationName: Type.Optional(Type.String()),
 });
 
-export const createGraphqlPart: CreatePart = (context) => {
-  const service = new GraphqlService(context.index, context.log);
-  const requests = context.metrics.plainCounter('graphql_requests_total', 'GraphQL operations');
-  context.metrics.gauge(
+export interface GraphqlDeps {
+  readonly index: SqlGatewayIndex;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly meter: Meter;
+}
+
+export function createGraphqlPart({ index, log, metrics, meter }: GraphqlDeps): Part {
+  const service = new GraphqlService(index, log);
+  const requests = metrics.plainCounter('graphql_requests_total', 'GraphQL operations');
+  metrics.gauge(
     'graphql_compiled_bytes',
     'Memory that compiled queries are reckoned to take',
     [],
@@ -68,7 +79,7 @@ export const createGraphqlPart: CreatePart = (context) => {
 
   /** Before anything runs. All queries are one client's; there is no resource that many would read at once. */
   async function charge(cost: number, request: Request, reply: Reply): Promise<void> {
-    const charged = context.meter.charge(request, cost, undefined);
+    const charged = meter.charge(request, cost, undefined);
     if (charged !== undefined) reply.headers(await charged);
   }
 
@@ -116,7 +127,7 @@ export const createGraphqlPart: CreatePart = (context) => {
               .send(graphqlPage);
           }
           // What is metered must not be served on by somebody else's cache.
-          const caching = `${context.meter.enabled ? 'private' : 'public'}, max-age=30`;
+          const caching = `${meter.enabled ? 'private' : 'public'}, max-age=30`;
           return send(reply, await answerAll(query, request, reply), caching);
         };
         scope.get(
@@ -140,7 +151,7 @@ export const createGraphqlPart: CreatePart = (context) => {
       });
     },
   };
-};
+}
 
 function send(reply: Reply, answer: GraphqlAnswer, cacheControl: string): Reply {
   return reply

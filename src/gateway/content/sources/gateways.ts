@@ -4,7 +4,6 @@
  * not the same as saying that it has nothing.
  */
 import { Agent, type Dispatcher } from 'undici';
-import type { PeerGateway } from '../../context.ts';
 import { UpstreamRefusal, upstreamFailed, upstreamUnavailable } from '../../errors.ts';
 import { exactly, fetchBytes, placeOf, sizeOf } from './http-bytes.ts';
 import { type ContentSource, type Journey, mayAsk } from './source.ts';
@@ -42,6 +41,13 @@ export function otherGateways(options: GatewaySourcesOptions): GatewaySources {
     // Reads that nobody waits for any more end with the gateway.
     close: () => dispatcher.destroy(),
   };
+}
+
+/** Weights are 1 to 100, the better the higher, and begin in the middle. */
+export interface PeerGateway {
+  readonly url: string;
+  readonly dataWeight: number;
+  readonly chunkWeight: number;
 }
 
 interface OtherGateway extends ContentSource {

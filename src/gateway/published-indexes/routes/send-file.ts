@@ -5,7 +5,7 @@ import { contentRange } from '../../../kernel/http/byte-ranges.ts';
 import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import { sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
-import type { Meter } from '../../metering/token-meter.ts';
+import type { Meter } from '../../meter.ts';
 import { hasCode } from '../files.ts';
 import type { BandFile } from '../publication/read-indexes.ts';
 import { beingUpdated, notAvailable } from './errors.ts';
