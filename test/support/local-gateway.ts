@@ -86,7 +86,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       adminKey,
       ...given,
     });
-    const surface = createSurface('gateway', () => made);
+    const surface = stoppedOnce(createSurface('gateway', () => made));
     await surface.start();
     return { surface, inside: { ...made, config } };
   };
@@ -116,6 +116,23 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       await node.stop();
       await database?.drop();
       rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Tests stop a gateway in their midst, and the stack stops all of them. */
+function stoppedOnce(surface: Surface): Surface {
+  let stopped: Promise<void> | undefined;
+  return {
+    name: surface.name,
+    get url() {
+      return surface.url;
+    },
+    start: () => surface.start(),
+    drain: (timeoutMs) => surface.drain(timeoutMs),
+    stop() {
+      stopped ??= surface.stop();
+      return stopped;
     },
   };
 }
