@@ -7,13 +7,14 @@ import { createHttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
+import { NodePool } from '../outside/arweave/node-pool.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { createAdminPart } from './admin/part.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
-import { NodePool } from './chain/node-pool.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
+import { upstreamErrorOf } from './errors.ts';
 import { type Filter, FilterError, type Filters, parseFilterText } from './filters/filter.ts';
 import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
@@ -98,6 +99,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     log,
     timeoutMs: config.GATEWAY_NODE_TIMEOUT_MS,
     requestsPerSecond: config.GATEWAY_NODE_REQUESTS_PER_SECOND,
+    toError: upstreamErrorOf,
   });
   const chunks = new NodeChunks(nodes);
   const common = { config, log, metrics, index, nodes, chunks };

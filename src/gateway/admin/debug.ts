@@ -1,7 +1,7 @@
 /** What `debug` shows: how much is indexed, how far, how fresh, and what is wrong with it (interface §4.4). */
 
 import type { Config } from '../../config/config.ts';
-import type { NodePool } from '../chain/node-pool.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { firstPos, PENDING_POS } from '../chain-index/order.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../chain-index/terms.ts';

@@ -3,7 +3,7 @@ import type { Job } from '../../kernel/background/job.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import type { NodePool } from '../chain/node-pool.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
 import type { LiveBlocklist } from './moderation/live-blocklist.ts';

@@ -3,9 +3,10 @@
  * and the next is tried.
  */
 import { verifyPath } from '../../formats/arweave/proof.ts';
+import type { NodeAnswer } from '../../outside/arweave/node.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { upstreamFailed } from '../errors.ts';
-import type { NodePool } from './node-pool.ts';
-import type { ChunkRequest, Chunks, NodeAnswer, ProvenChunk } from './nodes.ts';
+import type { ChunkRequest, Chunks, ProvenChunk } from './chunks.ts';
 import { parseObject, parseRawChunk, type RawChunk } from './raw-chunk.ts';
 
 /** A chunk of 256 KiB in base64url with its two paths. */

@@ -10,7 +10,7 @@ import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache, openBlobStore } from '../../storage/blobs/open.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
 import { ChunkSource } from '../chain/chunk-source.ts';
-import type { Chunks } from '../chain/nodes.ts';
+import type { Chunks } from '../chain/chunks.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { Meter } from '../meter.ts';
 import { CacheControl } from './answer/cache-control.ts';

@@ -6,8 +6,7 @@ import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts'
 import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { FormatError } from '../../formats/format-error.ts';
-import type { NodePool } from '../chain/node-pool.ts';
-import type { AskOptions } from '../chain/nodes.ts';
+import type { AskOptions, NodePool } from '../../outside/arweave/node-pool.ts';
 import type { NewBlock } from '../chain-index/blocks.ts';
 import { MAX_BLOCK_INDEX, MAX_HEIGHT } from '../chain-index/order.ts';
 import type { Header } from '../chain-index/records.ts';

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../kernel/log.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { Lease, LostLease } from '../../storage/sql/lease.ts';
-import type { NodePool } from '../chain/node-pool.ts';
 import { deleteBlocksAbove } from '../chain-index/blocks.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
 import type { Header } from '../chain-index/records.ts';

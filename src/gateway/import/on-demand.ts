@@ -1,6 +1,6 @@
 /** Transactions and bundles that somebody asks for, out of the order in which the importer comes to them. */
-import type { NodePool } from '../chain/node-pool.ts';
-import type { Lane } from '../chain/pace.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
+import type { Lane } from '../../outside/arweave/request-pacer.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { ranks } from '../unbundle/queue.ts';
 import { fetchTransaction } from './fetch-block.ts';

@@ -7,7 +7,7 @@ import { isTxId } from '../../formats/base64url.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { createJob, type Job } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
-import type { NodePool } from '../chain/node-pool.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { dropPending } from '../chain-index/drop.ts';
 import { selectIn } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';

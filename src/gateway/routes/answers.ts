@@ -2,9 +2,9 @@
 import { isTxId } from '../../formats/base64url.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
+import type { NodeAnswer } from '../../outside/arweave/node.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import type { NodeChunks } from '../chain/node-chunks.ts';
-import type { NodePool } from '../chain/node-pool.ts';
-import type { NodeAnswer } from '../chain/nodes.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { Blocklist } from '../content/blocklist.ts';
 import { nodeError } from '../errors.ts';

@@ -5,7 +5,7 @@ import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { mount } from '../../kernel/http/server.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
-import type { NodePool } from '../chain/node-pool.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import type { PeerGateway } from '../content/sources/gateways.ts';
 import type { Filters } from '../filters/filter.ts';
 import { gatewayPrefixes } from '../paths.ts';

@@ -4,7 +4,7 @@
  */
 import { isArweaveAddress } from '../../formats/base64url.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { NodeAnswer } from '../chain/nodes.ts';
+import type { NodeAnswer } from '../../outside/arweave/node.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
 import { param } from '../paths.ts';
 import { addGet, type ChainReadsDeps, cacheFor, relay } from './answers.ts';

@@ -8,7 +8,7 @@ import { type ItemHeader, parseItemHeader } from '../../../formats/ans104/item-h
 import { ItemParser } from '../../../formats/ans104/item-parser.ts';
 import { verifyStreamed } from '../../../wallets/data-items/verify.ts';
 import { ChunkSource } from '../../chain/chunk-source.ts';
-import type { Chunks } from '../../chain/nodes.ts';
+import type { Chunks } from '../../chain/chunks.ts';
 import type { GatewayIndex } from '../../chain-index/gateway-index.ts';
 import type { ContentSource } from '../../content/sources/source.ts';
 import { upstreamFailed } from '../../errors.ts';
