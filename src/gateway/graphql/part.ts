@@ -1,6 +1,7 @@
 /** `POST /graphql`, `GET /graphql`, and the page to try it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
+import { isRecord, tryParseJson } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -163,13 +164,8 @@ function send(reply: Reply, answer: GraphqlAnswer, cacheControl: string): Reply 
 
 /** The operation, or what is wrong with the request. */
 function parseOperation(body: unknown): GraphqlRequest | string {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'Body must be a JSON object';
-  const { query, variables, operationName } = {
-    query: undefined,
-    variables: undefined,
-    operationName: undefined,
-    ...body,
-  };
+  if (!isRecord(body)) return 'Body must be a JSON object';
+  const { query, variables, operationName } = body;
   if (typeof query !== 'string' || query === '') return 'Must provide query string.';
   if (!isObjectOrNothing(variables)) return 'Variables must be an object';
   if (typeof operationName !== 'string' && operationName !== undefined && operationName !== null) {
@@ -184,12 +180,9 @@ function isObjectOrNothing(value: unknown): value is Record<string, unknown> | n
 
 /** The query of a URL as a body would have it; undefined when there is none. */
 function queryParameters(query: unknown): unknown {
-  if (typeof query !== 'object' || query === null || !('query' in query)) return undefined;
-  const { variables, ...rest } = { variables: undefined, ...query };
+  if (!isRecord(query) || !('query' in query)) return undefined;
+  const { variables, ...rest } = query;
   if (typeof variables !== 'string') return rest;
-  try {
-    return { ...rest, variables: JSON.parse(variables) };
-  } catch {
-    return { ...rest, variables: variables };
-  }
+  const parsed = tryParseJson(variables);
+  return { ...rest, variables: parsed === undefined ? variables : parsed };
 }

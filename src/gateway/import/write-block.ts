@@ -1,7 +1,7 @@
 /** A fetched block into the index: records first, the block row last, so that a crash between leaves a tail to undo. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { insertBlock } from '../chain-index/blocks.ts';
-import { WRITE_BATCH } from '../chain-index/moves.ts';
+import { WRITE_BATCH } from '../chain-index/posting-changes.ts';
 import type { Entry, Header, Mined } from '../chain-index/records.ts';
 import { insertRows } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
