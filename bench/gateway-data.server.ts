@@ -8,11 +8,8 @@ import { readConfig } from '../src/config/config.ts';
 import { buildManifest, manifestContentType } from '../src/formats/manifest/manifest.ts';
 import type { Entry } from '../src/gateway/chain-index/records.ts';
 import { digest, entry, header, rawTags } from '../src/gateway/chain-index/testing.ts';
-import { createContentPart, openContentCache } from '../src/gateway/content/part.ts';
-import type { GatewayContext } from '../src/gateway/context.ts';
-import { createMeter } from '../src/gateway/metering/index.ts';
-import { createGatewaySurface } from '../src/gateway/surface.ts';
-import { createLogger } from '../src/kernel/log.ts';
+import { openContentCache } from '../src/gateway/content/part.ts';
+import { createBenchGateway } from './bench-gateway.ts';
 import { reportServer } from './report-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
@@ -38,6 +35,7 @@ if (process.argv[2] === 'bare') {
   const config = readConfig({
     DATA_DIR: folder,
     GATEWAY_PORT: '0',
+    INDEX_SEED_PORT: '0',
     START_WRITERS: 'false',
     // With buckets that never run dry: what the counting costs.
     ...(process.argv[2] === 'metered' && {
@@ -47,20 +45,7 @@ if (process.argv[2] === 'bare') {
     }),
   });
   const cache = await openContentCache(config);
-  const made: GatewayContext[] = [];
-  const gateway = createGatewaySurface(config, {
-    log: createLogger({ name: 'bench', level: 'silent', format: 'json' }),
-    nodeUrls: [],
-    release: 'bench',
-    parts: [
-      createContentPart({ cache, uploadUrl: () => undefined, names: [] }),
-      createMeter(),
-      (context) => {
-        made.push(context);
-        return { name: 'bench' };
-      },
-    ],
-  });
+  const { surface: gateway, index } = await createBenchGateway(config, { cache });
   await gateway.start();
   const manifest = buildManifest({ paths: new Map([['page', digest('small').toString('base64url')]]) });
   const bundle = Buffer.concat([Buffer.alloc(2_000), small, Buffer.alloc(2_000)]);
@@ -71,35 +56,33 @@ if (process.argv[2] === 'bare') {
       { height: 0, blockIndex: 0 },
       { hash: sha256(bytes), verified: true },
     );
-  for (const { index } of made) {
-    const write = async (entries: readonly Entry[]) => {
-      const prepared = await index.writer.prepare(entries);
-      await index.sql.transaction((tx) => index.writer.put(tx, prepared));
-    };
-    await write([
-      content('small', small, 'text/plain'),
-      content('large', large, 'text/plain'),
-      content('manifest', manifest, manifestContentType),
-      content('bundle', bundle, 'application/octet-stream'),
-    ]);
-    const root = (await index.recordOf(digest('bundle').toString('base64url'))) ?? 0;
-    const place = {
-      root,
-      parent: root,
-      parentOffset: 0,
-      itemOffset: 1_900,
-      dataOffset: 2_000,
-      itemSize: 1_124,
-    };
-    await write([
-      entry(
-        header('item', { kind: 1, dataSize: small.length, tags: rawTags({ 'Content-Type': 'text/plain' }) }),
-        { height: 0, blockIndex: 0 },
-        { bundle: digest('bundle'), placed: place },
-      ),
-    ]);
-    await index.sql.run("INSERT INTO chain_state (name, value) VALUES ('stable_height', 0)");
-    await index.refresh();
-  }
+  const write = async (entries: readonly Entry[]) => {
+    const prepared = await index.writer.prepare(entries);
+    await index.sql.transaction((tx) => index.writer.put(tx, prepared));
+  };
+  await write([
+    content('small', small, 'text/plain'),
+    content('large', large, 'text/plain'),
+    content('manifest', manifest, manifestContentType),
+    content('bundle', bundle, 'application/octet-stream'),
+  ]);
+  const root = (await index.recordOf(digest('bundle').toString('base64url'))) ?? 0;
+  const place = {
+    root,
+    parent: root,
+    parentOffset: 0,
+    itemOffset: 1_900,
+    dataOffset: 2_000,
+    itemSize: 1_124,
+  };
+  await write([
+    entry(
+      header('item', { kind: 1, dataSize: small.length, tags: rawTags({ 'Content-Type': 'text/plain' }) }),
+      { height: 0, blockIndex: 0 },
+      { bundle: digest('bundle'), placed: place },
+    ),
+  ]);
+  await index.sql.run("INSERT INTO chain_state (name, value) VALUES ('stable_height', 0)");
+  await index.refresh();
   reportServer(gateway.url);
 }

@@ -10,9 +10,8 @@ import { readConfig } from '../src/config/config.ts';
 import { bundleTags, encodeBundleHeader } from '../src/formats/ans104/bundle-header.ts';
 import { parseItem } from '../src/formats/ans104/item.ts';
 import { digest, entry, header, rawTags } from '../src/gateway/chain-index/testing.ts';
-import type { CreatePart, GatewayContext } from '../src/gateway/context.ts';
 import { GraphqlService } from '../src/gateway/graphql/execute.ts';
-import { createGatewaySurface } from '../src/gateway/surface.ts';
+import type { Gateway } from '../src/gateway/surface.ts';
 import { makeFastRsaKey } from '../src/kernel/fast-rsa-key.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import { createPool } from '../src/kernel/pool/pool.ts';
@@ -21,6 +20,7 @@ import { arweaveAddress } from '../src/wallets/arweave/rsa.ts';
 import { arweaveSigner, ed25519Signer, type ItemSigner, signItem } from '../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../src/wallets/testing/keys.ts';
 import type { Bench, Measurement } from './bench.ts';
+import { createBenchGateway } from './bench-gateway.ts';
 import { type VerifyTasks, verifyOnThreads, verifyTasksModule } from './verify-items.ts';
 
 /** `BENCH_ITEMS=100000` for the long run. */
@@ -81,31 +81,23 @@ async function makeBundle(signer: ItemSigner, count: number): Promise<MadeBundle
 /** A gateway without nodes that reads its bundles from memory, by the names they are queued under. */
 async function withGateway<T>(
   bundles: Readonly<Record<string, MadeBundle>>,
-  work: (context: GatewayContext) => Promise<T>,
+  work: (gateway: Gateway) => Promise<T>,
 ): Promise<T> {
   const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
   const byId = new Map(
     Object.entries(bundles).map(([name, { bytes }]) => [digest(name).toString('base64url'), bytes]),
   );
-  let inside: GatewayContext | undefined;
-  const part: CreatePart = (context) => {
-    inside = context;
-    context.bytes = {
-      async stream(id) {
-        const bytes = byId.get(id);
-        return bytes && { size: bytes.length, proven: true, hash: undefined, stream: pieces(bytes) };
-      },
-    };
-    return { name: 'bench' };
+  const config = readConfig({ DATA_DIR: dataDir, GATEWAY_PORT: '0', INDEX_SEED_PORT: '0' });
+  const { surface, ...gateway } = await createBenchGateway(config, { log });
+  gateway.content.bytes.stream = async (id) => {
+    const bytes = byId.get(id);
+    return bytes && { size: bytes.length, proven: true, hash: undefined, stream: pieces(bytes) };
   };
-  const config = readConfig({ DATA_DIR: dataDir, GATEWAY_PORT: '0' });
-  const gateway = createGatewaySurface(config, { log, nodeUrls: [], release: 'bench', parts: [part] });
-  await gateway.start();
+  await surface.start();
   try {
-    if (inside === undefined) throw new Error('the part was not made');
-    return await work(inside);
+    return await work(gateway);
   } finally {
-    await gateway.stop();
+    await surface.stop();
     rmSync(dataDir, { recursive: true, force: true });
   }
 }
@@ -115,8 +107,7 @@ async function* pieces(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 /** Milliseconds from queueing to the answer that counts all items. */
-async function unbundle(context: GatewayContext, made: MadeBundle, name: string): Promise<number> {
-  const { index } = context;
+async function unbundle({ index, onDemand }: Gateway, made: MadeBundle, name: string): Promise<number> {
   const service = new GraphqlService(index, log);
   const rootHeader = header(name, {
     tags: rawTags(bundleTags.map((tag) => [tag.name, tag.value])),
@@ -125,7 +116,7 @@ async function unbundle(context: GatewayContext, made: MadeBundle, name: string)
   const prepared = await index.writer.prepare([entry(rootHeader, { height: 1, blockIndex: 0 })]);
   await index.sql.transaction((tx) => index.writer.put(tx, prepared));
   const started = performance.now();
-  await context.writers?.queueBundle(rootHeader.id.toString('base64url'), true);
+  await onDemand.queueBundle(rootHeader.id.toString('base64url'));
   const query = 'query($ids: [ID!]) { transactions(ids: $ids, first: 2) { count } }';
   const ids = [made.ids[0], made.ids.at(-1)];
   for (;;) {
@@ -226,6 +217,7 @@ async function runImport(): Promise<Measurement[]> {
   const config = readConfig({
     DATA_DIR: dataDir,
     GATEWAY_PORT: '0',
+    INDEX_SEED_PORT: '0',
     LOCAL_ARWEAVE_PORT: '0',
     LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '0',
   });
@@ -233,7 +225,7 @@ async function runImport(): Promise<Measurement[]> {
   await node.start();
   try {
     for (let mined = 0; mined < blocks; mined += 100) await (await fetch(`${node.url}/mine/100`)).text();
-    const gateway = createGatewaySurface(config, { log, nodeUrls: [node.url], release: 'bench' });
+    const { surface: gateway } = await createBenchGateway(config, { log, nodeUrls: [node.url] });
     const started = performance.now();
     await gateway.start();
     while (

@@ -6,11 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../src/config/config.ts';
 import { indexFolders } from '../src/gateway/published-indexes/folders.ts';
-import { createIndexesPart } from '../src/gateway/published-indexes/part.ts';
 import { sha256Hex, signPublication } from '../src/gateway/published-indexes/publication/document.ts';
 import { observerOf } from '../src/gateway/published-indexes/publication/observer.ts';
-import { createGatewaySurface } from '../src/gateway/surface.ts';
-import { createLogger } from '../src/kernel/log.ts';
+import { createBenchGateway } from './bench-gateway.ts';
 import { reportServer } from './report-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
@@ -54,12 +52,7 @@ if (process.argv[2] === 'bare') {
     ),
   );
   const config = readConfig({ DATA_DIR: folder, GATEWAY_PORT: '0', START_WRITERS: 'false' });
-  const gateway = createGatewaySurface(config, {
-    log: createLogger({ name: 'bench', level: 'silent', format: 'json' }),
-    nodeUrls: [],
-    release: 'bench',
-    parts: [createIndexesPart()],
-  });
-  await gateway.start();
-  reportServer(gateway.url);
+  const { surface } = await createBenchGateway(config);
+  await surface.start();
+  reportServer(surface.url);
 }

@@ -3,6 +3,7 @@
  * only when it is known: a source that could not be asked is 502, 503 or 504, never 404.
  */
 import { type AnswerOptions, HttpError } from '../kernel/errors.ts';
+import type { NodeFailure } from '../outside/arweave/node.ts';
 
 const noStore = { 'cache-control': 'no-store' };
 const shortLived = { 'cache-control': 'public, max-age=60, must-revalidate' };
@@ -27,6 +28,12 @@ export const upstreamUnavailable = (cause?: unknown) =>
 
 export const upstreamTimeout = (cause?: unknown) =>
   new UpstreamError(504, 'Upstream timeout', { cause, headers: noStore });
+
+/** A failure of Arweave nodes that remains after all of them were asked. */
+export function upstreamErrorOf({ kind, cause }: NodeFailure): UpstreamError {
+  if (kind === 'busy') return upstreamUnavailable(cause);
+  return kind === 'timeout' ? upstreamTimeout(cause) : upstreamFailed(cause);
+}
 
 export const notFound = () => new HttpError(404, 'Not found', { headers: shortLived });
 

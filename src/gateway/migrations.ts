@@ -1,17 +1,66 @@
-/** All migrations of the `gateway` database, in order; every opener gives this list. */
+/**
+ * All migrations of the `gateway` database, in order; every opener gives this list. The tables of `admin/` are written
+ * here: the export, which `admin/` starts, opens the database too.
+ */
 import type { Migration } from '../storage/sql/sql.ts';
-import { placeMigrations } from './admin/moderation/place-store.ts';
-import { adminMigrations } from './admin/schema.ts';
-import { jobMigrations } from './admin/shared-job.ts';
-import { migrations } from './chain-index/schema.ts';
+import { migrations } from './chain-index/migrations.ts';
 import { sharedMigrations } from './content/shared/migrations.ts';
-import { meterMigrations } from './metering/schema.ts';
+import { meterMigrations } from './metering/migrations.ts';
 
 export const gatewayMigrations: readonly Migration[] = [
   ...migrations,
-  ...adminMigrations,
+  {
+    id: 'gateway-admin-001-asked',
+    up: `
+CREATE TABLE asked_transactions (
+  id BYTES PRIMARY KEY,
+  asked_at BIGINT NOT NULL,
+  attempts BIGINT NOT NULL,
+  next_try_at BIGINT NOT NULL
+);
+CREATE INDEX asked_transactions_due ON asked_transactions (next_try_at);`,
+  },
+  {
+    id: 'gateway-admin-002-blocks',
+    up: `
+CREATE TABLE block_sources (
+  source SERIAL_KEY,
+  name TEXT NOT NULL UNIQUE,
+  created_at BIGINT NOT NULL
+);
+CREATE TABLE content_blocks (
+  kind TEXT NOT NULL,
+  what TEXT NOT NULL,
+  source BIGINT,
+  notes TEXT,
+  blocked_at BIGINT NOT NULL,
+  PRIMARY KEY (kind, what)
+);`,
+  },
   ...meterMigrations,
   ...sharedMigrations,
-  ...jobMigrations,
-  ...placeMigrations,
+  {
+    id: 'gateway-admin-003-jobs',
+    up: `
+CREATE TABLE operator_jobs (
+  name TEXT PRIMARY KEY,
+  holder TEXT NOT NULL,
+  running BIGINT NOT NULL,
+  status TEXT NOT NULL,
+  told_at BIGINT NOT NULL
+);`,
+  },
+  {
+    id: 'gateway-admin-004-places',
+    up: `
+CREATE TABLE blocked_places (
+  place SERIAL_KEY,
+  id TEXT NOT NULL,
+  hash TEXT,
+  root TEXT NOT NULL,
+  start_at BIGINT NOT NULL,
+  end_at BIGINT NOT NULL,
+  UNIQUE (id, root)
+);`,
+  },
 ];

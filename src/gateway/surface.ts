@@ -1,28 +1,37 @@
-/** The gateway as a surface: opens its database, makes its parts, starts and stops them in order. */
-import { setInterval } from 'node:timers';
+/** The gateway as a surface: what it is made of, wired in the order in which one needs the other. */
 import type { Config } from '../config/config.ts';
+import { createJob } from '../kernel/background/job.ts';
 import { StartupError } from '../kernel/errors.ts';
 import { networks } from '../kernel/http/client-network.ts';
-import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
+import { createHttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
-import type { Surface } from '../kernel/part.ts';
+import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
+import { NodePool } from '../outside/arweave/node-pool.ts';
 import { openDatabase } from '../storage/sql/open.ts';
-import { ChunkSource } from './chain/chunk-source.ts';
+import type { Sql } from '../storage/sql/sql.ts';
+import { createAdminPart } from './admin/part.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
-import { NodePool } from './chain/node-pool.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
-import type { CreatePart, GatewayContext, GatewayPart } from './context.ts';
-import { type Filter, FilterError, parseFilterText } from './filters/filter.ts';
+import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
+import { upstreamErrorOf } from './errors.ts';
+import { type Filter, FilterError, type Filters, parseFilterText } from './filters/filter.ts';
+import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
-import { createWriters } from './import/part.ts';
-import { freeMeter } from './metering/meter.ts';
+import { createSignaturePart } from './httpsig/part.ts';
+import { OnDemandImport } from './import/on-demand.ts';
+import { createWritersPart } from './import/part.ts';
+import { createMeterPart, type EgressPayee } from './metering/part.ts';
 import { gatewayMigrations } from './migrations.ts';
-import { createChainReads } from './routes/chain-reads.ts';
-import { createGatewayRoutes } from './routes/gateway-routes.ts';
-import { answerErrorsAsText, answerOtherMethods, refuseAsText } from './text-errors.ts';
+import { createIndexesPart } from './published-indexes/part.ts';
+import { placeInRoot, subscribedContent } from './published-indexes/subscriber/content.ts';
+import { openSubscribedBands } from './published-indexes/subscriber/installed.ts';
+import { createGatewayRoutes } from './routes/gw.ts';
+import { createChainReadsPart } from './routes/part.ts';
+import { answerErrorsAsText, answerOtherMethods, refuseAsText } from './routes/text-errors.ts';
+import { BundleQueue } from './unbundle/queue.ts';
 
-export interface GatewayDeps {
+export interface GatewayDeps extends Pick<ContentDeps, 'cache' | 'shared' | 'uploadUrl' | 'names'> {
   readonly log: Logger;
   /** Arweave nodes in order of preference: the configured ones or the local one. */
   readonly nodeUrls: readonly string[];
@@ -30,112 +39,156 @@ export interface GatewayDeps {
   readonly release: string;
   /** This process is one of several on the port. */
   readonly sharePort?: boolean;
-  /** Further parts: content, admin, published indexes, metering. */
-  readonly parts?: readonly CreatePart[];
+  readonly adminKey: string;
+  /** Asked only where payments for bytes are switched on; undefined: nothing can be paid. */
+  readonly egressPayee?: () => Promise<EgressPayee | undefined>;
+}
+
+/** A gateway with what tests and measurements look at from within. */
+export interface Gateway extends SurfaceParts {
+  readonly index: SqlGatewayIndex;
+  readonly nodes: NodePool;
+  readonly queue: BundleQueue;
+  readonly onDemand: OnDemandImport;
+  readonly content: GatewayContent;
 }
 
 /** How often another process's imports are noticed. */
 const refreshIntervalMs = 1_000;
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface {
+  return createSurface('gateway', () => createGateway(config, deps));
+}
+
+export async function createGateway(config: Config, deps: GatewayDeps): Promise<Gateway> {
   networks('TRUSTED_PROXIES', config.TRUSTED_PROXIES);
   const filters = {
     unbundle: readFilter('ANS104_UNBUNDLE_FILTER', config.ANS104_UNBUNDLE_FILTER),
     index: readFilter('ANS104_INDEX_FILTER', config.ANS104_INDEX_FILTER),
   };
-  let running: { server: HttpServer; parts: GatewayPart[]; context: GatewayContext } | undefined;
-  let refreshing: NodeJS.Timeout | undefined;
-
-  async function start(): Promise<void> {
-    const sql = await openDatabase({
-      databaseUrl: config.DATABASE_URL,
-      dataDir: config.DATA_DIR,
-      name: 'gateway',
-      migrations: gatewayMigrations,
-      log: deps.log,
-      byIndexOnly: true,
-    });
-    const nodes = new NodePool({
-      urls: deps.nodeUrls,
-      log: deps.log,
-      timeoutMs: config.GATEWAY_NODE_TIMEOUT_MS,
-      requestsPerSecond: config.GATEWAY_NODE_REQUESTS_PER_SECOND,
-    });
-    const index = new SqlGatewayIndex(sql);
-    const chunks = new NodeChunks(nodes);
-    const context: GatewayContext = {
-      config,
-      log: deps.log,
-      metrics: new Metrics(),
-      index,
-      nodes,
-      chunks,
-      bytes: new ChunkSource(index, chunks),
-      writers: undefined,
-      blocklist: undefined,
-      dropCopies: async () => {},
-      contentHash: async () => undefined,
-      meter: freeMeter,
-      apex: undefined,
-      info: {},
-      peers: () => [],
-    };
-    const server = createHttpServer({
-      name: 'gateway',
-      title: 'Gateway',
-      description: 'Chain reads, content, GraphQL (interface §4.4).',
-      host: config.HOST,
-      port: config.GATEWAY_PORT,
-      portVariable: 'GATEWAY_PORT',
-      sharePort: deps.sharePort ?? false,
-      log: deps.log,
-      metrics: context.metrics,
-      refusal: refuseAsText,
-      trustedProxies: config.TRUSTED_PROXIES,
-      cors: { methods: ['GET', 'HEAD', 'POST', 'OPTIONS'], exposeHeaders: ['*'] },
-    });
-    const parts: GatewayPart[] = [];
-    running = { server, parts, context };
-    const makers: readonly CreatePart[] = [
-      createChainReads,
-      createGraphqlPart,
-      (made) => createWriters(made, filters),
-      ...(deps.parts ?? []),
-      (made) => createGatewayRoutes(made, { filters, release: deps.release, parts }),
-    ];
-    for (const make of makers) parts.push(make(context));
-    server.mount(async (app) => {
-      answerErrorsAsText(app);
-      for (const part of parts) await part.routes?.(app);
-      answerOtherMethods(app);
-    });
-    await index.refresh();
-    await nodes.start();
-    for (const part of parts) await part.start?.();
-    refreshing = setInterval(() => {
-      index.refresh().catch((error: unknown) => deps.log.warn({ err: error }, 'the index cannot be read'));
-    }, refreshIntervalMs);
-    await server.listen();
-  }
-
-  return {
+  const takesPayments = config.ENABLE_RATE_LIMITER && config.EGRESS_PAYMENTS;
+  const payee = takesPayments ? await deps.egressPayee?.() : undefined;
+  const sql = await openDatabase({
+    databaseUrl: config.DATABASE_URL,
+    dataDir: config.DATA_DIR,
     name: 'gateway',
-    get url() {
-      return running?.server.url ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
-    },
-    start,
-    async drain(timeoutMs) {
-      return (await running?.server.drain(timeoutMs)) ?? true;
-    },
-    async stop() {
-      if (running === undefined) return;
-      clearInterval(refreshing);
-      const { server, parts, context } = running;
-      await server.close();
-      for (const part of parts.toReversed()) await part.stop?.();
-      await context.nodes.stop();
-      await context.index.sql.close();
-    },
+    migrations: gatewayMigrations,
+    log: deps.log,
+    byIndexOnly: true,
+  });
+  try {
+    return wireGateway(config, deps, { filters, payee, sql });
+  } catch (error) {
+    await sql.close();
+    throw error;
+  }
+}
+
+interface Opened {
+  readonly filters: Filters;
+  readonly payee: EgressPayee | undefined;
+  readonly sql: Sql;
+}
+
+function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }: Opened): Gateway {
+  const { log, sharePort = false } = deps;
+  const metrics = new Metrics();
+  const index = new SqlGatewayIndex(sql);
+  const nodes = new NodePool({
+    urls: deps.nodeUrls,
+    log,
+    timeoutMs: config.GATEWAY_NODE_TIMEOUT_MS,
+    requestsPerSecond: config.GATEWAY_NODE_REQUESTS_PER_SECOND,
+    toError: upstreamErrorOf,
+  });
+  const chunks = new NodeChunks(nodes);
+  const common = { config, log, metrics, index, nodes, chunks };
+
+  const queued = metrics.counter('bundles_queued_total', 'Times that bundles were queued');
+  const queue = new BundleQueue(sql, { onQueued: () => queued.inc() });
+  const intake = { queue, unbundles: compileFilter(filters.unbundle) };
+  const onDemand = new OnDemandImport({ index, nodes, ...intake });
+  const bands = openSubscribedBands(config.DATA_DIR);
+  // The content reads from sources and makes ids known; the unbundler and the block list work on the content; what is
+  // served of it asks the block list and the meter.
+  const content = createContent({
+    ...common,
+    cache: deps.cache,
+    shared: deps.shared,
+    uploadUrl: deps.uploadUrl,
+    names: deps.names,
+    sources: [subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) })],
+    makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
+  });
+  const { bytes, dropCopies, contentHash } = content;
+  const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes });
+  const admin = createAdminPart({
+    ...common,
+    queue,
+    onDemand,
+    adminKey: deps.adminKey,
+    dropCopies,
+    locateElsewhere: (id) => placeInRoot(bands, id),
+  });
+  const { blocklist } = admin;
+  const meterPart = createMeterPart({ ...common, sql, payee });
+  const { meter } = meterPart;
+  const contentPart = createContentPart({ config, content, blocklist, meter });
+  const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
+  const signatures = createSignaturePart(common);
+  const gatewayRoutes = createGatewayRoutes({
+    ...common,
+    filters,
+    release: deps.release,
+    info: () => ({ ...meterPart.info, ...signatures.info(), ...indexes.info() }),
+    parts: [writers, admin],
+    peers: content.peers,
+    apex: contentPart.apex,
+  });
+  const parts: readonly Part[] = [
+    createIndexPart(index, log),
+    { name: 'nodes', start: () => nodes.start(), stop: () => nodes.stop() },
+    createChainReadsPart({ ...common, meter, blocklist, contentHash }),
+    createGraphqlPart({ ...common, meter }),
+    writers,
+    // Before the content, which answers for its hosts before any route is looked up.
+    signatures,
+    contentPart,
+    indexes,
+    meterPart,
+    admin,
+    gatewayRoutes,
+  ];
+  const server = createHttpServer({
+    name: 'gateway',
+    title: 'Gateway',
+    description: 'Chain reads, content, GraphQL (interface §4.4).',
+    host: config.HOST,
+    port: config.GATEWAY_PORT,
+    portVariable: 'GATEWAY_PORT',
+    sharePort,
+    log,
+    metrics,
+    refusal: refuseAsText,
+    trustedProxies: config.TRUSTED_PROXIES,
+    cors: { methods: ['GET', 'HEAD', 'POST', 'OPTIONS'], exposeHeaders: ['*'] },
+  });
+  server.mount(async (app) => {
+    answerErrorsAsText(app);
+    for (const part of parts) await part.routes?.(app);
+    answerOtherMethods(app);
+  });
+  return { server, parts, index, nodes, queue, onDemand, content };
+}
+
+/** The database, and what this process remembers of it. */
+function createIndexPart(index: SqlGatewayIndex, log: Logger): Part {
+  const refresh = () => index.refresh();
+  return {
+    name: 'index',
+    jobs: [createJob({ name: 'refresh the index', everyMs: refreshIntervalMs, log, run: refresh })],
+    start: refresh,
+    stop: () => index.sql.close(),
   };
 }
 

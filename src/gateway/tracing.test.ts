@@ -29,7 +29,7 @@ test('fetching, unbundling and the operator’s jobs are spans inside what asked
   await made.post();
   await text(`${gateway.stack.node.url}/mine/60`);
   const id = made.transaction.id.toString('base64url');
-  await until('it is stable', async () => (await gateway.context.index.locate(id))?.stable);
+  await until('it is stable', async () => (await gateway.inside.index.locate(id))?.stable);
   assert.equal((await gateway.get(`/raw/${id}`)).body, 'to be fetched');
   await gateway.call('GET', 'debug');
   await gateway.call('POST', 'prune-stable-data-items', { indexedAtThreshold: 0 });

@@ -2,8 +2,9 @@
  * The one way to ask the outside over HTTP: a connection pool, a limit on time (in all, not per byte) and on the
  * bytes of an answer. An answer is whatever the other side said, with any status; no answer is `OutsideUnavailable`.
  */
-import type { Readable } from 'node:stream';
+
 import type { LookupFunction } from 'node:net';
+import type { Readable } from 'node:stream';
 import { Agent, errors, request } from 'undici';
 
 /** There was no answer within the limits of time and size. What was asked for may have been done all the same. */

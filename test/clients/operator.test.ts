@@ -5,17 +5,13 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { httpbis } from 'http-message-signatures';
-import { createSignaturePart } from '../../src/gateway/httpsig/index.ts';
 import { type AdminGateway, makeItem, postBundle, startAdminGateway } from '../support/admin-gateway.ts';
 import { text, until } from '../support/local-gateway.ts';
 
 let gateway: AdminGateway;
 let ids: string[];
 before(async () => {
-  gateway = await startAdminGateway({
-    overrides: { HTTPSIG_ENABLED: 'true' },
-    parts: [createSignaturePart()],
-  });
+  gateway = await startAdminGateway({ overrides: { HTTPSIG_ENABLED: 'true' } });
   const items = await Promise.all(
     Array.from({ length: 500 }, (_, at) =>
       makeItem({ data: Buffer.from(`item ${at}`), tags: [{ name: 'Number', value: String(at) }] }),
@@ -25,8 +21,8 @@ before(async () => {
   await postBundle(gateway.stack, items);
   await text(`${gateway.stack.node.url}/mine/60`);
   await until('all is stable and read', async () => {
-    const last = await gateway.context.index.locate(ids[499] ?? '');
-    return gateway.context.index.stableHeight >= 40 && last?.stable;
+    const last = await gateway.inside.index.locate(ids[499] ?? '');
+    return gateway.inside.index.stableHeight >= 40 && last?.stable;
   });
 });
 after(() => gateway.stop());

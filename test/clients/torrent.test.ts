@@ -16,7 +16,6 @@ import { bencode } from '../../src/formats/torrent/bencode.ts';
 import { withWebSeeds } from '../../src/formats/torrent/torrent.ts';
 import { buildBands } from '../../src/gateway/published-indexes/bands/build.ts';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
-import { createIndexesPart } from '../../src/gateway/published-indexes/part.ts';
 import { type Band, verifyPublication } from '../../src/gateway/published-indexes/publication/document.ts';
 import { readObserver } from '../../src/gateway/published-indexes/publication/observer.ts';
 import { publisherOf } from '../../src/gateway/published-indexes/publication/publisher.ts';
@@ -59,7 +58,6 @@ before(async () => {
         INDEX_TORRENT_COMMAND: `${aria2c} --no-conf ${seeding()} --dir={folder} --stop-with-process={pid} {torrent}`,
       }),
     },
-    parts: [createIndexesPart()],
   });
   const items = await Promise.all(
     Array.from({ length: 40 }, (_, at) => makeItem({ data: Buffer.from(`item ${at}`) })),
@@ -68,12 +66,12 @@ before(async () => {
   for (const { id } of items)
     await eventually(
       'an item is indexed',
-      async () => (await gateway.context.index.locate(id))?.height !== undefined,
+      async () => (await gateway.inside.index.locate(id))?.height !== undefined,
     );
-  const { config } = gateway.context;
+  const { config } = gateway.inside;
   const observer = await readObserver(config.DATA_DIR);
   await buildBands({
-    sql: gateway.context.index.sql,
+    sql: gateway.inside.index.sql,
     published: indexFolders(config.DATA_DIR).published,
     bandHeights: 1000,
     publisher: observer.address,

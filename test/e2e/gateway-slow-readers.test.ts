@@ -25,7 +25,7 @@ describe('slow readers', () => {
     await made.post();
     await text(`${node.url}/mine`);
     id = made.transaction.id.toString('base64url');
-    await until('it is indexed', async () => (await gateway.context.index.locate(id))?.height);
+    await until('it is indexed', async () => (await gateway.inside.index.locate(id))?.height);
   });
   after(async () => {
     for (const socket of slow) socket.destroy();

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
+import { openContentCache } from '../../src/gateway/content/part.ts';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
-import { createIndexesPart } from '../../src/gateway/published-indexes/part.ts';
 import { sha256Hex, verifyPublication } from '../../src/gateway/published-indexes/publication/document.ts';
 import { InstalledBands } from '../../src/gateway/published-indexes/subscriber/installed.ts';
 import { Subscriber } from '../../src/gateway/published-indexes/subscriber/subscriber.ts';
@@ -134,7 +134,15 @@ describe('a band that is replaced', () => {
     assert.ok(file !== undefined && file.size > 6 * 1024 * 1024, `${file?.size} bytes`);
     const gateway = createGatewaySurface(
       readConfig({ DATA_DIR: dataDir, GATEWAY_PORT: '0', START_WRITERS: 'false' }),
-      { log, nodeUrls: [], release: 'test', parts: [createIndexesPart()] },
+      {
+        log,
+        nodeUrls: [],
+        release: 'test',
+        cache: await openContentCache({ DATA_DIR: dataDir, CONTIGUOUS_DATA_CACHE_MAX_BYTES: 1_000_000 }),
+        uploadUrl: () => undefined,
+        names: [],
+        adminKey: 'key',
+      },
     );
     await gateway.start();
     try {

@@ -5,17 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
-import { createContentPart, openContentCache } from '../../src/gateway/content/part.ts';
 import { createRouterSurface } from '../../src/router/surface.ts';
 import { get } from '../../src/router/testing/router-bench.ts';
 import { makeTransaction, silent, startLocalStack, text, until } from '../support/local-gateway.ts';
 
 test('a transaction is read through the router, proven by its data root', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-router-e2e-'));
-  const cache = await openContentCache({ DATA_DIR: folder, CONTIGUOUS_DATA_CACHE_MAX_BYTES: 100_000_000 });
-  const stack = await startLocalStack({
-    parts: [createContentPart({ cache, uploadUrl: () => undefined, names: [] })],
-  });
+  const stack = await startLocalStack();
   const router = createRouterSurface(
     readConfig({ DATA_DIR: folder, PORT: '0', ADMIN_PORT: '0', PING_ENABLED: 'false' }),
     { log: silent, version: 'test', localGatewayUrl: () => stack.gateway.url },

@@ -1,30 +1,18 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { createAdminPart } from '../../src/gateway/admin/index.ts';
-import { createContentPart, openContentCache } from '../../src/gateway/content/part.ts';
-import type { GatewayContext } from '../../src/gateway/context.ts';
 import { buildBands } from '../../src/gateway/published-indexes/bands/build.ts';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
-import { createIndexesPart } from '../../src/gateway/published-indexes/part.ts';
 import { readObserver } from '../../src/gateway/published-indexes/publication/observer.ts';
 import { publisherOf } from '../../src/gateway/published-indexes/publication/publisher.ts';
-import { placeInRoot, subscribedContent } from '../../src/gateway/published-indexes/subscriber/content.ts';
-import {
-  type InstalledBands,
-  openSubscribedBands,
-} from '../../src/gateway/published-indexes/subscriber/installed.ts';
 import { adminKey, makeItem, postBundle, startAdminGateway } from '../support/admin-gateway.ts';
 import { startLocalStack, until } from '../support/local-gateway.ts';
 
 test('a gateway serves items that it knows only from the index of another, and follows its changes', async (t) => {
-  const a = await startAdminGateway({ parts: [createIndexesPart()] });
+  const a = await startAdminGateway();
   t.after(() => a.stop());
-  const observer = await readObserver(a.context.config.DATA_DIR);
-  const publisher = publisherOf(a.context.config, observer);
+  const observer = await readObserver(a.inside.config.DATA_DIR);
+  const publisher = publisherOf(a.inside.config, observer);
   let bundle = '';
   const mine = async (text: string) => {
     const item = await makeItem({
@@ -33,12 +21,12 @@ test('a gateway serves items that it knows only from the index of another, and f
     });
     bundle = await postBundle(a.stack, [await makeItem({ data: Buffer.alloc(300_000, text) }), item]);
     await until('A indexes the item', async () => {
-      const found = await a.context.index.locate(item.id);
+      const found = await a.inside.index.locate(item.id);
       return found?.placement !== undefined && found.height !== undefined;
     });
     await buildBands({
-      sql: a.context.index.sql,
-      published: indexFolders(a.context.config.DATA_DIR).published,
+      sql: a.inside.index.sql,
+      published: indexFolders(a.inside.config.DATA_DIR).published,
       bandHeights: 1000,
       publisher: observer.address,
     });
@@ -47,14 +35,6 @@ test('a gateway serves items that it knows only from the index of another, and f
   };
   const first = await mine('known from afar');
 
-  const cacheFolder = mkdtempSync(join(tmpdir(), 'turnpike-subscriber-cache-'));
-  t.after(() => rmSync(cacheFolder, { recursive: true, force: true }));
-  const cache = await openContentCache({
-    DATA_DIR: cacheFolder,
-    CONTIGUOUS_DATA_CACHE_MAX_BYTES: 64 * 1024 * 1024,
-  });
-  let subscribed: InstalledBands | undefined;
-  let context: GatewayContext | undefined;
   const b = await startLocalStack({
     nodeUrls: () => [a.stack.node.url],
     overrides: {
@@ -62,24 +42,6 @@ test('a gateway serves items that it knows only from the index of another, and f
       INDEX_POLL_INTERVAL_SECONDS: '1',
       INDEX_SUBSCRIBE: JSON.stringify([{ publisher: observer.address, url: a.url }]),
     },
-    parts: [
-      (made) => {
-        context = made;
-        subscribed = openSubscribedBands(made.config.DATA_DIR);
-        const bands = subscribed;
-        return createContentPart({
-          cache,
-          uploadUrl: () => undefined,
-          names: [],
-          sources: (given) => [subscribedContent(given, bands)],
-        })(made);
-      },
-      createAdminPart({
-        adminKey,
-        locateElsewhere: async (id) => (subscribed === undefined ? undefined : placeInRoot(subscribed, id)),
-      }),
-      (made) => createIndexesPart(subscribed && { subscribed })(made),
-    ],
   });
   t.after(() => b.stop());
   const read = async (id: string, range?: string) => {
@@ -89,7 +51,7 @@ test('a gateway serves items that it knows only from the index of another, and f
     return { status: answer.status, type: answer.headers.get('content-type'), body: await answer.text() };
   };
   await until('B serves the first item', async () => (await read(first)).status === 200);
-  assert.equal(await context?.index.locate(first), undefined, 'B never unbundled it');
+  assert.equal(await b.inside.index.locate(first), undefined, 'B never unbundled it');
   assert.deepEqual(await read(first), { status: 200, type: 'text/plain', body: 'known from afar' });
 
   const second = await mine('published later');

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { bundleTags, encodeBundleHeader } from '../../src/formats/ans104/bundle-header.ts';
 import { parseItem } from '../../src/formats/ans104/item.ts';
-import { type AdminPartDeps, createAdminPart } from '../../src/gateway/admin/index.ts';
 import { type JobStatus, SharedJob } from '../../src/gateway/admin/shared-job.ts';
 import type { NameSource } from '../../src/gateway/content/names/resolver.ts';
-import { createContentPart, openContentCache } from '../../src/gateway/content/part.ts';
-import type { CreatePart, GatewayContext } from '../../src/gateway/context.ts';
+import { openContentCache } from '../../src/gateway/content/part.ts';
 import { ed25519Signer, type ItemContents, signItem } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
 import {
+  adminKey,
+  type Inside,
   type LocalStack,
   type LocalStackOptions,
   makeTransaction,
@@ -21,12 +21,11 @@ import {
   text,
 } from './local-gateway.ts';
 
-export const adminKey = 'an-admin-key-for-tests';
+export { adminKey } from './local-gateway.ts';
 
 export interface AdminGateway {
   readonly stack: LocalStack;
-  /** Of the gateway that is asked, not of those that were added beside it. */
-  readonly context: GatewayContext;
+  readonly inside: Inside;
   /** Where cached content lies on disk. */
   readonly cacheFolder: string;
   readonly url: string;
@@ -47,35 +46,23 @@ export interface AdminGateway {
 
 export interface AdminGatewayOptions extends LocalStackOptions {
   readonly names?: readonly NameSource[];
-  readonly admin?: Partial<AdminPartDeps>;
 }
 
 export async function startAdminGateway(options: AdminGatewayOptions = {}): Promise<AdminGateway> {
-  let context: GatewayContext | undefined;
   const cacheFolder = mkdtempSync(join(tmpdir(), 'turnpike-cache-'));
   const openCache = () =>
     openContentCache({ DATA_DIR: cacheFolder, CONTIGUOUS_DATA_CACHE_MAX_BYTES: 64 * 1024 * 1024 });
-  let cache = await openCache();
-  const content: CreatePart = (made) => {
-    context ??= made;
-    return createContentPart({ cache, uploadUrl: () => undefined, names: options.names ?? [] })(made);
-  };
   const stack = await startLocalStack({
     ...options,
-    parts: [content, createAdminPart({ adminKey, ...options.admin }), ...(options.parts ?? [])],
+    deps: async () => ({ cache: await openCache(), names: options.names ?? [], ...(await options.deps?.()) }),
   });
   return {
     stack,
     cacheFolder,
-    get context() {
-      assert.ok(context);
-      return context;
+    get inside() {
+      return stack.inside;
     },
-    async restart(overrides) {
-      cache = await openCache();
-      context = undefined;
-      await stack.restartGateway(overrides);
-    },
+    restart: (overrides) => stack.restartGateway(overrides),
     get url() {
       return stack.gateway.url;
     },

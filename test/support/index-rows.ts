@@ -1,8 +1,8 @@
 /** An index with as many rows as an export of months has, written in bulk: what import does per record is not measured. */
 
 import { minedPos, tieOf } from '../../src/gateway/chain-index/order.ts';
-import { EVERY_TERM, termKinds } from '../../src/gateway/chain-index/schema.ts';
 import { packTags } from '../../src/gateway/chain-index/tags.ts';
+import { EVERY_TERM, termKinds } from '../../src/gateway/chain-index/terms.ts';
 import { digest, rawTags } from '../../src/gateway/chain-index/testing.ts';
 import type { Sql, SqlValue } from '../../src/storage/sql/sql.ts';
 

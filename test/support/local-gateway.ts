@@ -9,10 +9,10 @@ import { dataTreeOf } from '../../src/formats/arweave/data-root.ts';
 import { newTransaction, type Transaction } from '../../src/formats/arweave/transaction.ts';
 import { transactionToJson } from '../../src/formats/arweave/transaction-json.ts';
 import { signTransaction } from '../../src/formats/arweave/transaction-signature.ts';
-import type { CreatePart } from '../../src/gateway/context.ts';
-import { createGatewaySurface } from '../../src/gateway/surface.ts';
+import { openContentCache } from '../../src/gateway/content/part.ts';
+import { createGateway, type Gateway, type GatewayDeps } from '../../src/gateway/surface.ts';
 import { createLogger, type Logger } from '../../src/kernel/log.ts';
-import type { Surface } from '../../src/kernel/part.ts';
+import { createSurface, type Surface } from '../../src/kernel/part.ts';
 import { createLocalArweave } from '../../src/localnet/arweave/local-arweave.ts';
 import { testArweaveKey } from '../../src/wallets/testing/keys.ts';
 
@@ -24,10 +24,19 @@ export const silent: Logger = createLogger({
   format: 'pretty',
 });
 
+export const adminKey = 'an-admin-key-for-tests';
+
+/** What a gateway is made of. */
+export interface Inside extends Gateway {
+  readonly config: Config;
+}
+
 export interface LocalStack {
   readonly dataDir: string;
   readonly node: Surface;
   readonly gateway: Surface;
+  /** Of `gateway`, not of those that were added beside it. */
+  readonly inside: Inside;
   /** Starts one more gateway on the same data, as another process would. */
   addGateway(overrides?: Record<string, string>): Promise<Surface>;
   /** Stops the gateway and starts a new one on the same data. */
@@ -37,7 +46,8 @@ export interface LocalStack {
 
 export interface LocalStackOptions {
   readonly overrides?: Record<string, string>;
-  readonly parts?: readonly CreatePart[];
+  /** Asked for each gateway that is started. */
+  readonly deps?: () => Partial<GatewayDeps> | Promise<Partial<GatewayDeps>>;
   /** A PostgreSQL server; the stack gets a database of its own there. */
   readonly postgres?: string;
   /** In place of the local node only. */
@@ -62,39 +72,66 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
     });
   const node = createLocalArweave(configOf(), { log: silent });
   await node.start();
-  const make = (overrides?: Record<string, string>) =>
-    createGatewaySurface(configOf(overrides), {
+  const start = async (overrides?: Record<string, string>): Promise<{ surface: Surface; inside: Inside }> => {
+    const config = configOf(overrides);
+    const given = await options.deps?.();
+    const made = await createGateway(config, {
       log: silent,
       nodeUrls: options.nodeUrls?.(node.url) ?? [node.url],
       release: 'test',
-      ...(options.parts !== undefined && { parts: options.parts }),
+      cache: given?.cache ?? (await openContentCache(config)),
+      uploadUrl: () => undefined,
+      names: [],
+      adminKey,
+      ...given,
     });
-  let gateway = make();
-  await gateway.start();
+    const surface = stoppedOnce(createSurface('gateway', () => made));
+    await surface.start();
+    return { surface, inside: { ...made, config } };
+  };
+  let gateway = await start();
   const others: Surface[] = [];
   return {
     dataDir,
     node,
     get gateway() {
-      return gateway;
+      return gateway.surface;
+    },
+    get inside() {
+      return gateway.inside;
     },
     async addGateway(overrides) {
-      const other = make(overrides);
-      others.push(other);
-      await other.start();
-      return other;
+      const { surface } = await start(overrides);
+      others.push(surface);
+      return surface;
     },
     async restartGateway(overrides) {
-      await gateway.stop();
-      gateway = make(overrides);
-      await gateway.start();
+      await gateway.surface.stop();
+      gateway = await start(overrides);
     },
     async stop() {
       for (const other of others) await other.stop();
-      await gateway.stop();
+      await gateway.surface.stop();
       await node.stop();
       await database?.drop();
       rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Tests stop a gateway in their midst, and the stack stops all of them. */
+function stoppedOnce(surface: Surface): Surface {
+  let stopped: Promise<void> | undefined;
+  return {
+    name: surface.name,
+    get url() {
+      return surface.url;
+    },
+    start: () => surface.start(),
+    drain: (timeoutMs) => surface.drain(timeoutMs),
+    stop() {
+      stopped ??= surface.stop();
+      return stopped;
     },
   };
 }

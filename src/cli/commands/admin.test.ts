@@ -34,8 +34,8 @@ test('blocks and lifts, exports and prunes, and says what the gateway refuses', 
   const item = await makeItem({ data: Buffer.from('from the command line') });
   const bundle = await postBundle(gateway.stack, [item]);
   await text(`${gateway.stack.node.url}/mine/60`);
-  await until('it is stable', async () => (await gateway.context.index.locate(item.id))?.stable);
-  await until('what is exported is stable', async () => gateway.context.index.stableHeight >= 40);
+  await until('it is stable', async () => (await gateway.inside.index.locate(item.id))?.stable);
+  await until('what is exported is stable', async () => gateway.inside.index.stableHeight >= 40);
 
   assert.equal((await run(['block', item.id, '--source', 'court'])).out, 'Content blocked\n');
   assert.equal((await gateway.get(`/raw/${item.id}`)).status, 451);
@@ -50,7 +50,7 @@ test('blocks and lifts, exports and prunes, and says what the gateway refuses', 
   assert.ok(existsSync(join(gateway.stack.dataDir, 'parquet', 'cli', 'blocks', 'data', 'height=0-19')));
 
   assert.equal((await run(['prune', '2100-01-01'])).out, 'pruned 1 data items\n');
-  assert.equal(await gateway.context.index.locate(item.id), undefined);
+  assert.equal(await gateway.inside.index.locate(item.id), undefined);
 
   const refused = await run(['queue-tx', 'short']);
   assert.deepEqual([refused.code, refused.err], [1, "400: Must provide 'id'\n"]);

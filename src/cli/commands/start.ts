@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
   type Config,
-  redactProcessSecrets,
   readProcessConfig,
+  redactProcessSecrets,
   retiredVariables,
   type WorldName,
 } from '../../config/config.ts';

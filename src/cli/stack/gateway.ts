@@ -1,14 +1,8 @@
 /** The gateway as it is put together here. */
 import type { Config } from '../../config/config.ts';
-import { createAdminPart } from '../../gateway/admin/index.ts';
 import { namesOfRegistry } from '../../gateway/content/names/registry-names.ts';
-import { createContentPart, openContentCache, openSharedStore } from '../../gateway/content/part.ts';
-import { createSignaturePart } from '../../gateway/httpsig/index.ts';
-import { createGatewaySurface } from '../../gateway/index.ts';
-import { createMeter } from '../../gateway/metering/index.ts';
-import { createIndexesPart } from '../../gateway/published-indexes/part.ts';
-import { placeInRoot, subscribedContent } from '../../gateway/published-indexes/subscriber/content.ts';
-import { openSubscribedBands } from '../../gateway/published-indexes/subscriber/installed.ts';
+import { openContentCache, openSharedStore } from '../../gateway/content/part.ts';
+import { createGatewaySurface } from '../../gateway/surface.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
 import { version } from '../version.ts';
@@ -31,30 +25,17 @@ export interface GatewayNeeds {
 
 export async function makeGateway(config: Config, needs: GatewayNeeds): Promise<Surface> {
   const { log, keys, network, sharesPort, uploadUrl } = needs;
-  const cache = await openContentCache(config);
-  const subscribed = openSubscribedBands(config.DATA_DIR);
   return createGatewaySurface(config, {
     log,
     nodeUrls: network.arweaveNodeUrls(),
     release: version,
     sharePort: sharesPort,
-    parts: [
-      // Before the content side, which answers for its hosts before any route is looked at.
-      createSignaturePart(),
-      createContentPart({
-        cache,
-        shared: await openSharedStore(config),
-        uploadUrl,
-        sources: (context) => [subscribedContent(context, subscribed)],
-        names: nameSources(config, needs),
-      }),
-      createIndexesPart({ subscribed }),
-      createMeter({ payments: () => egressPayments(needs) }),
-      createAdminPart({
-        adminKey: await keys.adminKey(),
-        locateElsewhere: (id) => placeInRoot(subscribed, id),
-      }),
-    ],
+    cache: await openContentCache(config),
+    shared: await openSharedStore(config),
+    uploadUrl,
+    names: nameSources(config, needs),
+    adminKey: await keys.adminKey(),
+    egressPayee: () => egressPayee(needs),
   });
 }
 
@@ -67,7 +48,7 @@ function nameSources(config: Config, { log, network }: GatewayNeeds) {
 }
 
 /** What readers pay for more bytes goes to the service. */
-async function egressPayments({ ledger, keys }: GatewayNeeds) {
+async function egressPayee({ ledger, keys }: GatewayNeeds) {
   const { x402, pricing } = await ledger.open();
   if (x402 === undefined) return undefined;
   const { address } = await keys.wallet();

@@ -1,26 +1,32 @@
 /** What `debug` shows: how much is indexed, how far, how fresh, and what is wrong with it (interface §4.4). */
 
+import type { Config } from '../../config/config.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { firstPos, PENDING_POS } from '../chain-index/order.ts';
-import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../chain-index/schema.ts';
-import type { GatewayContext } from '../context.ts';
-import type { AskedTransactions } from './asked.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../chain-index/terms.ts';
+import type { BundleQueue } from '../unbundle/queue.ts';
+import type { StorageHealth } from './health.ts';
 import type { LiveBlocklist } from './moderation/live-blocklist.ts';
-import type { Vitals } from './vitals.ts';
+import type { RequestedTransactions } from './requested-transactions.ts';
 
 /** Unknown values are -1, as scripts that read this expect. */
 const unknown = -1;
 const positionsPerBlock = firstPos(1);
 const daySeconds = 86_400;
 
-export interface DebugParts {
-  readonly context: GatewayContext;
-  readonly asked: AskedTransactions;
+export interface DebugDeps {
+  readonly config: Config;
+  readonly index: SqlGatewayIndex;
+  readonly nodes: NodePool;
+  readonly queue: BundleQueue;
+  readonly requested: RequestedTransactions;
   readonly blocklist: LiveBlocklist;
-  readonly vitals: Vitals;
+  readonly health: StorageHealth;
 }
 
-export async function debugReport({ context, asked, blocklist, vitals }: DebugParts): Promise<object> {
-  const { index, config, writers } = context;
+export async function debugReport(deps: DebugDeps): Promise<object> {
+  const { config, index, nodes, queue, requested, blocklist, health } = deps;
   const { sql, stableHeight, height } = index;
   const number = async (statement: string, ...values: (string | number)[]): Promise<number> =>
     (await sql.get<{ n: number | null }>(statement, ...values))?.n ?? unknown;
@@ -96,15 +102,15 @@ export async function debugReport({ context, asked, blocklist, vitals }: DebugPa
   }
   const failed = bundles?.failed ?? 0;
   if (failed > 0) warnings.push(`${failed} bundles could not be read and wait for an operator.`);
-  const heads = context.nodes.status.map((node) => node.height);
+  const heads = nodes.status.map((node) => node.height);
   const behind = Math.max(...heads, height) - height;
   if (config.START_WRITERS && config.STOP_HEIGHT === undefined && behind > 10) {
     warnings.push(`The import is ${behind} blocks behind the chain.`);
   }
-  if (context.nodes.status.length > 0 && !context.nodes.status.some((node) => node.healthy)) {
+  if (nodes.status.length > 0 && !nodes.status.some((node) => node.healthy)) {
     errors.push('No node answers.');
   }
-  errors.push(...(await vitals.reasons()));
+  errors.push(...(await health.problems()));
 
   return {
     db: {
@@ -151,11 +157,11 @@ export async function debugReport({ context, asked, blocklist, vitals }: DebugPa
       warnings,
     },
     queues: {
-      bundles: (await writers?.queue.waiting()) ?? 0,
-      askedTransactions: await asked.waiting(),
+      bundles: await queue.waiting(),
+      askedTransactions: await requested.waiting(),
       missingTransactions: missingTxs,
     },
-    chain: { height, stableHeight, behind, nodes: context.nodes.status },
+    chain: { height, stableHeight, behind, nodes: nodes.status },
     blocks: blocklist.counts,
     config: {
       engine: sql.engine,

@@ -11,9 +11,6 @@ import {
   startAdminGateway,
 } from '../../../test/support/admin-gateway.ts';
 import { makeTransaction, send, text, until } from '../../../test/support/local-gateway.ts';
-import { createSignaturePart } from '../httpsig/index.ts';
-import { createMeter } from '../metering/index.ts';
-import { createIndexesPart } from '../published-indexes/part.ts';
 
 interface Health {
   readonly status: string;
@@ -64,7 +61,7 @@ describe('health', () => {
 
   it('says that the database does not take writes, until it does', async (t) => {
     const gateway = await open(t);
-    const { sql } = gateway.context.index;
+    const { sql } = gateway.inside.index;
     await sql.run('ALTER TABLE operator_jobs RENAME TO elsewhere');
     const reason = 'The database does not take writes.';
     await until('it is noticed', async () => (await health(gateway)).reasons.includes(reason));
@@ -75,7 +72,7 @@ describe('health', () => {
 
   it('says that the import fails, how far it is behind, and which bundles failed', async (t) => {
     const gateway = await open(t);
-    const { sql } = gateway.context.index;
+    const { sql } = gateway.inside.index;
     await postBundle(gateway.stack, [await makeItem({ data: Buffer.from('x') })]);
     await until('it is read', async () =>
       sql.get('SELECT id FROM bundles WHERE last_fully_indexed_at IS NOT NULL'),
@@ -87,7 +84,7 @@ describe('health', () => {
       /^Import failed: /.test((await health(gateway)).reasons.join()),
     );
     const { height } = JSON.parse(await text(`${gateway.stack.node.url}/info`));
-    const behind = height - gateway.context.index.height;
+    const behind = height - gateway.inside.index.height;
     assert.ok(behind >= 19, `${behind} blocks behind`);
     // The head that the gateway knows may be one from the midst of the mining, until it asks again.
     await until('the lag is told', async () =>
@@ -115,7 +112,6 @@ describe('metrics', () => {
         HTTPSIG_ENABLED: 'true',
         TRUSTED_GATEWAYS_URLS: 'http://127.0.0.1:1',
       },
-      parts: [createMeter({}), createSignaturePart(), createIndexesPart()],
     });
   });
   after(() => gateway.stop());
@@ -145,7 +141,7 @@ describe('metrics', () => {
     await until('all is read', async () => {
       const { body } = await gateway.call('GET', `bundle-status/${bundle}`);
       const found = body as { lastFullyIndexedAt?: number };
-      return typeof found.lastFullyIndexedAt === 'number' && (await gateway.context.index.locate(id))?.height;
+      return typeof found.lastFullyIndexedAt === 'number' && (await gateway.inside.index.locate(id))?.height;
     });
     await until('it is cached', async () => {
       const answer = await gateway.get(`/raw/${id}`, { range: 'bytes=0-9' });

@@ -1,108 +1,115 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
 import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
 import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
 import { type App, mount, mountGuarded } from '../../kernel/http/server.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { Part } from '../../kernel/part.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
-import type { CreatePart, GatewayContext } from '../context.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { Blocklist } from '../content/blocklist.ts';
 import { Exporter } from '../export/exporter.ts';
-import type { Writers } from '../import/part.ts';
-import { gatewayPrefixes } from '../routes/gateway-routes.ts';
-import { AskedTransactions } from './asked.ts';
+import type { OnDemandImport } from '../import/on-demand.ts';
+import { gatewayPrefixes } from '../paths.ts';
+import type { BundleQueue } from '../unbundle/queue.ts';
 import { adminGuard, fingerprint } from './auth.ts';
 import { databaseUnavailable } from './errors.ts';
-import { Figures } from './figures.ts';
+import { StorageHealth } from './health.ts';
+import { createAdminMetrics } from './metrics.ts';
 import { BlockStore } from './moderation/block-store.ts';
-import type { LocateElsewhere } from './moderation/blocked-regions.ts';
-import { LiveBlocklist } from './moderation/live-blocklist.ts';
+import { LiveBlocklist, type LiveBlocklistOptions } from './moderation/live-blocklist.ts';
 import { Pruning } from './prune.ts';
+import { RequestedTransactions } from './requested-transactions.ts';
 import { exportRoutes } from './routes/export-parquet.ts';
 import { moderationRoutes } from './routes/moderation.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { stateRoutes } from './routes/state.ts';
 import { SharedJob } from './shared-job.ts';
-import { Vitals } from './vitals.ts';
 
 const mapError = createErrorMapper((_status, message) => message);
 
-export interface AdminPartDeps {
+export interface AdminDeps extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere'> {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly index: SqlGatewayIndex;
+  readonly nodes: NodePool;
+  readonly queue: BundleQueue;
+  readonly onDemand: OnDemandImport;
   readonly adminKey: string;
-  readonly locateElsewhere?: LocateElsewhere;
 }
 
-export function createAdminPart(deps: AdminPartDeps): CreatePart {
-  return (context) => {
-    const { config, index, log } = context;
-    const writers = requireWriters(context);
-    const asked = new AskedTransactions({ index, writers, log });
-    const store = new BlockStore(index.sql);
-    const blocklist = new LiveBlocklist({
+export interface AdminPart extends Part {
+  /** What is not served. Loaded when the part has started. */
+  readonly blocklist: Blocklist;
+}
+
+export function createAdminPart(deps: AdminDeps): AdminPart {
+  const { config, index, nodes, log, queue, onDemand } = deps;
+  const requested = new RequestedTransactions({ index, onDemand, log });
+  const store = new BlockStore(index.sql);
+  const { dropCopies, locateElsewhere } = deps;
+  const blocklist = new LiveBlocklist({ store, index, log, dropCopies, locateElsewhere });
+  const pruning = new Pruning(index, log);
+  const exporter = new Exporter({ databaseUrl: config.DATABASE_URL, dataDir: config.DATA_DIR, log });
+  const sharedJobs = {
+    export: new SharedJob(index.sql, 'export', log),
+    prune: new SharedJob(index.sql, 'prune', log),
+  };
+  const health = new StorageHealth({
+    sql: index.sql,
+    dataDir: config.DATA_DIR,
+    minFreeBytes: config.HEALTHCHECK_MIN_FREE_BYTES,
+  });
+  const counting = createAdminMetrics({ ...deps, requested, blocklist });
+  const key = fingerprint(deps.adminKey);
+  const guard = adminGuard(deps.adminKey);
+
+  function routes(scope: App): void {
+    scope.setErrorHandler((error, request, reply) =>
+      mapError(error instanceof DatabaseUnavailable ? databaseUnavailable(error) : error, request, reply),
+    );
+    takeEmptyBodies(scope);
+    // Who did what, and when. Announcements are the upload surface's daily traffic.
+    scope.addHook('onResponse', async (request, reply) => {
+      const route = request.routeOptions.url;
+      const level = route?.endsWith('/queue-data-item') === true ? 'debug' : 'info';
+      log[level]({ key, method: request.method, route, status: reply.statusCode }, 'admin call');
+    });
+    queueRoutes(scope, { index, queue, onDemand, requested, maxBundles: config.BUNDLE_QUEUE_MAX });
+    moderationRoutes(scope, {
+      blocklist,
       store,
-      index,
-      log,
-      dropCopies: (hashes) => context.dropCopies(hashes),
-      locateElsewhere: deps.locateElsewhere,
+      requested,
+      isKnown: async (id) => (await index.locate(id)) !== undefined,
     });
-    context.blocklist = blocklist;
-    const pruning = new Pruning(index, log);
-    const exporter = new Exporter({ databaseUrl: config.DATABASE_URL, dataDir: config.DATA_DIR, log });
-    const jobs = {
-      export: new SharedJob(index.sql, 'export', log),
-      prune: new SharedJob(index.sql, 'prune', log),
-    };
-    const vitals = new Vitals({
-      sql: index.sql,
-      dataDir: config.DATA_DIR,
-      minFreeBytes: config.HEALTHCHECK_MIN_FREE_BYTES,
+    const debug = { config, index, nodes, queue, requested, blocklist, health };
+    stateRoutes(scope, debug, pruning, sharedJobs.prune);
+    exportRoutes(scope, {
+      exporter,
+      job: sharedJobs.export,
+      folder: config.PARQUET_EXPORT_DIR ?? join(config.DATA_DIR, 'parquet'),
+      stableHeight: () => index.stableHeight,
     });
-    const figures = new Figures({ context, writers, asked, blocklist });
-    const key = fingerprint(deps.adminKey);
-    const guard = adminGuard(deps.adminKey);
+  }
 
-    function routes(scope: App): void {
-      scope.setErrorHandler((error, request, reply) =>
-        mapError(error instanceof DatabaseUnavailable ? databaseUnavailable(error) : error, request, reply),
-      );
-      takeEmptyBodies(scope);
-      // Who did what, and when. Announcements are the upload surface's daily traffic.
-      scope.addHook('onResponse', async (request, reply) => {
-        const route = request.routeOptions.url;
-        const level = route?.endsWith('/queue-data-item') === true ? 'debug' : 'info';
-        log[level]({ key, method: request.method, route, status: reply.statusCode }, 'admin call');
-      });
-      queueRoutes(scope, { context, writers, asked, maxBundles: config.BUNDLE_QUEUE_MAX });
-      moderationRoutes(scope, {
-        blocklist,
-        store,
-        asked,
-        isKnown: async (id) => (await index.locate(id)) !== undefined,
-      });
-      stateRoutes(scope, { context, asked, blocklist, vitals }, pruning, jobs.prune);
-      exportRoutes(scope, {
-        exporter,
-        job: jobs.export,
-        folder: config.PARQUET_EXPORT_DIR ?? join(config.DATA_DIR, 'parquet'),
-        stableHeight: () => index.stableHeight,
-      });
-    }
-
-    return {
-      name: 'admin',
-      routes: (app) =>
-        mount(
-          app,
-          (scope) => mountGuarded(scope, '/admin', guard, routes),
-          gatewayPrefixes(config.GW_ALIAS_PREFIXES),
-        ),
-      reasons: () => vitals.reasons(),
-      async start() {
-        await blocklist.start();
-        asked.start();
-        figures.start();
-      },
-      async stop() {
-        await Promise.all([asked.stop(), blocklist.stop(), pruning.stop(), exporter.stop(), figures.stop()]);
-      },
-    };
+  return {
+    name: 'admin',
+    blocklist,
+    routes: (app) =>
+      mount(
+        app,
+        (scope) => mountGuarded(scope, '/admin', guard, routes),
+        gatewayPrefixes(config.GW_ALIAS_PREFIXES),
+      ),
+    jobs: [requested, counting],
+    start: () => blocklist.start(),
+    async stop() {
+      await Promise.all([blocklist.stop(), pruning.stop(), exporter.stop()]);
+    },
+    problems: () => health.problems(),
   };
 }
 
@@ -114,9 +121,4 @@ function takeEmptyBodies(scope: App): void {
     if (body === '') done(null, undefined);
     else parse(request, body, done);
   });
-}
-
-function requireWriters(context: GatewayContext): Writers {
-  if (context.writers === undefined) throw new Error('the writing side is made before the admin part');
-  return context.writers;
 }

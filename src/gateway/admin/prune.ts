@@ -7,8 +7,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '../../kernel/log.ts';
 import { traced } from '../../kernel/tracing/tracing.ts';
 import { type Cursor, dropStableItems } from '../chain-index/drop.ts';
-import { INGESTED_TERM } from '../chain-index/schema.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import { INGESTED_TERM } from '../chain-index/terms.ts';
 
 export interface PruneRange {
   /** Unix seconds; what was indexed in that second stays. */

@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createLogger } from '../../kernel/log.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import { jobMigrations, SharedJob } from './shared-job.ts';
+import { gatewayMigrations } from '../migrations.ts';
+import { SharedJob } from './shared-job.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 
 describe('a job of several processes', () => {
   forEachEngine((_engine, open) => {
     it('runs once, whatever the clock of the machine that asks', async (t) => {
-      const sql = await open(jobMigrations);
+      const sql = await open(gatewayMigrations);
       const here = new SharedJob(sql, 'export', log);
       assert.deepEqual(await here.status(), { status: 'not_started' });
       assert.equal(await here.claim(), true);
@@ -25,7 +26,7 @@ describe('a job of several processes', () => {
     });
 
     it('is over for everybody once it is said to be', async () => {
-      const sql = await open(jobMigrations);
+      const sql = await open(gatewayMigrations);
       const slow = new Proxy(sql, {
         get(target, name) {
           const value: unknown = Reflect.get(target, name);

@@ -6,21 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../kernel/log.ts';
 import { clocks } from '../../storage/sql/lease.ts';
-import type { Migration, Sql } from '../../storage/sql/sql.ts';
-
-export const jobMigrations: readonly Migration[] = [
-  {
-    id: 'gateway-admin-003-jobs',
-    up: `
-CREATE TABLE operator_jobs (
-  name TEXT PRIMARY KEY,
-  holder TEXT NOT NULL,
-  running BIGINT NOT NULL,
-  status TEXT NOT NULL,
-  told_at BIGINT NOT NULL
-);`,
-  },
-];
+import type { Sql } from '../../storage/sql/sql.ts';
 
 export interface JobStatus {
   readonly status: 'not_started' | 'running' | 'completed' | 'errored';

@@ -1,10 +1,10 @@
 /** Taking records out of the index, a batch at a time. */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { postingColumns, type StoredRecord, storedColumns, WRITE_BATCH } from './moves.ts';
 import { DATA_ITEM, PENDING_POS, tieOf } from './order.ts';
+import { postingColumns, type StoredRecord, storedColumns, WRITE_BATCH } from './posting-changes.ts';
 import { postedTerms, unpackTerms } from './records.ts';
 import { deleteRows, selectIn } from './rows.ts';
-import { EVERY_TERM, INGESTED_TERM } from './schema.ts';
+import { EVERY_TERM, INGESTED_TERM } from './terms.ts';
 
 /** A place in the postings of one term. */
 export interface Cursor {
@@ -39,7 +39,7 @@ export async function dropStableItems(
   after: Cursor,
 ): Promise<{ readonly next: Cursor | undefined; readonly looked: number; readonly dropped: number }> {
   return sql.transaction(async (tx) => {
-    const walked = await tx.all<Cursor>(
+    const page = await tx.all<Cursor>(
       `SELECT pos, tie, record FROM postings WHERE term = ? AND pos < ?
          AND (pos, tie, record) > (CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT))
        ORDER BY pos, tie, record LIMIT ?`,
@@ -54,15 +54,15 @@ export async function dropStableItems(
       await selectIn<StoredRecord>(
         tx,
         `SELECT ${storedColumns} FROM records WHERE record IN ({in})`,
-        walked.map(({ record }) => record),
+        page.map(({ record }) => record),
       )
     ).filter(
       ({ kind, height }) =>
         kind === DATA_ITEM && height !== null && height >= range.minHeight && height <= range.maxHeight,
     );
     await remove(tx, stored);
-    const next = walked.length < WRITE_BATCH ? undefined : walked.at(-1);
-    return { next, looked: walked.length, dropped: stored.length };
+    const next = page.length < WRITE_BATCH ? undefined : page.at(-1);
+    return { next, looked: page.length, dropped: stored.length };
   });
 }
 

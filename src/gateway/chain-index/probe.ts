@@ -1,7 +1,7 @@
-/** Whether a candidate has what the other filters ask for: as SQL beside a walk, or judged from its record. */
+/** Whether a candidate has what the other filters ask for: as SQL beside a scan, or judged from its record. */
 import type { SqlValue } from '../../storage/sql/sql.ts';
 import { postedTerms, unpackTerms } from './records.ts';
-import type { SqlPart } from './walk.ts';
+import type { SqlPart } from './scan.ts';
 
 export interface Criteria {
   /** Records must have at least one term of every group. An empty group matches nothing. */

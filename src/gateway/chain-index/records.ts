@@ -1,9 +1,16 @@
 /** What is written about a transaction or data item, and how it becomes a row. */
 import type { SqlValue } from '../../storage/sql/sql.ts';
 import { minedPos, pendingPos, type RecordKind } from './order.ts';
-import { CHAIN_TERM, EVERY_TERM } from './schema.ts';
 import { packTags, type RawTag } from './tags.ts';
-import { bundleTerm, ownerTerm, recipientTerm, type TermSpec, tagTerm } from './terms.ts';
+import {
+  bundleTerm,
+  CHAIN_TERM,
+  EVERY_TERM,
+  ownerTerm,
+  recipientTerm,
+  type TermSpec,
+  tagTerm,
+} from './terms.ts';
 
 /** The signed header: what does not change wherever the record ends up. */
 export interface Header {

@@ -1,12 +1,11 @@
 /**
- * Pages of records in answer order. The rarest filter drives: its postings are walked from the cursor on, and
+ * Pages of records in answer order. The rarest filter drives: its postings are scanned from the cursor on, and
  * each candidate is probed for the other filters in the same tree. Work is done in bounded steps with a turn
  * of the event loop between them, so that a filter which matches almost nothing cannot hold the process.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Sql, SqlValue } from '../../storage/sql/sql.ts';
-import { farthestNext } from './leap.ts';
 import { compareKeys, type OrderKey, tieOf } from './order.ts';
 import {
   type Criteria,
@@ -18,8 +17,8 @@ import {
   probeOf,
 } from './probe.ts';
 import { selectIn } from './rows.ts';
-import { EVERY_TERM, INGESTED_TERM } from './schema.ts';
-import { MergedWalk, orderBy, type Stretch, walkOf } from './walk.ts';
+import { farthestNext, MergedScan, orderBy, type ScanRange, scanOf } from './scan.ts';
+import { EVERY_TERM, INGESTED_TERM } from './terms.ts';
 
 export type { Criteria } from './probe.ts';
 
@@ -42,7 +41,7 @@ export interface PageRequest {
 
 type Groups = readonly (readonly number[])[];
 
-/** Postings walked by one statement at most, and look-ups into the tree that it may cost. */
+/** Postings scanned by one statement at most, and look-ups into the tree that it may cost. */
 const maxStep = 4_096;
 const maxLookups = 32_768;
 /** Candidates judged at once where several terms are merged. */
@@ -73,9 +72,9 @@ export class Search {
     const driver = groups[0] ?? [EVERY_TERM];
     const [term] = driver;
     if (driver.length > 1 || term === undefined) return this.#byMerging(request, driver, groups.length);
-    const stretch = { ascending: request.ascending, minPos: criteria.minPos, maxPos: criteria.maxPos };
+    const range = { ascending: request.ascending, minPos: criteria.minPos, maxPos: criteria.maxPos };
     const others = groups.slice(1);
-    return this.#along(request, term, stretch, probeOf(criteria, others, 'c.pos'), others);
+    return this.#along(request, term, range, probeOf(criteria, others, 'c.pos'), others);
   }
 
   /** How many records match, counted up to a limit; undefined beyond it. */
@@ -103,32 +102,32 @@ export class Search {
   async #along(
     request: PageRequest,
     term: number,
-    stretch: Stretch,
+    range: ScanRange,
     probe: Probe | undefined,
     others: Groups = [],
   ): Promise<OrderKey[]> {
     if (probe === undefined) {
-      const walk = walkOf(term, stretch, request.after, request.limit);
-      return this.#sql.all<OrderKey>(walk.text, ...walk.values);
+      const scan = scanOf(term, range, request.after, request.limit);
+      return this.#sql.all<OrderKey>(scan.text, ...scan.values);
     }
     const found: OrderKey[] = [];
     const largest = Math.max(64, Math.min(maxStep, Math.floor(maxLookups / probe.cost)));
     let step = Math.min(largest, request.limit * 2);
     for (let after = request.after; ; ) {
       request.signal?.throwIfAborted();
-      const walk = walkOf(term, stretch, after, step);
+      const scan = scanOf(term, range, after, step);
       const matching = await this.#sql.all<OrderKey>(
-        `SELECT c.pos, c.tie, c.record FROM (${walk.text}) c ${probe.joins} WHERE ${probe.text}
+        `SELECT c.pos, c.tie, c.record FROM (${scan.text}) c ${probe.joins} WHERE ${probe.text}
          ${orderBy(request.ascending, 'c')} LIMIT ?`,
-        ...walk.values,
+        ...scan.values,
         ...probe.values,
         request.limit - found.length,
       );
       found.push(...matching);
       if (found.length >= request.limit) return found;
-      after = await this.#sql.get<OrderKey>(`${walk.text} OFFSET ?`, ...walk.values.with(-1, 1), step - 1);
+      after = await this.#sql.get<OrderKey>(`${scan.text} OFFSET ?`, ...scan.values.with(-1, 1), step - 1);
       if (after === undefined) return found;
-      if (matching.length === 0) after = await farthestNext(this.#sql, others, stretch, after);
+      if (matching.length === 0) after = await farthestNext(this.#sql, others, range, after);
       if (after === undefined) return found;
       step = Math.min(largest, step * 2);
       await nextTurn();
@@ -139,14 +138,14 @@ export class Search {
   async #byMerging(request: PageRequest, driver: readonly number[], groups: number): Promise<OrderKey[]> {
     const { criteria, limit, ascending } = request;
     const { minPos, maxPos, none, minIngested, maxIngested } = criteria;
-    const walk = new MergedWalk(this.#sql, driver, { ascending, minPos, maxPos }, request.after);
+    const scan = new MergedScan(this.#sql, driver, { ascending, minPos, maxPos }, request.after);
     if (groups === 1 && none.length === 0 && minIngested === undefined && maxIngested === undefined) {
-      return walk.take(limit);
+      return scan.take(limit);
     }
     const found: OrderKey[] = [];
     for (;;) {
       request.signal?.throwIfAborted();
-      const candidates = await walk.take(judgedAtOnce);
+      const candidates = await scan.take(judgedAtOnce);
       const rows = await this.#judged(candidates.map(({ record }) => record));
       const good = new Set(rows.filter((row) => passes(row, criteria)).map(({ record }) => record));
       for (const key of candidates) {
@@ -165,13 +164,13 @@ export class Search {
       return this.#sortedByIngestion(request, driver, groups.slice(1));
     }
     const { minPos, maxPos, none } = criteria;
-    const stretch = { ascending, minPos: criteria.minIngested ?? 0, maxPos: criteria.maxIngested ?? MAX };
+    const range = { ascending, minPos: criteria.minIngested ?? 0, maxPos: criteria.maxIngested ?? MAX };
     const everywhere = minPos === 0 && maxPos === MAX;
     if (groups.length === 0 && none.length === 0 && everywhere) {
-      return this.#along(request, INGESTED_TERM, stretch, undefined);
+      return this.#along(request, INGESTED_TERM, range, undefined);
     }
     const probe = probeOf({ none, minIngested: undefined, maxIngested: undefined }, groups, 'r.pos');
-    return this.#along(request, INGESTED_TERM, stretch, {
+    return this.#along(request, INGESTED_TERM, range, {
       joins: 'JOIN records r ON r.record = c.record',
       text: `r.pos >= ? AND r.pos <= ?${probe === undefined ? '' : ` AND ${probe.text}`}`,
       values: [minPos, maxPos, ...(probe?.values ?? [])],

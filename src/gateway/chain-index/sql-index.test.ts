@@ -4,12 +4,12 @@ import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { insertBlock } from './blocks.ts';
 import { dropPending } from './drop.ts';
+import { migrations } from './migrations.ts';
 import { DATA_ITEM, PENDING_POS } from './order.ts';
 import type { Entry } from './records.ts';
-import { EVERY_TERM, migrations, termKinds } from './schema.ts';
 import { type Criteria, Search } from './search.ts';
 import { SqlGatewayIndex } from './sql-index.ts';
-import { tagTerm } from './terms.ts';
+import { EVERY_TERM, tagTerm, termKinds } from './terms.ts';
 import { digest, entry, header, rawTags } from './testing.ts';
 
 const everything: Criteria = {

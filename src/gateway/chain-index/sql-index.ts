@@ -15,10 +15,9 @@ import type {
   StatusInBlock,
 } from './gateway-index.ts';
 import { PENDING_POS, TRANSACTION } from './order.ts';
-import { CHAIN_TERM } from './schema.ts';
 import { Search } from './search.ts';
 import { unpackRawTags, unpackTags } from './tags.ts';
-import { Terms } from './terms.ts';
+import { CHAIN_TERM, Terms } from './terms.ts';
 import { IndexWriter } from './writer.ts';
 
 interface LocatedRow {

@@ -6,7 +6,14 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { insertRows, selectIn } from './rows.ts';
-import { termKinds } from './schema.ts';
+
+/** Kinds of term. The numbers are stored: never reuse one. */
+export const termKinds = { tag: 1, owner: 2, recipient: 3, bundle: 4 } as const;
+
+/** Terms of every record, of chain transactions only, and of every record by time of indexing. Interned keys are positive. */
+export const EVERY_TERM = -1;
+export const CHAIN_TERM = -2;
+export const INGESTED_TERM = -3;
 
 export type TermKind = (typeof termKinds)[keyof typeof termKinds];
 

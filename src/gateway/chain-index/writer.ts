@@ -3,18 +3,18 @@
  * is now, never doubled. Batches are small, because on SQLite a transaction runs on the event loop.
  */
 import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
+import { firstPos, PENDING_POS, TRANSACTION, tieOf } from './order.ts';
 import {
-  applyMoves,
-  collectMove,
+  applyChanges,
+  collectChange,
   inTreeOrder,
   noteReposition,
-  type PostingMoves,
+  type PostingChanges,
   postingColumns,
   type StoredRecord,
   storedColumns,
   WRITE_BATCH,
-} from './moves.ts';
-import { firstPos, PENDING_POS, TRANSACTION, tieOf } from './order.ts';
+} from './posting-changes.ts';
 import {
   type Entry,
   type Mined,
@@ -28,8 +28,7 @@ import {
   unpackTerms,
 } from './records.ts';
 import { insertRows, selectIn } from './rows.ts';
-import { EVERY_TERM, INGESTED_TERM } from './schema.ts';
-import type { Terms } from './terms.ts';
+import { EVERY_TERM, INGESTED_TERM, type Terms } from './terms.ts';
 
 export interface Written {
   readonly record: number;
@@ -66,17 +65,17 @@ export class IndexWriter {
     );
     const fresh: Prepared[] = [];
     const written: Written[] = [];
-    const moves: PostingMoves = { removed: [], added: [] };
+    const changes: PostingChanges = { removed: [], added: [] };
     for (const prepared of batch) {
       const known = stored.get(prepared.entry.header.id.toString('latin1'));
       if (known === undefined) {
         fresh.push(prepared);
         continue;
       }
-      await this.#upgrade(tx, known, prepared, moves);
+      await this.#upgrade(tx, known, prepared, changes);
       written.push({ record: known.record, id: known.id, fresh: false });
     }
-    await applyMoves(tx, moves);
+    await applyChanges(tx, changes);
     const { made, taken } = await this.#insert(tx, fresh);
     // Another process wrote some of them since they were looked up: now they are known, and are upgraded.
     return [...written, ...made, ...(taken.length === 0 ? [] : await this.put(tx, taken))];
@@ -124,15 +123,15 @@ export class IndexWriter {
     tx: SqlExecutor,
     known: StoredRecord,
     prepared: Prepared,
-    moves: PostingMoves,
+    changes: PostingChanges,
   ): Promise<void> {
     const { entry, terms } = prepared;
     if (known.kind !== entry.header.kind) return;
     if (entry.placed !== undefined) {
       const better = known.root === null || (known.height === null && entry.mined !== undefined);
-      if (better) await this.#place(tx, known, prepared, moves);
+      if (better) await this.#place(tx, known, prepared, changes);
     } else if (entry.mined !== undefined) {
-      await this.#move(tx, known, entry.mined, moves);
+      await this.#move(tx, known, entry.mined, changes);
       await noteReposition(tx, known.record);
     }
     const { signature, ownerKey } = entry.header;
@@ -148,12 +147,17 @@ export class IndexWriter {
   }
 
   /** The header read from the bundle was signed; it replaces what was announced. */
-  async #place(tx: SqlExecutor, known: StoredRecord, prepared: Prepared, moves: PostingMoves): Promise<void> {
+  async #place(
+    tx: SqlExecutor,
+    known: StoredRecord,
+    prepared: Prepared,
+    changes: PostingChanges,
+  ): Promise<void> {
     const { entry, terms } = prepared;
     const cells = recordRow(prepared, known.indexed_at);
     await tx.run(replaceRecord, ...replacedColumns.map((column) => cells[column] ?? null), known.record);
     const pos = positionOf(known.kind, entry.mined, known.indexed_at);
-    collectMove(moves, known, unpackTerms(known.terms), pos, terms);
+    collectChange(changes, known, unpackTerms(known.terms), pos, terms);
   }
 
   /** Moves a record to another place in the chain, or out of it. */
@@ -161,7 +165,7 @@ export class IndexWriter {
     tx: SqlExecutor,
     known: StoredRecord,
     mined: Mined | undefined,
-    moves: PostingMoves,
+    changes: PostingChanges,
   ): Promise<void> {
     const pos = positionOf(known.kind, mined, known.indexed_at);
     if (pos === known.pos) return;
@@ -173,13 +177,13 @@ export class IndexWriter {
       known.record,
     );
     const terms = unpackTerms(known.terms);
-    collectMove(moves, known, terms, pos, terms);
+    collectChange(changes, known, terms, pos, terms);
   }
 
   async #moveAll(tx: SqlExecutor, stored: readonly StoredRecord[], mined: Mined | undefined): Promise<void> {
-    const moves: PostingMoves = { removed: [], added: [] };
-    for (const record of stored) await this.#move(tx, record, mined, moves);
-    await applyMoves(tx, moves);
+    const changes: PostingChanges = { removed: [], added: [] };
+    for (const record of stored) await this.#move(tx, record, mined, changes);
+    await applyChanges(tx, changes);
   }
 
   /** Takes everything above a height out of the chain, one batch a call; answers whether more is left. */

@@ -6,7 +6,7 @@
 import type { GatewayIndex, Located } from '../chain-index/gateway-index.ts';
 import { UpstreamError, upstreamFailed } from '../errors.ts';
 import type { ByteRange, ByteSource, OpenedBytes } from './byte-source.ts';
-import type { Chunks } from './nodes.ts';
+import type { Chunks } from './chunks.ts';
 
 const chunkBytes = 256 * 1024;
 const ahead = 8;

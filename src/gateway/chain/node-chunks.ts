@@ -3,10 +3,12 @@
  * and the next is tried.
  */
 import { verifyPath } from '../../formats/arweave/proof.ts';
+import { memberOf, tryParseJson } from '../../formats/json.ts';
+import type { NodeAnswer } from '../../outside/arweave/node.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { upstreamFailed } from '../errors.ts';
-import type { NodePool } from './node-pool.ts';
-import type { ChunkRequest, Chunks, NodeAnswer, ProvenChunk } from './nodes.ts';
-import { parseObject, parseRawChunk, type RawChunk } from './raw-chunk.ts';
+import type { ChunkRequest, Chunks, ProvenChunk } from './chunks.ts';
+import { parseRawChunk, type RawChunk } from './raw-chunk.ts';
 
 /** A chunk of 256 KiB in base64url with its two paths. */
 const maxChunkAnswer = 1024 * 1024;
@@ -89,9 +91,9 @@ function prove(answer: NodeAnswer, request: ChunkRequest): ProvenChunk | undefin
 }
 
 function parseOffset(body: Buffer): { endOffset: number; size: number } | undefined {
-  const json = parseObject(body);
-  const endOffset = count(json?.offset);
-  const size = count(json?.size);
+  const json = tryParseJson(body.toString('latin1'));
+  const endOffset = count(memberOf(json, 'offset'));
+  const size = count(memberOf(json, 'size'));
   return endOffset === undefined || size === undefined || size > endOffset ? undefined : { endOffset, size };
 }
 

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { createLogger } from '../../kernel/log.ts';
-import { UpstreamError } from '../errors.ts';
-import { agreedHeight, NodePool } from './node-pool.ts';
+import { agreedHeight, NodePool } from '../../outside/arweave/node-pool.ts';
+import { UpstreamError, upstreamErrorOf } from '../errors.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const servers: Server[] = [];
@@ -43,7 +43,13 @@ async function node(script: Script): Promise<string> {
 }
 
 function poolOf(urls: string[]): NodePool {
-  const pool = new NodePool({ urls, log, timeoutMs: 60_000, healthIntervalMs: 60_000 });
+  const pool = new NodePool({
+    urls,
+    log,
+    timeoutMs: 60_000,
+    healthIntervalMs: 60_000,
+    toError: upstreamErrorOf,
+  });
   pools.push(pool);
   return pool;
 }

@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { BRANCH_BYTES, HASH_BYTES, hashBranch, hashLeaf, LEAF_BYTES } from '../../formats/arweave/merkle.ts';
 import { claimedEnd } from '../../formats/arweave/proof.ts';
 import { tryDecodeBase64url } from '../../formats/base64url.ts';
+import { memberOf, tryParseJson } from '../../formats/json.ts';
 
 export interface RawChunk {
   readonly bytes: Buffer;
@@ -19,10 +20,10 @@ export interface RawChunk {
 
 /** undefined when the answer is no chunk or contradicts itself. */
 export function parseRawChunk(body: Buffer): RawChunk | undefined {
-  const json = parseObject(body);
-  const bytes = binary(json?.chunk);
-  const dataPath = binary(json?.data_path);
-  const txPath = binary(json?.tx_path) ?? Buffer.alloc(0);
+  const json = tryParseJson(body.toString('latin1'));
+  const bytes = binary(memberOf(json, 'chunk'));
+  const dataPath = binary(memberOf(json, 'data_path'));
+  const txPath = binary(memberOf(json, 'tx_path')) ?? Buffer.alloc(0);
   if (bytes === undefined || dataPath === undefined || dataPath.length < LEAF_BYTES) return undefined;
   const leaf = dataPath.subarray(dataPath.length - LEAF_BYTES);
   if (!leaf.subarray(0, HASH_BYTES).equals(hash('sha256', bytes, 'buffer'))) return undefined;
@@ -43,15 +44,6 @@ function rootOf(path: Buffer): Buffer {
   );
 }
 
-export function parseObject(body: Buffer): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const json: unknown = JSON.parse(body.toString('latin1'));
-    return typeof json === 'object' && json !== null ? { ...json } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-export function binary(value: unknown): Buffer | undefined {
+function binary(value: unknown): Buffer | undefined {
   return typeof value === 'string' ? tryDecodeBase64url(value) : undefined;
 }

@@ -22,11 +22,3 @@ export interface Span {
   readonly start: number;
   readonly end: number;
 }
-
-export const nothingBlocked: Blocklist = {
-  blocksId: () => false,
-  blocksHash: () => false,
-  blocksName: () => false,
-  wantsHashes: false,
-  blockedPart: () => undefined,
-};

@@ -1,16 +1,23 @@
 /** The content side as a part of the gateway. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { Part } from '../../kernel/part.ts';
 import { HttpClient } from '../../outside/http.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache, openBlobStore } from '../../storage/blobs/open.ts';
+import type { ByteSource } from '../chain/byte-source.ts';
 import { ChunkSource } from '../chain/chunk-source.ts';
-import type { CreatePart, GatewayContext } from '../context.ts';
+import type { Chunks } from '../chain/chunks.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { Meter } from '../meter.ts';
 import { CacheControl } from './answer/cache-control.ts';
 import { ReadyAnswers } from './answer/ready.ts';
 import { apexOf } from './apex.ts';
-import { nothingBlocked } from './blocklist.ts';
+import type { Blocklist } from './blocklist.ts';
 import { Content } from './content.ts';
 import { Manifests } from './manifests.ts';
 import { createContentMetrics } from './metrics.ts';
@@ -21,22 +28,42 @@ import type { ServeParts } from './serve.ts';
 import { SharedCopies } from './shared/shared-copies.ts';
 import { sharedContent } from './shared/source.ts';
 import { chunkContent } from './sources/chunks.ts';
-import { otherGateways } from './sources/gateways.ts';
+import { otherGateways, type PeerGateway } from './sources/gateways.ts';
 import { parentBundle } from './sources/parent-bundle.ts';
 import { type ContentSource, ownJourney } from './sources/source.ts';
 import { uploadedItems } from './sources/upload.ts';
 
-export interface ContentPartDeps {
-  /** The bounded cache on disk; see `openContentCache`. */
+export interface ContentDeps {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly index: SqlGatewayIndex;
+  readonly chunks: Chunks;
+  /** The bounded cache on disk; see `openContentCache`. It is closed with the content. */
   readonly cache: BlobCache;
   /** Where gateways that share a database keep content together; see `openSharedStore`. */
   readonly shared?: BlobStore | undefined;
   /** The upload surface whose items are served before they are mined. */
   readonly uploadUrl: () => string | undefined;
   /** Further places to look, before other gateways are asked. */
-  readonly sources?: (context: GatewayContext) => readonly ContentSource[];
+  readonly sources: readonly ContentSource[];
   /** Who knows names, before trusted gateways are asked. */
   readonly names: readonly NameSource[];
+  /** Indexes a transaction that the index does not have, where the chain has it. */
+  makeKnown(id: string): Promise<unknown>;
+}
+
+/** Content as background work and the operator use it; what is served of it is `createContentPart`. */
+export interface GatewayContent {
+  readonly bytes: ByteSource;
+  /** Removes the copies of content with those hashes (base64url), and answers that were kept ready. */
+  dropCopies(hashes: Iterable<string>): Promise<void>;
+  /** Base64url SHA-256 of content that nobody has hashed yet: it is read to its end. undefined where there is none. */
+  contentHash(id: string): Promise<string | undefined>;
+  /** Gateways that this one asks. */
+  peers(): readonly PeerGateway[];
+  readonly serving: Omit<ServeParts, 'blocklist' | 'meter'>;
+  close(): Promise<void>;
 }
 
 export function openContentCache(config: {
@@ -61,112 +88,129 @@ export async function openSharedStore(config: {
   return await openBlobStore({ blobStoreUrl: url.href, dataDir: config.DATA_DIR });
 }
 
-export function createContentPart(deps: ContentPartDeps): CreatePart {
-  return (context) => {
-    const { config, index, chunks, log } = context;
-    const { apexId, apexName } = apexOf(config);
-    const metrics = createContentMetrics(context.metrics);
-    context.metrics.gauge(
-      'cache_size_bytes',
-      'Bytes in the content cache',
-      [],
-      () => deps.cache.statistics().bytes,
-    );
-    context.metrics.gauge(
-      'cache_objects_total',
-      'Files in the content cache',
-      [],
-      () => deps.cache.statistics().entries,
-    );
-    const upload = uploadedItems(deps.uploadUrl);
-    const rootHosts = config.ARNS_ROOT_HOST.map((host) => host.toLowerCase()).sort(
-      (a, b) => b.length - a.length,
-    );
-    const identity = identityOf(rootHosts[0]);
-    const client = new HttpClient({ timeoutMs: 10_000, maxBytes: 64 * 1024, connections: 64 });
-    const gateways = otherGateways({ urls: config.TRUSTED_GATEWAYS_URLS, identity, client });
-    const copies =
-      deps.shared === undefined
-        ? undefined
-        : new SharedCopies({
-            sql: index.sql,
-            store: deps.shared,
-            maxBytes: config.SHARED_DATA_CACHE_MAX_BYTES,
-            log,
-            failed: () => metrics.sharedFailures.inc(),
-          });
-    const content = new Content({
-      index,
-      cache: deps.cache,
-      sources: [
-        parentBundle(index, deps.cache),
-        ...(copies === undefined ? [] : sharedContent(index, copies)),
-        upload,
-        chunkContent(new ChunkSource(index, chunks)),
-        ...(deps.sources?.(context) ?? []),
-        ...gateways.sources,
-      ],
-      metrics,
-      log,
-      makeKnown: async (id) => context.writers?.queueTransaction(id, 'lookup'),
-      ...(copies !== undefined && {
-        share: (copy) => copies.keep(copy),
-        unshare: (digest) => copies.drop(digest),
-      }),
-      maxCachedBytes: Math.floor(config.CONTIGUOUS_DATA_CACHE_MAX_BYTES / 2),
-    });
-    const names = new NameResolver({
-      sources: [
-        ...deps.names,
-        ...config.TRUSTED_GATEWAYS_URLS.map((url) => namesOfGateway(url, identity, client)),
-      ],
-      log,
-      overrideTtlSeconds: config.ARNS_RESOLVER_OVERRIDE_TTL_SECONDS,
-      staleWaitMs: config.ARNS_CACHED_RESOLUTION_FALLBACK_TIMEOUT_MS,
-      onHit: () => metrics.nameHits.inc(),
-      onMiss: () => metrics.nameMisses.inc(),
-    });
-    const parts: ServeParts = {
+export function createContent(deps: ContentDeps): GatewayContent {
+  const { config, index, chunks, log } = deps;
+  const metrics = createContentMetrics(deps.metrics);
+  deps.metrics.gauge(
+    'cache_size_bytes',
+    'Bytes in the content cache',
+    [],
+    () => deps.cache.statistics().bytes,
+  );
+  deps.metrics.gauge(
+    'cache_objects_total',
+    'Files in the content cache',
+    [],
+    () => deps.cache.statistics().entries,
+  );
+  const upload = uploadedItems(deps.uploadUrl);
+  const identity = identityOf(rootHostsOf(config)[0]);
+  const client = new HttpClient({ timeoutMs: 10_000, maxBytes: 64 * 1024, connections: 64 });
+  const gateways = otherGateways({ urls: config.TRUSTED_GATEWAYS_URLS, identity, client });
+  const copies =
+    deps.shared === undefined
+      ? undefined
+      : new SharedCopies({
+          sql: index.sql,
+          store: deps.shared,
+          maxBytes: config.SHARED_DATA_CACHE_MAX_BYTES,
+          log,
+          failed: () => metrics.sharedFailures.inc(),
+        });
+  const content = new Content({
+    index,
+    cache: deps.cache,
+    sources: [
+      parentBundle(index, deps.cache),
+      ...(copies === undefined ? [] : sharedContent(index, copies)),
+      upload,
+      chunkContent(new ChunkSource(index, chunks)),
+      ...deps.sources,
+      ...gateways.sources,
+    ],
+    metrics,
+    log,
+    makeKnown: (id) => deps.makeKnown(id),
+    ...(copies !== undefined && {
+      share: (copy) => copies.keep(copy),
+      unshare: (digest) => copies.drop(digest),
+    }),
+    maxCachedBytes: Math.floor(config.CONTIGUOUS_DATA_CACHE_MAX_BYTES / 2),
+  });
+  const names = new NameResolver({
+    sources: [
+      ...deps.names,
+      ...config.TRUSTED_GATEWAYS_URLS.map((url) => namesOfGateway(url, identity, client)),
+    ],
+    log,
+    overrideTtlSeconds: config.ARNS_RESOLVER_OVERRIDE_TTL_SECONDS,
+    staleWaitMs: config.ARNS_CACHED_RESOLUTION_FALLBACK_TIMEOUT_MS,
+    onHit: () => metrics.nameHits.inc(),
+    onMiss: () => metrics.nameMisses.inc(),
+  });
+  const ready = new ReadyAnswers(content);
+  return {
+    bytes: content,
+    async dropCopies(hashes) {
+      ready.clear();
+      for (const hash of hashes) await content.cached.drop(hash);
+    },
+    contentHash: (id) => content.hashOf(id, ownJourney),
+    peers: gateways.peers,
+    serving: {
       content,
       index,
       cacheControl: new CacheControl(config),
       metrics,
-      ready: new ReadyAnswers(content),
+      ready,
       manifests: new Manifests(content),
       names,
-      blocklist: () => context.blocklist ?? nothingBlocked,
-      meter: () => context.meter,
       enforceUndernameLimit: config.ARNS_RESOLVER_ENFORCE_UNDERNAME_LIMIT,
-    };
-    // Background work reads through the cache too.
-    context.bytes = content;
-    context.dropCopies = async (hashes) => {
-      parts.ready.clear();
-      for (const hash of hashes) await content.cached.drop(hash);
-    };
-    context.contentHash = (id) => content.hashOf(id, ownJourney);
-    context.peers = gateways.peers;
-    context.apex = apexHandler(parts, { apexId, apexName });
-    return {
-      name: 'content',
-      routes: (app) =>
-        contentRoutes(app, parts, {
-          rootHosts,
-          sandbox: config.SANDBOX_ENABLED,
-          sandboxProtocol: config.SANDBOX_PROTOCOL,
-          apexId,
-          apexName,
-          notFoundPage: { id: config.ARNS_NOT_FOUND_TX_ID },
-          aliasPrefixes: config.GW_ALIAS_PREFIXES,
-        }),
-      async stop() {
-        // Reads that nobody waits for any more end with the gateway.
-        await Promise.all([upload.close(), client.close()]);
-        await copies?.close();
-        await deps.cache.close();
-      },
-    };
+    },
+    async close() {
+      // Reads that nobody waits for any more end with the gateway.
+      await Promise.all([upload.close(), client.close()]);
+      await copies?.close();
+      await deps.cache.close();
+    },
   };
+}
+
+export interface ContentPartDeps {
+  readonly config: Config;
+  readonly content: GatewayContent;
+  readonly blocklist: Blocklist;
+  readonly meter: Meter;
+}
+
+export interface ContentPart extends Part {
+  /** Answers `GET /` where an apex is configured. */
+  readonly apex: ReturnType<typeof apexHandler>;
+}
+
+export function createContentPart({ config, content, blocklist, meter }: ContentPartDeps): ContentPart {
+  const { apexId, apexName } = apexOf(config);
+  const parts: ServeParts = { ...content.serving, blocklist: () => blocklist, meter: () => meter };
+  return {
+    name: 'content',
+    apex: apexHandler(parts, { apexId, apexName }),
+    routes: (app) =>
+      contentRoutes(app, parts, {
+        rootHosts: rootHostsOf(config),
+        sandbox: config.SANDBOX_ENABLED,
+        sandboxProtocol: config.SANDBOX_PROTOCOL,
+        apexId,
+        apexName,
+        notFoundPage: { id: config.ARNS_NOT_FOUND_TX_ID },
+        aliasPrefixes: config.GW_ALIAS_PREFIXES,
+      }),
+    stop: () => content.close(),
+  };
+}
+
+/** Lower case, longest first. */
+function rootHostsOf(config: Config): string[] {
+  return config.ARNS_ROOT_HOST.map((host) => host.toLowerCase()).sort((a, b) => b.length - a.length);
 }
 
 /** Two gateways must not take each other for themselves: where no host tells them apart, chance does. */

@@ -26,7 +26,7 @@ for (const engine of engines)
       await made.post();
       await text(`${node.url}/mine`);
       const id = made.transaction.id.toString('base64url');
-      await until('it is indexed', async () => (await gateway.context.index.locate(id))?.height);
+      await until('it is indexed', async () => (await gateway.inside.index.locate(id))?.height);
       return id;
     }
 
@@ -201,7 +201,7 @@ for (const engine of engines)
       const data = random.bytes(100_000);
       const id = await post(data);
       await read(id);
-      await gateway.context.dropCopies([etagOf(data).slice(1, -1)]);
+      await gateway.inside.content.dropCopies([etagOf(data).slice(1, -1)]);
       const condition = `"a", ${etagOf(data)}`;
       assert.equal((await read(id, { 'if-none-match': condition })).status, 304);
       assert.equal((await read(id, {}, 'HEAD')).cache, 'MISS');

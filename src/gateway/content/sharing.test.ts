@@ -28,7 +28,7 @@ import { Random } from '../../../test/support/random.ts';
 import { buildManifest, manifestContentType } from '../../formats/manifest/manifest.ts';
 import type { Surface } from '../../kernel/part.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
-import { createContentPart, openContentCache } from './part.ts';
+import { openContentCache } from './part.ts';
 
 const random = new Random(2);
 const typed = (value: string) => [{ name: 'Content-Type', value }];
@@ -50,13 +50,11 @@ for (const engine of engines)
       }
       stack = await startLocalStack({
         ...engine.options,
-        parts: [
-          (context) => {
-            const cache = caches.shift();
-            assert.ok(cache !== undefined);
-            return createContentPart({ cache, uploadUrl: () => undefined, names: [] })(context);
-          },
-        ],
+        deps: () => {
+          const cache = caches.shift();
+          assert.ok(cache !== undefined);
+          return { cache };
+        },
       });
       other = await stack.addGateway({ START_WRITERS: 'false' });
       page = await makeItem({ data, tags: typed('text/html') });
@@ -154,7 +152,7 @@ describe('two gateways that trust each other', () => {
   test('have what the other has, and say where it came from', async () => {
     const item = await makeItem({ data: random.bytes(5_000), tags: typed('image/png') });
     await postBundle(first.stack, [item]);
-    await until('it is read', async () => (await first.context.index.locate(item.id))?.placement);
+    await until('it is read', async () => (await first.inside.index.locate(item.id))?.placement);
     const answers: Response[] = [];
     for (let round = 0; round < 2; round += 1) {
       const answer = await fetch(`${second.url}/raw/${item.id}`);

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { firstPos } from '../chain-index/order.ts';
 import { selectIn } from '../chain-index/rows.ts';
-import { EVERY_TERM } from '../chain-index/schema.ts';
+import { EVERY_TERM } from '../chain-index/terms.ts';
 import type { RecordRow, Relations } from './rows.ts';
 
 interface Key {

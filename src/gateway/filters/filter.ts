@@ -28,6 +28,12 @@ export type Filter =
   | { readonly or: readonly Filter[] }
   | { readonly not: Filter };
 
+/** Which bundles are read, and which of their items are indexed. */
+export interface Filters {
+  readonly unbundle: Filter;
+  readonly index: Filter;
+}
+
 export class FilterError extends Error {
   override readonly name = 'FilterError';
 }

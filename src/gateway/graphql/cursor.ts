@@ -4,6 +4,7 @@
  * (height and index null while not mined), `[height]` for blocks.
  */
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
+import { isCount, tryParseJson } from '../../formats/json.ts';
 import {
   DATA_ITEM,
   MAX_BLOCK_INDEX,
@@ -44,10 +45,10 @@ export function parseTransactionCursor(cursor: string): TransactionCursor {
   if (typeof id !== 'string' || !isTxId(id) || typeof isDataItem !== 'boolean') {
     throw badInput('Invalid transaction cursor');
   }
-  if (!isCount(indexedAt, maxIndexedAt)) throw badInput('Invalid transaction cursor');
+  if (!isCountUpTo(indexedAt, maxIndexedAt)) throw badInput('Invalid transaction cursor');
   const bytes = Buffer.from(id, 'base64url');
   if (height === null && blockIndex === null) return { id: bytes, pos: pendingPos(indexedAt), indexedAt };
-  if (!isCount(height, MAX_HEIGHT) || !isCount(blockIndex, MAX_BLOCK_INDEX)) {
+  if (!isCountUpTo(height, MAX_HEIGHT) || !isCountUpTo(blockIndex, MAX_BLOCK_INDEX)) {
     throw badInput('Invalid transaction cursor');
   }
   const pos = minedPos(height, blockIndex, isDataItem ? DATA_ITEM : TRANSACTION);
@@ -61,21 +62,17 @@ export function blockCursor(height: number): string {
 export function parseBlockCursor(cursor: string): number {
   const fields = decode(cursor);
   const height = fields?.[0];
-  if (fields?.length !== 1 || !isCount(height, MAX_HEIGHT)) throw badInput('Invalid block cursor');
+  if (fields?.length !== 1 || !isCountUpTo(height, MAX_HEIGHT)) throw badInput('Invalid block cursor');
   return height;
 }
 
 function decode(cursor: string): unknown[] | undefined {
   const bytes = cursor.length <= maxCursorLength ? tryDecodeBase64url(cursor) : undefined;
   if (bytes === undefined) return undefined;
-  try {
-    const fields: unknown = JSON.parse(bytes.toString('utf8'));
-    return Array.isArray(fields) ? fields : undefined;
-  } catch {
-    return undefined;
-  }
+  const fields = tryParseJson(bytes.toString('utf8'));
+  return Array.isArray(fields) ? fields : undefined;
 }
 
-function isCount(value: unknown, max: number): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max;
+function isCountUpTo(value: unknown, max: number): value is number {
+  return isCount(value) && value <= max;
 }

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { createLogger } from '../../kernel/log.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { insertBlock } from '../chain-index/blocks.ts';
-import { migrations } from '../chain-index/schema.ts';
+import { migrations } from '../chain-index/migrations.ts';
 import { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { digest, entry, header, rawTags } from '../chain-index/testing.ts';
 import { GraphqlService } from './execute.ts';

@@ -1,9 +1,14 @@
 /** `POST /graphql`, `GET /graphql`, and the page to try it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
+import { isRecord, tryParseJson } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { CreatePart } from '../context.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { Part } from '../../kernel/part.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { Meter } from '../meter.ts';
 import { RequestBudget } from './cost.ts';
 import {
   badRequest,
@@ -24,10 +29,17 @@ const Body = Type.Object({
   operationName: Type.Optional(Type.String()),
 });
 
-export const createGraphqlPart: CreatePart = (context) => {
-  const service = new GraphqlService(context.index, context.log);
-  const requests = context.metrics.plainCounter('graphql_requests_total', 'GraphQL operations');
-  context.metrics.gauge(
+export interface GraphqlDeps {
+  readonly index: SqlGatewayIndex;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly meter: Meter;
+}
+
+export function createGraphqlPart({ index, log, metrics, meter }: GraphqlDeps): Part {
+  const service = new GraphqlService(index, log);
+  const requests = metrics.plainCounter('graphql_requests_total', 'GraphQL operations');
+  metrics.gauge(
     'graphql_compiled_bytes',
     'Memory that compiled queries are reckoned to take',
     [],
@@ -68,7 +80,7 @@ export const createGraphqlPart: CreatePart = (context) => {
 
   /** Before anything runs. All queries are one client's; there is no resource that many would read at once. */
   async function charge(cost: number, request: Request, reply: Reply): Promise<void> {
-    const charged = context.meter.charge(request, cost, undefined);
+    const charged = meter.charge(request, cost, undefined);
     if (charged !== undefined) reply.headers(await charged);
   }
 
@@ -116,7 +128,7 @@ export const createGraphqlPart: CreatePart = (context) => {
               .send(graphqlPage);
           }
           // What is metered must not be served on by somebody else's cache.
-          const caching = `${context.meter.enabled ? 'private' : 'public'}, max-age=30`;
+          const caching = `${meter.enabled ? 'private' : 'public'}, max-age=30`;
           return send(reply, await answerAll(query, request, reply), caching);
         };
         scope.get(
@@ -140,7 +152,7 @@ export const createGraphqlPart: CreatePart = (context) => {
       });
     },
   };
-};
+}
 
 function send(reply: Reply, answer: GraphqlAnswer, cacheControl: string): Reply {
   return reply
@@ -152,13 +164,8 @@ function send(reply: Reply, answer: GraphqlAnswer, cacheControl: string): Reply 
 
 /** The operation, or what is wrong with the request. */
 function parseOperation(body: unknown): GraphqlRequest | string {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'Body must be a JSON object';
-  const { query, variables, operationName } = {
-    query: undefined,
-    variables: undefined,
-    operationName: undefined,
-    ...body,
-  };
+  if (!isRecord(body)) return 'Body must be a JSON object';
+  const { query, variables, operationName } = body;
   if (typeof query !== 'string' || query === '') return 'Must provide query string.';
   if (!isObjectOrNothing(variables)) return 'Variables must be an object';
   if (typeof operationName !== 'string' && operationName !== undefined && operationName !== null) {
@@ -173,12 +180,9 @@ function isObjectOrNothing(value: unknown): value is Record<string, unknown> | n
 
 /** The query of a URL as a body would have it; undefined when there is none. */
 function queryParameters(query: unknown): unknown {
-  if (typeof query !== 'object' || query === null || !('query' in query)) return undefined;
-  const { variables, ...rest } = { variables: undefined, ...query };
+  if (!isRecord(query) || !('query' in query)) return undefined;
+  const { variables, ...rest } = query;
   if (typeof variables !== 'string') return rest;
-  try {
-    return { ...rest, variables: JSON.parse(variables) };
-  } catch {
-    return { ...rest, variables: variables };
-  }
+  const parsed = tryParseJson(variables);
+  return { ...rest, variables: parsed === undefined ? variables : parsed };
 }

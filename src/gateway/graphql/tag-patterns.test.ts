@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import { migrations } from '../chain-index/schema.ts';
+import { migrations } from '../chain-index/migrations.ts';
 import { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { entry, header, rawTags } from '../chain-index/testing.ts';
 import { matchingTerms } from './tag-patterns.ts';

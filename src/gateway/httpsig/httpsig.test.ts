@@ -3,7 +3,6 @@ import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:cryp
 import { describe, it } from 'node:test';
 import { startAdminGateway } from '../../../test/support/admin-gateway.ts';
 import { makeTransaction, text, until } from '../../../test/support/local-gateway.ts';
-import { createSignaturePart } from './index.ts';
 import { coveredHeaders, signatureBase } from './signature.ts';
 
 describe('the signature base', () => {
@@ -60,10 +59,7 @@ describe('the signature base', () => {
 
 describe('answers of a signing gateway', () => {
   it('verify with the key that their signature names, also the second time and for parts', async (t) => {
-    const gateway = await startAdminGateway({
-      overrides: { HTTPSIG_ENABLED: 'true' },
-      parts: [createSignaturePart()],
-    });
+    const gateway = await startAdminGateway({ overrides: { HTTPSIG_ENABLED: 'true' } });
     t.after(() => gateway.stop());
     const made = await makeTransaction(gateway.stack.node.url, Buffer.from('signed bytes'), [
       { name: 'Content-Type', value: 'text/plain' },
@@ -72,7 +68,7 @@ describe('answers of a signing gateway', () => {
     await made.post();
     await text(`${gateway.stack.node.url}/mine`);
     const id = made.transaction.id.toString('base64url');
-    await until('it is indexed', async () => (await gateway.context.index.locate(id))?.height !== undefined);
+    await until('it is indexed', async () => (await gateway.inside.index.locate(id))?.height !== undefined);
 
     const check = async (path: string, headers: Record<string, string> = {}) => {
       const answer = await gateway.get(path, headers);

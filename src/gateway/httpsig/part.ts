@@ -1,83 +1,101 @@
-/** Signs answers as their heads leave, whichever part made them. A signature that fails costs nobody his answer. */
+/** Signs answers as their heads leave, whichever part made them. An answer that cannot be signed is sent without a signature. */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
 import { encodeBase58 } from '../../formats/base58.ts';
 import type { App, Request } from '../../kernel/http/server.ts';
 import { makeEd25519Key, readOrCreateKey } from '../../kernel/keys.ts';
-import type { CreatePart } from '../context.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { Part } from '../../kernel/part.ts';
 import { type AnswerHead, coveredHeaders, signatureBase } from './signature.ts';
 
 type Pair = readonly [string, string];
 
-export function createSignaturePart(now: () => number = Date.now): CreatePart {
-  return (context) => {
-    const { config, log, metrics, info } = context;
-    if (!config.HTTPSIG_ENABLED) return { name: 'signatures' };
-    const signed = metrics.plainCounter('httpsig_signed_total', 'Answers signed');
-    const failed = metrics.plainCounter('httpsig_errors_total', 'Answers that could not be signed');
-    let signer: { readonly keyId: string; sign(base: string): string } | undefined;
+export interface SignatureDeps {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
 
-    function signatureHeaders(status: number, headers: readonly Pair[], request: Request): Pair[] {
-      const covered = signer === undefined ? undefined : coveredHeaders(headers);
-      if (signer === undefined || covered === undefined) return [];
-      const path = request.url.split('?', 1)[0] ?? '/';
-      const head: AnswerHead = {
-        status,
-        headers,
-        request: config.HTTPSIG_BIND_REQUEST ? { method: request.method, path } : undefined,
-      };
-      const created = Math.floor(now() / 1000);
-      const { base, input } = signatureBase(head, covered, { created, keyId: signer.keyId });
-      signed.add();
-      return [
-        ['signature-input', `sig1=${input}`],
-        ['signature', `sig1=:${signer.sign(base)}:`],
-      ];
-    }
+export interface SignaturePart extends Part {
+  /** Its part of `/gw/info`. */
+  info(): object;
+}
 
-    function signHead(raw: ServerResponse, request: Request): void {
-      const { writeHead } = raw;
-      raw.writeHead = (status: number, ...rest: unknown[]): ServerResponse => {
-        const given = rest.at(-1);
-        const headers = [...pairsOf(raw.getHeaders()), ...pairsOf(given)].filter(
-          ([name]) => !isSignature(name),
-        );
-        try {
-          headers.push(...signatureHeaders(status, headers, request));
-        } catch (error) {
-          failed.add();
-          log.warn({ err: error }, 'an answer was not signed');
-        }
-        for (const name of raw.getHeaderNames()) raw.removeHeader(name);
-        return writeHead.call(raw, status, headers.flat());
-      };
-    }
+interface Signer {
+  readonly keyId: string;
+  readonly publicKey: string;
+  sign(base: string): string;
+}
 
-    return {
-      name: 'signatures',
-      routes(app: App) {
-        app.addHook('onRequest', (request, reply, done) => {
-          signHead(reply.raw, request);
-          done();
-        });
-      },
-      async start() {
-        const { text } = await readOrCreateKey(join(config.DATA_DIR, 'keys'), 'observer.pem', makeEd25519Key);
-        const key = createPrivateKey(text);
-        const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
-        signer = {
-          keyId: `ed25519:${x}`,
-          sign: (base) => sign(null, Buffer.from(base), key).toString('base64'),
-        };
-        info.httpsig = {
-          algorithm: 'ed25519',
-          keyId: signer.keyId,
-          publicKey: x,
-          solanaAddress: encodeBase58(Buffer.from(x, 'base64url')),
-        };
-      },
+export function createSignaturePart({ config, log, metrics }: SignatureDeps): SignaturePart {
+  if (!config.HTTPSIG_ENABLED) return { name: 'signatures', info: () => ({}) };
+  const signed = metrics.plainCounter('httpsig_signed_total', 'Answers signed');
+  const failed = metrics.plainCounter('httpsig_errors_total', 'Answers that could not be signed');
+  let signer: Signer | undefined;
+
+  function signatureHeaders(status: number, headers: readonly Pair[], request: Request): Pair[] {
+    const covered = signer === undefined ? undefined : coveredHeaders(headers);
+    if (signer === undefined || covered === undefined) return [];
+    const path = request.url.split('?', 1)[0] ?? '/';
+    const head: AnswerHead = {
+      status,
+      headers,
+      request: config.HTTPSIG_BIND_REQUEST ? { method: request.method, path } : undefined,
     };
+    const created = Math.floor(Date.now() / 1000);
+    const { base, input } = signatureBase(head, covered, { created, keyId: signer.keyId });
+    signed.add();
+    return [
+      ['signature-input', `sig1=${input}`],
+      ['signature', `sig1=:${signer.sign(base)}:`],
+    ];
+  }
+
+  function signHead(raw: ServerResponse, request: Request): void {
+    const { writeHead } = raw;
+    raw.writeHead = (status: number, ...rest: unknown[]): ServerResponse => {
+      const given = rest.at(-1);
+      const headers = [...pairsOf(raw.getHeaders()), ...pairsOf(given)].filter(
+        ([name]) => !isSignature(name),
+      );
+      try {
+        headers.push(...signatureHeaders(status, headers, request));
+      } catch (error) {
+        failed.add();
+        log.warn({ err: error }, 'an answer was not signed');
+      }
+      for (const name of raw.getHeaderNames()) raw.removeHeader(name);
+      return writeHead.call(raw, status, headers.flat());
+    };
+  }
+
+  return {
+    name: 'signatures',
+    routes(app: App) {
+      app.addHook('onRequest', (request, reply, done) => {
+        signHead(reply.raw, request);
+        done();
+      });
+    },
+    async start() {
+      const { text } = await readOrCreateKey(join(config.DATA_DIR, 'keys'), 'observer.pem', makeEd25519Key);
+      const key = createPrivateKey(text);
+      const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
+      signer = {
+        keyId: `ed25519:${x}`,
+        publicKey: x,
+        sign: (base) => sign(null, Buffer.from(base), key).toString('base64'),
+      };
+    },
+    info() {
+      if (signer === undefined) return {};
+      const { keyId, publicKey } = signer;
+      const solanaAddress = encodeBase58(Buffer.from(publicKey, 'base64url'));
+      return { httpsig: { algorithm: 'ed25519', keyId, publicKey, solanaAddress } };
+    },
   };
 }
 

@@ -6,8 +6,8 @@ import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts'
 import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { FormatError } from '../../formats/format-error.ts';
-import type { NodePool } from '../chain/node-pool.ts';
-import type { AskOptions } from '../chain/nodes.ts';
+import { isCount, isRecord, tryParseJson } from '../../formats/json.ts';
+import type { AskOptions, NodePool } from '../../outside/arweave/node-pool.ts';
 import type { NewBlock } from '../chain-index/blocks.ts';
 import { MAX_BLOCK_INDEX, MAX_HEIGHT } from '../chain-index/order.ts';
 import type { Header } from '../chain-index/records.ts';
@@ -35,19 +35,11 @@ export async function fetchBlock(
 }
 
 export function parseBlock(body: Buffer): FetchedBlock | undefined {
-  let json: unknown;
-  try {
-    json = JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-  if (typeof json !== 'object' || json === null) return undefined;
-  const fields = new Map<string, unknown>(Object.entries(json));
-  const height = fields.get('height');
-  const timestamp = fields.get('timestamp');
-  const txs = fields.get('txs');
-  const id = hashBytes(fields.get('indep_hash'));
-  const previous = hashBytes(fields.get('previous_block'));
+  const json = tryParseJson(body.toString('utf8'));
+  if (!isRecord(json)) return undefined;
+  const { height, timestamp, txs } = json;
+  const id = hashBytes(json.indep_hash);
+  const previous = hashBytes(json.previous_block);
   if (!isCount(height) || height > MAX_HEIGHT || !isCount(timestamp)) return undefined;
   if (id === undefined || id.length === 0 || previous === undefined) return undefined;
   if (!Array.isArray(txs) || txs.length > MAX_BLOCK_INDEX) return undefined;
@@ -59,8 +51,8 @@ export function parseBlock(body: Buffer): FetchedBlock | undefined {
     previous,
     timestamp,
     txCount: ids.length,
-    blockSize: decimal(fields.get('block_size')),
-    weaveSize: decimal(fields.get('weave_size')),
+    blockSize: decimal(json.block_size),
+    weaveSize: decimal(json.weave_size),
     json: body,
     txs: ids,
   };
@@ -106,8 +98,4 @@ function hashBytes(value: unknown): Buffer | undefined {
 function decimal(value: unknown): string {
   if (isCount(value)) return String(value);
   return typeof value === 'string' && /^[0-9]{1,40}$/.test(value) ? value : '0';
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

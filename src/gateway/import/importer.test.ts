@@ -13,7 +13,6 @@ import {
   until,
 } from '../../../test/support/local-gateway.ts';
 import { entry, header } from '../chain-index/testing.ts';
-import type { GatewayContext } from '../context.ts';
 
 let stack: LocalStack | undefined;
 let onEngine: LocalStackOptions = {};
@@ -212,19 +211,10 @@ for (const engine of engines)
     });
 
     it('undoes what a crash left of a block that was not finished', async () => {
-      let context: GatewayContext | undefined;
-      const running = await start({
-        parts: [
-          (made) => {
-            context = made;
-            return { name: 'test' };
-          },
-        ],
-      });
+      const running = await start();
       await text(`${running.node.url}/mine/2`);
       const imported = await caughtUp(running);
-      assert.ok(context);
-      const { index } = context;
+      const { index } = running.inside;
       const half = entry(header('half written'), { height: imported.length, blockIndex: 0 });
       const prepared = await index.writer.prepare([half]);
       await index.sql.transaction((tx) => index.writer.put(tx, prepared));
@@ -236,7 +226,7 @@ for (const engine of engines)
       );
       await text(`${running.node.url}/mine/2`);
       await caughtUp(running);
-      assert.equal((await context.index.locate(id))?.height, undefined);
+      assert.equal((await running.inside.index.locate(id))?.height, undefined);
     });
 
     it('answers 504 while the node hangs, and goes on after', async () => {

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../kernel/log.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { Lease, LostLease } from '../../storage/sql/lease.ts';
-import type { NodePool } from '../chain/node-pool.ts';
 import { deleteBlocksAbove } from '../chain-index/blocks.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
 import type { Header } from '../chain-index/records.ts';
@@ -26,8 +26,6 @@ export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
   readonly stopHeight: number | undefined;
   readonly pollMs: number;
   readonly maxForkDepth: number;
-  /** Bundles were queued. */
-  readonly queued: () => void;
 }
 
 /** Blocks fetched ahead of the one that is written. */
@@ -232,7 +230,7 @@ export class Importer {
   }
 
   async #write(fetched: BlockTransactions, isHead: boolean): Promise<void> {
-    const { index, metrics, queued } = this.#options;
+    const { index, metrics, queue } = this.#options;
     const anyQueued = await writeBlock({ ...this.#options, fence: this.#fence }, fetched, { isHead });
     const { height } = fetched.block;
     if (isHead) {
@@ -245,7 +243,7 @@ export class Importer {
     metrics.blocks.inc();
     metrics.transactions.inc(fetched.headers.size);
     await index.refresh();
-    if (anyQueued) queued();
+    if (anyQueued) queue.notify();
     this.#progress(height);
   }
 

@@ -5,8 +5,10 @@
 import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts';
 import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { FormatError } from '../../formats/format-error.ts';
+import type { Header } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { headerOf } from './chain-header.ts';
+import { entryOf } from './write-block.ts';
 
 /** Indexes a transaction from its JSON; false when it is not one or not rightly signed. */
 export async function indexPending(index: SqlGatewayIndex, json: unknown): Promise<boolean> {
@@ -20,15 +22,12 @@ export async function indexPending(index: SqlGatewayIndex, json: unknown): Promi
   if (!(await verifyTransactionAsync(transaction))) return false;
   const header = headerOf(transaction);
   if (header === undefined) return false;
-  const entry = {
-    header,
-    mined: undefined,
-    placed: undefined,
-    bundle: undefined,
-    hash: undefined,
-    verified: false,
-  };
-  const prepared = await index.writer.prepare([entry]);
-  await index.sql.transaction((tx) => index.writer.put(tx, prepared));
+  await indexHeader(index, header);
   return true;
+}
+
+/** Where it is mined already, the index keeps its place. */
+export async function indexHeader(index: SqlGatewayIndex, header: Header): Promise<void> {
+  const prepared = await index.writer.prepare([entryOf(header, undefined)]);
+  await index.sql.transaction((tx) => index.writer.put(tx, prepared));
 }

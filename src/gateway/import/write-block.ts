@@ -1,14 +1,12 @@
 /** A fetched block into the index: records first, the block row last, so that a crash between leaves a tail to undo. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { insertBlock } from '../chain-index/blocks.ts';
-import { WRITE_BATCH } from '../chain-index/moves.ts';
+import { WRITE_BATCH } from '../chain-index/posting-changes.ts';
 import type { Entry, Header, Mined } from '../chain-index/records.ts';
 import { insertRows } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
-import type { Predicate } from '../filters/match.ts';
-import { isBundle, subjectOf } from '../unbundle/bundle-tags.ts';
-import { type BundleQueue, ranks } from '../unbundle/queue.ts';
 import type { FetchedBlock } from './fetch-block.ts';
+import { type BundleIntake, queueBundle } from './queue-bundle.ts';
 
 export interface BlockTransactions {
   readonly block: FetchedBlock;
@@ -19,17 +17,15 @@ export interface BlockTransactions {
 /** Depth below which no fork reaches. */
 export const STABLE_DEPTH = 18;
 
-export interface BlockWriterOptions {
+export interface BlockWriterOptions extends BundleIntake {
   readonly index: SqlGatewayIndex;
-  readonly queue: BundleQueue;
-  readonly unbundles: Predicate;
   /** Throws within a transaction when another process has taken over. */
   readonly fence: (tx: SqlExecutor) => Promise<void>;
 }
 
 /** Answers whether bundles were queued. */
 export async function writeBlock(
-  { index, queue, unbundles, fence }: BlockWriterOptions,
+  { index, fence, ...intake }: BlockWriterOptions,
   { block, headers }: BlockTransactions,
   options: { readonly isHead: boolean },
 ): Promise<boolean> {
@@ -47,7 +43,7 @@ export async function writeBlock(
     await fence(tx);
     const batch = prepared.slice(from, from + WRITE_BATCH);
     await index.writer.put(tx, batch);
-    for (const { entry } of batch) queued = (await queueBundle(tx, queue, unbundles, entry.header)) || queued;
+    for (const { entry } of batch) queued = (await queueBundle(tx, intake, entry.header)) || queued;
   };
   let from = 0;
   for (; prepared.length - from > WRITE_BATCH; from += WRITE_BATCH) {
@@ -78,21 +74,4 @@ export async function writeBlock(
 
 export function entryOf(header: Header, mined: Mined | undefined): Entry {
   return { header, mined, placed: undefined, bundle: undefined, hash: undefined, verified: false };
-}
-
-export async function queueBundle(
-  tx: SqlExecutor,
-  queue: BundleQueue,
-  unbundles: Predicate,
-  header: Header,
-): Promise<boolean> {
-  if (!isBundle(header.tags)) return false;
-  return queue.add(tx, {
-    id: header.id,
-    root: header.id,
-    depth: 0,
-    rank: ranks.chain,
-    matches: unbundles(subjectOf(header)),
-    bypass: false,
-  });
 }

@@ -17,16 +17,15 @@ import { encodeHeader, examplePayment } from '../../formats/x402/testing.ts';
 import { signPayment, startFacilitator } from '../../localnet/x402/testing.ts';
 import { buildBands } from '../published-indexes/bands/build.ts';
 import { indexFolders } from '../published-indexes/folders.ts';
-import { createIndexesPart } from '../published-indexes/part.ts';
 import { readObserver } from '../published-indexes/publication/observer.ts';
 import { publisherOf } from '../published-indexes/publication/publisher.ts';
-import { createMeter, type MeterDeps } from './index.ts';
 import { PaidTokens } from './paid.ts';
+import type { EgressPayee } from './part.ts';
 
 async function open(
   t: TestContext,
   overrides: Record<string, string>,
-  deps: MeterDeps = {},
+  payee?: EgressPayee,
   options: AdminGatewayOptions = {},
 ) {
   const gateway = await startAdminGateway({
@@ -38,7 +37,7 @@ async function open(
       RATE_LIMITER_RESOURCE_REFILL_PER_SEC: '0',
       ...overrides,
     },
-    parts: [createMeter(deps), ...(options.parts ?? [])],
+    deps: () => ({ egressPayee: async () => payee }),
   });
   t.after(() => gateway.stop());
   return gateway;
@@ -49,7 +48,7 @@ async function post(gateway: AdminGateway, bytes: number): Promise<string> {
   await made.post();
   await text(`${gateway.stack.node.url}/mine`);
   const id = made.transaction.id.toString('base64url');
-  await until('it is indexed', async () => (await gateway.context.index.locate(id))?.height !== undefined);
+  await until('it is indexed', async () => (await gateway.inside.index.locate(id))?.height !== undefined);
   return id;
 }
 
@@ -165,13 +164,13 @@ test('a refusal leaves nothing open of what it would have served', async (t) => 
   const gateway = await open(t, { RATE_LIMITER_IP_TOKENS_PER_BUCKET: '2000' });
   const item = await makeItem({ data: Buffer.alloc(700 * 1024, 'y') });
   const bundle = await postBundle(gateway.stack, [item]);
-  await until('the bundle is read', async () => (await gateway.context.index.locate(item.id))?.placement);
+  await until('the bundle is read', async () => (await gateway.inside.index.locate(item.id))?.placement);
   await until('it is cached', async () => {
     const { headers } = await fetch(`${gateway.url}/raw/${bundle}`, { method: 'HEAD' });
     return headers.get('x-cache') === 'HIT';
   });
-  const { hash } = (await gateway.context.index.locate(item.id)) ?? {};
-  await gateway.context.dropCopies(hash === undefined ? [] : [hash]);
+  const { hash } = (await gateway.inside.index.locate(item.id)) ?? {};
+  await gateway.inside.content.dropCopies(hash === undefined ? [] : [hash]);
   const openFiles = () =>
     readdirSync('/proc/self/fd').filter((fd) => {
       try {
@@ -183,9 +182,9 @@ test('a refusal leaves nothing open of what it would have served', async (t) => 
   const range = { range: `bytes=1-${690 * 1024}` };
   while ((await gateway.get(`/raw/${item.id}`, range)).status === 206);
   assert.equal((await gateway.get(`/raw/${item.id}`, range)).status, 429);
-  const { hash: whole } = (await gateway.context.index.locate(bundle)) ?? {};
+  const { hash: whole } = (await gateway.inside.index.locate(bundle)) ?? {};
   // Those that are shared and kept for a moment are closed when the file is deleted.
-  await gateway.context.dropCopies(whole === undefined ? [] : [whole]);
+  await gateway.inside.content.dropCopies(whole === undefined ? [] : [whole]);
   await until('nothing is open', async () => openFiles() === 0);
 });
 
@@ -221,7 +220,7 @@ test('a name on the list is not metered, with its undernames; others are', async
   const gateway = await open(
     t,
     { ARNS_ROOT_HOST: 'gateway.test', SANDBOX_ENABLED: 'false', RATE_LIMITER_ARNS_ALLOWLIST: 'Docs' },
-    {},
+    undefined,
     {
       names: [
         {
@@ -251,9 +250,9 @@ test('a name on the list is not metered, with its undernames; others are', async
 });
 
 test('files of a published index are charged to the same bucket', async (t) => {
-  const gateway = await open(t, {}, {}, { parts: [createIndexesPart()] });
+  const gateway = await open(t, {});
   const id = await post(gateway, 15 * 1024);
-  const { config, index } = gateway.context;
+  const { config, index } = gateway.inside;
   const observer = await readObserver(config.DATA_DIR);
   await buildBands({
     sql: index.sql,
@@ -285,13 +284,13 @@ test('files of a published index are charged to the same bucket', async (t) => {
 
 for (const engine of engines) {
   test(`what was paid for is kept through a restart on ${engine.name}, and shared`, async (t) => {
-    const gateway = await open(t, {}, {}, engine.options);
+    const gateway = await open(t, {}, undefined, engine.options);
     const id = await post(gateway, 15 * 1024);
-    const paid = new PaidTokens(gateway.context.index.sql);
+    const paid = new PaidTokens(gateway.inside.index.sql);
     await paid.credit('a payment', '127.0.0.1', 40);
     assert.equal((await gateway.get(`/raw/${id}`)).status, 200, 'from the regular tokens');
     await gateway.restart();
-    const again = new PaidTokens(gateway.context.index.sql);
+    const again = new PaidTokens(gateway.inside.index.sql);
     assert.equal(
       await again.credit('a payment', '127.0.0.1', 40),
       false,
@@ -315,12 +314,12 @@ const postgres = engines.find(({ name }) => name === 'PostgreSQL');
 test('two processes on PostgreSQL have one bucket for a client, also after a restart', {
   skip: postgres === undefined && 'TEST_DATABASE_URL is not set',
 }, async (t) => {
-  const gateway = await open(t, { RATE_LIMITER_IP_TOKENS_PER_BUCKET: '40' }, {}, postgres?.options);
+  const gateway = await open(t, { RATE_LIMITER_IP_TOKENS_PER_BUCKET: '40' }, undefined, postgres?.options);
   const id = await post(gateway, 10 * 1024);
   const other = await gateway.stack.addGateway();
   const read = async (url: string) => (await fetch(`${url}/raw/${id}`)).status;
   const left = async () => {
-    const row = await gateway.context.index.sql.get<{ millitokens: number }>(
+    const row = await gateway.inside.index.sql.get<{ millitokens: number }>(
       "SELECT millitokens FROM meter_buckets WHERE bucket = '127.0.0.1'",
     );
     return row === undefined ? 40 : row.millitokens / 1000;
@@ -353,11 +352,9 @@ async function openPaid(t: TestContext) {
       X402_PAYMENT_ADDRESS: `0x${'1'.repeat(40)}`,
     },
     {
-      payments: async () => ({
-        x402,
-        pricing: { wincForUsdc: async (amount) => winc(amount * 1_000_000n) },
-        wallet: { address, addressType: 'arweave' },
-      }),
+      x402,
+      pricing: { wincForUsdc: async (amount) => winc(amount * 1_000_000n) },
+      wallet: { address, addressType: 'arweave' },
     },
   );
   const pay = (value: bigint) => ({
@@ -439,6 +436,6 @@ test('a payment that was sent for something small buys no more when it comes aga
     '999000',
     'it was taken, and counts for what it paid',
   );
-  const tokens = await gateway.context.index.sql.get<{ tokens: number }>('SELECT tokens FROM meter_payments');
+  const tokens = await gateway.inside.index.sql.get<{ tokens: number }>('SELECT tokens FROM meter_payments');
   assert.equal(tokens?.tokens, 9);
 });

@@ -2,6 +2,7 @@
  * Buckets that several processes share through PostgreSQL. Each takes from its own memory at once, and every second
  * tells the database what it took and learns what is left; a limit may be overdrawn by a second's worth, never more.
  */
+import { createJob, type Job } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { insertRows, selectIn } from '../chain-index/rows.ts';
@@ -14,35 +15,25 @@ const roundsToForget = 600;
 
 export class SharedBuckets {
   readonly #sql: Sql;
-  readonly #log: Logger;
   readonly #groups: readonly Buckets[];
   readonly #now: () => number;
   #rounds = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
+  readonly #job: Job;
 
   constructor(sql: Sql, groups: readonly Buckets[], log: Logger, now: () => number = Date.now) {
     this.#sql = sql;
     this.#groups = groups;
-    this.#log = log;
     this.#now = now;
     for (const group of groups) group.share();
+    this.#job = createJob({ name: 'share buckets', everyMs, log, run: () => this.#round() });
   }
 
   start(): void {
-    this.#timer = setInterval(() => {
-      this.#running ??= this.#round()
-        .catch((error: unknown) => this.#log.warn({ err: error }, 'buckets could not be shared'))
-        .finally(() => {
-          this.#running = undefined;
-        });
-    }, everyMs);
-    this.#timer.unref();
+    this.#job.start();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#running;
+    await this.#job.stop();
     await this.exchange().catch(() => undefined);
   }
 

@@ -1,10 +1,14 @@
 /** Published indexes as a part of the gateway. */
+import type { Config } from '../../config/config.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { mount } from '../../kernel/http/server.ts';
-import type { CreatePart, GatewayContext } from '../context.ts';
-import type { Meter } from '../metering/meter.ts';
-import { gatewayPrefixes } from '../routes/gateway-routes.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { Part } from '../../kernel/part.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import type { Meter } from '../meter.ts';
+import { gatewayPrefixes } from '../paths.ts';
 import { buildBands } from './bands/build.ts';
 import { indexFolders } from './folders.ts';
 import { Catalog } from './publication/catalog.ts';
@@ -17,56 +21,70 @@ import { readSubscriptions } from './subscriber/subscriptions.ts';
 import { TorrentCommand } from './torrent-command.ts';
 
 export interface IndexesPartDeps {
-  /** In place of the gateway's own meter. */
-  readonly meter?: () => Meter | undefined;
-  /** The bands of others that content is found with; without them nothing is subscribed to. */
-  readonly subscribed?: InstalledBands;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly sql: Sql;
+  readonly meter: Meter;
+  /** The bands of others that content is found with. */
+  readonly subscribed: InstalledBands;
 }
 
 /** How soon what another process published or installed is seen. */
 const refreshMs = 5_000;
 
-export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
-  return (context) => {
-    const { config, log } = context;
-    const folders = indexFolders(config.DATA_DIR);
-    const catalog = new Catalog(folders, log);
-    const command = config.INDEX_TORRENT_COMMAND;
-    const torrents =
-      command === undefined ? undefined : new TorrentCommand({ command, catalog, folders, log });
-    const following = deps.subscribed && follow(context, deps.subscribed);
-    let builtAt = Date.now();
-    // Shown exactly while something is published.
-    Object.defineProperty(context.info, 'indexes', {
-      enumerable: true,
-      get: () =>
-        catalog.latest && {
-          manifestUrl: '/gw/indexes',
-          names: catalog.latest.publication.indexes.map(({ name }) => name).sort(),
-        },
-    });
+export interface IndexesPart extends Part {
+  /** Its part of `/gw/info`. */
+  info(): object;
+}
 
-    /** Once something was published it is kept fresh: on change, before it expires, and when it was damaged. */
-    async function renew(): Promise<void> {
-      const published = await catalog.current();
-      if ((published === undefined && !catalog.isDamaged) || !config.START_WRITERS) return;
-      const observer = await readObserver(config.DATA_DIR);
-      const publisher = publisherOf(config, observer);
-      const interval = config.INDEX_BUILD_INTERVAL_SECONDS * 1000;
-      if (interval > 0 && Date.now() >= builtAt + interval) {
-        builtAt = Date.now();
-        await buildBands({
-          sql: context.index.sql,
-          published: folders.published,
-          bandHeights: config.INDEX_BAND_HEIGHTS,
-          publisher: config.INDEX_PUBLISHER_WALLET ?? observer.address,
-        });
-      }
-      const report = await publisher.publish();
-      if (report.published) log.info(report, 'published the indexes');
+export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
+  const { config, log, sql, meter } = deps;
+  const folders = indexFolders(config.DATA_DIR);
+  const catalog = new Catalog(folders, log);
+  const command = config.INDEX_TORRENT_COMMAND;
+  const torrents = command === undefined ? undefined : new TorrentCommand({ command, catalog, folders, log });
+  const following = follow(deps);
+  let builtAt = Date.now();
+  /** Once something was published it is kept fresh: on change, before it expires, and when it was damaged. */
+  async function renew(): Promise<void> {
+    const published = await catalog.current();
+    if ((published === undefined && !catalog.isDamaged) || !config.START_WRITERS) return;
+    const observer = await readObserver(config.DATA_DIR);
+    const publisher = publisherOf(config, observer);
+    const interval = config.INDEX_BUILD_INTERVAL_SECONDS * 1000;
+    if (interval > 0 && Date.now() >= builtAt + interval) {
+      builtAt = Date.now();
+      await buildBands({
+        sql,
+        published: folders.published,
+        bandHeights: config.INDEX_BAND_HEIGHTS,
+        publisher: config.INDEX_PUBLISHER_WALLET ?? observer.address,
+      });
     }
+    const report = await publisher.publish();
+    if (report.published) log.info(report, 'published the indexes');
+  }
 
-    const jobs = [
+  return {
+    name: 'indexes',
+    // Shown exactly while something is published.
+    info: () =>
+      catalog.latest === undefined
+        ? {}
+        : {
+            indexes: {
+              manifestUrl: '/gw/indexes',
+              names: catalog.latest.publication.indexes.map(({ name }) => name).sort(),
+            },
+          },
+    routes: (app) =>
+      mount(
+        app,
+        (scope) => indexRoutes(scope, { catalog, folders, meter: () => meter }),
+        gatewayPrefixes(config.GW_ALIAS_PREFIXES),
+      ),
+    jobs: [
       createJob({
         name: 'publish the indexes',
         everyMs: config.INDEX_PUBLISH_SCAN_INTERVAL_SECONDS * 1000,
@@ -74,33 +92,21 @@ export function createIndexesPart(deps: IndexesPartDeps = {}): CreatePart {
         run: renew,
       }),
       createJob({ name: 'look for a publication', everyMs: refreshMs, log, run: () => catalog.current() }),
-    ];
-
-    return {
-      name: 'indexes',
-      routes: (app) =>
-        mount(
-          app,
-          (scope) => indexRoutes(scope, { catalog, folders, meter: () => deps.meter?.() ?? context.meter }),
-          gatewayPrefixes(config.GW_ALIAS_PREFIXES),
-        ),
-      async start() {
-        await catalog.current();
-        await following?.start();
-        torrents?.start();
-        for (const job of jobs) job.start();
-      },
-      async stop() {
-        await Promise.all(jobs.map((job) => job.stop()));
-        await torrents?.stop();
-        await following?.stop();
-      },
-    };
+    ],
+    async start() {
+      await catalog.current();
+      await following.start();
+      torrents?.start();
+    },
+    async stop() {
+      await torrents?.stop();
+      await following.stop();
+    },
   };
 }
 
 /** Looks at every subscription now and then, one publisher never twice at once. */
-function follow({ config, log, metrics }: GatewayContext, subscribed: InstalledBands) {
+function follow({ config, log, metrics, subscribed }: IndexesPartDeps) {
   const subscriptions = readSubscriptions(config.INDEX_SUBSCRIBE);
   const bytes = metrics.counter('index_subscription_bytes_total', 'Bytes of index files of others', ['from']);
   const outcomes = metrics.counter('index_subscription_total', 'Looks at publications', [

@@ -1,8 +1,25 @@
-/** How chain reads answer: in a node's words, with how long a cache may keep them. */
+/** What chain reads are given, and how they answer: in a node's words, with how long a cache may keep them. */
 import { isTxId } from '../../formats/base64url.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { NodeAnswer } from '../chain/nodes.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { NodeAnswer } from '../../outside/arweave/node.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
+import type { NodeChunks } from '../chain/node-chunks.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { Blocklist } from '../content/blocklist.ts';
 import { nodeError } from '../errors.ts';
+import type { Meter } from '../meter.ts';
+
+export interface ChainReadsDeps {
+  readonly log: Logger;
+  readonly index: SqlGatewayIndex;
+  readonly nodes: NodePool;
+  readonly chunks: NodeChunks;
+  readonly meter: Meter;
+  readonly blocklist: Blocklist;
+  /** Base64url SHA-256 of content that nobody has hashed yet: it is read to its end. undefined where there is none. */
+  contentHash(id: string): Promise<string | undefined>;
+}
 
 /** Registers GET and HEAD. */
 export function addGet(
@@ -13,13 +30,6 @@ export function addGet(
 ): void {
   app.get(url, { schema: { summary, tags: ['chain'] } }, handler);
   app.head(url, { schema: { hide: true } }, handler);
-}
-
-export function param(request: Request, name: string): string {
-  const { params } = request;
-  const value: unknown =
-    typeof params === 'object' && params !== null ? Reflect.get(params, name) : undefined;
-  return typeof value === 'string' ? value : '';
 }
 
 export function requireId(text: string, words: unknown): string {

@@ -9,7 +9,6 @@ import {
   text,
   until,
 } from '../../../test/support/local-gateway.ts';
-import type { CreatePart } from '../context.ts';
 
 for (const engine of engines)
   describe(`chain reads (${engine.name})`, () => {
@@ -17,15 +16,13 @@ for (const engine of engines)
     /** What chain reads ask of nodes. */
     const asked: string[] = [];
     before(async () => {
-      const listen: CreatePart = ({ nodes }) => {
-        const ask = nodes.get.bind(nodes);
-        nodes.get = (path, options) => {
-          asked.push(path);
-          return ask(path, options);
-        };
-        return { name: 'listener' };
+      stack = await startLocalStack(engine.options);
+      const { nodes } = stack.inside;
+      const ask = nodes.get.bind(nodes);
+      nodes.get = (path, options) => {
+        asked.push(path);
+        return ask(path, options);
       };
-      stack = await startLocalStack({ ...engine.options, parts: [listen] });
     });
     after(() => stack.stop());
 

@@ -3,11 +3,11 @@ import { hash } from 'node:crypto';
 import { encodeBase64url } from '../../formats/base64url.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { RawChunk } from '../chain/raw-chunk.ts';
-import type { GatewayContext } from '../context.ts';
 import { nodeError } from '../errors.ts';
-import { sendJsonText } from '../text-errors.ts';
-import { addGet, cacheFor, cacheForever, param, parseDigits } from './answers.ts';
+import { param } from '../paths.ts';
+import { addGet, type ChainReadsDeps, cacheFor, cacheForever, parseDigits } from './answers.ts';
 import { refuseBlockedBytes } from './refuse-blocked.ts';
+import { sendJsonText } from './text-errors.ts';
 
 interface Owner {
   readonly id: string;
@@ -17,8 +17,8 @@ interface Owner {
   readonly stable: boolean;
 }
 
-export function chunkRoutes(app: App, context: GatewayContext): void {
-  const { index, chunks } = context;
+export function chunkRoutes(app: App, deps: ChainReadsDeps): void {
+  const { index, chunks, meter } = deps;
   async function chunkOf(request: Request) {
     const text = param(request, 'offset');
     if (/^-[0-9]+$/.test(text)) throw nodeError(400, { error: 'offset_out_of_bounds' });
@@ -29,7 +29,7 @@ export function chunkRoutes(app: App, context: GatewayContext): void {
     const owner = await ownerOf(chunk, offset);
     if (owner !== undefined) {
       const { relativeStart: start, bytes } = chunk;
-      await refuseBlockedBytes(context, owner.id, { start, end: start + bytes.length });
+      await refuseBlockedBytes(deps, owner.id, { start, end: start + bytes.length });
     }
     return { offset, chunk, owner };
   }
@@ -49,7 +49,7 @@ export function chunkRoutes(app: App, context: GatewayContext): void {
 
   async function charge(request: Request, reply: Reply, bytes: number): Promise<void> {
     const resource = `chunk:${param(request, 'offset')}`;
-    const charged = context.meter.charge(request, request.method === 'HEAD' ? 0 : bytes, resource);
+    const charged = meter.charge(request, request.method === 'HEAD' ? 0 : bytes, resource);
     if (charged !== undefined) reply.headers(await charged);
   }
 

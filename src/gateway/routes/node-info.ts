@@ -4,16 +4,16 @@
  */
 import { isArweaveAddress } from '../../formats/base64url.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { NodeAnswer } from '../chain/nodes.ts';
-import type { GatewayContext } from '../context.ts';
+import type { NodeAnswer } from '../../outside/arweave/node.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
-import { sendText } from '../text-errors.ts';
-import { addGet, cacheFor, param, relay } from './answers.ts';
+import { param } from '../paths.ts';
+import { addGet, type ChainReadsDeps, cacheFor, relay } from './answers.ts';
+import { sendText } from './text-errors.ts';
 
 /** Anchors are the sixth newest block. */
 const anchorDepth = 5;
 
-export function nodeInfoRoutes(app: App, { index, nodes }: GatewayContext): void {
+export function nodeInfoRoutes(app: App, { index, nodes }: ChainReadsDeps): void {
   /** The node's answer, or where no node answers, what `fallback` says. */
   async function ask(
     path: string,

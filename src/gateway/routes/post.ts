@@ -2,12 +2,12 @@
  * `POST /tx` and `POST /chunk`, passed on to a node. A transaction that the node took is indexed as pending at
  * once, so that GraphQL shows it before it is mined.
  */
+import { tryParseJson } from '../../formats/json.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { GatewayContext } from '../context.ts';
 import { nodeError } from '../errors.ts';
 import { HeldBytes } from '../held-bytes.ts';
 import { indexPending } from '../import/pending.ts';
-import { relay } from './answers.ts';
+import { type ChainReadsDeps, relay } from './answers.ts';
 
 /** 10 MiB of inline data in base64url and the header. */
 const maxTxBytes = 14 * 1024 * 1024;
@@ -15,7 +15,7 @@ const maxChunkBytes = 750_000;
 /** What the bodies of one route may be together; a client says before how large its own is, or has it counted as such. */
 const maxTogether = 128 * 1024 * 1024;
 
-export function postRoutes(app: App, { index, nodes, log }: GatewayContext): void {
+export function postRoutes(app: App, { index, nodes, log }: ChainReadsDeps): void {
   app.register(async (scope: App) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -39,7 +39,7 @@ export function postRoutes(app: App, { index, nodes, log }: GatewayContext): voi
       },
       async (request, reply) => {
         const body = bodyOf(request);
-        const json = parseJson(body);
+        const json = tryParseJson(body.toString('utf8'));
         if (json === undefined) throw nodeError(400, 'Invalid JSON.');
         const answer = await nodes.post('/tx', body, 'application/json', { lane: 'bytes' });
         if (answer.status === 200 || answer.status === 208) {
@@ -78,12 +78,4 @@ function holding(limit: number): (request: Request, reply: Reply) => Promise<voi
 
 function bodyOf(request: Request): Buffer {
   return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-}
-
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -29,7 +29,7 @@ describe('requests beside the contract', () => {
       tags: [{ name: 'Content-Type', value: manifestContentType }],
     });
     await postBundle(gateway.stack, [page, site]);
-    await until('both are placed', async () => (await gateway.context.index.locate(site.id))?.placement);
+    await until('both are placed', async () => (await gateway.inside.index.locate(site.id))?.placement);
   });
   after(() => gateway.stop());
 

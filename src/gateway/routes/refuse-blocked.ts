@@ -1,16 +1,14 @@
 /** The block list on the routes that pass on a node's bytes: what is not served as content is not served there either. */
-
 import type { Span } from '../content/blocklist.ts';
-import type { GatewayContext } from '../context.ts';
 import { blocked } from '../errors.ts';
+import type { ChainReadsDeps } from './answers.ts';
 
 /** Throws 451 where the id, its content, or a blocked item in the asked bytes (all, where none are named) is blocked. */
 export async function refuseBlockedBytes(
-  { blocklist, index, contentHash }: GatewayContext,
+  { blocklist, index, contentHash }: ChainReadsDeps,
   id: string,
   asked?: Span,
 ): Promise<void> {
-  if (blocklist === undefined) return;
   if (blocklist.blocksId(id)) throw blocked(id);
   const located = await index.locate(id);
   // A copy that nobody has hashed is no way around: it is read to its end first, as on the content routes.

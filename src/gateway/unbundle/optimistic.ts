@@ -5,8 +5,8 @@
  */
 import { hash } from 'node:crypto';
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
-import { WRITE_BATCH } from '../chain-index/moves.ts';
 import { DATA_ITEM } from '../chain-index/order.ts';
+import { WRITE_BATCH } from '../chain-index/posting-changes.ts';
 import type { Entry, Header } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { RawTag } from '../chain-index/tags.ts';

@@ -4,6 +4,7 @@
  * the time passes and someone else takes it.
  */
 import { randomInt } from 'node:crypto';
+import { backoffMs } from '../../kernel/background/backoff.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { canonicalFilter, type Filter } from '../filters/filter.ts';
 
@@ -42,18 +43,50 @@ export interface Unbundled {
 export const holdSeconds = 20;
 /** After so many failures a bundle waits for an operator. */
 const maxRetries = 24;
-const firstDelaySeconds = 2;
-const longestDelaySeconds = 3_600;
+const retryBackoff = { firstMs: 4_000, longestMs: 3_600_000 };
+
+export interface BundleQueueOptions {
+  readonly now?: () => number;
+  /** Bundles were queued by others than the unbundler. */
+  readonly onQueued?: () => void;
+}
 
 export class BundleQueue {
   readonly #sql: Sql;
   readonly #now: () => number;
+  readonly #onQueued: () => void;
+  readonly #idle = new Set<() => void>();
   #unbundleFilter = 0;
   #indexFilter = 0;
 
-  constructor(sql: Sql, now: () => number = () => Math.floor(Date.now() / 1000)) {
+  constructor(sql: Sql, options: BundleQueueOptions = {}) {
     this.#sql = sql;
-    this.#now = now;
+    this.#now = options.now ?? (() => Math.floor(Date.now() / 1000));
+    this.#onQueued = options.onQueued ?? (() => {});
+  }
+
+  /** Called after the transaction that added bundles. */
+  notify(): void {
+    this.#onQueued();
+    this.wake();
+  }
+
+  /** Idle workers of this process look at once. */
+  wake(): void {
+    for (const wake of [...this.#idle]) wake();
+  }
+
+  /** Resolves when somebody wakes the workers, or after `timeoutMs`. */
+  async waitForWork(timeoutMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        this.#idle.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, timeoutMs);
+      this.#idle.add(wake);
+    });
   }
 
   /** Writes the filters down; rows refer to them by number. */
@@ -172,7 +205,7 @@ export class BundleQueue {
     const now = this.#now();
     const retries = claimed.retry_attempt_count + 1;
     const again = mayRetry && retries <= maxRetries;
-    const delay = Math.min(longestDelaySeconds, firstDelaySeconds * 2 ** Math.min(retries, 20));
+    const delay = backoffMs(retryBackoff, retries) / 1_000;
     await this.#sql.run(
       `UPDATE bundles SET state = ?, holder = NULL, next_try_at = ?, last_error = ?, retry_attempt_count = ?,
          first_retried_at = coalesce(first_retried_at, CAST(? AS BIGINT)),

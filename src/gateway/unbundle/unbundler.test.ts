@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import {
   engines,
+  type Inside,
   type LocalStack,
   type LocalStackOptions,
   makeTransaction,
@@ -16,33 +17,22 @@ import { bundleTags } from '../../formats/ans104/bundle-header.ts';
 import { parseItem } from '../../formats/ans104/item.ts';
 import { ed25519Signer, type ItemContents, signItem } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
-import type { GatewayContext } from '../context.ts';
 import { indexAnnounced, parseAnnounced } from './optimistic.ts';
 import { bundleStatus } from './status.ts';
 
 let stack: LocalStack | undefined;
 let onEngine: LocalStackOptions = {};
-let context: GatewayContext | undefined;
 afterEach(async () => {
   await stack?.stop();
   stack = undefined;
 });
 async function start(options: LocalStackOptions = {}): Promise<LocalStack> {
-  stack = await startLocalStack({
-    ...onEngine,
-    ...options,
-    parts: [
-      (made) => {
-        context = made;
-        return { name: 'test' };
-      },
-    ],
-  });
+  stack = await startLocalStack({ ...onEngine, ...options });
   return stack;
 }
-const inside = (): GatewayContext => {
-  assert.ok(context);
-  return context;
+const inside = (): Inside => {
+  assert.ok(stack);
+  return stack.inside;
 };
 
 const signer = ed25519Signer(ed25519TestKey('unbundle'));

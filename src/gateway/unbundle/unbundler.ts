@@ -10,8 +10,7 @@ import type { ByteSource } from '../chain/byte-source.ts';
 import type { Entry } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { minedOf } from '../chain-index/writer.ts';
-import type { Filter } from '../filters/filter.ts';
-import { compileFilter, type Predicate } from '../filters/match.ts';
+import type { Predicate } from '../filters/match.ts';
 import { isBundle, subjectOf } from './bundle-tags.ts';
 import { type BundleQueue, type Claimed, ranks, type Unbundled } from './queue.ts';
 import { BadBundle, type ReadItem, readBundle, type UnbundleTasks } from './read-bundle.ts';
@@ -19,11 +18,10 @@ import { BadBundle, type ReadItem, readBundle, type UnbundleTasks } from './read
 export interface UnbundlerOptions {
   readonly index: SqlGatewayIndex;
   readonly queue: BundleQueue;
-  /** Asked each time, since the content part may put a cache in front. */
-  readonly bytes: () => ByteSource;
+  readonly bytes: ByteSource;
   readonly pool: Pool<UnbundleTasks>;
   readonly log: Logger;
-  readonly filters: { readonly unbundle: Filter; readonly index: Filter };
+  readonly filters: { readonly unbundle: Predicate; readonly index: Predicate };
   readonly workers: number;
   readonly maxDepth: number;
   readonly events: UnbundlerEvents;
@@ -62,21 +60,11 @@ const holdEveryMs = 5_000;
 
 export class Unbundler {
   readonly #options: UnbundlerOptions;
-  readonly #unbundle: Predicate;
-  readonly #index: Predicate;
   readonly #stopping = new AbortController();
   readonly #loops: Promise<void>[] = [];
-  #wake: (() => void)[] = [];
 
   constructor(options: UnbundlerOptions) {
     this.#options = options;
-    this.#unbundle = compileFilter(options.filters.unbundle);
-    this.#index = compileFilter(options.filters.index);
-  }
-
-  /** Whether the unbundle filter lets a chain transaction through. */
-  get matches(): Predicate {
-    return this.#unbundle;
   }
 
   start(): void {
@@ -85,13 +73,8 @@ export class Unbundler {
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the gateway is stopping'));
-    this.wake();
+    this.#options.queue.wake();
     await Promise.all(this.#loops);
-  }
-
-  /** Something was queued: idle workers look at once. */
-  wake(): void {
-    for (const wake of this.#wake.splice(0)) wake();
   }
 
   async #work(): Promise<void> {
@@ -111,14 +94,7 @@ export class Unbundler {
   }
 
   async #idle(): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, idleMs);
-      this.#wake.push(() => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+    if (!this.#stopping.signal.aborted) await this.#options.queue.waitForWork(idleMs);
   }
 
   async #take(claimed: Claimed, holder: string): Promise<void> {
@@ -164,7 +140,7 @@ export class Unbundler {
     const { index, bytes, pool } = this.#options;
     const id = claimed.id.toString('base64url');
     const place = await this.#placeOf(claimed.id);
-    const opened = await bytes().stream(id, undefined, signal);
+    const opened = await bytes.stream(id, undefined, signal);
     if (opened === undefined) throw new NoBytes('no source has the bytes');
     let matchedCount = 0;
     const summary = await readBundle(opened.stream, {
@@ -212,10 +188,10 @@ export class Unbundler {
 
   /** Writes the items that the filter lets through, and queues the bundles among them; answers how many. */
   async #write(place: Place, depth: number, items: readonly ReadItem[]): Promise<number> {
-    const { index, queue, maxDepth, events } = this.#options;
+    const { index, queue, maxDepth, events, filters } = this.#options;
     const parent = place.parentId.toString('base64url');
     const root = place.rootId.toString('base64url');
-    const matched = items.filter((item) => this.#index(subjectOf(item.header, parent, root)));
+    const matched = items.filter((item) => filters.index(subjectOf(item.header, parent, root)));
     if (matched.length === 0) return 0;
     const prepared = await index.writer.prepare(matched.map((item) => entryOf(item, place)));
     const nested = matched.filter((item) => depth < maxDepth && isBundle(item.header.tags));
@@ -232,7 +208,7 @@ export class Unbundler {
       );
       let queued = false;
       for (const { header } of nested) {
-        const matches = this.#unbundle(subjectOf(header, parent, root));
+        const matches = filters.unbundle(subjectOf(header, parent, root));
         const added = await queue.add(tx, {
           id: header.id,
           root: place.rootId,
@@ -245,7 +221,7 @@ export class Unbundler {
       }
       return queued;
     });
-    if (queued) this.wake();
+    if (queued) queue.wake();
     events.items(
       matched.length,
       matched.reduce((sum, item) => sum + item.header.dataSize, 0),

@@ -6,8 +6,8 @@
 import type { TransactionJson } from '../../formats/arweave/transaction-json.ts';
 import { tryDecodeBase64url } from '../../formats/base64url.ts';
 import { isCount, memberOf, textOf, tryParseJson } from '../../formats/json.ts';
-import { type HttpAnswer, HttpClient } from '../http.ts';
 import { absent, combineLookUps, found, type LookUp, notKnown } from '../look-up.ts';
+import { ArweaveNode, type NodeAnswer } from './node.ts';
 
 /** No node could be asked. */
 export class NodeUnavailable extends Error {
@@ -56,20 +56,15 @@ const chunkTimeoutMs = 60_000;
 const maxAnswerBytes = 4 * 1024 * 1024;
 
 export class ArweaveNodes {
-  readonly #urls: readonly string[];
-  readonly #http: HttpClient;
+  readonly #nodes: readonly ArweaveNode[];
 
   constructor(urls: readonly string[], options: { readonly timeoutMs?: number } = {}) {
-    this.#urls = urls;
-    this.#http = new HttpClient({
-      timeoutMs: options.timeoutMs ?? timeoutMs,
-      maxBytes: maxAnswerBytes,
-      connections: 64,
-    });
+    const limits = { timeoutMs, maxBytes: maxAnswerBytes, connections: 64, ...options };
+    this.#nodes = urls.map((url) => new ArweaveNode(url, limits));
   }
 
-  close(): Promise<void> {
-    return this.#http.close();
+  async close(): Promise<void> {
+    await Promise.all(this.#nodes.map((node) => node.close()));
   }
 
   height(): Promise<number> {
@@ -87,10 +82,10 @@ export class ArweaveNodes {
 
   async anchor(): Promise<Anchor> {
     const failures: unknown[] = [];
-    for (const url of this.#urls) {
+    for (const node of this.#nodes) {
       try {
-        const anchor = understood(await this.#get(url, '/tx_anchor'), readAnchor);
-        return { anchor, height: understood(await this.#get(url, '/height'), readHeight) };
+        const anchor = understood(await node.send('/tx_anchor'), readAnchor);
+        return { anchor, height: understood(await node.send('/height'), readHeight) };
       } catch (error) {
         failures.push(error);
       }
@@ -111,9 +106,9 @@ export class ArweaveNodes {
 
   /** The header of a transaction as a node tells it; `pending` while it is in a node's memory only. */
   transaction(id: string): Promise<LookUp<{ readonly pending: boolean; readonly header: unknown }>> {
-    return this.#lookUp(`/tx/${id}`, async ({ status, body, url }) => {
+    return this.#lookUp(`/tx/${id}`, async ({ status, body }, node) => {
       if (status === 200) return { pending: false, header: tryParseJson(body.toString()) };
-      const waiting = await this.#get(url, `/unconfirmed_tx/${id}`);
+      const waiting = await node.send(`/unconfirmed_tx/${id}`);
       const header = waiting.status === 200 ? tryParseJson(waiting.body.toString()) : undefined;
       return { pending: true, header };
     });
@@ -163,8 +158,12 @@ export class ArweaveNodes {
 
   async #toAll(path: string, body: object, timeout: number): Promise<void> {
     const outcomes = await Promise.allSettled(
-      this.#urls.map(async (url) => {
-        const answer = await this.#http.postJson(`${url}${path}`, body, { timeoutMs: timeout });
+      this.#nodes.map(async (node) => {
+        const answer = await node.send(path, {
+          body: Buffer.from(JSON.stringify(body)),
+          contentType: 'application/json',
+          timeoutMs: timeout,
+        });
         const { status } = answer;
         // 208: known already. 303: taken into the node's pool. Both are success.
         if (status === 200 || status === 208 || status === 303) return;
@@ -180,11 +179,11 @@ export class ArweaveNodes {
   }
 
   /** The first node's answer that `read` understands. */
-  async #first<T>(path: string, read: (answer: HttpAnswer) => T | undefined): Promise<T> {
+  async #first<T>(path: string, read: (answer: NodeAnswer) => T | undefined): Promise<T> {
     const failures: unknown[] = [];
-    for (const url of this.#urls) {
+    for (const node of this.#nodes) {
       try {
-        return understood(await this.#get(url, path), read);
+        return understood(await node.send(path), read);
       } catch (error) {
         failures.push(error);
       }
@@ -195,53 +194,49 @@ export class ArweaveNodes {
   /** What one node may have and another not. `read` sees 200 and 202; undefined is an answer that is none. */
   async #lookUp<T>(path: string, read: Reader<T>): Promise<LookUp<T>> {
     const answers: LookUp<T>[] = [];
-    for (const url of this.#urls) {
-      const answer = await this.#lookUpAt(url, path, read).catch(notKnown);
+    for (const node of this.#nodes) {
+      const answer = await this.#lookUpAt(node, path, read).catch(notKnown);
       if (answer.state === 'found') return answer;
       answers.push(answer);
     }
     return combineLookUps(answers);
   }
 
-  async #lookUpAt<T>(url: string, path: string, read: Reader<T>): Promise<LookUp<T>> {
-    const first = await this.#get(url, path);
+  async #lookUpAt<T>(node: ArweaveNode, path: string, read: Reader<T>): Promise<LookUp<T>> {
+    const first = await node.send(path);
     const [height, answer] = saysAbsent(first)
       ? // The height first, then the question again: only so does the absence hold at that height.
-        [understood(await this.#get(url, '/height'), readHeight), await this.#get(url, path)]
+        [understood(await node.send('/height'), readHeight), await node.send(path)]
       : [0, first];
     if (saysAbsent(answer)) return absent(height);
     if (answer.status !== 200 && answer.status !== 202) throw new Error(`${path} answered ${answer.status}`);
-    const value = await read({ ...answer, url });
+    const value = await read(answer, node);
     if (value === undefined) throw new Error(`${path} answered nonsense`);
     return found(value, height);
   }
-
-  #get(url: string, path: string): Promise<HttpAnswer> {
-    return this.#http.call(`${url}${path}`);
-  }
 }
 
-type Reader<T> = (answer: HttpAnswer & { readonly url: string }) => T | undefined | Promise<T | undefined>;
+type Reader<T> = (answer: NodeAnswer, node: ArweaveNode) => T | undefined | Promise<T | undefined>;
 
-const saysAbsent = ({ status }: HttpAnswer): boolean => status === 404 || status === 410;
+const saysAbsent = ({ status }: NodeAnswer): boolean => status === 404 || status === 410;
 
-function understood<T>(answer: HttpAnswer, read: (answer: HttpAnswer) => T | undefined): T {
+function understood<T>(answer: NodeAnswer, read: (answer: NodeAnswer) => T | undefined): T {
   const value = answer.status === 200 ? read(answer) : undefined;
   if (value === undefined) throw new Error(`a node answered ${answer.status} with nonsense`);
   return value;
 }
 
-function readHeight({ body }: HttpAnswer): number | undefined {
+function readHeight({ body }: NodeAnswer): number | undefined {
   const text = body.toString();
   return /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-function readWinston({ body }: HttpAnswer): bigint | undefined {
+function readWinston({ body }: NodeAnswer): bigint | undefined {
   const text = body.toString().trim();
   return /^[0-9]{1,30}$/.test(text) ? BigInt(text) : undefined;
 }
 
-function readAnchor({ body }: HttpAnswer): Buffer | undefined {
+function readAnchor({ body }: NodeAnswer): Buffer | undefined {
   const anchor = tryDecodeBase64url(body.toString());
   return anchor !== undefined && anchor.length > 0 && anchor.length <= 48 ? anchor : undefined;
 }

@@ -3,6 +3,7 @@
  * holds from the next request on, one made by another process within a second. While the database cannot be read,
  * the list stays as it was.
  */
+import { createJob, type Job } from '../../../kernel/background/job.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
 import type { Blocklist, Span } from '../../content/blocklist.ts';
@@ -28,12 +29,18 @@ export class LiveBlocklist implements Blocklist {
   #hashes: ReadonlySet<string> = new Set();
   #names: ReadonlySet<string> = new Set();
   #version = -1;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #polling: Job;
   #refreshing: Promise<void> | undefined;
 
   constructor(options: LiveBlocklistOptions) {
     this.#options = options;
     this.#regions = new BlockedRegions(options.index, options.locateElsewhere);
+    this.#polling = createJob({
+      name: 'refresh the block list',
+      everyMs: pollMs,
+      log: options.log,
+      run: () => this.refresh(),
+    });
   }
 
   blocksId(id: string): boolean {
@@ -65,16 +72,11 @@ export class LiveBlocklist implements Blocklist {
   /** Throws where the list cannot be read: better no gateway than one that serves what is blocked. */
   async start(): Promise<void> {
     await this.refresh();
-    this.#timer = setInterval(() => {
-      this.refresh().catch((error: unknown) =>
-        this.#options.log.warn({ err: error }, 'the block list could not be read; the last one holds'),
-      );
-    }, pollMs);
-    this.#timer.unref();
+    this.#polling.start();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    await this.#polling.stop();
     await this.#refreshing?.catch(() => undefined);
   }
 
@@ -89,21 +91,21 @@ export class LiveBlocklist implements Blocklist {
     return lifted;
   }
 
-  /** Looks whether the list changed. */
+  /** Reads the list where it changed. */
   refresh(): Promise<void> {
-    this.#refreshing ??= this.#look().finally(() => {
+    this.#refreshing ??= this.#readChanges().finally(() => {
       this.#refreshing = undefined;
     });
     return this.#refreshing;
   }
 
-  /** After a change of our own: a look that began before it does not count. */
+  /** After a change of our own: a read that began before it does not count. */
   async #reload(): Promise<void> {
     await this.#refreshing?.catch(() => undefined);
     await this.refresh();
   }
 
-  async #look(): Promise<void> {
+  async #readChanges(): Promise<void> {
     const { store } = this.#options;
     const version = await store.version();
     if (version !== this.#version) {

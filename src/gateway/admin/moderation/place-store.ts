@@ -2,24 +2,8 @@
  * Places of blocked items, written down once they are known: an item that is pruned from the index afterwards still
  * lies in its bundle, where its bytes can be had.
  */
-import type { Migration, Sql } from '../../../storage/sql/sql.ts';
+import type { Sql } from '../../../storage/sql/sql.ts';
 import { deleteRows, insertRows } from '../../chain-index/rows.ts';
-
-export const placeMigrations: readonly Migration[] = [
-  {
-    id: 'gateway-admin-004-places',
-    up: `
-CREATE TABLE blocked_places (
-  place SERIAL_KEY,
-  id TEXT NOT NULL,
-  hash TEXT,
-  root TEXT NOT NULL,
-  start_at BIGINT NOT NULL,
-  end_at BIGINT NOT NULL,
-  UNIQUE (id, root)
-);`,
-  },
-];
 
 /** Payload of an item in the data of its root; ids and hash in base64url. */
 export interface Place {

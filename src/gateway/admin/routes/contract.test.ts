@@ -108,7 +108,7 @@ for (const engine of engines)
     });
 
     it('tells of its own failures nothing but that they are', async () => {
-      const { sql } = gateway.context.index;
+      const { sql } = gateway.inside.index;
       await sql.run('ALTER TABLE asked_transactions RENAME TO elsewhere');
       try {
         const answer = await json('POST', 'queue-tx', { id: 'A'.repeat(43) });
@@ -173,7 +173,7 @@ for (const engine of engines)
     it('has one export at a time in all processes, whose state each of them tells', async (t) => {
       assert.deepEqual((await ask('GET', 'export-parquet/status')).body, { status: 'not_started' });
       await text(`${gateway.stack.node.url}/mine/60`);
-      await until('it is stable', async () => gateway.context.index.stableHeight >= 10);
+      await until('it is stable', async () => gateway.inside.index.stableHeight >= 10);
       const other = await gateway.stack.addGateway();
       const request = { outputDir: 'one', startHeight: 0, endHeight: 900_000, maxFileRows: 0 };
       const release = holdJobs(t);
@@ -207,7 +207,7 @@ for (const engine of engines)
     });
 
     it('calls a job errored whose process is gone, and lets another begin', async () => {
-      const { sql } = gateway.context.index;
+      const { sql } = gateway.inside.index;
       const long = Date.now() - 60_000;
       for (const [name, path] of [
         ['export', 'export-parquet/status'],

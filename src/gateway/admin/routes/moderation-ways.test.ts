@@ -64,7 +64,7 @@ for (const engine of engines)
       await made.post();
       await text(`${gateway.stack.node.url}/mine`);
       const id = made.transaction.id.toString('base64url');
-      const { index } = gateway.context;
+      const { index } = gateway.inside;
       await until('it is indexed', async () => (await index.locate(id))?.height !== undefined);
       return id;
     }
@@ -202,7 +202,7 @@ for (const engine of engines)
       ]);
       await text(`${gateway.stack.node.url}/mine/60`);
       const place = await until('it is stable', async () => {
-        const located = await gateway.context.index.locate(guilty.id);
+        const located = await gateway.inside.index.locate(guilty.id);
         return located?.stable && located.placement;
       });
       const start = place.dataOffsetInRoot;
@@ -212,14 +212,14 @@ for (const engine of engines)
       assert.deepEqual([await part(start, start + 5), await part(0, start - 1)], [451, 206]);
       const soon = Math.floor(Date.now() / 1000) + 60;
       await gateway.call('POST', 'prune-stable-data-items', { indexedAtThreshold: soon });
-      assert.equal(await gateway.context.index.locate(guilty.id), undefined);
+      assert.equal(await gateway.inside.index.locate(guilty.id), undefined);
       await gateway.call('PUT', 'block-data', { id: 'A'.repeat(43) });
       assert.deepEqual([await part(start, start + 5), await part(0, start - 1)], [451, 206]);
       await gateway.restart();
       assert.deepEqual([await part(start, start + 5), await part(0, start - 1)], [451, 206]);
       await gateway.call('PUT', 'unblock-data', { id: guilty.id });
       assert.equal(await part(start, start + 5), 206);
-      assert.deepEqual(await gateway.context.index.sql.all('SELECT id FROM blocked_places'), []);
+      assert.deepEqual(await gateway.inside.index.sql.all('SELECT id FROM blocked_places'), []);
     });
 
     it('keeps content closed that comes into the index only after it was blocked', async () => {
@@ -228,10 +228,7 @@ for (const engine of engines)
       await gateway.call('PUT', 'block-data', { id });
       await made.post();
       await text(`${gateway.stack.node.url}/mine`);
-      await until(
-        'it is indexed',
-        async () => (await gateway.context.index.locate(id))?.height !== undefined,
-      );
+      await until('it is indexed', async () => (await gateway.inside.index.locate(id))?.height !== undefined);
       const { offset } = JSON.parse((await ask(gateway.url, `/tx/${id}/offset`)).body);
       assert.equal((await ask(gateway.url, `/raw/${id}`)).status, 451);
       await until(

@@ -46,10 +46,7 @@ for (const engine of engines)
       await post();
       await text(`${gateway.stack.node.url}/mine`);
       const id = transaction.id.toString('base64url');
-      await until(
-        'it is indexed',
-        async () => (await gateway.context.index.locate(id))?.height !== undefined,
-      );
+      await until('it is indexed', async () => (await gateway.inside.index.locate(id))?.height !== undefined);
       return id;
     }
     async function manifestTo(id: string) {
@@ -135,12 +132,12 @@ for (const engine of engines)
       const data = Buffer.from('a copy that nobody has read');
       const id = await post(data);
       const { offset } = JSON.parse((await gateway.get(`/tx/${id}/offset`)).body);
-      await gateway.context.index.sql.run('UPDATE records SET hash = NULL, verified = 1');
+      await gateway.inside.index.sql.run('UPDATE records SET hash = NULL, verified = 1');
       await gateway.call('PUT', 'block-data', { hash: sha256(data) });
-      assert.equal((await gateway.context.index.locate(id))?.hash, undefined, 'its hash is not known');
+      assert.equal((await gateway.inside.index.locate(id))?.hash, undefined, 'its hash is not known');
       const ways = [`/tx/${id}/data`, `/chunk/${offset}`, `/chunk/${offset}/data`];
       for (const way of ways) {
-        await gateway.context.index.sql.run('UPDATE records SET hash = NULL, verified = 1');
+        await gateway.inside.index.sql.run('UPDATE records SET hash = NULL, verified = 1');
         assert.equal(await statusOf(way), 451, way);
       }
       await gateway.call('PUT', 'unblock-data', { hash: sha256(data) });
@@ -155,7 +152,7 @@ for (const engine of engines)
       assert.ok(innocent && guilty);
       const bundle = await postBundle(gateway.stack, items);
       const place = await until('the bundle is read', async () => {
-        const located = await gateway.context.index.locate(guilty.id);
+        const located = await gateway.inside.index.locate(guilty.id);
         return located?.placement;
       });
       const offset = JSON.parse((await gateway.get(`/tx/${bundle}/offset`)).body).offset;
@@ -184,9 +181,9 @@ for (const engine of engines)
       const root = await postBundle(gateway.stack, [guilty]);
       await until(
         'the bundle is read',
-        async () => (await gateway.context.index.locate(guilty.id))?.placement,
+        async () => (await gateway.inside.index.locate(guilty.id))?.placement,
       );
-      const regions = new BlockedRegions(gateway.context.index);
+      const regions = new BlockedRegions(gateway.inside.index);
       const everything = { start: 0, end: 1_000_000 };
       regions.change(new Set([guilty.id]), new Set());
       await regions.learn();
@@ -233,8 +230,8 @@ for (const engine of engines)
       const [block] = (body as { ids: Record<string, unknown>[] }).ids;
       assert.deepEqual([block?.what, block?.source, block?.notes], [id, 'list', 'why']);
       // As another process would: past the list in memory.
-      await gateway.context.index.sql.run('DELETE FROM content_blocks WHERE what = ?', id);
-      await gateway.context.index.sql.run("UPDATE chain_state SET value = value + 1 WHERE name = 'blocks'");
+      await gateway.inside.index.sql.run('DELETE FROM content_blocks WHERE what = ?', id);
+      await gateway.inside.index.sql.run("UPDATE chain_state SET value = value + 1 WHERE name = 'blocks'");
       await until('the change is noticed', async () => (await statusOf(`/raw/${id}`)) === 200);
     });
 

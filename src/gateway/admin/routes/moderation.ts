@@ -3,10 +3,10 @@ import { Type } from 'typebox';
 import { isTxId, tryDecodeBase64url } from '../../../formats/base64url.ts';
 import type { App } from '../../../kernel/http/server.ts';
 import { splitLabel } from '../../content/names/host.ts';
-import type { AskedTransactions } from '../asked.ts';
 import { badRequest } from '../errors.ts';
 import type { BlockKind, BlockStore } from '../moderation/block-store.ts';
 import type { LiveBlocklist } from '../moderation/live-blocklist.ts';
+import type { RequestedTransactions } from '../requested-transactions.ts';
 
 const needsIdOrHash = "Must provide 'id' or 'hash'";
 const needsTexts = "'id' and 'hash' must be strings";
@@ -31,13 +31,13 @@ const isReason = (field: string): boolean => field === 'source' || field === 'no
 export interface ModerationRoutesOptions {
   readonly blocklist: LiveBlocklist;
   readonly store: BlockStore;
-  readonly asked: AskedTransactions;
+  readonly requested: RequestedTransactions;
   /** Whether the index knows an id. */
   isKnown(id: string): Promise<boolean>;
 }
 
 export function moderationRoutes(app: App, options: ModerationRoutesOptions): void {
-  const { blocklist, store, asked } = options;
+  const { blocklist, store, requested } = options;
 
   app.put(
     '/block-data',
@@ -54,7 +54,7 @@ export function moderationRoutes(app: App, options: ModerationRoutesOptions): vo
       await blocklist.block(targets, request.body);
       // Its chunks are recognised by its header.
       const { id } = request.body;
-      if (id !== undefined && !(await options.isKnown(id))) await asked.add(id);
+      if (id !== undefined && !(await options.isKnown(id))) await requested.add(id);
       return { message: 'Content blocked' };
     },
   );

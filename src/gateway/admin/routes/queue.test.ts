@@ -192,7 +192,7 @@ describe('queue-bundle and bundle-status', () => {
   });
 
   it('refuses what is no id, and queues nothing', async () => {
-    const waiting = await gateway.context.writers?.queue.waiting();
+    const waiting = await gateway.inside.queue.waiting();
     const bad: [unknown, string][] = [
       [{}, "Must provide 'id'"],
       [[], "Must provide 'id'"],
@@ -210,7 +210,7 @@ describe('queue-bundle and bundle-status', () => {
       const answer = await gateway.call('GET', `bundle-status/${id}`);
       assert.deepEqual([answer.status, answer.body], [400, 'Must provide a valid bundle id']);
     }
-    assert.equal(await gateway.context.writers?.queue.waiting(), waiting);
+    assert.equal(await gateway.inside.queue.waiting(), waiting);
   });
 });
 
@@ -220,7 +220,7 @@ describe('queue-tx', () => {
     const id = transaction.id.toString('base64url');
     const answer = await gateway.call('POST', 'queue-tx', { id });
     assert.deepEqual([answer.status, answer.body], [200, { message: 'TX queued' }]);
-    const asked = () => gateway.context.index.sql.all('SELECT id FROM asked_transactions');
+    const asked = () => gateway.inside.index.sql.all('SELECT id FROM asked_transactions');
     assert.equal((await asked()).length, 1);
     await post();
     await text(`${gateway.stack.node.url}/mine`);
@@ -247,7 +247,7 @@ describe('a full queue', () => {
       assert.equal((await full.call('POST', 'queue-bundle', { id: unknown })).status, 200);
       const answer = await full.call('POST', 'queue-bundle', { id: `${'A'.repeat(42)}E` });
       assert.deepEqual([answer.status, answer.body], [429, 'Bundle importer queue is full']);
-      assert.equal(await full.context.writers?.queue.waiting(), 1);
+      assert.equal(await full.inside.queue.waiting(), 1);
     } finally {
       await full.stop();
     }
@@ -258,7 +258,7 @@ describe('a database that is away', () => {
   it('is told as such, so that whoever asked comes again', async () => {
     const other = await startAdminGateway(never);
     try {
-      await other.context.index.sql.close();
+      await other.inside.index.sql.close();
       const calls = [
         ['POST', 'queue-bundle', { id: unknown }],
         ['GET', `bundle-status/${unknown}`, undefined],

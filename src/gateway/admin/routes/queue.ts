@@ -4,11 +4,11 @@ import { isTxId } from '../../../formats/base64url.ts';
 import type { App } from '../../../kernel/http/server.ts';
 import { DatabaseUnavailable } from '../../../storage/sql/sql.ts';
 import type { Header } from '../../chain-index/records.ts';
-import type { GatewayContext } from '../../context.ts';
-import type { Writers } from '../../import/part.ts';
+import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
+import type { OnDemandImport } from '../../import/on-demand.ts';
 import { indexAnnounced, parseAnnounced } from '../../unbundle/optimistic.ts';
+import type { BundleQueue } from '../../unbundle/queue.ts';
 import { bundleStatus } from '../../unbundle/status.ts';
-import type { AskedTransactions } from '../asked.ts';
 import {
   badRequest,
   bundleNotFound,
@@ -20,6 +20,7 @@ import {
   needsId,
   tooManyItems,
 } from '../errors.ts';
+import type { RequestedTransactions } from '../requested-transactions.ts';
 
 export const IdText = Type.String({ pattern: '^[0-9a-zA-Z_-]{43}$' });
 const Text = Type.String();
@@ -46,15 +47,16 @@ const maxBatch = 5_000;
 const maxPendingItems = 20_000;
 
 export interface QueueRoutesOptions {
-  readonly context: GatewayContext;
-  readonly writers: Writers;
-  readonly asked: AskedTransactions;
+  readonly index: SqlGatewayIndex;
+  readonly queue: BundleQueue;
+  readonly onDemand: OnDemandImport;
+  readonly requested: RequestedTransactions;
   /** Bundles that may wait before an operator is told to come again later. */
   readonly maxBundles: number;
 }
 
-export function queueRoutes(app: App, { context, writers, asked, maxBundles }: QueueRoutesOptions): void {
-  const { index } = context;
+export function queueRoutes(app: App, options: QueueRoutesOptions): void {
+  const { index, queue, onDemand, requested, maxBundles } = options;
   let pendingItems = 0;
 
   app.post(
@@ -69,7 +71,7 @@ export function queueRoutes(app: App, { context, writers, asked, maxBundles }: Q
     },
     async (request) => {
       if (!isTxId(request.body.id)) throw badRequest(needsId);
-      await asked.add(request.body.id);
+      await requested.add(request.body.id);
       return { message: 'TX queued' };
     },
   );
@@ -89,11 +91,11 @@ export function queueRoutes(app: App, { context, writers, asked, maxBundles }: Q
     async (request) => {
       const { id, bypassFilter = true } = request.body;
       if (!isTxId(id)) throw badRequest(needsId);
-      if (!bypassFilter) await asked.add(id);
+      if (!bypassFilter) await requested.add(id);
       else {
-        if ((await writers.queue.waiting()) >= maxBundles) throw bundleQueueFull();
+        if ((await queue.waiting()) >= maxBundles) throw bundleQueueFull();
         try {
-          await writers.queueBundle(id, true);
+          await onDemand.queueBundle(id);
         } catch (error) {
           throw error instanceof DatabaseUnavailable ? bundleNotQueued(error) : error;
         }

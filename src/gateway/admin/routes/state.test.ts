@@ -62,7 +62,7 @@ for (const engine of engines)
       await until('everything is stable and read', async () => {
         const status = await gateway.call('GET', `bundle-status/${bundle}`);
         const found = status.body as { lastUnbundledAt?: number | null };
-        return gateway.context.index.height >= 61 && typeof found.lastUnbundledAt === 'number';
+        return gateway.inside.index.height >= 61 && typeof found.lastUnbundledAt === 'number';
       });
     });
     after(() => gateway.stop());
@@ -135,7 +135,7 @@ for (const engine of engines)
     });
 
     it('names missing blocks and transactions, and a day without a bundle', async () => {
-      const { sql } = gateway.context.index;
+      const { sql } = gateway.inside.index;
       const row = await sql.get<{ tx_count: number }>('SELECT tx_count FROM blocks WHERE height = 3');
       assert.ok(row);
       const old = Math.floor(Date.now() / 1000) - 90_000;
@@ -156,7 +156,7 @@ for (const engine of engines)
     });
 
     it('exports three tables that read back, in partitions and files of bounded rows', async () => {
-      const stable = gateway.context.index.stableHeight;
+      const stable = gateway.inside.index.stableHeight;
       const answer = await gateway.call('POST', 'export-parquet', {
         outputDir: 'first',
         startHeight: 0,
@@ -185,7 +185,7 @@ for (const engine of engines)
       for (const [at, item] of items.entries()) {
         const row = byId.get(item.id);
         assert.ok(row);
-        const located = await gateway.context.index.locate(item.id);
+        const located = await gateway.inside.index.locate(item.id);
         assert.equal(row.is_data_item, true);
         assert.equal(row.data_size, BigInt(`item ${at}`.length));
         assert.equal(Buffer.from(row.parent as Uint8Array).toString('base64url'), bundle);
@@ -315,7 +315,7 @@ for (const engine of engines)
         unknown
       >;
       assert.deepEqual([status.status, status.pruned], ['completed', 300]);
-      await until('the import went on', async () => gateway.context.index.height >= 80);
+      await until('the import went on', async () => gateway.inside.index.height >= 80);
       const { db } = await debug();
       assert.deepEqual([db.counts.dataItems, db.errors], [1, []]);
     });

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { App } from '../../../kernel/http/server.ts';
 import { traced } from '../../../kernel/tracing/tracing.ts';
-import { type DebugParts, debugReport } from '../debug.ts';
+import { type DebugDeps, debugReport } from '../debug.ts';
 import { badRequest, pruneRunning } from '../errors.ts';
 import type { Pruning } from '../prune.ts';
 import type { SharedJob } from '../shared-job.ts';
@@ -13,7 +13,7 @@ const badStart = 'Invalid startHeight - must be a positive integer';
 const badEnd = 'Invalid endHeight - must be a positive integer greater than or equal to startHeight';
 const words: Record<string, string> = { startHeight: badStart, endHeight: badEnd };
 
-export function stateRoutes(app: App, debug: DebugParts, pruning: Pruning, job: SharedJob): void {
+export function stateRoutes(app: App, debug: DebugDeps, pruning: Pruning, job: SharedJob): void {
   // Counting is work: callers that come together share it.
   let counting: Promise<object> | undefined;
   app.get(

@@ -4,7 +4,7 @@ import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { GatewayIndex } from '../../chain-index/gateway-index.ts';
 import { blocked, notFound } from '../../errors.ts';
-import type { Meter } from '../../metering/meter.ts';
+import type { Meter } from '../../meter.ts';
 import type { Blocklist } from '../blocklist.ts';
 import type { Content } from '../content.ts';
 import type { ContentMetrics } from '../metrics.ts';

@@ -52,7 +52,7 @@ describe('names over HTTP', () => {
     const site = await item(manifest, manifestContentType);
     Object.assign(ids, { page: page.id, script: script.id, site: site.id, lost: lost.id });
     await postBundle(gateway.stack, [page, script, lost, site]);
-    await until('the items are read', async () => (await gateway.context.index.locate(site.id))?.placement);
+    await until('the items are read', async () => (await gateway.inside.index.locate(site.id))?.placement);
     names.set('site', { id: site.id, ttlSeconds: 77, antId: 'ant', undernameLimit: 1, recordIndex: 0 });
     names.set('docs_site', { id: page.id, ttlSeconds: 60, antId: 'ant', undernameLimit: 1, recordIndex: 1 });
     names.set('more_site', { id: page.id, ttlSeconds: 60, antId: 'ant', undernameLimit: 1, recordIndex: 2 });

@@ -5,7 +5,6 @@
  */
 import { exactly } from '../../../delivery/streams.ts';
 import type { HttpClient } from '../../../outside/http.ts';
-import type { PeerGateway } from '../../context.ts';
 import { UpstreamRefusal, upstreamFailed, upstreamUnavailable } from '../../errors.ts';
 import { fetchBytes, placeOf, sizeOf, stoppedEarly } from './http-bytes.ts';
 import { type ContentSource, type Journey, mayAsk } from './source.ts';
@@ -40,6 +39,13 @@ export function otherGateways(options: GatewaySourcesOptions): GatewaySources {
     sources: gateways,
     peers: () => gateways.map(({ peer }) => peer),
   };
+}
+
+/** Weights are 1 to 100, the better the higher, and begin in the middle. */
+export interface PeerGateway {
+  readonly url: string;
+  readonly dataWeight: number;
+  readonly chunkWeight: number;
 }
 
 interface OtherGateway extends ContentSource {

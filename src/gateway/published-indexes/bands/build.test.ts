@@ -26,10 +26,10 @@ for (const engine of engines)
     });
     after(() => gateway.stop());
 
-    const published = () => indexFolders(gateway.context.config.DATA_DIR).published;
+    const published = () => indexFolders(gateway.inside.config.DATA_DIR).published;
     const build = (more: { from?: number; to?: number } = {}): Promise<BuildReport> =>
       buildBands({
-        sql: gateway.context.index.sql,
+        sql: gateway.inside.index.sql,
         published: published(),
         bandHeights: 4,
         publisher: 'me',
@@ -44,7 +44,7 @@ for (const engine of engines)
       const root = await postBundle(gateway.stack, items);
       for (const { id } of items)
         await until('an item is indexed', async () => {
-          const found = await gateway.context.index.locate(id);
+          const found = await gateway.inside.index.locate(id);
           return found?.placement !== undefined && found.height !== undefined;
         });
       return { root, items };
@@ -123,7 +123,7 @@ for (const engine of engines)
       const first = await contents();
       const elsewhere = join(gateway.stack.dataDir, 'again');
       await buildBands({
-        sql: gateway.context.index.sql,
+        sql: gateway.inside.index.sql,
         published: elsewhere,
         bandHeights: 4,
         publisher: 'me',

@@ -2,7 +2,7 @@
 import { encodeRootEntry } from '../../../formats/cdb64/root-entry.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
 import { DATA_ITEM, firstPos } from '../../chain-index/order.ts';
-import { EVERY_TERM } from '../../chain-index/schema.ts';
+import { EVERY_TERM } from '../../chain-index/terms.ts';
 
 export interface BandRecord {
   readonly key: Buffer;

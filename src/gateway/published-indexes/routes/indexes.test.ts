@@ -11,34 +11,34 @@ import {
 } from '../../../../test/support/admin-gateway.ts';
 import { until } from '../../../../test/support/local-gateway.ts';
 import { torrentName, withWebSeeds } from '../../../formats/torrent/torrent.ts';
-import type { Meter } from '../../metering/meter.ts';
+import { silentLog, testServer } from '../../../kernel/testing.ts';
+import type { Meter } from '../../meter.ts';
 import { buildBands } from '../bands/build.ts';
 import { indexFolders } from '../folders.ts';
-import { createIndexesPart } from '../part.ts';
+import { Catalog } from '../publication/catalog.ts';
 import { type VerifiedPublication, verifyPublication } from '../publication/document.ts';
 import { readObserver } from '../publication/observer.ts';
 import { type Publisher, publisherOf } from '../publication/publisher.ts';
+import { indexRoutes } from './indexes.ts';
 
 let gateway: AdminGateway;
 let publisher: Publisher;
-let meter: Meter | undefined;
 const prefix = '/gw/indexes';
 
 before(async () => {
   gateway = await startAdminGateway({
-    parts: [createIndexesPart({ meter: () => meter })],
     overrides: { INDEX_BAND_HEIGHTS: '1000' },
   });
-  const { config } = gateway.context;
+  const { config } = gateway.inside;
   publisher = publisherOf(config, await readObserver(config.DATA_DIR));
 });
 after(() => gateway.stop());
 
-const folders = () => indexFolders(gateway.context.config.DATA_DIR);
+const folders = () => indexFolders(gateway.inside.config.DATA_DIR);
 
 async function build(): Promise<void> {
   await buildBands({
-    sql: gateway.context.index.sql,
+    sql: gateway.inside.index.sql,
     published: folders().published,
     bandHeights: 1000,
     publisher: 'me',
@@ -66,8 +66,8 @@ async function listing(): Promise<VerifiedPublication> {
   return verifyPublication(Buffer.from(await answer.arrayBuffer()));
 }
 
-async function ask(path: string, init: RequestInit = {}) {
-  const answer = await fetch(`${gateway.url}${path}`, init);
+async function ask(path: string, init: RequestInit = {}, from = gateway.url) {
+  const answer = await fetch(`${from}${path}`, init);
   return {
     status: answer.status,
     body: Buffer.from(await answer.arrayBuffer()),
@@ -80,7 +80,7 @@ async function mineItems(texts: readonly string[]): Promise<void> {
   await postBundle(gateway.stack, items);
   for (const { id } of items) {
     await until('an item is indexed', async () => {
-      const found = await gateway.context.index.locate(id);
+      const found = await gateway.inside.index.locate(id);
       return found?.placement !== undefined && found.height !== undefined;
     });
   }
@@ -268,11 +268,11 @@ test('no trick with names reaches a file that is not listed', async () => {
   assert.deepEqual([torrent.status, torrent.header('cache-control')], [400, 'no-store']);
 });
 
-test('a metered gateway prices bytes only, and marks them private', async () => {
+test('a metered gateway prices bytes only, and marks them private', async (t) => {
   const file = (await listing()).indexes[0]?.bands[0]?.files[0];
   assert.ok(file !== undefined);
   const charged: number[] = [];
-  meter = {
+  const meter: Meter = {
     enabled: true,
     charge: (_request, bytes, resource) => {
       assert.equal(resource, file.sha256);
@@ -280,17 +280,19 @@ test('a metered gateway prices bytes only, and marks them private', async () => 
       return undefined;
     },
   };
-  try {
-    const path = `${prefix}/blob/${file.sha256}`;
-    assert.equal((await ask(path)).header('cache-control'), 'private, max-age=31536000, immutable');
-    await ask(path, { headers: { range: 'bytes=0-9' } });
-    await ask(path, { headers: { 'if-none-match': '*' } });
-    await ask(path, { headers: { range: 'bytes=x' } });
-    await ask(prefix);
-    assert.deepEqual(charged, [file.size, 10]);
-  } finally {
-    meter = undefined;
-  }
+  const server = testServer();
+  const catalog = new Catalog(folders(), silentLog);
+  server.mount((app) => indexRoutes(app, { catalog, folders: folders(), meter: () => meter }), ['/gw']);
+  await server.listen();
+  t.after(() => server.close());
+  const path = `${prefix}/blob/${file.sha256}`;
+  const from = server.url;
+  assert.equal((await ask(path, {}, from)).header('cache-control'), 'private, max-age=31536000, immutable');
+  await ask(path, { headers: { range: 'bytes=0-9' } }, from);
+  await ask(path, { headers: { 'if-none-match': '*' } }, from);
+  await ask(path, { headers: { range: 'bytes=x' } }, from);
+  await ask(prefix, {}, from);
+  assert.deepEqual(charged, [file.size, 10]);
 });
 
 test('a link that is missing or disagrees is 503, and publishing again mends it', async () => {
@@ -341,8 +343,8 @@ test('torrents are hashed once: a later publish reads no file again, whatever el
   rmSync(blob);
   writeFileSync(blob, Buffer.alloc(bytes.length));
   const renewed = await publisherOf(
-    { ...gateway.context.config, INDEX_PUBLISH_TTL_SECONDS: 0 },
-    await readObserver(gateway.context.config.DATA_DIR),
+    { ...gateway.inside.config, INDEX_PUBLISH_TTL_SECONDS: 0 },
+    await readObserver(gateway.inside.config.DATA_DIR),
   ).publish();
   assert.equal(renewed.published, true);
   assert.deepEqual((await listed(renewed.sequence)).indexes, before.indexes);
@@ -361,8 +363,8 @@ test('a torrent that was tampered with is made again, and one with an old web se
   await publisher.publish();
   assert.ok(readFileSync(join(torrents, name)).equals(right));
   const moved = publisherOf(
-    { ...gateway.context.config, INDEX_PUBLIC_URL: 'http://elsewhere.example' },
-    await readObserver(gateway.context.config.DATA_DIR),
+    { ...gateway.inside.config, INDEX_PUBLIC_URL: 'http://elsewhere.example' },
+    await readObserver(gateway.inside.config.DATA_DIR),
   );
   await moved.publish();
   const changed = readFileSync(join(torrents, name));

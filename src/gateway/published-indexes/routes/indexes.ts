@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import type { App, Reply, Request } from '../../../kernel/http/server.ts';
-import type { Meter } from '../../metering/meter.ts';
-import { param } from '../../routes/answers.ts';
+import type { Meter } from '../../meter.ts';
+import { param } from '../../paths.ts';
 import { invalidInfohash, invalidName, notPublished } from '../errors.ts';
 import { readBounded } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';

@@ -5,7 +5,7 @@ import { contentRange, parseRange, type Span } from '../../../kernel/http/byte-r
 import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import { sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
-import type { Meter } from '../../metering/meter.ts';
+import type { Meter } from '../../meter.ts';
 import { beingUpdated, malformedRange, notAvailable, unsatisfiableRange } from '../errors.ts';
 import { hasCode } from '../files.ts';
 import type { BandFile } from '../publication/document.ts';

@@ -5,10 +5,8 @@ import { after, before, test } from 'node:test';
 import { type AdminGateway, startAdminGateway } from '../../../../test/support/admin-gateway.ts';
 import { until } from '../../../../test/support/local-gateway.ts';
 import { encodeBase58 } from '../../../formats/base58.ts';
-import { createSignaturePart } from '../../httpsig/index.ts';
 import { buildBands } from '../bands/build.ts';
 import { indexFolders } from '../folders.ts';
-import { createIndexesPart } from '../part.ts';
 import { type VerifiedPublication, verifyPublication } from '../publication/document.ts';
 import { readObserver } from '../publication/observer.ts';
 import { publisherOf } from '../publication/publisher.ts';
@@ -17,11 +15,8 @@ let gateway: AdminGateway;
 let publication: VerifiedPublication;
 
 before(async () => {
-  gateway = await startAdminGateway({
-    overrides: { HTTPSIG_ENABLED: 'true' },
-    parts: [createSignaturePart(), createIndexesPart()],
-  });
-  const { config, index } = gateway.context;
+  gateway = await startAdminGateway({ overrides: { HTTPSIG_ENABLED: 'true' } });
+  const { config, index } = gateway.inside;
   const observer = await readObserver(config.DATA_DIR);
   const { published } = indexFolders(config.DATA_DIR);
   await buildBands({ sql: index.sql, published, bandHeights: 1000, publisher: observer.address });

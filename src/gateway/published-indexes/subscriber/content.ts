@@ -8,19 +8,25 @@ import { type ItemHeader, parseItemHeader } from '../../../formats/ans104/item-h
 import { ItemParser } from '../../../formats/ans104/item-parser.ts';
 import { verifyStreamed } from '../../../wallets/data-items/verify.ts';
 import { ChunkSource } from '../../chain/chunk-source.ts';
+import type { Chunks } from '../../chain/chunks.ts';
+import type { GatewayIndex } from '../../chain-index/gateway-index.ts';
 import type { ContentSource } from '../../content/sources/source.ts';
-import type { GatewayContext } from '../../context.ts';
 import { upstreamFailed } from '../../errors.ts';
 import type { InstalledBands, SubscribedPlace } from './installed.ts';
 
 /** No item's header is longer. */
 const maxHeaderBytes = 1024 * 1024;
 
-export function subscribedContent(
-  context: Pick<GatewayContext, 'index' | 'chunks' | 'writers'>,
-  bands: InstalledBands,
-): ContentSource {
-  const chunks = new ChunkSource(context.index, context.chunks);
+export interface SubscribedContentDeps {
+  readonly index: GatewayIndex;
+  readonly chunks: Chunks;
+  readonly bands: InstalledBands;
+  /** Indexes a transaction that the index does not have, where the chain has it. */
+  makeKnown(id: string): Promise<unknown>;
+}
+
+export function subscribedContent({ index, bands, ...deps }: SubscribedContentDeps): ContentSource {
+  const chunks = new ChunkSource(index, deps.chunks);
   const items = new PlacedItems();
 
   return {
@@ -30,8 +36,7 @@ export function subscribedContent(
       if (located?.placement !== undefined) return undefined;
       const place = await bands.locate(id);
       if (place === undefined) return undefined;
-      const root = await context.index.locate(place.root);
-      if (root === undefined) await context.writers?.queueTransaction(place.root);
+      if ((await index.locate(place.root)) === undefined) await deps.makeKnown(place.root);
       const found = await items.open(id, place, range, async (start, end) => {
         const opened = await chunks.stream(place.root, { start, end }, signal);
         return opened !== undefined && opened.size >= end ? opened.stream : undefined;

@@ -6,8 +6,8 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../../../formats/format-error.ts';
-import type { HttpClient } from '../../../outside/http.ts';
 import { syncFolder } from '../../../kernel/files.ts';
+import type { HttpClient } from '../../../outside/http.ts';
 import { digestFile, isDiskError } from '../files.ts';
 import type { Band, BandFile } from '../publication/document.ts';
 import { checkRootBand } from './check-band.ts';

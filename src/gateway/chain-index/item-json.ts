@@ -1,5 +1,5 @@
 /** A data item in the shape of a chain transaction (interface §2), for clients that know no other. */
-import type { Located, Proof } from './chain-index/gateway-index.ts';
+import type { Located, Proof } from './gateway-index.ts';
 
 /** `proof` is undefined where only an announcement of the item was seen. */
 export function itemJson(located: Located, proof: Proof | undefined): Record<string, unknown> {

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as settle } from 'node:timers/promises';
-import { UpstreamError } from '../errors.ts';
-import { type Lane, Pace } from './pace.ts';
+import { type Lane, RequestPacer, TooManyWait } from './request-pacer.ts';
 
 const staying = new AbortController().signal;
 
 /** Asks for many places and notes who got one. */
-function crowd(pace: Pace, admitted: Lane[]) {
+function crowd(pace: RequestPacer, admitted: Lane[]) {
   const releases: (() => void)[] = [];
   return {
     releases,
@@ -26,7 +25,7 @@ describe('the pace of one node', () => {
   it('keeps a place for the import and for bytes, however many ask for unknown ids', async () => {
     const admitted: Lane[] = [];
     const { ask } = crowd(
-      new Pace({ maxConcurrent: 20, requestsPerSecond: Number.POSITIVE_INFINITY }),
+      new RequestPacer({ maxConcurrent: 20, requestsPerSecond: Number.POSITIVE_INFINITY }),
       admitted,
     );
     ask('lookup', 500);
@@ -44,7 +43,7 @@ describe('the pace of one node', () => {
   it('lets the lanes in by turns and never too many at once', async () => {
     const admitted: Lane[] = [];
     const { ask, releases } = crowd(
-      new Pace({ maxConcurrent: 10, requestsPerSecond: Number.POSITIVE_INFINITY }),
+      new RequestPacer({ maxConcurrent: 10, requestsPerSecond: Number.POSITIVE_INFINITY }),
       admitted,
     );
     const all = (['lookup', 'import', 'bytes'] as const).flatMap((lane) => ask(lane, 40));
@@ -63,15 +62,12 @@ describe('the pace of one node', () => {
   });
 
   it('sends away who would wait behind too many others, and forgets who leaves', async () => {
-    const pace = new Pace({ maxConcurrent: 5, requestsPerSecond: Number.POSITIVE_INFINITY });
+    const pace = new RequestPacer({ maxConcurrent: 5, requestsPerSecond: Number.POSITIVE_INFINITY });
     const { ask, releases } = crowd(pace, []);
     const leaving = new AbortController();
     void Promise.allSettled(ask('lookup', 3));
     const waiting = Promise.allSettled(ask('lookup', 1_024, leaving.signal));
-    await assert.rejects(
-      pace.enter('lookup', staying),
-      (error) => error instanceof UpstreamError && error.status === 503,
-    );
+    await assert.rejects(pace.enter('lookup', staying), TooManyWait);
     leaving.abort(new Error('left'));
     assert.ok((await waiting).every(({ status }) => status === 'rejected'));
     const next = pace.enter('lookup', staying);

@@ -2,12 +2,10 @@
  * How much is asked of one node at a time, and by whom. Each lane has a part of the node that no other can take, so
  * that a flood of ids that nobody knows holds up neither the import nor the reading of what is known.
  */
-import { upstreamUnavailable } from '../errors.ts';
-
-/** Who asks: those who follow the chain, those who read chunks, those who ask for what the index has not got. */
+/** Who asks: those who follow the chain, those who read chunks, those who ask for what the index does not have. */
 export type Lane = 'import' | 'bytes' | 'lookup';
 
-export interface PaceOptions {
+export interface PacerOptions {
   /** Requests in flight at most; the others wait, each lane in its order. */
   readonly maxConcurrent: number;
   /** Requests begun per second at most; Infinity for a node of our own. */
@@ -17,14 +15,18 @@ export interface PaceOptions {
 const lanes: readonly Lane[] = ['import', 'bytes', 'lookup'];
 /** The part of the node that is kept for each lane. */
 const kept = 1 / 5;
-/** Who may wait. The importer bounds itself: it fetches only some blocks ahead. */
+/** How many may wait. The importer bounds itself: it fetches only some blocks ahead. */
 const maxWaiting: Readonly<Record<Lane, number>> = {
   import: Number.POSITIVE_INFINITY,
   bytes: 8_192,
   lookup: 1_024,
 };
 
-export class Pace {
+export class TooManyWait extends Error {
+  override readonly name = 'TooManyWait';
+}
+
+export class RequestPacer {
   readonly #maxConcurrent: number;
   readonly #perSecond: number;
   readonly #kept: number;
@@ -39,14 +41,14 @@ export class Pace {
   /** The lane that is looked at first when there is room again. */
   #turnOf = 0;
 
-  constructor(options: PaceOptions) {
+  constructor(options: PacerOptions) {
     this.#maxConcurrent = options.maxConcurrent;
     this.#perSecond = options.requestsPerSecond;
     this.#allowance = options.requestsPerSecond;
     this.#kept = Math.floor(options.maxConcurrent * kept);
   }
 
-  /** Resolves with what has to be called afterwards. Rejects with the signal's reason, or at once when too many wait. */
+  /** Resolves with what has to be called afterwards. Rejects with the signal's reason, or with `TooManyWait` at once. */
   async enter(lane: Lane, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#waiting[lane].size === 0 && this.#hasRoom(lane)) this.#inside[lane] += 1;
@@ -67,7 +69,7 @@ export class Pace {
   #wait(lane: Lane, signal: AbortSignal): Promise<void> {
     const waiting = this.#waiting[lane];
     if (waiting.size >= maxWaiting[lane]) {
-      throw upstreamUnavailable(new Error(`${waiting.size} requests wait for the node already`));
+      throw new TooManyWait(`${waiting.size} requests wait for the node already`);
     }
     return new Promise<void>((resolve, reject) => {
       const admit = (): void => {

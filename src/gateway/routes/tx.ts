@@ -4,26 +4,34 @@
  */
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { ChainTransaction, Located } from '../chain-index/gateway-index.ts';
-import type { GatewayContext } from '../context.ts';
+import { itemJson } from '../chain-index/item-json.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
 import { largeAnswers } from '../held-bytes.ts';
-import { itemJson } from '../item-json.ts';
-import { sendJsonText, sendText } from '../text-errors.ts';
-import { addGet, cacheFor, cacheForever, param, pendingAnswer, relay, requireId } from './answers.ts';
+import { param } from '../paths.ts';
+import {
+  addGet,
+  type ChainReadsDeps,
+  cacheFor,
+  cacheForever,
+  pendingAnswer,
+  relay,
+  requireId,
+} from './answers.ts';
 import { refuseBlockedBytes } from './refuse-blocked.ts';
+import { sendJsonText, sendText } from './text-errors.ts';
 
 /** No transaction's JSON is longer without its data: owner, signature and 2 KiB of tags. */
 const maxHeaderBytes = 8 * 1024;
 /** Ids that the index lists while no node can. */
 const maxPending = 1_000;
 
-export function transactionRoutes(app: App, context: GatewayContext): void {
-  const { index, nodes } = context;
+export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
+  const { index, nodes, meter } = deps;
 
   /** Data is metered on whatever route it leaves; headers are free. */
   async function charge(request: Request, reply: Reply, id: string, bytes: number): Promise<void> {
     largeAnswers.hold(reply.raw, bytes);
-    const charged = context.meter.charge(request, request.method === 'HEAD' ? 0 : bytes, `data:${id}`);
+    const charged = meter.charge(request, request.method === 'HEAD' ? 0 : bytes, `data:${id}`);
     if (charged !== undefined) reply.headers(await charged);
   }
 
@@ -41,18 +49,18 @@ export function transactionRoutes(app: App, context: GatewayContext): void {
   addGet(app, '/tx/:id', 'A transaction or data item', async (request, reply) => {
     const id = requireId(param(request, 'id'), 'Invalid hash.');
     const located = await index.locate(id);
-    const json = located && (await recordJson(context, located));
+    const json = located && (await recordJson(deps, located));
     if (located !== undefined && json !== undefined) {
       return sendJsonText(located.stable ? cacheForever(reply) : cacheFor(reply, 30), JSON.stringify(json));
     }
     // A node's JSON may carry the data itself.
-    await refuseBlockedBytes(context, id);
+    await refuseBlockedBytes(deps, id);
     return relayOr(request, reply, id, '', located);
   });
 
   addGet(app, '/unconfirmed_tx/:id', 'A transaction, mined or pending', async (request, reply) => {
     const id = requireId(param(request, 'id'), 'Invalid hash.');
-    await refuseBlockedBytes(context, id);
+    await refuseBlockedBytes(deps, id);
     const answer = await nodes.get(`/unconfirmed_tx/${id}`);
     if (answer.body.length > maxHeaderBytes) await charge(request, reply, id, answer.body.length);
     return relay(reply, answer, 20);
@@ -86,12 +94,12 @@ export function transactionRoutes(app: App, context: GatewayContext): void {
     const id = requireId(param(request, 'id'), 'Invalid hash.');
     const field = param(request, 'field');
     if (!/^[a-z_]{1,20}(\.[a-z0-9]{1,10})?$/.test(field)) throw nodeError(400, { error: 'invalid_field' });
-    if (field === 'data' || field.startsWith('data.')) await refuseBlockedBytes(context, id);
+    if (field === 'data' || field.startsWith('data.')) await refuseBlockedBytes(deps, id);
     const located = await index.locate(id);
     const json =
       field.startsWith('data.') || field === 'data'
         ? undefined
-        : located && (await recordJson(context, located));
+        : located && (await recordJson(deps, located));
     if (located === undefined || json === undefined) {
       return relayOr(request, reply, id, `/${field}`, located);
     }
@@ -128,8 +136,8 @@ export function transactionRoutes(app: App, context: GatewayContext): void {
 }
 
 /** The record as a node's transaction JSON; undefined where the index cannot give it whole. */
-export async function recordJson(
-  { index }: GatewayContext,
+async function recordJson(
+  { index }: ChainReadsDeps,
   located: Located,
 ): Promise<Record<string, unknown> | undefined> {
   if (located.height === undefined && located.kind === 'transaction') return undefined;

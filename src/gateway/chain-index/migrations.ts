@@ -4,22 +4,14 @@
  * The index is an inverted one. A *record* is a transaction or a data item. A *term* is something one can ask
  * for: a tag pair, an owner, a recipient, a bundle; terms are interned to small integers. A *posting* says
  * that a record has a term, and postings are clustered by (term, position), the order in which GraphQL
- * answers: a page is a walk along one term's postings, the other filters are probes into the same tree. Cost
+ * answers: a page is a scan of one term's postings, the other filters are probes into the same tree. Cost
  * follows the page, not the number of matches.
  *
- * Two terms exist for every record (`EVERY_TERM`, `INGESTED_TERM`) so that an unfiltered page is the same walk.
+ * Two terms exist for every record (`EVERY_TERM`, `INGESTED_TERM`) so that an unfiltered page is the same scan.
  * Rows of blocks above the fork depth may move (a fork makes them pending again); rows at or below the stable
  * height never do.
  */
 import type { Migration } from '../../storage/sql/sql.ts';
-
-/** Kinds of term. The numbers are stored: never reuse one. */
-export const termKinds = { tag: 1, owner: 2, recipient: 3, bundle: 4 } as const;
-
-/** Terms of every record, of chain transactions only, and of every record by time of indexing. Interned keys are positive. */
-export const EVERY_TERM = -1;
-export const CHAIN_TERM = -2;
-export const INGESTED_TERM = -3;
 
 export const migrations: readonly Migration[] = [
   {

@@ -23,13 +23,13 @@ export interface StoredRecord {
 
 export const storedColumns = 'record, id, kind, height, block_index, pos, indexed_at, root, terms';
 
-export interface PostingMoves {
+export interface PostingChanges {
   readonly removed: number[][];
   readonly added: number[][];
 }
 
-export function collectMove(
-  moves: PostingMoves,
+export function collectChange(
+  changes: PostingChanges,
   known: StoredRecord,
   before: readonly number[],
   pos: number,
@@ -37,13 +37,13 @@ export function collectMove(
 ): void {
   const tie = tieOf(known.id);
   for (const term of postedTerms(known.kind, before))
-    moves.removed.push([term, known.pos, tie, known.record]);
-  for (const term of postedTerms(known.kind, after)) moves.added.push([term, pos, tie, known.record]);
+    changes.removed.push([term, known.pos, tie, known.record]);
+  for (const term of postedTerms(known.kind, after)) changes.added.push([term, pos, tie, known.record]);
 }
 
-export async function applyMoves(tx: SqlExecutor, moves: PostingMoves): Promise<void> {
-  await deleteRows(tx, 'postings', postingColumns, moves.removed);
-  await insertRows(tx, 'postings', postingColumns, inTreeOrder(moves.added), 'ON CONFLICT DO NOTHING');
+export async function applyChanges(tx: SqlExecutor, changes: PostingChanges): Promise<void> {
+  await deleteRows(tx, 'postings', postingColumns, changes.removed);
+  await insertRows(tx, 'postings', postingColumns, inTreeOrder(changes.added), 'ON CONFLICT DO NOTHING');
 }
 
 /** The items of a bundle are to be brought where it is now. After the bundle itself was moved, never before. */

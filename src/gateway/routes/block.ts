@@ -1,11 +1,11 @@
 /** `/block/…` and `/current_block`: from the index where the block is imported, else from nodes. */
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { GatewayContext } from '../context.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
-import { sendJsonText } from '../text-errors.ts';
-import { addGet, cacheFor, cacheForever, param, parseDigits, relay } from './answers.ts';
+import { param } from '../paths.ts';
+import { addGet, type ChainReadsDeps, cacheFor, cacheForever, parseDigits, relay } from './answers.ts';
+import { sendJsonText } from './text-errors.ts';
 
-export function blockRoutes(app: App, { index, nodes }: GatewayContext): void {
+export function blockRoutes(app: App, { index, nodes }: ChainReadsDeps): void {
   async function current(_request: Request, reply: Reply): Promise<Reply> {
     const imported = async () => (index.height < 0 ? undefined : await index.blockJson(index.height));
     // What is imported answers when it is as new as what the nodes say.

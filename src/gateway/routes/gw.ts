@@ -1,45 +1,59 @@
 /** `GET /`, `/gw/info`, `/gw/healthcheck`, `/gw/peers`, `/gw/__gateway_metrics`, each also under the aliases. */
+import type { Config } from '../../config/config.ts';
 import { redactUrl } from '../../config/redact.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { mount } from '../../kernel/http/server.ts';
-import type { GatewayContext, GatewayPart } from '../context.ts';
-import type { Filter } from '../filters/filter.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { Part } from '../../kernel/part.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
+import type { PeerGateway } from '../content/sources/gateways.ts';
+import type { Filters } from '../filters/filter.ts';
+import { gatewayPrefixes } from '../paths.ts';
 
-export interface GatewayRoutesOptions {
-  readonly filters: { readonly unbundle: Filter; readonly index: Filter };
+export type Handler = (request: Request, reply: Reply) => Promise<unknown>;
+
+export interface GatewayRoutesDeps {
+  readonly config: Config;
+  readonly metrics: Metrics;
+  readonly nodes: NodePool;
+  readonly filters: Filters;
   readonly release: string;
-  /** All parts, asked for health reasons; filled by the time a request comes. */
-  readonly parts: readonly GatewayPart[];
+  /** What other parts add to `/gw/info`. */
+  info(): object;
+  /** Asked for what is wrong, in this order. */
+  readonly parts: readonly Part[];
+  /** Gateways that this one asks, for `/gw/peers`. */
+  peers(): readonly PeerGateway[];
+  /** Answers `GET /` in place of the gateway info, where an apex is configured. */
+  readonly apex: Handler | undefined;
 }
-
-type Handler = (request: Request, reply: Reply) => Promise<unknown>;
 
 const startedAt = process.uptime();
 
-export function createGatewayRoutes(context: GatewayContext, options: GatewayRoutesOptions): GatewayPart {
-  const { config, nodes, metrics } = context;
+export function createGatewayRoutes(deps: GatewayRoutesDeps): Part {
+  const { config, nodes, metrics, filters, apex } = deps;
 
   function info(): Record<string, unknown> {
     return {
       wallet: config.GATEWAY_WALLET,
       processId: config.GATEWAY_PROCESS_ID,
-      ans104UnbundleFilter: options.filters.unbundle,
-      ans104IndexFilter: options.filters.index,
+      ans104UnbundleFilter: filters.unbundle,
+      ans104IndexFilter: filters.index,
       supportedManifestVersions: ['0.1.0', '0.2.0'],
-      release: options.release,
-      ...context.info,
+      release: deps.release,
+      ...deps.info(),
     };
   }
 
-  async function reasons(): Promise<string[]> {
+  async function problems(): Promise<string[]> {
     const found: string[] = [];
-    for (const part of options.parts) found.push(...((await part.reasons?.()) ?? []));
+    for (const part of deps.parts) found.push(...((await part.problems?.()) ?? []));
     if (nodes.status.length > 0 && !nodes.status.some((node) => node.healthy)) found.push('No node answers.');
     return found;
   }
 
   async function healthcheck(request: Request, reply: Reply): Promise<Reply> {
-    const found = await reasons();
+    const found = await problems();
     const strict = config.HEALTHCHECK_STRICT || queryOf(request, 'strict') === 'true';
     return reply
       .code(strict && found.length > 0 ? 503 : 200)
@@ -58,7 +72,7 @@ export function createGatewayRoutes(context: GatewayContext, options: GatewayRou
       arweaveNodes[hostAndPort(url)] = { url: redactUrl(url), blocks, height, lastSeen };
     }
     const gateways = Object.fromEntries(
-      context.peers().map((peer) => [hostAndPort(peer.url), { ...peer, url: redactUrl(peer.url) }]),
+      deps.peers().map((peer) => [hostAndPort(peer.url), { ...peer, url: redactUrl(peer.url) }]),
     );
     return { gateways, arweaveNodes };
   }
@@ -67,9 +81,9 @@ export function createGatewayRoutes(context: GatewayContext, options: GatewayRou
     name: 'gateway',
     async routes(app) {
       const root = async (request: Request, reply: Reply): Promise<unknown> =>
-        context.apex === undefined
+        apex === undefined
           ? reply.header('cache-control', 'public, max-age=30').send(info())
-          : context.apex(request, reply);
+          : apex(request, reply);
       app.get('/', { schema: { summary: 'Gateway info, or the apex content', tags: ['gateway'] } }, root);
       app.head('/', { schema: { hide: true } }, root);
 
@@ -98,11 +112,6 @@ export function createGatewayRoutes(context: GatewayContext, options: GatewayRou
       );
     },
   };
-}
-
-/** `/gw` and its aliases, for every part that has routes there. */
-export function gatewayPrefixes(aliases: readonly string[]): string[] {
-  return ['/gw', ...aliases.map((alias) => `/${alias.replace(/^\/+|\/+$/g, '')}`)];
 }
 
 function queryOf(request: Request, name: string): unknown {

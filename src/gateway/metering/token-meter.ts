@@ -1,13 +1,6 @@
-/**
- * The meter as the byte routes call it: before the bytes of an answer leave, once its size is known.
- *
- *     const charged = meter.charge(request, bytes, resource);
- *     if (charged !== undefined) reply.headers(await charged);
- *
- * Where the client has tokens, the answer is undefined at once, without a promise: the hot path is two look-ups.
- * Otherwise paid tokens and a payment that came along are tried, and the refusal is 402 or 429.
- */
+/** The meter where a limit is set: regular tokens first, then paid ones, then the refusal. */
 import type { Request } from '../../kernel/http/server.ts';
+import type { Meter } from '../meter.ts';
 import type { Buckets } from './buckets.ts';
 import type { Clients } from './client.ts';
 import { tooManyRequests } from './errors.ts';
@@ -15,23 +8,6 @@ import type { MeterMetrics } from './metrics.ts';
 import type { PaidTokens } from './paid.ts';
 import type { EgressPayments } from './payments.ts';
 import { costOf } from './prices.ts';
-
-export interface Meter {
-  /** False where nothing is metered: answers may then be cached by everyone. */
-  readonly enabled: boolean;
-  /**
-   * Takes the tokens of an answer of so many body bytes (0 for HEAD; an answer 304 is not charged). `resource` names
-   * what is read, whatever way it is read; undefined where the client alone is charged. Throws 402 or 429; the promise,
-   * where there is one, is of headers to send.
-   */
-  charge(
-    request: Request,
-    bytes: number,
-    resource: string | undefined,
-  ): Promise<Readonly<Record<string, string>>> | undefined;
-}
-
-export const freeMeter: Meter = { enabled: false, charge: () => undefined };
 
 export interface TokenMeterParts {
   readonly clients: Clients;

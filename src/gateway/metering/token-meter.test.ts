@@ -9,10 +9,10 @@ import { forEachEngine } from '../../storage/sql/testing.ts';
 import { gatewayMigrations } from '../migrations.ts';
 import { Buckets } from './buckets.ts';
 import { Clients } from './client.ts';
-import { TokenMeter } from './meter.ts';
 import { createMeterMetrics } from './metrics.ts';
 import { PaidTokens } from './paid.ts';
 import { SharedBuckets } from './shared.ts';
+import { TokenMeter } from './token-meter.ts';
 
 const from = (remoteAddress: string) => ({ socket: { remoteAddress }, headers: {} }) as unknown as Request;
 

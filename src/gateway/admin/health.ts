@@ -1,43 +1,43 @@
-/** What a gateway cannot live without beside the chain: a database that takes writes, and room on its disk. */
+/** What a gateway needs beside the chain: a database that takes writes, and free space on its disk. */
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from '../../storage/sql/sql.ts';
 
-export interface VitalsOptions {
+export interface StorageHealthOptions {
   readonly sql: Sql;
   readonly dataDir: string;
   readonly minFreeBytes: number;
 }
 
-/** Probes may come many times a second; they are told what was found a moment ago. */
+/** Health checks may come many times a second; they are answered with what was found a moment ago. */
 const freshMs = 2_000;
 const writeTimeoutMs = 5_000;
 
-export class Vitals {
-  readonly #options: VitalsOptions;
+export class StorageHealth {
+  readonly #options: StorageHealthOptions;
   #found: Promise<readonly string[]> | undefined;
   #foundAt = 0;
 
-  constructor(options: VitalsOptions) {
+  constructor(options: StorageHealthOptions) {
     this.#options = options;
   }
 
   /** What is wrong, in sentences for the health check and for `debug`. */
-  reasons(): Promise<readonly string[]> {
+  problems(): Promise<readonly string[]> {
     const now = performance.now();
     if (this.#found === undefined || now - this.#foundAt > freshMs) {
       this.#foundAt = now;
-      this.#found = this.#look();
+      this.#found = this.#check();
     }
     return this.#found;
   }
 
-  async #look(): Promise<readonly string[]> {
-    const [database, disk] = await Promise.all([this.#writes(), this.#room()]);
-    return [database, disk].filter((reason) => reason !== undefined);
+  async #check(): Promise<readonly string[]> {
+    const [database, disk] = await Promise.all([this.#databaseProblem(), this.#diskProblem()]);
+    return [database, disk].filter((problem) => problem !== undefined);
   }
 
-  async #writes(): Promise<string | undefined> {
+  async #databaseProblem(): Promise<string | undefined> {
     const writing = this.#options.sql
       .run(
         `INSERT INTO operator_jobs (name, holder, running, status, told_at) VALUES ('probe', '', 0, '{}', ?)
@@ -55,7 +55,7 @@ export class Vitals {
     return isWritten ? undefined : 'The database does not take writes.';
   }
 
-  async #room(): Promise<string | undefined> {
+  async #diskProblem(): Promise<string | undefined> {
     const { dataDir, minFreeBytes } = this.#options;
     const { bavail, bsize } = await statfs(dataDir).catch(() => ({ bavail: Number.NaN, bsize: 1 }));
     if (Number.isNaN(bavail)) return 'DATA_DIR cannot be read.';

@@ -1,6 +1,6 @@
 /**
- * Walking postings in answer order: of one term by a statement, of several by merging. Merging holds a small buffer
- * per term and refills only the one that ran dry, so its cost follows what is taken and the number of terms.
+ * Scans of postings in answer order: of one term by a statement, of several by merging. Merging holds a small buffer
+ * per term and refills only the one that is empty, so its cost follows what is taken and the number of terms.
  */
 import type { Sql, SqlValue } from '../../storage/sql/sql.ts';
 import { compareKeys, type OrderKey } from './order.ts';
@@ -10,8 +10,8 @@ export interface SqlPart {
   readonly values: readonly SqlValue[];
 }
 
-/** Which stretch of the order, and in which direction. */
-export interface Stretch {
+/** Which part of the order, and in which direction. */
+export interface ScanRange {
   readonly ascending: boolean;
   /** Inclusive positions. */
   readonly minPos: number;
@@ -24,8 +24,8 @@ export function orderBy(ascending: boolean, table: string): string {
 }
 
 /** The next postings of a term strictly after a key. The last bound value is the limit. */
-export function walkOf(term: number, stretch: Stretch, after: OrderKey | undefined, limit: number): SqlPart {
-  const { ascending, minPos, maxPos } = stretch;
+export function scanOf(term: number, range: ScanRange, after: OrderKey | undefined, limit: number): SqlPart {
+  const { ascending, minPos, maxPos } = range;
   const beyond = after === undefined ? '' : `AND (t.pos, t.tie, t.record) ${ascending ? '>' : '<'} (?, ?, ?)`;
   // The key bounds the position as well, which every planner turns into a range of the tree.
   const low = ascending && after !== undefined ? Math.max(minPos, after.pos) : minPos;
@@ -52,20 +52,20 @@ const largestBuffer = 512;
 const filledTogether = 64;
 
 /** The postings of any of several terms, each record once. */
-export class MergedWalk {
+export class MergedScan {
   readonly #sql: Sql;
-  readonly #stretch: Stretch;
+  readonly #range: ScanRange;
   readonly #after: OrderKey | undefined;
   readonly #branches: Branch[];
   readonly #sign: number;
   #filled = false;
   #last: OrderKey | undefined;
 
-  constructor(sql: Sql, terms: readonly number[], stretch: Stretch, after: OrderKey | undefined) {
+  constructor(sql: Sql, terms: readonly number[], range: ScanRange, after: OrderKey | undefined) {
     this.#sql = sql;
-    this.#stretch = stretch;
+    this.#range = range;
     this.#after = after;
-    this.#sign = stretch.ascending ? 1 : -1;
+    this.#sign = range.ascending ? 1 : -1;
     this.#branches = terms.map((term) => ({ term, keys: [], at: 0, ended: false, size: firstBuffer }));
   }
 
@@ -104,12 +104,12 @@ export class MergedWalk {
     this.#filled = true;
     for (let at = 0; at < this.#branches.length; at += filledTogether) {
       const some = this.#branches.slice(at, at + filledTogether);
-      const walks = some.map(({ term, size }) => walkOf(term, this.#stretch, this.#after, size));
+      const scans = some.map(({ term, size }) => scanOf(term, this.#range, this.#after, size));
       const rows = await this.#sql.all<OrderKey & { branch: number }>(
-        walks
-          .map((walk, index) => `SELECT ${index} AS branch, b${index}.* FROM (${walk.text}) b${index}`)
+        scans
+          .map((scan, index) => `SELECT ${index} AS branch, b${index}.* FROM (${scan.text}) b${index}`)
           .join(' UNION ALL '),
-        ...walks.flatMap((walk) => walk.values),
+        ...scans.flatMap((scan) => scan.values),
       );
       for (const { branch, pos, tie, record } of rows) some[branch]?.keys.push({ pos, tie, record });
       for (const branch of some) {
@@ -121,9 +121,40 @@ export class MergedWalk {
 
   async #refill(branch: Branch, after: OrderKey): Promise<void> {
     branch.size = Math.min(largestBuffer, branch.size * 2);
-    const walk = walkOf(branch.term, this.#stretch, after, branch.size);
-    branch.keys = await this.#sql.all<OrderKey>(walk.text, ...walk.values);
+    const scan = scanOf(branch.term, this.#range, after, branch.size);
+    branch.keys = await this.#sql.all<OrderKey>(scan.text, ...scan.values);
     branch.at = 0;
     branch.ended = branch.keys.length < branch.size;
   }
+}
+
+/** A group of more terms is not asked where it goes on: that would cost more than it saves. */
+const maxAsked = 8;
+
+/**
+ * Where a record must have a term of every group: the key after which the scan goes on, which is `after` itself, or just
+ * before the place where the last of the groups has its next posting. undefined: one of them has none left, so that
+ * there is no match any more.
+ */
+export async function farthestNext(
+  sql: Sql,
+  groups: readonly (readonly number[])[],
+  range: ScanRange,
+  after: OrderKey,
+): Promise<OrderKey | undefined> {
+  const sign = range.ascending ? 1 : -1;
+  let farthest = after;
+  for (const group of groups) {
+    if (group.length > maxAsked) continue;
+    let nearest: OrderKey | undefined;
+    for (const term of group) {
+      const scan = scanOf(term, range, farthest, 1);
+      const next = await sql.get<OrderKey>(scan.text, ...scan.values);
+      if (next !== undefined && (nearest === undefined || compareKeys(next, nearest) * sign < 0))
+        nearest = next;
+    }
+    if (nearest === undefined) return undefined;
+    farthest = { pos: nearest.pos, tie: nearest.tie, record: nearest.record - sign };
+  }
+  return farthest;
 }

@@ -1,84 +1,73 @@
 /**
- * What happens beside the import of blocks: looking into the mempool, fetching transactions that were missing,
- * forgetting what was never mined. Each on its own interval, none able to stop the others.
+ * Jobs beside the import of blocks: reading the mempool, fetching transactions that were missing, dropping what was
+ * never mined. Each has its own interval, and none can hold up the others.
  */
 import { LRUCache } from 'lru-cache';
 import { isTxId } from '../../formats/base64url.ts';
+import { backoffMs } from '../../kernel/background/backoff.ts';
+import { createJob, type Job } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
-import type { NodePool } from '../chain/node-pool.ts';
+import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { dropPending } from '../chain-index/drop.ts';
 import { selectIn } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { UpstreamError } from '../errors.ts';
-import type { Predicate } from '../filters/match.ts';
-import type { BundleQueue } from '../unbundle/queue.ts';
 import { fetchTransaction } from './fetch-block.ts';
-import { entryOf, queueBundle } from './write-block.ts';
+import { indexHeader } from './pending.ts';
+import { type BundleIntake, queueBundle } from './queue-bundle.ts';
+import { entryOf } from './write-block.ts';
 
-export interface SideWorkOptions {
+export interface SideJobsOptions extends BundleIntake {
   readonly index: SqlGatewayIndex;
   readonly nodes: NodePool;
-  readonly queue: BundleQueue;
-  readonly unbundles: Predicate;
   readonly log: Logger;
   /** undefined = the mempool is not watched. */
   readonly mempoolMs: number | undefined;
   readonly missingMs: number;
   readonly pendingTtlSeconds: number;
-  readonly queued: () => void;
 }
 
 const missingPerRound = 20;
+const missingBackoff = { firstMs: 5_000, longestMs: 3_600_000 };
 const expiryMs = 60_000;
-/** Pending transactions looked at in one round. */
+/** Pending transactions fetched in one round. */
 const mempoolPerRound = 500;
 
-export class SideWork {
-  readonly #options: SideWorkOptions;
-  readonly #timers: NodeJS.Timeout[] = [];
-  readonly #running = new Set<Promise<void>>();
+export class SideJobs implements Job {
+  readonly #options: SideJobsOptions;
+  readonly #jobs: readonly Job[];
   readonly #stopping = new AbortController();
-  /** Ids that were looked at and led to nothing; not asked for again for a while. */
+  /** Ids of the mempool that no node gave a right transaction for; not asked for again for a while. */
   readonly #refused = new LRUCache<string, true>({ max: 10_000, ttl: 600_000 });
 
-  constructor(options: SideWorkOptions) {
+  constructor(options: SideJobsOptions) {
     this.#options = options;
+    this.#jobs = [
+      this.#job('read the mempool', options.mempoolMs ?? 0, () => this.#readMempool()),
+      this.#job('fetch missing transactions', options.missingMs, () => this.#fetchMissing()),
+      this.#job('drop old pending transactions', expiryMs, () => this.#dropOld()),
+    ];
   }
 
   start(): void {
-    const { mempoolMs, missingMs } = this.#options;
-    if (mempoolMs !== undefined) this.#every(mempoolMs, 'the mempool', () => this.watchMempool());
-    this.#every(missingMs, 'missing transactions', () => this.fetchMissing());
-    this.#every(expiryMs, 'old pending transactions', () => this.forgetOld());
+    for (const job of this.#jobs) job.start();
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the gateway is stopping'));
-    for (const timer of this.#timers) clearInterval(timer);
-    await Promise.all(this.#running);
+    await Promise.all(this.#jobs.map((job) => job.stop()));
   }
 
-  #every(ms: number, what: string, work: () => Promise<void>): void {
-    let busy = false;
-    const timer = setInterval(() => {
-      if (busy) return;
-      busy = true;
-      const round = work()
-        .catch((error: unknown) => {
-          if (error instanceof UpstreamError || this.#stopping.signal.aborted) return;
-          this.#options.log.warn({ err: error }, `${what} could not be looked after`);
-        })
-        .finally(() => {
-          busy = false;
-          this.#running.delete(round);
-        });
-      this.#running.add(round);
-    }, ms);
-    timer.unref();
-    this.#timers.push(timer);
+  /** Nodes that cannot be asked are reported by their health check. */
+  #job(name: string, everyMs: number, work: () => Promise<void>): Job {
+    const run = () =>
+      work().catch((error: unknown) => {
+        if (!(error instanceof UpstreamError) && !this.#stopping.signal.aborted) throw error;
+      });
+    return createJob({ name, everyMs, log: this.#options.log, run });
   }
 
-  async watchMempool(): Promise<void> {
+  async #readMempool(): Promise<void> {
     const { nodes, index } = this.#options;
     const { signal } = this.#stopping;
     const answer = await nodes.get('/tx/pending', { signal, retryOn: [], lane: 'import' });
@@ -101,14 +90,13 @@ export class SideWork {
         this.#refused.set(id, true);
         continue;
       }
-      const prepared = await index.writer.prepare([entryOf(header, undefined)]);
-      await index.sql.transaction((tx) => index.writer.put(tx, prepared));
+      await indexHeader(index, header);
     }
   }
 
   /** Transactions that their block lists and no node gave; tried again with growing pauses. */
-  async fetchMissing(): Promise<void> {
-    const { index, nodes, queue, unbundles } = this.#options;
+  async #fetchMissing(): Promise<void> {
+    const { index, nodes, queue } = this.#options;
     const { signal } = this.#stopping;
     const now = Math.floor(Date.now() / 1000);
     const due = await index.sql.all<{ id: Buffer; height: number; block_index: number; attempts: number }>(
@@ -128,7 +116,7 @@ export class SideWork {
       if (header === undefined) {
         await index.sql.run(
           'UPDATE missing_transactions SET attempts = attempts + 1, next_try_at = ? WHERE id = ?',
-          now + Math.min(3_600, 5 * 2 ** Math.min(row.attempts, 16)),
+          now + backoffMs(missingBackoff, row.attempts + 1) / 1_000,
           row.id,
         );
         continue;
@@ -145,15 +133,15 @@ export class SideWork {
         );
         if (removed === 0) return false;
         await index.writer.put(tx, prepared);
-        return queueBundle(tx, queue, unbundles, header);
+        return queueBundle(tx, this.#options, header);
       });
-      if (queued) this.#options.queued();
+      if (queued) queue.notify();
       while (await index.writer.reposition(index.sql));
     }
   }
 
-  /** Counted from the chain's own time: while no block comes, nothing grows old. */
-  async forgetOld(): Promise<void> {
+  /** By the chain's own time: while no block comes, nothing expires. */
+  async #dropOld(): Promise<void> {
     const { index, pendingTtlSeconds } = this.#options;
     const head = index.height < 0 ? undefined : await index.blockAt(index.height);
     if (head === undefined) return;

@@ -1,47 +1,52 @@
 /**
- * Transactions that an operator asked for. The wish is written down before it is answered and kept until the
- * transaction is known: one that the chain does not have yet, or that no node could be asked for, is tried again
- * with growing pauses for a day.
+ * Transactions that an operator requested. A request is stored before it is answered, and kept until the transaction
+ * is indexed: one that the chain does not have yet, or that no node could be asked for, is tried again with growing
+ * pauses for a day.
  */
+import { backoffMs } from '../../kernel/background/backoff.ts';
+import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
-import type { Writers } from '../import/part.ts';
+import type { OnDemandImport } from '../import/on-demand.ts';
 
-export interface AskedOptions {
+export interface RequestedTransactionsOptions {
   readonly index: SqlGatewayIndex;
-  readonly writers: Pick<Writers, 'queueTransaction'>;
+  readonly onDemand: Pick<OnDemandImport, 'queueTransaction'>;
   readonly log: Logger;
   readonly now?: () => number;
 }
 
 const perRound = 50;
 const pollMs = 1_000;
-const firstDelaySeconds = 2;
-const longestDelaySeconds = 600;
+const retryBackoff = { firstMs: 2_000, longestMs: 600_000 };
 const giveUpSeconds = 86_400;
 
-export class AskedTransactions {
-  readonly #options: AskedOptions;
+export class RequestedTransactions {
+  readonly #options: RequestedTransactionsOptions;
   readonly #now: () => number;
-  #timer: NodeJS.Timeout | undefined;
-  #round: Promise<void> | undefined;
-  #again = false;
-  #stopped = false;
+  readonly #task: WakeableTask;
 
-  constructor(options: AskedOptions) {
+  constructor(options: RequestedTransactionsOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => Math.floor(Date.now() / 1000));
+    this.#task = new WakeableTask({
+      run: async () => {
+        await this.#tryDue();
+        return pollMs;
+      },
+      failed(error) {
+        options.log.warn({ err: error }, 'requested transactions could not be read');
+        return pollMs;
+      },
+    });
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.wake(), pollMs);
-    this.#timer.unref();
+    this.#task.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#timer);
-    await this.#round;
+  stop(): Promise<void> {
+    return this.#task.stop();
   }
 
   /** Durable when it resolves. */
@@ -54,7 +59,7 @@ export class AskedTransactions {
       now,
       now,
     );
-    this.wake();
+    this.#task.wake();
   }
 
   async waiting(): Promise<number> {
@@ -64,26 +69,7 @@ export class AskedTransactions {
     return row?.n ?? 0;
   }
 
-  /** Looks at once, or again when a look is under way. */
-  wake(): void {
-    if (this.#stopped) return;
-    if (this.#round !== undefined) {
-      this.#again = true;
-      return;
-    }
-    this.#round = this.#look()
-      .catch((error: unknown) => {
-        if (!this.#stopped) this.#options.log.warn({ err: error }, 'asked transactions were not looked at');
-      })
-      .finally(() => {
-        this.#round = undefined;
-        if (!this.#again) return;
-        this.#again = false;
-        this.wake();
-      });
-  }
-
-  async #look(): Promise<void> {
+  async #tryDue(): Promise<void> {
     const { sql } = this.#options.index;
     const due = await sql.all<{ id: Buffer; asked_at: number; attempts: number }>(
       `SELECT id, asked_at, attempts FROM asked_transactions WHERE next_try_at <= ?
@@ -92,28 +78,28 @@ export class AskedTransactions {
       perRound,
     );
     for (const row of due) {
-      if (this.#stopped) return;
+      if (this.#task.isStopped) return;
       await this.#try(row.id, row.asked_at, row.attempts);
     }
   }
 
   async #try(id: Buffer, askedAt: number, attempts: number): Promise<void> {
-    const { index, writers, log } = this.#options;
+    const { index, onDemand, log } = this.#options;
     const text = id.toString('base64url');
     let known = false;
     try {
-      await writers.queueTransaction(text);
+      await onDemand.queueTransaction(text);
       known = (await index.locate(text)) !== undefined;
     } catch (error) {
-      log.debug({ id: text, err: error }, 'an asked transaction could not be fetched');
+      log.debug({ id: text, err: error }, 'a requested transaction could not be fetched');
     }
     if (known || this.#now() - askedAt > giveUpSeconds) {
-      if (!known) log.warn({ id: text }, 'an asked transaction was not found for a day and is given up');
-      // Asked for again meanwhile: that wish stands.
+      if (!known) log.warn({ id: text }, 'a requested transaction was not found for a day and is given up');
+      // A newer request for it stays.
       await index.sql.run('DELETE FROM asked_transactions WHERE id = ? AND asked_at = ?', id, askedAt);
       return;
     }
-    const delay = Math.min(longestDelaySeconds, firstDelaySeconds * 2 ** Math.min(attempts, 20));
+    const delay = backoffMs(retryBackoff, attempts + 1) / 1_000;
     await index.sql.run(
       'UPDATE asked_transactions SET attempts = attempts + 1, next_try_at = ? WHERE id = ? AND asked_at = ?',
       this.#now() + delay,

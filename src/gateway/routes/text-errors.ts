@@ -1,10 +1,10 @@
 /** Errors of the gateway's reading routes: the words as plain text, as nodes and gateways send them. */
 
-import { HttpError } from '../kernel/errors.ts';
-import { createErrorMapper } from '../kernel/http/error-mapper.ts';
-import type { App, Reply } from '../kernel/http/server.ts';
-import { DatabaseUnavailable } from '../storage/sql/sql.ts';
-import { upstreamUnavailable } from './errors.ts';
+import { HttpError } from '../../kernel/errors.ts';
+import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
+import type { App, Reply } from '../../kernel/http/server.ts';
+import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
+import { upstreamUnavailable } from '../errors.ts';
 
 const mapOther = createErrorMapper((_status, message) => message);
 
