@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { circles, importsOf, offences } from './check-imports.ts';
+import { circles, importsOf, offences, unusedExports } from './check-imports.ts';
 
 test('a surface that imports another surface is an offence', () => {
   const found = offences('src/upload/intake.ts', "import { x } from '../payment/routes/balance.ts';");
@@ -57,4 +57,16 @@ test('files that import each other are a circle, also by way of others and for a
     [['src/a.ts', 'src/b.ts', 'src/c.ts']],
   );
   assert.deepEqual(imports({ 'src/a.ts': from('b.ts'), 'src/b.ts': from('c.ts'), 'src/c.ts': '' }), []);
+});
+
+test('an export that no file uses is told, one that a test or its own file uses is not', () => {
+  const texts = new Map([
+    [
+      'src/kernel/a.ts',
+      'export const used = 1;\nexport const own = 2;\nexport function dead() { return own; }',
+    ],
+    ['src/kernel/a.test.ts', "import { used } from './a.ts';"],
+    ['test/support/b.ts', 'export const elsewhere = 1;'],
+  ]);
+  assert.deepEqual(unusedExports(texts), ['src/kernel/a.ts: nobody uses dead']);
 });

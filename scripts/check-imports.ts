@@ -1,6 +1,6 @@
 /**
  * The picture of docs/architecture.md as a check: which room may import which, which floor inside a room stands on
- * which, and no circles between files. `npm run check` fails with one line per offence.
+ * which, no circles between files, and nothing exported that nobody uses. `npm run check` fails with one line per offence.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
@@ -114,19 +114,53 @@ export function circles(imports: ReadonlyMap<string, readonly string[]>): string
   return found;
 }
 
+const exportPattern =
+  /^export (?:async )?(?:abstract )?(?:const|function\*?|class|interface|type) ([A-Za-z_$][\w$]*)/gm;
+
+/**
+ * Exports of the program that no other file names, and that their own file does not use either. Names are compared as
+ * words, so that a common one may be missed; nothing in use is ever told.
+ */
+export function unusedExports(texts: ReadonlyMap<string, string>): string[] {
+  const users = new Map<string, number>();
+  for (const text of texts.values()) {
+    for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) users.set(word, (users.get(word) ?? 0) + 1);
+  }
+  return [...texts]
+    .filter(([file]) => roomOf(file) !== undefined && !file.endsWith('.test.ts'))
+    .flatMap(([file, text]) =>
+      [...text.matchAll(exportPattern)].flatMap(([, name = '']) => {
+        const isUsedHere = text.split(new RegExp(`\\b${name}\\b`)).length > 2;
+        return users.get(name) === 1 && !isUsedHere ? [`${file}: nobody uses ${name}`] : [];
+      }),
+    );
+}
+
+/** Every source file below these folders, with its text. */
+function textsBelow(root: string, folders: readonly string[]): Map<string, string> {
+  const entries = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true }),
+  );
+  const files = entries
+    .filter(
+      (entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.parentPath.includes('node_modules'),
+    )
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+  return new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+}
+
 if (process.argv[1] === import.meta.filename) {
   const root = resolve(import.meta.dirname, '..');
-  const files = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
-  const texts = files.map((file) => [file, readFileSync(join(root, file), 'utf8')] as const);
+  const texts = textsBelow(root, ['src', 'test', 'bench', 'scripts']);
+  const program = [...texts].filter(([file]) => file.startsWith('src'));
   const found = [
-    ...texts.flatMap(([file, text]) => offences(file, text)),
-    ...circles(new Map(texts.map(([file, text]) => [file, importsOf(file, text)]))).map(
+    ...program.flatMap(([file, text]) => offences(file, text)),
+    ...circles(new Map(program.map(([file, text]) => [file, importsOf(file, text)]))).map(
       (files) => `these files import each other: ${files.join(' ')}`,
     ),
+    ...unusedExports(texts),
   ];
   for (const line of found) console.error(line);
   if (found.length > 0) process.exit(1);
-  console.log(`imports: ${files.length} files keep to their rooms and floors, without a circle`);
+  console.log(`imports: ${program.length} files keep to their rooms and floors, without a circle`);
 }

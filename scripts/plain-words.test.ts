@@ -25,7 +25,9 @@ function lines(pattern: RegExp, accept: (line: string) => boolean = () => true):
   return files.flatMap((file) =>
     readFileSync(resolve(root, file), 'utf8')
       .split('\n')
-      .flatMap((line, at) => (pattern.test(line) && accept(line) ? [`${file}:${at + 1}: ${line.trim()}`] : [])),
+      .flatMap((line, at) =>
+        pattern.test(line) && accept(line) ? [`${file}:${at + 1}: ${line.trim()}`] : [],
+      ),
   );
 }
 
