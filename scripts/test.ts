@@ -67,7 +67,10 @@ for (const name of names) {
   if (files.length === 0) continue;
   console.log(`\n== ${name}: ${files.length} files`);
   // Modules are stripped of their types and compiled once for all the processes of a run, not once in each.
-  const environment = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'), ...process.env };
+  const environment: NodeJS.ProcessEnv = {
+    NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
+    ...process.env,
+  };
   const postgres = name === 'servers' ? await preparePostgres() : undefined;
   if (postgres !== undefined) environment.TEST_DATABASE_URL = postgres.url;
   if (name === 'clients') installClients();
