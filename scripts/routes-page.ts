@@ -59,9 +59,6 @@ function testsOf(path: string, file: string, tests: readonly TestFile[]): string
   return [inside, outside].flatMap((test) => (test === undefined ? [] : [test.file]));
 }
 
-const matching = (tests: readonly TestFile[], pattern: RegExp) =>
-  tests.filter(({ text }) => pattern.test(text));
-
 const roomOf = (file: string) => file.split('/').slice(0, 2).join('/');
 
 /** How tests spell a path: with or without its version, with values or expressions in place of parameters. */
