@@ -1,6 +1,6 @@
 /**
- * The picture of docs/architecture.md as a check: which room may import which.
- * An upward or sideways import fails `npm run check` with one line per offence.
+ * The picture of docs/architecture.md as a check: which room may import which, which floor inside a room stands on
+ * which, no circles between files, and nothing exported that nobody uses. `npm run check` fails with one line per offence.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
@@ -40,39 +40,183 @@ export const allowed: Record<string, string[]> = {
   cli: [...surfaces, ...below, 'localnet'],
 };
 
+/**
+ * Room -> its floors, the lowest first: a folder or file imports from its own floor's neighbours never, from lower
+ * floors freely. What is not named stands on the top floor. `testing` files are not part of the program.
+ */
+export const floors: Record<string, string[][]> = {
+  payments: [['card', 'chain', 'x402']],
+  credits: [['errors.ts'], ['credits.ts'], ['ledger', 'signatures']],
+  payment: [
+    ['answers.ts', 'countries.ts', 'errors.ts', 'metrics.ts', 'promo-query.ts', 'referer.ts', 'schemas.ts'],
+    ['auth', 'client-limits.ts', 'route-failures.ts'],
+    ['gifts.ts'],
+    ['routes'],
+    ['card', 'chain', 'x402'],
+  ],
+  names: [
+    ['locks.ts', 'metrics.ts', 'background.ts'],
+    ['errors.ts', 'receipts.ts'],
+    ['requests'],
+    ['prices'],
+    ['chain'],
+    ['actions'],
+    ['cards'],
+    ['routes'],
+  ],
+  upload: [
+    ['errors.ts', 'metrics.ts', 'migrations.ts'],
+    ['items', 'hashing', 'announcer'],
+    ['bundler', 'intake'],
+    ['x402', 'multipart'],
+    ['routes'],
+  ],
+  gateway: [
+    ['errors.ts', 'held-bytes.ts', 'paths.ts', 'meter.ts'],
+    ['chain-index'],
+    ['filters', 'chain'],
+    ['unbundle'],
+    ['import'],
+    ['content'],
+    ['metering'],
+    ['migrations.ts'],
+    ['graphql', 'httpsig', 'export', 'published-indexes'],
+    ['routes'],
+    ['admin'],
+  ],
+  router: [
+    ['errors.ts'],
+    ['request', 'gateways'],
+    ['settings.ts', 'metrics.ts', 'telemetry', 'names', 'moderation'],
+    ['content'],
+    ['routes'],
+    ['admin'],
+  ],
+  localnet: [
+    ['sign.ts', 'hold-alone.ts'],
+    ['arweave', 'solana', 'card', 'x402'],
+  ],
+};
+
 const importPattern =
   /(?:^|\s)(?:import|export)\s[^'"]*?from\s+['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]/g;
 
-/** The offences of one file's text; the path is relative to the repository root. */
-export function offences(path: string, text: string): string[] {
-  const room = roomOf(path);
-  if (room === undefined) return [];
-  const found: string[] = [];
-  for (const match of text.matchAll(importPattern)) {
-    const target = join(dirname(path), match[1] ?? match[2] ?? '');
-    const other = roomOf(target);
-    const isTest = path.endsWith('.test.ts');
-    if (other === undefined) {
-      if (!isTest) found.push(`${path}: imports ${target}, outside src`);
-    } else if (other !== room && !(allowed[room] ?? []).includes(other) && !isTest) {
-      found.push(`${path}: ${room} may not import ${other} (${target})`);
-    }
-  }
-  return found;
+/** The files of this repository that a file imports, types included; the paths are relative to the root. */
+export function importsOf(path: string, text: string): string[] {
+  return [...text.matchAll(importPattern)].map((match) => join(dirname(path), match[1] ?? match[2] ?? ''));
 }
+
+/** The offences of one file's text against rooms and floors. */
+export function offences(path: string, text: string, floorsOfRooms = floors): string[] {
+  const room = roomOf(path);
+  if (room === undefined || path.endsWith('.test.ts')) return [];
+  return importsOf(path, text).flatMap((target) => {
+    const other = roomOf(target);
+    if (other === undefined) return [`${path}: imports ${target}, outside src`];
+    if (other !== room) {
+      const isAllowed = (allowed[room] ?? []).includes(other);
+      return isAllowed ? [] : [`${path}: ${room} may not import ${other} (${target})`];
+    }
+    return climbs(path, target, floorsOfRooms[room]) ? [`${path}: ${target} is not on a lower floor`] : [];
+  });
+}
+
+function climbs(path: string, target: string, roomFloors: string[][] | undefined): boolean {
+  if (roomFloors === undefined || isTesting(path) || isTesting(target)) return false;
+  const [from, to] = [unitOf(path), unitOf(target)];
+  if (from === to) return false;
+  const floorOf = (unit: string) => {
+    const floor = roomFloors.findIndex((units) => units.includes(unit));
+    return floor === -1 ? roomFloors.length : floor;
+  };
+  return floorOf(to) >= floorOf(from);
+}
+
+/** The folder or file right below the room. */
+const unitOf = (path: string): string => path.split(sep)[2] ?? '';
+
+const isTesting = (path: string): boolean => /(?:^|\/)testing(?:[-./]|$)/.test(path);
 
 function roomOf(path: string): string | undefined {
   const parts = path.split(sep);
   return parts[0] === 'src' && parts.length > 2 ? parts[1] : undefined;
 }
 
+/** Each circle of files that import each other, types included: one idea that was cut in two. */
+export function circles(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const found: string[][] = [];
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  // Tarjan's algorithm: a file whose lowest reachable file on the stack is itself closes a component.
+  function visit(file: string): number {
+    const own = order.size;
+    order.set(file, own);
+    stack.push(file);
+    let low = own;
+    for (const next of imports.get(file) ?? []) {
+      if (!imports.has(next)) continue;
+      if (!order.has(next)) low = Math.min(low, visit(next));
+      else if (stack.includes(next)) low = Math.min(low, lowest.get(next) ?? order.get(next) ?? own);
+    }
+    lowest.set(file, low);
+    if (low === own) {
+      const component = stack.splice(stack.indexOf(file));
+      if (component.length > 1 || imports.get(file)?.includes(file)) found.push(component.sort());
+    }
+    return low;
+  }
+  for (const file of imports.keys()) if (!order.has(file)) visit(file);
+  return found;
+}
+
+const exportPattern =
+  /^export (?:async )?(?:abstract )?(?:const|function\*?|class|interface|type) ([A-Za-z_$][\w$]*)/gm;
+
+/**
+ * Exports of the program that no other file names, and that their own file does not use either. Names are compared as
+ * words, so that a common one may be missed; nothing in use is ever told.
+ */
+export function unusedExports(texts: ReadonlyMap<string, string>): string[] {
+  const users = new Map<string, number>();
+  for (const text of texts.values()) {
+    for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) users.set(word, (users.get(word) ?? 0) + 1);
+  }
+  return [...texts]
+    .filter(([file]) => roomOf(file) !== undefined && !file.endsWith('.test.ts'))
+    .flatMap(([file, text]) =>
+      [...text.matchAll(exportPattern)].flatMap(([, name = '']) => {
+        const isUsedHere = text.split(new RegExp(`\\b${name}\\b`)).length > 2;
+        return users.get(name) === 1 && !isUsedHere ? [`${file}: nobody uses ${name}`] : [];
+      }),
+    );
+}
+
+/** Every source file below these folders, with its text. */
+function textsBelow(root: string, folders: readonly string[]): Map<string, string> {
+  const entries = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true }),
+  );
+  const files = entries
+    .filter(
+      (entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.parentPath.includes('node_modules'),
+    )
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+  return new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+}
+
 if (process.argv[1] === import.meta.filename) {
   const root = resolve(import.meta.dirname, '..');
-  const files = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
-  const found = files.flatMap((file) => offences(file, readFileSync(join(root, file), 'utf8')));
+  const texts = textsBelow(root, ['src', 'test', 'bench', 'scripts']);
+  const program = [...texts].filter(([file]) => file.startsWith('src'));
+  const found = [
+    ...program.flatMap(([file, text]) => offences(file, text)),
+    ...circles(new Map(program.map(([file, text]) => [file, importsOf(file, text)]))).map(
+      (files) => `these files import each other: ${files.join(' ')}`,
+    ),
+    ...unusedExports(texts),
+  ];
   for (const line of found) console.error(line);
   if (found.length > 0) process.exit(1);
-  console.log(`imports: ${files.length} files keep to their rooms`);
+  console.log(`imports: ${program.length} files keep to their rooms and floors, without a circle`);
 }

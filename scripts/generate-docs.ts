@@ -1,7 +1,8 @@
-/** Writes docs/configuration.md from the configuration table; a test keeps the two in step. */
+/** Writes docs/configuration.md from the configuration table and docs/routes.md from a running stack; tests keep them in step. */
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describeConfig } from '../src/config/config.ts';
+import { routeRows, routesPage, routesPath } from './routes-page.ts';
 
 export const configurationPath = join(resolve(import.meta.dirname, '..'), 'docs', 'configuration.md');
 
@@ -31,4 +32,7 @@ function cell(text: string): string {
   return text.replaceAll('|', '\\|');
 }
 
-if (process.argv[1] === import.meta.filename) writeFileSync(configurationPath, configurationPage());
+if (process.argv[1] === import.meta.filename) {
+  writeFileSync(configurationPath, configurationPage());
+  writeFileSync(routesPath, routesPage(await routeRows()));
+}

@@ -3,6 +3,8 @@
  * OpenAPI documents are made of. And which of them a request was given to, however its path was spelled.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 
 export interface KnownRoute {
@@ -13,6 +15,8 @@ export interface KnownRoute {
   readonly url: string;
   /** JSON schemas by part: `params`, `querystring`, `headers`, `body`. */
   readonly schema: Readonly<Record<string, unknown>>;
+  /** The product's file that added it, relative to the repository; undefined where a library did. */
+  readonly file: string | undefined;
 }
 
 /** Names a request, so that what became of it can be asked. */
@@ -59,7 +63,8 @@ export class RouteWatch {
     this.#servers.push({ app, routes });
     app.addHook('onRoute', (route: RouteOptions) => {
       const schema = typeof route.schema === 'object' ? { ...route.schema } : {};
-      for (const method of [route.method].flat()) routes.push({ method, url: route.url, schema });
+      const file = callingFile();
+      for (const method of [route.method].flat()) routes.push({ method, url: route.url, schema, file });
     });
     app.addHook('onRequest', (request, _reply, done) => {
       const mark = request.headers[requestMark];
@@ -68,6 +73,25 @@ export class RouteWatch {
       done();
     });
   }
+}
+
+const sources = pathToFileURL(join(import.meta.dirname, '../../src/')).href;
+
+/** What puts routes into scopes for others, and the helpers that many route files share. */
+const isAround = (file: string): boolean =>
+  /^src\/kernel\/http\/(server|app)\.ts$|\/routes\/answers\.ts$/.test(file);
+
+/** Who is adding a route now: the nearest caller in src that has a route of its own in mind. */
+function callingFile(): string | undefined {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 50;
+  const frames = new Error('where').stack?.split('\n') ?? [];
+  Error.stackTraceLimit = limit;
+  const files = frames.flatMap((frame) => {
+    const at = frame.indexOf(sources);
+    return at === -1 ? [] : [`src/${frame.slice(at + sources.length).replace(/:[0-9]+:[0-9]+\)?$/, '')}`];
+  });
+  return files.find((file) => !isAround(file));
 }
 
 function appOf(message: unknown): FastifyInstance | undefined {

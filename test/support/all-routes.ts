@@ -8,8 +8,15 @@ import { silentLog } from '../../src/kernel/testing.ts';
 import { RouteWatch } from '../strangers/routes.ts';
 import { freePorts } from './stack.ts';
 
-/** Started and stopped again: `server METHOD /path/{parameter}`, sorted. */
-export async function routesOfStack(): Promise<string[]> {
+export interface StackRoute {
+  /** `server METHOD /path/{parameter}` */
+  readonly name: string;
+  /** The file that adds it; undefined where a library does. */
+  readonly file: string | undefined;
+}
+
+/** Of a stack that is started and stopped again, sorted by name. */
+export async function routesOfStack(): Promise<StackRoute[]> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-routes-'));
   const watch = new RouteWatch();
   const config = readConfig({ ...freePorts(), DATA_DIR: folder });
@@ -18,11 +25,15 @@ export async function routesOfStack(): Promise<string[]> {
     for (const surface of stack.surfaces) await surface.start();
     const servers = new Map(stack.addresses().map(({ name, url }) => [new URL(url).port, name]));
     const found = new Map<string, Set<string>>();
-    for (const { port, method, url } of watch.routes()) {
+    const files = new Map<string, string | undefined>();
+    for (const { port, method, url, file } of watch.routes()) {
       const path = `${servers.get(String(port)) ?? port} ${url.replace(/:([A-Za-z][A-Za-z0-9]*)/g, '{$1}')}`;
       found.set(path, (found.get(path) ?? new Set()).add(method));
+      for (const one of [method, 'ANY']) files.set(path.replace(' ', ` ${one} `), file);
     }
-    return inOneSpelling(found).sort();
+    return inOneSpelling(found)
+      .sort()
+      .map((name) => ({ name, file: files.get(name) }));
   } finally {
     watch.stop();
     for (const surface of [...stack.surfaces].reverse()) await surface.stop();

@@ -1,12 +1,15 @@
 /** What a paid top-up does: it credits the wallet, or leaves a gift for the email address it was bought for. */
 
 import type { Credits, FiatPayment, Winc } from '../../credits/credits.ts';
-import type { PaidQuote, PurchaseHandlers, Reversal } from '../../payments/card/card.ts';
+import {
+  cardProviderName,
+  type PaidQuote,
+  type PurchaseHandlers,
+  type Reversal,
+} from '../../payments/card/card.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { RequestWallet } from '../auth/request-wallet.ts';
 import type { Gifts } from '../gifts.ts';
-
-export const cardProviderName = 'stripe';
 
 export function topUpPurchases(credits: Credits, gifts: Gifts): PurchaseHandlers {
   return {

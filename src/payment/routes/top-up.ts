@@ -9,7 +9,7 @@ import type {
   CheckoutPage,
   PurposePayments,
 } from '../../payments/card/card.ts';
-import { cardMethods } from '../../payments/card/card.ts';
+import { cardMethods, cardProviderName } from '../../payments/card/card.ts';
 import {
   type CheckoutHome,
   type CheckoutQuery,
@@ -22,7 +22,6 @@ import { renderAdjustment, WINC_PER_CREDIT } from '../../pricing/pricing.ts';
 import { type AddressKind, parseAddress } from '../../wallets/address.ts';
 import { neverCache } from '../answers.ts';
 import type { RequestWallet } from '../auth/request-wallet.ts';
-import { cardProviderName } from '../card/top-up-purchases.ts';
 import {
   invalidAddressType,
   invalidAmount,

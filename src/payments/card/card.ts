@@ -19,6 +19,9 @@ import type { AddressType } from '../../credits/credits.ts';
 import type { AppliedAdjustment, Currency, Winc } from '../../pricing/pricing.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 
+/** As answers and receipts name it. */
+export const cardProviderName = 'stripe';
+
 export const cardMethods = ['payment-intent', 'checkout-session'] as const;
 export type CardMethod = (typeof cardMethods)[number];
 
