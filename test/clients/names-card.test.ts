@@ -1,4 +1,4 @@
-/** A person buys a name by card on the hosted page in a real browser; the name is registered and stays his. */
+/** A person buys a name by card on the hosted page in a real browser; the name is registered and stays theirs. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';

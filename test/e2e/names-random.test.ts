@@ -156,8 +156,8 @@ test('five hundred actions with faults leave the books in order', { timeout: 900
 
 /**
  * The rent of a record is lent with the action that makes it, and paid for in its price. Where another action made the
- * record between planning and landing, the owner keeps what he paid for; where another removed what an action gives
- * back, he gives it back of that. He holds nothing else.
+ * record between planning and landing, the owner keeps what it paid for; where another removed what an action gives
+ * back, it gives that back. The owner holds nothing else.
  */
 function isUnusedRent(lamports: bigint, actions: number): boolean {
   const [record, metadata] = [antRecord.space, antRecordMetadata.space].map(rentExemptMinimum);

@@ -49,10 +49,9 @@ test('derived addresses are those of the public programs', () => {
   assert.equal(arns.config().address, 'ENuQZZYp778k5cCAovtD4gS2JxHQ3jVd3fKmNmtcZqQ2');
   assert.equal(arns.demandFactor().address, 'EYDvcx9edMP9Vj6snvTo8onHHPk8WAfGvYp3gamb4Hr2');
   assert.equal(arns.registry().address, 'N55cQyNRCgpCdFg8EGMdEmKY7gu1JujcfLaRMv4kVBK');
-  assert.deepEqual(arns.record('ardrive'), {
-    address: '3hAZk2jjGE7JjDUKtKL1zUS5FHsVjE4b5Vvcr5bexBFS',
-    bump: 254,
-  });
+  const record = arns.record('ardrive');
+  assert.deepEqual([record.address, record.bump], ['3hAZk2jjGE7JjDUKtKL1zUS5FHsVjE4b5Vvcr5bexBFS', 254]);
+  assert.deepEqual(record.seeds.at(-1), Uint8Array.of(record.bump));
   const ant = antAddresses(namePrograms.mainnet.ant);
   const asset = toSolanaAddress(Buffer.alloc(32, 7));
   const user = toSolanaAddress(Buffer.alloc(32, 9));

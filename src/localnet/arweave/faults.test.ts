@@ -72,12 +72,12 @@ describe('fault switches', () => {
     await client.text('/info');
     assert.ok(performance.now() - started >= 50);
     await client.post('/faults', { hang: true, count: 1 });
-    const patience = new AbortController();
-    const hanging = request(`${client.url}/info`, { signal: patience.signal });
+    const giveUp = new AbortController();
+    const hanging = request(`${client.url}/info`, { signal: giveUp.signal });
     const refused = assert.rejects(hanging);
     while ((await client.text('/faults')) !== '{}') await sleep(5);
     await sleep(50);
-    patience.abort();
+    giveUp.abort();
     await refused;
     assert.equal((await client.get('/info')).status, 200);
   });

@@ -81,8 +81,8 @@ test('what nobody wants is let come while it is small, and broken off when it is
   assert.ok(!over.told.includes('abort'), 'the answer to HEAD promises a length and has no body');
 });
 
-test('patience ends for those who still wait, in their order', async () => {
-  const patience = new SharedTimer();
+test('time is up for those who still wait, in their order', async () => {
+  const timer = new SharedTimer();
   const called: string[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   const waiter = (name: string, waits: boolean): Waiter => ({
@@ -92,9 +92,9 @@ test('patience ends for those who still wait, in their order', async () => {
       if (name === 'last') resolve();
     },
   });
-  patience.wait(waiter('first', true), 5);
-  patience.wait(waiter('done', false), 5);
-  patience.wait(waiter('last', true), 10);
+  timer.wait(waiter('first', true), 5);
+  timer.wait(waiter('done', false), 5);
+  timer.wait(waiter('last', true), 10);
   const alive = setInterval(() => {}, 1_000);
   await promise;
   clearInterval(alive);
