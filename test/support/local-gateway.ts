@@ -153,13 +153,11 @@ async function createDatabase(server: string): Promise<{ url: string; drop(): Pr
   return { url: url.href, drop: () => run(`DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
-/** The engines to run a stack on: SQLite, and PostgreSQL where TEST_DATABASE_URL names one. */
-export const engines: readonly { readonly name: string; readonly options: LocalStackOptions }[] = [
-  { name: 'SQLite', options: {} },
-  ...(process.env.TEST_DATABASE_URL === undefined
-    ? []
-    : [{ name: 'PostgreSQL', options: { postgres: process.env.TEST_DATABASE_URL } }]),
-];
+/** The engines to run a stack on: SQLite, or PostgreSQL where TEST_DATABASE_URL names one. */
+export const engines: readonly { readonly name: string; readonly options: LocalStackOptions }[] =
+  process.env.TEST_DATABASE_URL === undefined
+    ? [{ name: 'SQLite', options: {} }]
+    : [{ name: 'PostgreSQL', options: { postgres: process.env.TEST_DATABASE_URL } }];
 
 /** Signs a transaction with the test wallet, which has money on the local node. */
 export async function makeTransaction(

@@ -1,6 +1,6 @@
 /**
- * Runs a suite on both engines. SQLite always; PostgreSQL when TEST_DATABASE_URL names one, else a skipped
- * test says so.
+ * Runs a suite on SQLite, and says by a skipped test that it was not on PostgreSQL; on PostgreSQL alone where
+ * TEST_DATABASE_URL names one. `npm test` does the first, `npm run test:servers` the second.
  *
  *     forEachEngine((engine, open) => {
  *       it('keeps accounts', async () => {
@@ -20,25 +20,12 @@ import type { Migration, Sql } from './sql.ts';
 /** Opens a fresh database. The same `name` within one test opens the same database again. */
 export type OpenForTest = (migrations: readonly Migration[], name?: string) => Promise<Sql>;
 
-export function forEachEngine(suite: (engine: Sql['engine'], open: OpenForTest) => void): void {
-  describe('on SQLite', () => {
-    let folder: string | undefined;
-    const opened: Sql[] = [];
-    afterEach(async () => {
-      for (const sql of opened.splice(0)) await sql.close();
-      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-      folder = undefined;
-    });
-    suite('sqlite', async (migrations, name = `db${randomBytes(4).toString('hex')}`) => {
-      folder ??= mkdtempSync(join(tmpdir(), 'turnpike-sqlite-'));
-      const sql = await openDatabase({ databaseUrl: undefined, dataDir: folder, name, migrations });
-      opened.push(sql);
-      return sql;
-    });
-  });
+type EngineSuite = (engine: Sql['engine'], open: OpenForTest) => void;
 
+export function forEachEngine(suite: EngineSuite): void {
   const databaseUrl = testDatabaseUrl();
   if (databaseUrl === undefined) {
+    onSqlite(suite);
     it('on PostgreSQL', {
       skip: 'SKIPPED: needs TEST_DATABASE_URL; `npm run test:servers` runs it',
     }, () => {});
@@ -58,6 +45,24 @@ export function forEachEngine(suite: (engine: Sql['engine'], open: OpenForTest) 
       const schema = `${prefix}_${name}`;
       schemas.add(schema);
       const sql = await openDatabase({ databaseUrl, dataDir: '', name: schema, migrations });
+      opened.push(sql);
+      return sql;
+    });
+  });
+}
+
+function onSqlite(suite: EngineSuite): void {
+  describe('on SQLite', () => {
+    let folder: string | undefined;
+    const opened: Sql[] = [];
+    afterEach(async () => {
+      for (const sql of opened.splice(0)) await sql.close();
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      folder = undefined;
+    });
+    suite('sqlite', async (migrations, name = `db${randomBytes(4).toString('hex')}`) => {
+      folder ??= mkdtempSync(join(tmpdir(), 'turnpike-sqlite-'));
+      const sql = await openDatabase({ databaseUrl: undefined, dataDir: folder, name, migrations });
       opened.push(sql);
       return sql;
     });
