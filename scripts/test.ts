@@ -51,30 +51,30 @@ const flaky: string[] = [];
 const fitted = new Set<string>();
 let failed = false;
 
-for (const name of names) {
-  const suite = suites[name];
-  if (suite === undefined) {
-    console.error(`no suite "${name}"; there are ${Object.keys(suites).join(', ')}`);
-    process.exit(1);
-  }
-  const files = globSync(suite.globs, { cwd: root, exclude: (path) => String(path).includes('node_modules') })
-    .filter(
-      (file) => suite.mentions === undefined || suite.mentions.test(readFileSync(join(root, file), 'utf8')),
-    )
-    .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
-    .sort();
+const unknown = names.find((name) => suites[name] === undefined);
+if (unknown !== undefined) {
+  console.error(`no suite "${unknown}"; there are ${Object.keys(suites).join(', ')}`);
+  process.exit(1);
+}
+
+// The suites that need no server run as one, the long files first: no core waits for the last file of a suite.
+const together = ['e2e', 'unit'].filter((name) => names.includes(name));
+const runs = [together, ...names.filter((name) => !together.includes(name)).map((name) => [name])];
+
+for (const run of runs) {
+  const files = run.flatMap(filesOf);
   for (const filter of filters) if (files.some((file) => file.includes(filter))) fitted.add(filter);
   if (files.length === 0) continue;
-  console.log(`\n== ${name}: ${files.length} files`);
+  console.log(`\n== ${run.join(' and ')}: ${files.length} files`);
   // Modules are stripped of their types and compiled once for all the processes of a run, not once in each.
   const environment: NodeJS.ProcessEnv = {
     NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
     ...process.env,
   };
-  const postgres = name === 'servers' ? await preparePostgres() : undefined;
+  const postgres = run.includes('servers') ? await preparePostgres() : undefined;
   if (postgres !== undefined) environment.TEST_DATABASE_URL = postgres.url;
-  if (name === 'clients') installClients();
-  const failures = runFiles(files, suite.flags, environment);
+  if (run.includes('clients')) installClients();
+  const failures = runFiles(files, suites[run[0] ?? '']?.flags ?? [], environment);
   for (const file of failures) {
     if (isContinuousIntegration && failures.length <= mostRunAgain && passesAlone(file, environment))
       flaky.push(file);
@@ -94,6 +94,15 @@ if (flaky.length > 0) {
   for (const file of flaky) console.log(`flaky ${file}`);
 }
 process.exit(failed ? 1 : 0);
+
+/** The files of a suite that the filters let through. */
+function filesOf(name: string): string[] {
+  const { globs = [], mentions } = suites[name] ?? {};
+  return globSync(globs, { cwd: root, exclude: (path) => String(path).includes('node_modules') })
+    .filter((file) => mentions === undefined || mentions.test(readFileSync(join(root, file), 'utf8')))
+    .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
+    .sort();
+}
 
 /** Runs files together; answers those that failed. A run that ended otherwise failed as a whole. */
 function runFiles(files: readonly string[], flags: readonly string[], env: NodeJS.ProcessEnv): string[] {
