@@ -5,7 +5,7 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { Random } from '../../../test/support/random.ts';
 import { FormatError } from '../format-error.ts';
 import { antAddresses } from './accounts-ant.ts';
-import { arnsAddresses } from './accounts-arns.ts';
+import { arnsAddresses, hashName } from './accounts-arns.ts';
 import { addressBytes, isOnCurve, isSolanaAddress, parseSolanaAddress, toSolanaAddress } from './address.ts';
 import { tryCreateProgramAddress } from './pda.ts';
 import { namePrograms } from './programs.ts';
@@ -49,10 +49,10 @@ test('derived addresses are those of the public programs', () => {
   assert.equal(arns.config().address, 'ENuQZZYp778k5cCAovtD4gS2JxHQ3jVd3fKmNmtcZqQ2');
   assert.equal(arns.demandFactor().address, 'EYDvcx9edMP9Vj6snvTo8onHHPk8WAfGvYp3gamb4Hr2');
   assert.equal(arns.registry().address, 'N55cQyNRCgpCdFg8EGMdEmKY7gu1JujcfLaRMv4kVBK');
-  assert.deepEqual(arns.record('ardrive'), {
-    address: '3hAZk2jjGE7JjDUKtKL1zUS5FHsVjE4b5Vvcr5bexBFS',
-    bump: 254,
-  });
+  const { address, bump, seeds } = arns.record('ardrive');
+  assert.equal(address, '3hAZk2jjGE7JjDUKtKL1zUS5FHsVjE4b5Vvcr5bexBFS');
+  assert.equal(bump, 254);
+  assert.deepEqual(seeds, [Buffer.from('arns_record'), hashName('ardrive'), Uint8Array.of(254)]);
   const ant = antAddresses(namePrograms.mainnet.ant);
   const asset = toSolanaAddress(Buffer.alloc(32, 7));
   const user = toSolanaAddress(Buffer.alloc(32, 9));
