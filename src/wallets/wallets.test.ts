@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { seededRandom } from '../../test/support/seeded-random.ts';
 import { parseItemHeader } from '../formats/ans104/item-header.ts';
-import { seededRandom } from '../formats/testing/seeded-random.ts';
 import { addressKind, normalizeAddress, parseAddress } from './address.ts';
 import { arweavePublicKey, exportJwk, importJwk, signPss, verifyPss } from './arweave/rsa.ts';
 import { aptosText, hexText } from './data-items/owner.ts';
