@@ -4,8 +4,7 @@ import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { isTxId, type TxId } from '../base64url.ts';
 import { maxJsonDepth } from '../json-scanner.ts';
 import { normalizeManifestPath } from './manifest.ts';
-import { readManifestInSteps } from './read-in-steps.ts';
-import { ManifestReader, parseManifest } from './reader.ts';
+import { ManifestReader, parseManifest, readManifestInSteps } from './reader.ts';
 
 const id = (letter: string) => `${letter.repeat(42)}A`;
 
