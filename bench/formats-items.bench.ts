@@ -9,7 +9,6 @@ import { pathToFileURL } from 'node:url';
 import { encodeBundleHeader, parseBundleHeader } from '../src/formats/ans104/bundle-header.ts';
 import { parseItem } from '../src/formats/ans104/item.ts';
 import { parseItemHeader } from '../src/formats/ans104/item-header.ts';
-import { seededRandom } from '../src/formats/testing/seeded-random.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import { createPool } from '../src/kernel/pool/pool.ts';
 import {
@@ -20,6 +19,7 @@ import {
   solanaSigner,
 } from '../src/wallets/data-items/signer.ts';
 import { testArweaveKey, testEd25519Key, testEthereumKey } from '../src/wallets/testing/keys.ts';
+import { seededRandom } from '../test/support/seeded-random.ts';
 import type { Bench, Measurement } from './bench.ts';
 import {
   piecesOf,

@@ -7,7 +7,6 @@ import { request } from 'undici';
 import { winc } from '../src/credits/credits.ts';
 import { createCredits } from '../src/credits/ledger/ledger.ts';
 import { parseItemHeader } from '../src/formats/ans104/item-header.ts';
-import { seededRandom } from '../src/formats/testing/seeded-random.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import { Metrics } from '../src/kernel/metrics.ts';
 import { ArweaveNodes } from '../src/outside/arweave/nodes.ts';
@@ -20,6 +19,7 @@ import { UploadMetrics } from '../src/upload/metrics.ts';
 import { testMigrations } from '../src/upload/testing.ts';
 import { signItem, solanaSigner } from '../src/wallets/data-items/signer.ts';
 import { testArweaveKey, testEd25519Key } from '../src/wallets/testing/keys.ts';
+import { seededRandom } from '../test/support/seeded-random.ts';
 import type { Bench, Measurement } from './bench.ts';
 
 const count = 10_000;

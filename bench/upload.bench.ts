@@ -13,7 +13,6 @@ import { Client } from 'undici';
 import { winc } from '../src/credits/credits.ts';
 import { createCredits } from '../src/credits/ledger/ledger.ts';
 import { DeepHashBlob } from '../src/formats/deep-hash.ts';
-import { seededRandom } from '../src/formats/testing/seeded-random.ts';
 import { makeFastRsaKey } from '../src/kernel/fast-rsa-key.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
 import { testMigrations } from '../src/upload/testing.ts';
@@ -21,6 +20,7 @@ import { signPss } from '../src/wallets/arweave/rsa.ts';
 import { itemOwner } from '../src/wallets/data-items/owner.ts';
 import { signItem, signItemHeader, solanaSigner } from '../src/wallets/data-items/signer.ts';
 import { testArweaveKey, testEd25519Key } from '../src/wallets/testing/keys.ts';
+import { seededRandom } from '../test/support/seeded-random.ts';
 import type { Bench, Measurement } from './bench.ts';
 import { postFile } from './post-file.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { seededRandom } from '../../test/support/seeded-random.ts';
 import { chainTagLimits, decodeTags, encodeTags, ingestTagLimits, walkTags } from './avro-tags.ts';
-import { seededRandom } from './testing/seeded-random.ts';
 
 const bytes = (hex: string) => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 

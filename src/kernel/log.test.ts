@@ -3,8 +3,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { HttpError } from './errors.ts';
-import { createLogger } from './log.ts';
-import { prettyLine } from './log-pretty.ts';
+import { createLogger, prettyLine } from './log.ts';
 import { isSecretName } from './log-redact.ts';
 import { rememberingLog } from './testing.ts';
 

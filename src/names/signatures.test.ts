@@ -24,7 +24,7 @@ import { winc } from '../credits/credits.ts';
 import { addressBytes, parseSolanaAddress } from '../formats/solana/address.ts';
 import { wallet } from '../localnet/solana/testing.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';
-import { verifyRequestSignature } from '../wallets/request-signature.ts';
+import { verifyRequestSignatureAsync } from '../wallets/request-signature.ts';
 import { signEd25519 } from '../wallets/solana/ed25519.ts';
 import { ownerText } from './actions/owner-proof.ts';
 
@@ -81,9 +81,9 @@ function encodings(headers: Record<string, string>): Record<string, string>[] {
   );
 }
 
-function holds(headers: Record<string, string>): boolean {
+async function holds(headers: Record<string, string>): Promise<boolean> {
   const { 'x-nonce': nonce = '', 'x-signature': signature = '', 'x-public-key': publicKey = '' } = headers;
-  return verifyRequestSignature({ nonce, signature, publicKey }) !== undefined;
+  return (await verifyRequestSignatureAsync({ nonce, signature, publicKey })) !== undefined;
 }
 
 test('a signature acts once, whatever it is encoded in and in whichever letter case its nonce is', async () => {
@@ -94,14 +94,14 @@ test('a signature acts once, whatever it is encoded in and in whichever letter c
     assert.equal(text(first.body, 'status'), 'completed', JSON.stringify(first.body));
     const held = await balanceOf(signer);
     for (const shown of encodings(headers)) {
-      assert.ok(holds(shown), JSON.stringify(shown));
+      assert.ok(await holds(shown), JSON.stringify(shown));
       const answer = await bench.post('/arns/actions/buy-name', theft, shown);
       assert.deepEqual([answer.status, answer.body], another);
       const again = await bench.post('/arns/actions/increase-undername-limit', increase, shown);
       assert.deepEqual([again.status, at(again.body, 'alreadyCompleted')], [200, true]);
     }
     const upper = await signedHeaders(signer, nonce.toUpperCase());
-    assert.ok(holds(upper));
+    assert.ok(await holds(upper));
     const same = await bench.post('/arns/actions/increase-undername-limit', increase, upper);
     assert.deepEqual([same.status, text(same.body, 'nonce')], [200, nonce]);
     assert.deepEqual((await bench.post('/arns/actions/buy-name', theft, upper)).status, 409);

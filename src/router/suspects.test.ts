@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { dataRootOf } from '../formats/arweave/data-root.ts';
 import { newTransaction } from '../formats/arweave/transaction.ts';
 import { transactionToJson } from '../formats/arweave/transaction-json.ts';
-import { signTransaction } from '../formats/arweave/transaction-signature.ts';
+import { signTransactionAsync } from '../formats/arweave/transaction-signature.ts';
 import { testArweaveKey } from '../wallets/testing/keys.ts';
 import { behave, benchOf, download, large, small, wrongBytes } from './testing/faulty-gateways.ts';
 import { startRouterBench } from './testing/router-bench.ts';
@@ -19,7 +19,7 @@ const countsOf = async (bench: { get(path: string): Promise<{ json(): Record<str
 /** A transaction over another root than that of its bytes, as every cut of them into odd chunks gives one. */
 async function oddGateway(t: TestContext, bytes: number) {
   const data = Buffer.alloc(bytes, 'odd ');
-  const transaction = signTransaction(
+  const transaction = await signTransactionAsync(
     newTransaction({ reward: 1n, dataSize: bytes, dataRoot: dataRootOf(Buffer.alloc(bytes, 'even')) }),
     testArweaveKey.privateKey,
   );

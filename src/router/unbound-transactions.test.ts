@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { seededRandom } from '../../test/support/seeded-random.ts';
 import { dataRootOf } from '../formats/arweave/data-root.ts';
 import { newTransaction, type Transaction } from '../formats/arweave/transaction.ts';
 import { transactionToJson } from '../formats/arweave/transaction-json.ts';
-import { signTransaction, signTransactionEcdsa } from '../formats/arweave/transaction-signature.ts';
-import { seededRandom } from '../formats/testing/seeded-random.ts';
+import { signTransactionAsync, signTransactionEcdsa } from '../formats/arweave/transaction-signature.ts';
 import { testArweaveKey, testEthereumKey } from '../wallets/testing/keys.ts';
 import { type RouterBench, startRouterBench } from './testing/router-bench.ts';
 import { StubGateway } from './testing/stub-gateway.ts';
@@ -16,7 +16,7 @@ import { StubGateway } from './testing/stub-gateway.ts';
 const random = seededRandom(78);
 const tags = [{ name: 'Content-Type', value: 'text/markdown' }];
 const versionOne = (data: Buffer) =>
-  signTransaction(
+  signTransactionAsync(
     { ...newTransaction({ reward: 1_234n, tags }), format: 1, data, dataSize: data.length },
     testArweaveKey.privateKey,
   );
@@ -32,17 +32,20 @@ interface Held {
   readonly path: string;
 }
 
-const held = (make: (data: Buffer) => Transaction, bytes: number): Held => {
+const held = async (
+  make: (data: Buffer) => Transaction | Promise<Transaction>,
+  bytes: number,
+): Promise<Held> => {
   const data = random.bytes(bytes);
-  const transaction = make(data);
+  const transaction = await make(data);
   return { transaction, data, path: `/${transaction.id.toString('base64url')}` };
 };
-const all = [
+const all = await Promise.all([
   held(versionOne, 5_000),
   held(versionOne, 900_000),
   held(byEcdsa, 5_000),
   held(byEcdsa, 900_000),
-];
+]);
 
 /** What an index says of a transaction, as of everything that is signed. */
 function indexed(asked: string): string {

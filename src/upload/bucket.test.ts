@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../../test/support/eventually.ts';
-import { seededRandom } from '../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../test/support/seeded-random.ts';
 import { startTestS3, type TestS3 } from '../storage/blobs/s3/testing.ts';
 import { itemOwner } from '../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../wallets/data-items/signer.ts';

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { request } from 'undici';
 import { eventually } from '../../test/support/eventually.ts';
-import { seededRandom } from '../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../test/support/seeded-random.ts';
 import { itemOwner } from '../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../wallets/testing/keys.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { seededRandom } from '../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../test/support/seeded-random.ts';
 import { Lease, LostLease } from '../storage/sql/lease.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../test/support/seeded-random.ts';
 import { OracleUnavailable } from '../pricing/pricing.ts';
 import { type BlobStore, BlobStoreUnavailable } from '../storage/blobs/blobs.ts';
 import { DatabaseUnavailable } from '../storage/sql/sql.ts';

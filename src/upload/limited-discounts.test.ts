@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../test/support/seeded-random.ts';
 import { addRow } from '../pricing/catalogue/rows.ts';
 import { signItem, solanaSigner } from '../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../wallets/testing/keys.ts';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { constants, createPublicKey, verify } from 'node:crypto';
 import { connect } from 'node:net';
 import { after, describe, test } from 'node:test';
+import { seededRandom } from '../../test/support/seeded-random.ts';
 import { parseItemHeader } from '../formats/ans104/item-header.ts';
 import type { TagSource } from '../formats/avro-tags.ts';
-import { seededRandom } from '../formats/testing/seeded-random.ts';
 import { itemOwner } from '../wallets/data-items/owner.ts';
 import {
   aptosSigner,

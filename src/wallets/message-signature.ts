@@ -5,7 +5,7 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { WalletAddress } from './address.ts';
-import { arweaveAddress, arweavePublicKey, verifyPss, verifyPssAsync } from './arweave/rsa.ts';
+import { arweaveAddress, arweavePublicKey, verifyPssAsync } from './arweave/rsa.ts';
 import { ethereumAddress } from './ethereum/address.ts';
 import { personalMessageHash, recoverEthereumKey } from './ethereum/personal-message.ts';
 import { uncompressedPublicKey } from './ethereum/secp256k1.ts';
@@ -16,25 +16,19 @@ import { ed25519PublicKey, verifyEd25519 } from './solana/ed25519.ts';
 export const messageSignatureTypes = [1, 2, 3, 4] as const;
 export type MessageSignatureType = (typeof messageSignatureTypes)[number];
 
-/** The wallet that signed `message`, or undefined. */
+/** The wallet that signed `message`, or undefined; of the kinds that are quick to verify. */
 export function verifyMessage(
-  type: MessageSignatureType,
+  type: Exclude<MessageSignatureType, 1>,
   publicKey: Buffer,
   message: Buffer,
   signature: Buffer,
 ): WalletAddress | undefined {
-  switch (type) {
-    case 1:
-      return verifyArweave(publicKey, message, signature);
-    case 2:
-    case 4:
-      return verifySolana(type, publicKey, message, signature);
-    case 3:
-      return verifyEthereum(publicKey, message, signature);
-  }
+  return type === 3
+    ? verifyEthereum(publicKey, message, signature)
+    : verifySolana(type, publicKey, message, signature);
 }
 
-/** The same with the one slow kind, RSA, on libuv's threads. */
+/** The same of every kind, with the one slow kind, RSA, on libuv's threads. */
 export async function verifyMessageAsync(
   type: MessageSignatureType,
   publicKey: Buffer,
@@ -44,6 +38,7 @@ export async function verifyMessageAsync(
   if (type !== 1) return verifyMessage(type, publicKey, message, signature);
   const signer = rsaSigner(publicKey, signature);
   if (signer === undefined) return undefined;
+  // Some browser wallets hash the message before they sign it, and so sign the hash of its hash.
   const signed =
     (await verifyPssAsync(signer.key, message, signature)) ||
     (await verifyPssAsync(signer.key, hash('sha256', message, 'buffer'), signature));
@@ -80,16 +75,6 @@ interface RsaSigner {
 
 /** Of the wallets seen last: their parsed keys and their addresses. */
 const rsaSigners = new LRUCache<string, RsaSigner>({ max: 1_024 });
-
-function verifyArweave(modulus: Buffer, message: Buffer, signature: Buffer): WalletAddress | undefined {
-  const signer = rsaSigner(modulus, signature);
-  if (signer === undefined) return undefined;
-  const { key, wallet } = signer;
-  // Some browser wallets hash the message before they sign it, and so sign the hash of its hash.
-  const signed =
-    verifyPss(key, message, signature) || verifyPss(key, hash('sha256', message, 'buffer'), signature);
-  return signed ? wallet : undefined;
-}
 
 function rsaSigner(modulus: Buffer, signature: Buffer): RsaSigner | undefined {
   if (modulus.length !== 512 || signature.length !== 512) return undefined;

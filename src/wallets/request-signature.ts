@@ -11,7 +11,6 @@ import {
   inferSignatureType,
   messageSignatureTypes,
   signatureHash,
-  verifyMessage,
   verifyMessageAsync,
 } from './message-signature.ts';
 
@@ -65,13 +64,7 @@ export function canonicalUuid(text: string): string | undefined {
   return uuidForm.test(text) ? text.toLowerCase() : undefined;
 }
 
-/** The wallet that signed, or undefined when anything is wrong. */
-export function verifyRequestSignature(request: RequestSignature): WalletAddress | undefined {
-  const read = readRequest(request);
-  return read && verifyMessage(read.type, read.publicKey, read.message, read.signature);
-}
-
-/** The same without holding the event loop for an RSA verification: for servers. */
+/** The wallet that signed, or undefined when anything is wrong. RSA does not hold the event loop. */
 export async function verifyRequestSignatureAsync(
   request: RequestSignature,
 ): Promise<WalletAddress | undefined> {

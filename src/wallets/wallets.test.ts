@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { seededRandom } from '../../test/support/seeded-random.ts';
 import { parseItemHeader } from '../formats/ans104/item-header.ts';
-import { seededRandom } from '../formats/testing/seeded-random.ts';
 import { addressKind, normalizeAddress, parseAddress } from './address.ts';
 import { arweavePublicKey, exportJwk, importJwk, signPss, verifyPss } from './arweave/rsa.ts';
 import { aptosText, hexText } from './data-items/owner.ts';
@@ -21,7 +21,7 @@ import {
   canonicalUuid,
   signatureHeaderHash,
   signedText,
-  verifyRequestSignature,
+  verifyRequestSignatureAsync,
 } from './request-signature.ts';
 import { isOnCurve, parseSolanaAddress, solanaAddress } from './solana/address.ts';
 import {
@@ -47,17 +47,17 @@ const solana = {
 };
 
 describe('request signatures', () => {
-  test('an Ethereum wallet is known by its signature, with and without a stated type', () => {
+  test('an Ethereum wallet is known by its signature, with and without a stated type', async () => {
     const { publicKey, signature, address } = ethereum;
     for (const signatureType of ['3', undefined]) {
-      assert.deepEqual(verifyRequestSignature({ publicKey, signature, nonce, signatureType }), {
+      assert.deepEqual(await verifyRequestSignatureAsync({ publicKey, signature, nonce, signatureType }), {
         kind: 'ethereum',
         address,
       });
     }
   });
 
-  test('Ethereum keys may be hex or compressed, and the recovery byte 0 or 1', () => {
+  test('Ethereum keys may be hex or compressed, and the recovery byte 0 or 1', async () => {
     const full = Buffer.from(ethereum.publicKey, 'base64url');
     const compressed = Buffer.concat([Buffer.from([2 + (full[64]! & 1)]), full.subarray(1, 33)]);
     const raw = Buffer.from(ethereum.signature, 'base64url');
@@ -68,20 +68,23 @@ describe('request signatures', () => {
       compressed.toString('base64url'),
     ]) {
       for (const signature of [ethereum.signature, raw.toString('base64url')]) {
-        assert.equal(verifyRequestSignature({ publicKey, signature, nonce })?.address, ethereum.address);
+        assert.equal(
+          (await verifyRequestSignatureAsync({ publicKey, signature, nonce }))?.address,
+          ethereum.address,
+        );
       }
     }
   });
 
-  test('a Solana wallet may sign the nonce or its hex text; raw Ed25519 only the nonce', () => {
+  test('a Solana wallet may sign the nonce or its hex text; raw Ed25519 only the nonce', async () => {
     const { publicKey, raw, hexText, address } = solana;
-    const wallet = (signature: string, signatureType?: string) =>
-      verifyRequestSignature({ publicKey, signature, nonce, signatureType })?.address;
-    assert.equal(wallet(raw), address);
-    assert.equal(wallet(hexText), address);
-    assert.equal(wallet(hexText, '4'), address);
-    assert.equal(wallet(raw, '2'), address);
-    assert.equal(wallet(hexText, '2'), undefined);
+    const wallet = async (signature: string, signatureType?: string) =>
+      (await verifyRequestSignatureAsync({ publicKey, signature, nonce, signatureType }))?.address;
+    assert.equal(await wallet(raw), address);
+    assert.equal(await wallet(hexText), address);
+    assert.equal(await wallet(hexText, '4'), address);
+    assert.equal(await wallet(raw, '2'), address);
+    assert.equal(await wallet(hexText, '2'), undefined);
   });
 
   test('an Arweave wallet may use any salt length, and may hash the nonce first', async () => {
@@ -89,17 +92,20 @@ describe('request signatures', () => {
     const publicKey = modulus.toString('base64url');
     for (const saltLength of [0, 32, 478]) {
       const signature = (await signPss(privateKey, Buffer.from(nonce), saltLength)).toString('base64url');
-      assert.deepEqual(verifyRequestSignature({ publicKey, signature, nonce }), { kind: 'arweave', address });
+      assert.deepEqual(await verifyRequestSignatureAsync({ publicKey, signature, nonce }), {
+        kind: 'arweave',
+        address,
+      });
     }
     const digest = hash('sha256', Buffer.from(nonce), 'buffer');
     const signature = (await signPss(privateKey, digest, 32)).toString('base64');
     assert.equal(
-      verifyRequestSignature({ publicKey, signature, nonce, signatureType: '1' })?.address,
+      (await verifyRequestSignatureAsync({ publicKey, signature, nonce, signatureType: '1' }))?.address,
       address,
     );
   });
 
-  test('a bound request is signed as lines, and holds for the request that it names alone', () => {
+  test('a bound request is signed as lines, and holds for the request that it names alone', async () => {
     const boundTo = {
       service: testArweaveKey.address,
       method: 'POST',
@@ -115,21 +121,21 @@ describe('request signatures', () => {
     const signature = signEd25519(testEd25519Key, Buffer.from(text)).toString('base64url');
     const publicKey = ed25519RawPublicKey(testEd25519Key).toString('base64url');
     const request = { publicKey, signature, nonce };
-    assert.ok(verifyRequestSignature({ ...request, boundTo }) !== undefined);
-    assert.equal(verifyRequestSignature(request), undefined);
+    assert.ok((await verifyRequestSignatureAsync({ ...request, boundTo })) !== undefined);
+    assert.equal(await verifyRequestSignatureAsync(request), undefined);
     for (const other of [
       { ...boundTo, service: ethereum.address },
       { ...boundTo, method: 'GET' },
       { ...boundTo, path: '/v1/arns/actions/buy-name?name=b' },
       { ...boundTo, contentDigest: '' },
     ]) {
-      assert.equal(verifyRequestSignature({ ...request, boundTo: other }), undefined);
+      assert.equal(await verifyRequestSignatureAsync({ ...request, boundTo: other }), undefined);
     }
-    assert.equal(verifyRequestSignature({ ...request, nonce: 'other', boundTo }), undefined);
+    assert.equal(await verifyRequestSignatureAsync({ ...request, nonce: 'other', boundTo }), undefined);
   });
 
-  test('the bound request of docs/names.md holds', () => {
-    const wallet = verifyRequestSignature({
+  test('the bound request of docs/names.md holds', async () => {
+    const wallet = await verifyRequestSignatureAsync({
       publicKey: solana.publicKey,
       nonce: '11111111-1111-4111-8111-111111111111',
       signature: 'I29WrDAOcnKtJOU36ypbyehbIBo5gmUcWFU9veGAiZukKmr8zcaP_82__fj-nc0dz_xLKA8OGCLIiunViL1CCw',
@@ -160,7 +166,7 @@ describe('request signatures', () => {
     }
   });
 
-  test('a signature has one name in every encoding that is taken', () => {
+  test('a signature has one name in every encoding that is taken', async () => {
     const bytes = Buffer.from(ethereum.signature, 'base64url');
     const raw = Buffer.from(bytes);
     raw[64]! -= 27;
@@ -180,13 +186,16 @@ describe('request signatures', () => {
     ]);
     const { publicKey } = ethereum;
     const mirrored = { publicKey, nonce, signature: high.toString('base64url') };
-    assert.equal(verifyRequestSignature(mirrored), undefined);
+    assert.equal(await verifyRequestSignatureAsync(mirrored), undefined);
     const group = 2n ** 252n + 27742317777372353535851937790883648493n;
     const ed = Buffer.from(solana.raw, 'base64url');
     const scalar = BigInt(`0x${Buffer.from(ed.subarray(32)).reverse().toString('hex')}`) + group;
     const grown = Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex').reverse();
     const signature = Buffer.concat([ed.subarray(0, 32), grown]).toString('base64url');
-    assert.equal(verifyRequestSignature({ publicKey: solana.publicKey, nonce, signature }), undefined);
+    assert.equal(
+      await verifyRequestSignatureAsync({ publicKey: solana.publicKey, nonce, signature }),
+      undefined,
+    );
   });
 
   test('nothing that a published item shows is a signed request', async () => {
@@ -233,7 +242,7 @@ describe('request signatures', () => {
       for (const text of texts) {
         for (const key of keys) {
           for (const signatureType of ['1', '2', '3', '4', undefined]) {
-            const found = verifyRequestSignature({
+            const found = await verifyRequestSignatureAsync({
               publicKey: key.toString('base64url'),
               signature: header.signature.toString('base64url'),
               nonce: text,
@@ -246,7 +255,7 @@ describe('request signatures', () => {
     }
   });
 
-  test('wrong nonces, types, keys and texts are nobody', () => {
+  test('wrong nonces, types, keys and texts are nobody', async () => {
     const { publicKey, signature } = ethereum;
     const good = { publicKey, signature, nonce };
     for (const wrong of [
@@ -269,15 +278,15 @@ describe('request signatures', () => {
       { ...good, signature: 'AA' },
       { ...good, signature: `${signature}\u0000` },
     ]) {
-      assert.equal(verifyRequestSignature(wrong), undefined, JSON.stringify(wrong).slice(0, 200));
+      assert.equal(await verifyRequestSignatureAsync(wrong), undefined, JSON.stringify(wrong).slice(0, 200));
     }
   });
 
-  test('random fields never throw', () => {
+  test('random fields never throw', async () => {
     const random = seededRandom(21);
     const lengths = [0, 1, 32, 33, 64, 65, 511, 512, 513];
     for (let round = 0; round < 10_000; round++) {
-      const found = verifyRequestSignature({
+      const found = await verifyRequestSignatureAsync({
         publicKey: random.bytes(random.pick(lengths)).toString('base64url'),
         signature: random.bytes(random.pick([0, 64, 65, 512])).toString('base64url'),
         nonce,

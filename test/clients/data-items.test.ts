@@ -18,7 +18,6 @@ import { encodeBundleHeader, parseBundleHeader } from '../../src/formats/ans104/
 import { itemMessage, parseItem } from '../../src/formats/ans104/item.ts';
 import { encodeBase58 } from '../../src/formats/base58.ts';
 import { deepHash } from '../../src/formats/deep-hash.ts';
-import { seededRandom } from '../../src/formats/testing/seeded-random.ts';
 import { exportJwk } from '../../src/wallets/arweave/rsa.ts';
 import {
   arweaveSigner,
@@ -31,6 +30,7 @@ import {
 import { verifyItem } from '../../src/wallets/data-items/verify.ts';
 import { ed25519PrivateKey, ed25519RawPublicKey } from '../../src/wallets/solana/ed25519.ts';
 import { testArweaveKey, testEthereumKey } from '../../src/wallets/testing/keys.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const random = seededRandom(104);
 const seed = createHash('sha256').update('client test seed').digest();

@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { seededRandom } from '../../src/formats/testing/seeded-random.ts';
 import { addAttempt, emptyHour } from '../../src/router/telemetry/hour.ts';
 import { telemetryMigrations } from '../../src/router/telemetry/migrations.ts';
 import { TelemetryStore } from '../../src/router/telemetry/store.ts';
@@ -12,6 +11,7 @@ import { bucketOf } from '../../src/router/telemetry/telemetry.ts';
 import { type RouterBench, startRouterBench } from '../../src/router/testing/router-bench.ts';
 import { type TestItem, testItem } from '../../src/router/testing/stub-gateway.ts';
 import { openSqliteFile } from '../../src/storage/sql/open.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 const skip = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;

@@ -10,12 +10,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { createCredits } from '../../src/credits/ledger/ledger.ts';
-import { seededRandom } from '../../src/formats/testing/seeded-random.ts';
 import { encodeHeader, examplePayment } from '../../src/formats/x402/testing.ts';
 import { startProvider } from '../../src/localnet/card/testing.ts';
 import { signPayment, startFacilitator } from '../../src/localnet/x402/testing.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import { ledgerMigrations, type PaymentProcessOptions } from '../support/payment-process.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const script = join(import.meta.dirname, '../support/payment-process.ts');
 const wallet = `${'w'.repeat(42)}A`;

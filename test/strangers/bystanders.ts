@@ -2,8 +2,9 @@
  * Wallets that only mind their own business: they pay, upload, lend, name and read, at both services. What they show
  * on the way is the stranger's to use.
  */
-import type { SeededRandom } from '../../src/formats/testing/seeded-random.ts';
+
 import { moreArweaveKeys } from '../../src/wallets/testing/keys.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
 import { Actor, oneSol, type Shows } from './actor.ts';
 import { type Answer, textOf } from './calls.ts';
 import type { Knowledge, Secrets } from './knowledge.ts';

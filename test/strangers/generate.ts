@@ -2,7 +2,7 @@
  * Random requests to any route: parameters by their names, with values that mean something mixed in, so that a route
  * that is added is tried without a word about it here.
  */
-import type { SeededRandom } from '../../src/formats/testing/seeded-random.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
 import type { Knowledge } from './knowledge.ts';
 import type { KnownRoute } from './routes.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openLedgerDatabase } from '../../src/cli/ledger-database.ts';
 import { createCredits } from '../../src/credits/ledger/ledger.ts';
-import { seededRandom } from '../../src/formats/testing/seeded-random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { type Bystander, bystanders as everybody } from './bystanders.ts';
 import { type Answer, type Call, notSent } from './calls.ts';
 import { Knowledge, Secrets } from './knowledge.ts';

@@ -3,8 +3,8 @@
  * move or show what belongs to a bystander, and must not.
  */
 import { itemMessage, parseItem } from '../../src/formats/ans104/item.ts';
-import type { SeededRandom } from '../../src/formats/testing/seeded-random.ts';
 import { moreArweaveKeys } from '../../src/wallets/testing/keys.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
 import { Actor, oneSol } from './actor.ts';
 import { type Bystander, networks } from './bystanders.ts';
 import { type Answer, type Call, member } from './calls.ts';

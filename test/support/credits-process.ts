@@ -6,8 +6,8 @@
 import { winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
-import { seededRandom } from '../../src/formats/testing/seeded-random.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
+import { seededRandom } from './seeded-random.ts';
 
 const [url = '-', folder = '.', name = 'ledger', round = '0'] = process.argv.slice(2);
 const sql = await openDatabase({

@@ -12,7 +12,7 @@ import { verifyPath } from '../../src/formats/arweave/proof.ts';
 import { rsaModulus } from '../../src/formats/arweave/rsa-pss.ts';
 import { newTransaction, type Transaction } from '../../src/formats/arweave/transaction.ts';
 import { parseTransactionJson, transactionToJson } from '../../src/formats/arweave/transaction-json.ts';
-import { signTransaction } from '../../src/formats/arweave/transaction-signature.ts';
+import { signTransactionAsync } from '../../src/formats/arweave/transaction-signature.ts';
 import { buildTxTree, versionOneDataRoot } from '../../src/formats/arweave/tx-tree.ts';
 import { decodeBase64url, encodeBase64url } from '../../src/formats/base64url.ts';
 import { createLogger } from '../../src/kernel/log.ts';
@@ -141,7 +141,7 @@ export class TestWallet {
     const size = data?.length ?? 0;
     const price = await client.text(`/price/${size}${target === undefined ? '' : `/${target}`}`);
     const anchor = fields.anchor ?? (await client.text('/tx_anchor'));
-    return signTransaction(
+    return signTransactionAsync(
       newTransaction({
         format,
         reward: fields.reward ?? BigInt(price),

@@ -8,7 +8,7 @@ import { type Config, readConfig } from '../../src/config/config.ts';
 import { dataTreeOf } from '../../src/formats/arweave/data-root.ts';
 import { newTransaction, type Transaction } from '../../src/formats/arweave/transaction.ts';
 import { transactionToJson } from '../../src/formats/arweave/transaction-json.ts';
-import { signTransaction } from '../../src/formats/arweave/transaction-signature.ts';
+import { signTransactionAsync } from '../../src/formats/arweave/transaction-signature.ts';
 import { openContentCache } from '../../src/gateway/content/part.ts';
 import { createGateway, type Gateway, type GatewayDeps } from '../../src/gateway/surface.ts';
 import { createLogger, type Logger } from '../../src/kernel/log.ts';
@@ -172,7 +172,7 @@ export async function makeTransaction(
     text(`${nodeUrl}/price/${data.length}`),
   ]);
   const tree = data.length === 0 ? undefined : dataTreeOf(data);
-  const transaction = signTransaction(
+  const transaction = await signTransactionAsync(
     newTransaction({
       owner,
       lastTx: Buffer.from(anchor, 'base64url'),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import pg from 'pg';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
 import { type Credits, winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';

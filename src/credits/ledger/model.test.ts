@@ -1,7 +1,7 @@
 /** Random sequences of changes against a ledger written in the plainest way, on plain numbers and maps. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type SeededRandom, seededRandom } from '../../formats/testing/seeded-random.ts';
+import { type SeededRandom, seededRandom } from '../../../test/support/seeded-random.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { type Credits, CreditsError, type SpendRequest, winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';

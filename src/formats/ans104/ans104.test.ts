@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { type SeededRandom, seededRandom } from '../../../test/support/seeded-random.ts';
 import { FormatError } from '../format-error.ts';
-import { type SeededRandom, seededRandom } from '../testing/seeded-random.ts';
 import { encodeBundleHeader, minItemBytes, parseBundleHeader } from './bundle-header.ts';
 import { encodeItem, itemMessage, parseItem } from './item.ts';
 import { encodeItemHeader, parseItemHeader } from './item-header.ts';

@@ -53,12 +53,10 @@ export function rsaModulus(key: KeyObject): Buffer {
   return Buffer.from(n, 'base64url');
 }
 
-/** Salt length 32 unless said otherwise; 0 makes the signature reproducible. */
-export function signPss(key: KeyObject, message: Uint8Array, saltLength = 32): Buffer {
-  return sign('sha256', message, { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength });
-}
-
-/** The same on the thread pool: a 4096-bit signature takes 20 ms and more of a core. */
+/**
+ * On the thread pool: a 4096-bit signature takes 20 ms and more of a core. Salt length 32 unless said otherwise; 0 makes
+ * the signature reproducible.
+ */
 export function signPssAsync(key: KeyObject, message: Uint8Array, saltLength = 32): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const options = { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength };
@@ -66,13 +64,7 @@ export function signPssAsync(key: KeyObject, message: Uint8Array, saltLength = 3
   return promise;
 }
 
-export function rsaVerify(modulus: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  const key = rsaPublicKey(modulus);
-  if (key === undefined || signature.length !== modulus.length) return false;
-  return verifyPss(key, message, signature);
-}
-
-/** The same on the thread pool. */
+/** On the thread pool. */
 export function rsaVerifyAsync(
   modulus: Uint8Array,
   message: Uint8Array,

@@ -4,7 +4,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { type DeepHashInput, deepHash } from '../deep-hash.ts';
 import { FormatError } from '../format-error.ts';
 import { sha256 } from './merkle.ts';
-import { rsaModulus, rsaPrivateKey, rsaVerify, rsaVerifyAsync, signPss, signPssAsync } from './rsa-pss.ts';
+import { rsaModulus, rsaPrivateKey, rsaVerifyAsync, signPssAsync } from './rsa-pss.ts';
 import { checkTransaction, type Transaction, type UnsignedTransaction } from './transaction.ts';
 
 /** r ‖ s ‖ recovery id (0–3). */
@@ -34,19 +34,7 @@ export interface SignOptions {
   readonly saltLength?: number;
 }
 
-/** Signs with an RSA key (JWK or key object); the key's modulus becomes the owner. */
-export function signTransaction(
-  transaction: UnsignedTransaction,
-  key: JsonWebKey | KeyObject,
-  options: SignOptions = {},
-): Transaction {
-  const privateKey = rsaPrivateKey(key);
-  const owned = { ...transaction, owner: rsaModulus(privateKey) };
-  checkTransaction(owned);
-  return withSignature(owned, signPss(privateKey, signatureData(owned), options.saltLength));
-}
-
-/** The same with the signature made on the thread pool. */
+/** Signs with an RSA key (JWK or key object), on the thread pool; the key's modulus becomes the owner. */
 export async function signTransactionAsync(
   transaction: UnsignedTransaction,
   key: JsonWebKey | KeyObject,
@@ -98,14 +86,7 @@ export function ownerAddress(transaction: Transaction): Buffer | undefined {
   return owner === undefined ? undefined : sha256(owner);
 }
 
-/** True when the id is that of the signature and the signature is good. */
-export function verifyTransaction(transaction: Transaction): boolean {
-  if (!sha256(transaction.signature).equals(transaction.id)) return false;
-  if (transaction.owner.length === 0) return transactionOwner(transaction) !== undefined;
-  return rsaVerify(transaction.owner, signatureData(transaction), transaction.signature);
-}
-
-/** The same with RSA on the thread pool. */
+/** True when the id is that of the signature and the signature is good; RSA is verified on the thread pool. */
 export async function verifyTransactionAsync(transaction: Transaction): Promise<boolean> {
   if (!sha256(transaction.signature).equals(transaction.id)) return false;
   if (transaction.owner.length === 0) return transactionOwner(transaction) !== undefined;

@@ -3,10 +3,9 @@
  * Data is laid out in order of (version, id); each transaction's data starts on a 256 KiB border, and the gap
  * behind it is a leaf of its own, without data.
  */
-import { FormatError } from '../format-error.ts';
 import { CHUNK_BYTES, nodeSplit } from './chunks.ts';
 import { dataRootOf } from './data-root.ts';
-import { HASH_BYTES, leafId, MerkleTree, note, sha256 } from './merkle.ts';
+import { leafId, MerkleTree, note, sha256 } from './merkle.ts';
 import type { Transaction } from './transaction.ts';
 
 export type PlacedTransaction = Pick<Transaction, 'format' | 'id' | 'dataSize' | 'dataRoot'>;
@@ -40,17 +39,18 @@ export function versionOneDataRoot(data: Uint8Array): Buffer {
 
 /** `dataRoot` of a version 1 transaction must be that of `versionOneDataRoot`. */
 export function buildTxTree(transactions: readonly PlacedTransaction[]): TxTree {
-  const order = [...transactions.keys()].sort((a, b) => compare(transactions[a], transactions[b]));
+  const ordered = [...transactions.entries()].sort(
+    ([, a], [, b]) => a.format - b.format || Buffer.compare(a.id, b.id),
+  );
   const leaves: { id: Buffer; end: number }[] = [];
-  const placed: { index: number; leaf: number; start: number; end: number }[] = [];
+  const placed: { index: number; leaf: number; dataRoot: Buffer; start: number; end: number }[] = [];
   let size = 0;
-  for (const index of order) {
-    const transaction = at(transactions, index);
+  for (const [index, { dataRoot, dataSize }] of ordered) {
     const start = size;
-    const end = start + transaction.dataSize;
-    placed.push({ index, leaf: leaves.length, start, end });
-    leaves.push({ id: leafId(transaction.dataRoot, end), end });
-    size = start + weaveBytes(transaction.dataSize);
+    const end = start + dataSize;
+    placed.push({ index, leaf: leaves.length, dataRoot, start, end });
+    leaves.push({ id: leafId(dataRoot, end), end });
+    size = start + weaveBytes(dataSize);
     if (size > end) leaves.push({ id: leafId(Buffer.alloc(0), size), end: size });
   }
   const tree = new MerkleTree({
@@ -58,22 +58,9 @@ export function buildTxTree(transactions: readonly PlacedTransaction[]): TxTree 
     ends: Float64Array.from(leaves, (leaf) => leaf.end),
   });
   const placements: Placement[] = [];
-  for (const { index, leaf, start, end } of placed) {
-    const txPath = Buffer.concat([tree.branches(leaf), at(transactions, index).dataRoot, note(end)]);
+  for (const { index, leaf, dataRoot, start, end } of placed) {
+    const txPath = Buffer.concat([tree.branches(leaf), dataRoot, note(end)]);
     placements[index] = { start, end, txPath };
   }
-  const root = tree.root;
-  if (root.length !== 0 && root.length !== HASH_BYTES) throw new FormatError('a root has 32 bytes');
-  return { root, size, placements };
-}
-
-function at<T>(list: readonly T[], index: number): T {
-  const item = list[index];
-  if (item === undefined) throw new FormatError(`there is no element ${index}`);
-  return item;
-}
-
-function compare(a: PlacedTransaction | undefined, b: PlacedTransaction | undefined): number {
-  if (a === undefined || b === undefined) return 0;
-  return a.format - b.format || Buffer.compare(a.id, b.id);
+  return { root: tree.root, size, placements };
 }

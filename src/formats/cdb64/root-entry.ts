@@ -95,22 +95,15 @@ function putInteger(out: Buffer, at: number, value: number): number {
   }
   if (value < 0x100) {
     out[at] = 0xcc;
-    out[at + 1] = value;
-    return at + 2;
+    return out.writeUInt8(value, at + 1);
   }
   if (value < 0x10000) {
     out[at] = 0xcd;
-    out[at + 1] = value >> 8;
-    out[at + 2] = value;
-    return at + 3;
+    return out.writeUInt16BE(value, at + 1);
   }
   if (value < 2 ** 32) {
     out[at] = 0xce;
-    out[at + 1] = value >>> 24;
-    out[at + 2] = value >>> 16;
-    out[at + 3] = value >>> 8;
-    out[at + 4] = value;
-    return at + 5;
+    return out.writeUInt32BE(value, at + 1);
   }
   out[at] = 0xcb;
   return out.writeDoubleBE(value, at + 1);

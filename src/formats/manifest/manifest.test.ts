@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { FormatError } from '../format-error.ts';
-import { seededRandom } from '../testing/seeded-random.ts';
 import { buildManifest, type Manifest, normalizeManifestPath, resolveManifestPath } from './manifest.ts';
 import { parseManifest } from './reader.ts';
 

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { isTxId, type TxId } from '../base64url.ts';
 import { maxJsonDepth } from '../json-scanner.ts';
-import { seededRandom } from '../testing/seeded-random.ts';
 import { normalizeManifestPath } from './manifest.ts';
-import { readManifestInSteps } from './read-in-steps.ts';
-import { ManifestReader, parseManifest } from './reader.ts';
+import { ManifestReader, parseManifest, readManifestInSteps } from './reader.ts';
 
 const id = (letter: string) => `${letter.repeat(42)}A`;
 

@@ -1,4 +1,5 @@
 /** Reads a manifest as it arrives, in memory that follows what it maps and not how it is written. */
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { isTxId, type TxId } from '../base64url.ts';
 import { type JsonListener, JsonScanner } from '../json-scanner.ts';
 import { type Manifest, maxManifestBytes, normalizeManifestPath } from './manifest.ts';
@@ -7,6 +8,28 @@ import { type Manifest, maxManifestBytes, normalizeManifestPath } from './manife
 export function parseManifest(bytes: Buffer): Manifest | undefined {
   const reader = new ManifestReader();
   return reader.write(bytes) ? reader.end() : undefined;
+}
+
+/** Some milliseconds' worth. */
+const stepBytes = 512 * 1024;
+
+/** Without blocking the event loop: after each step other work has its turn. */
+export async function readManifestInSteps(
+  pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+): Promise<Manifest | undefined> {
+  const reader = new ManifestReader();
+  let sinceYield = 0;
+  for await (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += stepBytes) {
+      const step = piece.subarray(at, at + stepBytes);
+      if (!reader.write(step)) return undefined;
+      sinceYield += step.length;
+      if (sinceYield < stepBytes) continue;
+      sinceYield = 0;
+      await yieldToOthers();
+    }
+  }
+  return reader.end();
 }
 
 export class ManifestReader {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { FormatError } from '../format-error.ts';
 import { addressBytes, type SolanaAddress } from './address.ts';
-import { accountKind } from './anchor.ts';
+import { type AccountData, accountKind } from './anchor.ts';
 import { Reader, Writer } from './bytes.ts';
 import {
   address,
@@ -15,7 +15,6 @@ import {
   option,
   seconds,
   string,
-  struct,
   u8,
   u16,
   u32,
@@ -30,148 +29,76 @@ export const schemaVersion = [1, 0, 0];
 export const purchaseType = choice('lease', 'permabuy');
 export type PurchaseType = 'lease' | 'permabuy';
 
-export interface ArnsConfig {
-  authority: SolanaAddress;
-  mint: SolanaAddress;
-  treasury: SolanaAddress;
-  gracePeriod: number;
-  auctionDuration: number;
-  maxLeaseYears: number;
-  totalNames: bigint;
-  nextRecordsPrune: bigint;
-  nextReturnedPrune: bigint;
-  migrationActive: boolean;
-  migrationAuthority: SolanaAddress;
-  bump: number;
-  version: number[];
-}
+export const arnsConfig = accountKind('ArnsConfig', 182, {
+  authority: address,
+  mint: address,
+  treasury: address,
+  gracePeriod: seconds,
+  auctionDuration: seconds,
+  maxLeaseYears: u8,
+  totalNames: u64,
+  nextRecordsPrune: i64,
+  nextReturnedPrune: i64,
+  migrationActive: boolean,
+  migrationAuthority: address,
+  bump: u8,
+  version,
+});
+export type ArnsConfig = AccountData<typeof arnsConfig>;
 
-export const arnsConfig = accountKind<ArnsConfig>(
-  'ArnsConfig',
-  182,
-  struct({
-    authority: address,
-    mint: address,
-    treasury: address,
-    gracePeriod: seconds,
-    auctionDuration: seconds,
-    maxLeaseYears: u8,
-    totalNames: u64,
-    nextRecordsPrune: i64,
-    nextReturnedPrune: i64,
-    migrationActive: boolean,
-    migrationAuthority: address,
-    bump: u8,
-    version,
-  }),
-);
-
-export interface DemandFactor {
+export const demandFactor = accountKind('DemandFactor', 577, {
   /** Times 10^6. */
-  factor: bigint;
-  period: bigint;
-  purchases: bigint;
-  revenue: bigint;
-  periodsAtMinimum: number;
-  trailingPurchases: bigint[];
-  trailingRevenues: bigint[];
+  factor: u64,
+  period: u64,
+  purchases: u64,
+  revenue: u64,
+  periodsAtMinimum: u32,
+  trailingPurchases: fixed(u64, 7),
+  trailingRevenues: fixed(u64, 7),
   /** Base fee by name length, 1 to 51. */
-  fees: bigint[];
-  periodZero: number;
-  criteria: 'revenue' | 'purchases';
-  bump: number;
-  version: number[];
-}
+  fees: fixed(u64, 51),
+  periodZero: seconds,
+  criteria: choice('revenue', 'purchases'),
+  bump: u8,
+  version,
+});
+export type DemandFactor = AccountData<typeof demandFactor>;
 
-export const demandFactor = accountKind<DemandFactor>(
-  'DemandFactor',
-  577,
-  struct({
-    factor: u64,
-    period: u64,
-    purchases: u64,
-    revenue: u64,
-    periodsAtMinimum: u32,
-    trailingPurchases: fixed(u64, 7),
-    trailingRevenues: fixed(u64, 7),
-    fees: fixed(u64, 51),
-    periodZero: seconds,
-    criteria: choice('revenue', 'purchases'),
-    bump: u8,
-    version,
-  }),
-);
+export const arnsRecord = accountKind('ArnsRecord', 191, {
+  nameHash: bytes(32),
+  owner: address,
+  ant: address,
+  type: purchaseType,
+  start: seconds,
+  end: option(seconds),
+  undernameLimit: u16,
+  purchasePrice: u64,
+  bump: u8,
+  name: string,
+  version,
+});
+export type ArnsRecord = AccountData<typeof arnsRecord>;
 
-export interface ArnsRecord {
-  nameHash: Buffer;
-  owner: SolanaAddress;
-  ant: SolanaAddress;
-  type: PurchaseType;
-  start: number;
-  end: number | undefined;
-  undernameLimit: number;
-  purchasePrice: bigint;
-  bump: number;
-  name: string;
-  version: number[];
-}
+export const returnedName = accountKind('ReturnedName', 139, {
+  name: string,
+  nameHash: bytes(32),
+  initiator: address,
+  returnedAt: seconds,
+  bump: u8,
+  version,
+});
+export type ReturnedName = AccountData<typeof returnedName>;
 
-export const arnsRecord = accountKind<ArnsRecord>(
-  'ArnsRecord',
-  191,
-  struct({
-    nameHash: bytes(32),
-    owner: address,
-    ant: address,
-    type: purchaseType,
-    start: seconds,
-    end: option(seconds),
-    undernameLimit: u16,
-    purchasePrice: u64,
-    bump: u8,
-    name: string,
-    version,
-  }),
-);
-
-export interface ReturnedName {
-  name: string;
-  nameHash: Buffer;
-  initiator: SolanaAddress;
-  returnedAt: number;
-  bump: number;
-  version: number[];
-}
-
-export const returnedName = accountKind<ReturnedName>(
-  'ReturnedName',
-  139,
-  struct({ name: string, nameHash: bytes(32), initiator: address, returnedAt: seconds, bump: u8, version }),
-);
-
-export interface ReservedName {
-  name: string;
-  reservedFor: SolanaAddress | undefined;
-  expiresAt: number | undefined;
-  reservedBy: SolanaAddress;
-  createdAt: number;
-  bump: number;
-  version: number[];
-}
-
-export const reservedName = accountKind<ReservedName>(
-  'ReservedName',
-  149,
-  struct({
-    name: string,
-    reservedFor: option(address),
-    expiresAt: option(seconds),
-    reservedBy: address,
-    createdAt: seconds,
-    bump: u8,
-    version,
-  }),
-);
+export const reservedName = accountKind('ReservedName', 149, {
+  name: string,
+  reservedFor: option(address),
+  expiresAt: option(seconds),
+  reservedBy: address,
+  createdAt: seconds,
+  bump: u8,
+  version,
+});
+export type ReservedName = AccountData<typeof reservedName>;
 
 export interface NameRegistryHead {
   authority: SolanaAddress;
@@ -207,15 +134,15 @@ export function hashName(name: string): Buffer {
   return createHash('sha256').update(name.toLowerCase()).digest();
 }
 
-export const arnsAddresses = (program: SolanaAddress) => ({
-  config: (): DerivedAddress => findProgramAddress([Buffer.from('arns_config')], program),
-  demandFactor: (): DerivedAddress => findProgramAddress([Buffer.from('demand_factor')], program),
-  registry: (): DerivedAddress => findProgramAddress([Buffer.from('name_registry')], program),
-  record: (name: string): DerivedAddress => byHash('arns_record', hashName(name), program),
-  returned: (name: string): DerivedAddress => byHash('returned_name', hashName(name), program),
-  reserved: (name: string): DerivedAddress => byHash('reserved_name', hashName(name), program),
-});
-
-function byHash(seed: string, hash: Uint8Array, program: SolanaAddress): DerivedAddress {
-  return findProgramAddress([Buffer.from(seed), hash], program);
-}
+export const arnsAddresses = (program: SolanaAddress) => {
+  const find = (seed: string, ...more: Uint8Array[]): DerivedAddress =>
+    findProgramAddress([Buffer.from(seed), ...more], program);
+  return {
+    config: () => find('arns_config'),
+    demandFactor: () => find('demand_factor'),
+    registry: () => find('name_registry'),
+    record: (name: string) => find('arns_record', hashName(name)),
+    returned: (name: string) => find('returned_name', hashName(name)),
+    reserved: (name: string) => find('reserved_name', hashName(name)),
+  };
+};

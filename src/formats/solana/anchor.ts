@@ -2,7 +2,7 @@
 import { FormatError } from '../format-error.ts';
 import type { SolanaAddress } from './address.ts';
 import { Reader } from './bytes.ts';
-import { type Codec, decode, discriminator, encode } from './codec.ts';
+import { decode, discriminator, encode, type Fields, struct } from './codec.ts';
 import type { AccountMeta, Instruction } from './message.ts';
 
 /** Behind the fields of an account are zeros up to its space. */
@@ -17,7 +17,15 @@ export interface AccountKind<T> {
   matches(data: Uint8Array): boolean;
 }
 
-export function accountKind<T>(name: string, space: number, codec: Codec<T>): AccountKind<T> {
+/** What an account of this kind says. */
+export type AccountData<K> = K extends AccountKind<infer T> ? T : never;
+
+export function accountKind<T extends object>(
+  name: string,
+  space: number,
+  fields: Fields<T>,
+): AccountKind<T> {
+  const codec = struct(fields);
   const mark = discriminator(`account:${name}`);
   const matches = (data: Uint8Array) => mark.equals(data.subarray(0, 8));
   return {
@@ -26,11 +34,11 @@ export function accountKind<T>(name: string, space: number, codec: Codec<T>): Ac
     space,
     matches,
     encode(value, size = space) {
-      const fields = encode(codec, value);
-      if (8 + fields.length > size) throw new FormatError(`${name} does not fit its account`);
+      const encoded = encode(codec, value);
+      if (8 + encoded.length > size) throw new FormatError(`${name} does not fit its account`);
       const data = Buffer.alloc(size);
       mark.copy(data);
-      fields.copy(data, 8);
+      encoded.copy(data, 8);
       return data;
     },
     decode(data) {
@@ -45,21 +53,22 @@ export interface InstructionKind<A> {
   readonly discriminator: Buffer;
   /** The arguments of the data behind the eight bytes. */
   decode(data: Uint8Array): A;
-  build(programId: SolanaAddress, accounts: readonly AccountMeta[], args: A): Instruction;
+  build(programId: SolanaAddress, args: A, accounts: readonly AccountMeta[]): Instruction;
 }
 
-export function instructionKind<A>(name: string, args: Codec<A>): InstructionKind<A> {
+export type Arguments<K> = K extends InstructionKind<infer A> ? A : never;
+
+export function instructionKind<A extends object>(name: string, fields: Fields<A>): InstructionKind<A> {
+  const codec = struct(fields);
   const mark = discriminator(`global:${name}`);
   return {
     name,
     discriminator: mark,
-    decode: (data) => decode(args, data, name),
-    build: (programId, accounts, values) => ({
+    decode: (data) => decode(codec, data, name),
+    build: (programId, args, accounts) => ({
       programId,
       accounts,
-      data: Buffer.concat([mark, encode(args, values)]),
+      data: Buffer.concat([mark, encode(codec, args)]),
     }),
   };
 }
-
-export type NoArguments = Record<never, never>;

@@ -103,7 +103,7 @@ export const choice = <const C extends string>(...variants: C[]): Codec<C> => ({
   },
 });
 
-type Fields<T> = { readonly [K in keyof T]: Codec<T[K]> };
+export type Fields<T> = { readonly [K in keyof T]: Codec<T[K]> };
 
 export function struct<T extends object>(fields: Fields<T>): Codec<T> {
   return {

@@ -14,18 +14,13 @@ export interface AccountMeta {
   readonly writable: boolean;
 }
 
-export const readOnly = (address: SolanaAddress): AccountMeta => ({
-  address,
-  signer: false,
-  writable: false,
-});
-export const writable = (address: SolanaAddress): AccountMeta => ({ address, signer: false, writable: true });
-export const signer = (address: SolanaAddress): AccountMeta => ({ address, signer: true, writable: false });
-export const writableSigner = (address: SolanaAddress): AccountMeta => ({
-  address,
-  signer: true,
-  writable: true,
-});
+const meta =
+  (signer: boolean, writable: boolean) =>
+  (address: SolanaAddress): AccountMeta => ({ address, signer, writable });
+export const readOnly = meta(false, false);
+export const writable = meta(false, true);
+export const signer = meta(true, false);
+export const writableSigner = meta(true, true);
 
 export interface Instruction {
   readonly programId: SolanaAddress;
@@ -74,7 +69,7 @@ export function isWritableKey(message: Message, index: number): boolean {
 
 export function compileMessage(parts: MessageParts): Buffer {
   const metas = orderedMetas(parts);
-  const place = new Map(metas.map((meta, index) => [meta.address, index]));
+  const place = new Map(metas.map(({ address }, index) => [address, index]));
   if (metas.length > 256) throw new FormatError('a message names at most 256 accounts');
   const signers = metas.filter((meta) => meta.signer);
   const writer = new Writer();
@@ -119,33 +114,21 @@ function orderedMetas(parts: MessageParts): AccountMeta[] {
 
 export function parseMessage(bytes: Uint8Array): Message {
   const reader = new Reader(bytes);
-  const message = readMessage(reader);
-  reader.end('the message');
-  return message;
-}
-
-function readMessage(reader: Reader): Message {
   const first = reader.u8();
   if (first > 0x80) throw new FormatError(`message version ${first & 0x7f} is not known`);
   const version = first === 0x80 ? 0 : 'legacy';
-  const requiredSignatures = version === 0 ? reader.u8() : first;
-  const readonlySigned = reader.u8();
-  const readonlyUnsigned = reader.u8();
-  const keys = readList(reader, 32, () => reader.address());
-  const blockhash = encodeBase58(reader.take(32));
-  const instructions = readList(reader, 3, () => readInstruction(reader));
-  const lookups = version === 0 ? readList(reader, 34, () => readLookup(reader)) : [];
-  const message = {
+  const message: Message = {
     version,
-    requiredSignatures,
-    readonlySigned,
-    readonlyUnsigned,
-    keys,
-    blockhash,
-    instructions,
-    lookups,
-  } as const;
+    requiredSignatures: version === 0 ? reader.u8() : first,
+    readonlySigned: reader.u8(),
+    readonlyUnsigned: reader.u8(),
+    keys: readList(reader, 32, () => reader.address()),
+    blockhash: encodeBase58(reader.take(32)),
+    instructions: readList(reader, 3, () => readInstruction(reader)),
+    lookups: version === 0 ? readList(reader, 34, () => readLookup(reader)) : [],
+  };
   sanitize(message);
+  reader.end('the message');
   return message;
 }
 

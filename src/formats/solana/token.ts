@@ -1,7 +1,8 @@
 /** SPL Token: mints, token accounts, and the few instructions name payments use. */
 import { FormatError } from '../format-error.ts';
 import { addressBytes, type SolanaAddress } from './address.ts';
-import { Reader, Writer } from './bytes.ts';
+import { Writer } from './bytes.ts';
+import { address, type Codec, decode, encode, struct, u8, u64 } from './codec.ts';
 import { type Instruction, readOnly, signer, writable, writableSigner } from './message.ts';
 import { findProgramAddress } from './pda.ts';
 import { associatedTokenProgram, systemProgram, tokenProgram } from './programs.ts';
@@ -9,86 +10,71 @@ import { associatedTokenProgram, systemProgram, tokenProgram } from './programs.
 export const mintSize = 82;
 export const tokenAccountSize = 165;
 
-export interface Mint {
-  authority: SolanaAddress | undefined;
-  supply: bigint;
-  decimals: number;
-  initialized: boolean;
-  freezeAuthority: SolanaAddress | undefined;
-}
-
 /** In these accounts an option is four bytes, and its value is always there. */
-function writeOption(writer: Writer, value: SolanaAddress | undefined): void {
-  writer.u32(value === undefined ? 0 : 1).bytes(value === undefined ? Buffer.alloc(32) : addressBytes(value));
-}
+const optionalAddress: Codec<SolanaAddress | undefined> = {
+  write: (w, v) => w.u32(v === undefined ? 0 : 1).bytes(v === undefined ? Buffer.alloc(32) : addressBytes(v)),
+  read: (r) => {
+    const flag = r.u32();
+    const value = r.address();
+    if (flag > 1) throw new FormatError('a flag is neither 0 nor 1');
+    return flag === 1 ? value : undefined;
+  },
+};
 
-function readOption(reader: Reader): SolanaAddress | undefined {
-  const flag = reader.u32();
-  const value = reader.address();
-  if (flag > 1) throw new FormatError('a flag is neither 0 nor 1');
-  return flag === 1 ? value : undefined;
-}
+const states = ['uninitialized', 'initialized', 'frozen'] as const;
+const state: Codec<(typeof states)[number]> = {
+  write: (w, v) => w.u8(states.indexOf(v)),
+  read: (r) => {
+    const known = states[r.u8()];
+    if (known === undefined) throw new FormatError('a token account has an unknown state');
+    return known;
+  },
+};
 
-export function encodeMint(mint: Mint): Buffer {
-  const writer = new Writer();
-  writeOption(writer, mint.authority);
-  writer
-    .u64(mint.supply)
-    .u8(mint.decimals)
-    .u8(mint.initialized ? 1 : 0);
-  writeOption(writer, mint.freezeAuthority);
-  return writer.finish();
-}
+/** Any byte but 1 says no. */
+const initialized: Codec<boolean> = { write: (w, v) => w.u8(v ? 1 : 0), read: (r) => r.u8() === 1 };
+
+const mintCodec = struct({
+  authority: optionalAddress,
+  supply: u64,
+  decimals: u8,
+  initialized,
+  freezeAuthority: optionalAddress,
+});
+export type Mint = ReturnType<typeof mintCodec.read>;
+
+/** Behind the mark of "native" accounts. Wrapped SOL is not kept here, so none is. */
+const delegatedAmount: Codec<bigint> = {
+  write: (w, v) => w.u32(0).u64(0n).u64(v),
+  read: (r) => {
+    r.take(12);
+    return r.u64();
+  },
+};
+
+const tokenAccountCodec = struct({
+  mint: address,
+  owner: address,
+  amount: u64,
+  delegate: optionalAddress,
+  state,
+  delegatedAmount,
+  closeAuthority: optionalAddress,
+});
+export type TokenAccount = ReturnType<typeof tokenAccountCodec.read>;
+
+export const encodeMint = (mint: Mint): Buffer => encode(mintCodec, mint);
 
 export function decodeMint(data: Uint8Array): Mint {
   if (data.length !== mintSize) throw new FormatError('a mint has 82 bytes');
-  const reader = new Reader(data);
-  return {
-    authority: readOption(reader),
-    supply: reader.u64(),
-    decimals: reader.u8(),
-    initialized: reader.u8() === 1,
-    freezeAuthority: readOption(reader),
-  };
+  return decode(mintCodec, data, 'a mint');
 }
 
-export interface TokenAccount {
-  mint: SolanaAddress;
-  owner: SolanaAddress;
-  amount: bigint;
-  delegate: SolanaAddress | undefined;
-  state: 'uninitialized' | 'initialized' | 'frozen';
-  delegatedAmount: bigint;
-  closeAuthority: SolanaAddress | undefined;
-}
-
-const states = ['uninitialized', 'initialized', 'frozen'] as const;
-
-export function encodeTokenAccount(account: TokenAccount): Buffer {
-  const writer = new Writer()
-    .bytes(addressBytes(account.mint))
-    .bytes(addressBytes(account.owner))
-    .u64(account.amount);
-  writeOption(writer, account.delegate);
-  writer.u8(states.indexOf(account.state));
-  // Wrapped SOL is not kept here, so no account is "native".
-  writer.u32(0).u64(0n).u64(account.delegatedAmount);
-  writeOption(writer, account.closeAuthority);
-  return writer.finish();
-}
+export const encodeTokenAccount = (account: TokenAccount): Buffer => encode(tokenAccountCodec, account);
 
 export function decodeTokenAccount(data: Uint8Array): TokenAccount {
   if (data.length !== tokenAccountSize) throw new FormatError('a token account has 165 bytes');
-  const reader = new Reader(data);
-  const mint = reader.address();
-  const owner = reader.address();
-  const amount = reader.u64();
-  const delegate = readOption(reader);
-  const state = states[reader.u8()];
-  if (state === undefined) throw new FormatError('a token account has an unknown state');
-  reader.take(12);
-  const delegatedAmount = reader.u64();
-  return { mint, owner, amount, delegate, state, delegatedAmount, closeAuthority: readOption(reader) };
+  return decode(tokenAccountCodec, data, 'a token account');
 }
 
 /** The token account that a wallet uses for a mint by convention. */
@@ -133,34 +119,15 @@ export function createAssociatedTokenAccount(
   };
 }
 
-export function mintTo(
-  mint: SolanaAddress,
-  account: SolanaAddress,
-  authority: SolanaAddress,
-  amount: bigint,
-): Instruction {
-  return moveTokens(tokenInstruction.mintTo, mint, account, authority, amount);
-}
-
-export function transferToken(
-  from: SolanaAddress,
-  to: SolanaAddress,
-  authority: SolanaAddress,
-  amount: bigint,
-): Instruction {
-  return moveTokens(tokenInstruction.transfer, from, to, authority, amount);
-}
-
-function moveTokens(
-  instruction: number,
-  from: SolanaAddress,
-  to: SolanaAddress,
-  authority: SolanaAddress,
-  amount: bigint,
-): Instruction {
-  return {
+/** An instruction that moves an amount from the first account to the second. */
+const moving =
+  (instruction: number) =>
+  (from: SolanaAddress, to: SolanaAddress, authority: SolanaAddress, amount: bigint): Instruction => ({
     programId: tokenProgram,
     accounts: [writable(from), writable(to), signer(authority)],
     data: new Writer().u8(instruction).u64(amount).finish(),
-  };
-}
+  });
+
+/** From the mint to an account. */
+export const mintTo = moving(tokenInstruction.mintTo);
+export const transferToken = moving(tokenInstruction.transfer);

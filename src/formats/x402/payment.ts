@@ -79,26 +79,15 @@ export function readPayment(decoded: unknown): X402Payment {
     throw new MalformedPayment('signature is not hex');
   }
   const exact = { signature, authorization: writeAuthorization(authorization) };
+  const accepted = version === 1 ? whole : record(whole.accepted, 'accepted');
+  const scheme = text(accepted.scheme, 'scheme');
+  const network = text(accepted.network, 'network');
+  const read = { version, scheme, network, authorization, signature } as const;
   if (version === 1) {
-    const scheme = text(whole.scheme, 'scheme');
-    const network = text(whole.network, 'network');
-    return {
-      version,
-      scheme,
-      network,
-      authorization,
-      signature,
-      accepted: undefined,
-      payload: { x402Version: 1, scheme, network, payload: exact },
-    };
+    return { ...read, accepted: undefined, payload: { x402Version: 1, scheme, network, payload: exact } };
   }
-  const accepted = record(whole.accepted, 'accepted');
   return {
-    version,
-    scheme: text(accepted.scheme, 'scheme'),
-    network: text(accepted.network, 'network'),
-    authorization,
-    signature,
+    ...read,
     accepted: {
       amount: text(accepted.amount, 'amount'),
       asset: text(accepted.asset, 'asset'),
@@ -121,14 +110,12 @@ function readAuthorization(value: unknown): TransferAuthorization {
 }
 
 export function writeAuthorization(authorization: TransferAuthorization): Record<string, string> {
-  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  const { value, validAfter, validBefore } = authorization;
   return {
-    from,
-    to,
+    ...authorization,
     value: value.toString(),
     validAfter: validAfter.toString(),
     validBefore: validBefore.toString(),
-    nonce,
   };
 }
 

@@ -19,27 +19,19 @@ export interface X402Offer {
   readonly networks: readonly X402Network[];
 }
 
-export interface RequirementV1 {
+interface Requirement extends Pick<X402Offer, 'payTo' | 'maxTimeoutSeconds'> {
   readonly scheme: 'exact';
   readonly network: string;
-  readonly maxAmountRequired: string;
-  readonly resource: string;
-  readonly description: string;
-  readonly mimeType: string;
-  readonly payTo: string;
-  readonly maxTimeoutSeconds: number;
   readonly asset: string;
   readonly extra: { readonly name: string; readonly version: string };
 }
 
-export interface RequirementV2 {
-  readonly scheme: 'exact';
-  readonly network: string;
+export interface RequirementV1 extends Requirement, Pick<X402Offer, 'resource' | 'description' | 'mimeType'> {
+  readonly maxAmountRequired: string;
+}
+
+export interface RequirementV2 extends Requirement {
   readonly amount: string;
-  readonly asset: string;
-  readonly payTo: string;
-  readonly maxTimeoutSeconds: number;
-  readonly extra: { readonly name: string; readonly version: string };
 }
 
 /** Undefined where version 1 has no name for the chain: one unknown name makes its clients refuse the whole list. */

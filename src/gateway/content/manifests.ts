@@ -6,7 +6,7 @@ import {
   maxManifestBytes,
   resolveManifestPath,
 } from '../../formats/manifest/manifest.ts';
-import { readManifestInSteps } from '../../formats/manifest/read-in-steps.ts';
+import { readManifestInSteps } from '../../formats/manifest/reader.ts';
 import { notFound, upstreamUnavailable } from '../errors.ts';
 import type { Content } from './content.ts';
 import type { Described } from './opened.ts';

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { after, describe, test } from 'node:test';
 import Type from 'typebox';
 import { testServer } from '../testing.ts';
-import { constraintText, schemaText } from './api-docs.ts';
+import { constraintText, schemaText } from './openapi.ts';
 
 describe('the documents of a surface', () => {
   const server = testServer({

@@ -1,10 +1,11 @@
 /**
- * What happens to every request beside being answered: it gets its logger, is known to be in flight, and when its
+ * What happens to every request beside being answered: it gets its id and its logger, is known to be in flight, and when its
  * answer is out, or its client gone, it is counted under its route. Each step is here because it was measured: one
  * listener, no `onResponse` hook (two listeners and their removal), no `request.routeOptions` (an object of twelve
  * fields).
  */
-import type { ServerResponse } from 'node:http';
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { FastifyBaseLogger } from 'fastify';
@@ -21,6 +22,23 @@ declare module 'fastify' {
     /** The figures of this request's route; null while the route is unknown. */
     timings: RouteTimings | null;
   }
+}
+
+const saneId = /^[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,127}$/;
+
+/**
+ * The caller's own id when it is sane, so that one id follows a request through several programs; else a random prefix
+ * of this process and a counter, which is unique enough and costs nothing.
+ */
+export function createRequestIds(): (request: IncomingMessage) => string {
+  const prefix = `${randomBytes(5).toString('hex')}-`;
+  let count = 0;
+  return (request) => {
+    const given = request.headers['x-request-id'];
+    if (typeof given === 'string' && saneId.test(given)) return given;
+    count += 1;
+    return `${prefix}${count}`;
+  };
 }
 
 /** Called before any route is added; the function that it returns is called first of all for every request. */
@@ -72,7 +90,7 @@ function isOut(raw: ServerResponse): boolean {
  * The logger of one request, made only when the request has something to say. Most requests log nothing, and a
  * real child logger for each would cost more than their routing.
  */
-export class RequestLog implements FastifyBaseLogger {
+class RequestLog implements FastifyBaseLogger {
   readonly #parent: Logger;
   readonly #requestId: string;
   #made: Logger | undefined;

@@ -13,28 +13,21 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { traceRequests } from '../tracing/requests.ts';
 import { activeTracer } from '../tracing/tracing.ts';
-import type { App, Reply, Request, Routes } from './app.ts';
-import { mount } from './app.ts';
+import { type App, mount, type Reply, type Request, type Routes } from './app.ts';
 import { networks } from './client-network.ts';
 import { type ConnectionLimits, Connections, InFlight } from './connections.ts';
 import { type CorsOptions, createCors } from './cors.ts';
 import { createErrorMapper, type ErrorBody, sendJson } from './error-mapper.ts';
-import { addOpenApi } from './openapi.ts';
-import { createRequestIds } from './request-id.ts';
-import { watchRequests } from './request-watch.ts';
+import { addOpenApi, type OpenApiInfo } from './openapi.ts';
+import { createRequestIds, watchRequests } from './request-watch.ts';
 
-export type { App, Reply, Request, Routes } from './app.ts';
-export { mount } from './app.ts';
+export { type App, mount, type Reply, type Request, type Routes } from './app.ts';
 export { sendError, sendJson } from './error-mapper.ts';
 export { type Guard, mountGuarded } from './guard.ts';
 
-export interface HttpServerOptions extends ConnectionLimits {
+export interface HttpServerOptions extends ConnectionLimits, OpenApiInfo {
   /** For logs, for example `payment`. */
   readonly name: string;
-  /** For the OpenAPI document. */
-  readonly title: string;
-  readonly description?: string;
-  readonly version?: string;
   readonly host: string;
   readonly port: number;
   /** The variable that moves the port, for the message when it is taken. */

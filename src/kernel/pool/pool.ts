@@ -10,11 +10,10 @@
  */
 import type { Transferable } from 'node:worker_threads';
 import type { Logger } from '../log.ts';
-import { PoolBusy, PoolClosed, ThreadDied } from './errors.ts';
+import { PoolBusy, PoolClosed, ThreadDied } from './protocol.ts';
 import { type Task, Thread } from './thread-handle.ts';
 
-export { PoolBusy, PoolClosed, TaskFailed, ThreadDied } from './errors.ts';
-export { Transferred } from './protocol.ts';
+export { PoolBusy, PoolClosed, TaskFailed, ThreadDied, Transferred } from './protocol.ts';
 
 /** The type of a task module: `createPool<typeof import('./tasks.ts')>(…)`. */
 export type TaskModule = Readonly<Record<string, (arg: never) => unknown>>;

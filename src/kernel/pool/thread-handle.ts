@@ -1,8 +1,14 @@
 /** One thread as the pool sees it: the tasks it was handed, in order, and what became of them. */
 import { extname } from 'node:path';
 import { type Transferable, Worker } from 'node:worker_threads';
-import { PoolClosed, TaskFailed, ThreadDied } from './errors.ts';
-import type { Order, Outcome, ThreadSetup } from './protocol.ts';
+import {
+  type Order,
+  type Outcome,
+  PoolClosed,
+  TaskFailed,
+  ThreadDied,
+  type ThreadSetup,
+} from './protocol.ts';
 
 /** The same program as source or compiled. */
 const program = new URL(`./thread${extname(import.meta.filename)}`, import.meta.url);

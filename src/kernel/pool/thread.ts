@@ -1,7 +1,6 @@
 /** The program of one thread: takes orders one after the other and answers each. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Failure } from './errors.ts';
-import { type Order, type Outcome, type ThreadSetup, Transferred } from './protocol.ts';
+import { type Failure, type Order, type Outcome, type ThreadSetup, Transferred } from './protocol.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('this file runs only as a thread of the pool');

@@ -11,7 +11,7 @@ import {
 import { Random } from '../../../test/support/random.ts';
 import { CHUNK_BYTES, clientSplit } from '../../formats/arweave/chunks.ts';
 import { type DataTree, dataTreeOf } from '../../formats/arweave/data-root.ts';
-import { signTransaction } from '../../formats/arweave/transaction-signature.ts';
+import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { decodeBase64url, encodeBase64url } from '../../formats/base64url.ts';
 
 const AR = 1_000_000_000_000n;
@@ -32,7 +32,7 @@ describe('posting and reading chunks', () => {
   async function postHeader(data: Buffer, zeroLeaf = true): Promise<{ id: string; tree: DataTree }> {
     const tree = dataTreeOf(data, { ...clientSplit, zeroLeaf });
     const drafted = await wallet.transaction(client, { data, inline: false });
-    const transaction = signTransaction({ ...drafted, dataRoot: tree.root }, wallet.key);
+    const transaction = await signTransactionAsync({ ...drafted, dataRoot: tree.root }, wallet.key);
     assert.equal((await client.postTx(transaction)).status, 200);
     return { id: encodeBase64url(transaction.id), tree };
   }

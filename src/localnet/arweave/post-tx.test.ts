@@ -19,7 +19,7 @@ import {
 } from '../../formats/arweave/transaction-json.ts';
 import {
   ownerAddress,
-  signTransaction,
+  signTransactionAsync,
   signTransactionEcdsa,
 } from '../../formats/arweave/transaction-signature.ts';
 import { decodeBase64url, encodeBase64url } from '../../formats/base64url.ts';
@@ -276,7 +276,7 @@ describe('posting transactions', () => {
         ...(await alice.transaction(client, { data: bytes })),
         dataRoot: dataRootOf(bytes, clientSplit),
       };
-      return signTransaction(unsigned, alice.key);
+      return signTransactionAsync(unsigned, alice.key);
     }
   });
 

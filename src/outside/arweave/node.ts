@@ -1,4 +1,5 @@
 /** One Arweave node: how to ask it, how much at a time, and what is known about its health. */
+import { messageOf } from '../../kernel/errors.ts';
 import { HttpClient, OutsideUnavailable } from '../http.ts';
 import { type Lane, type PacerOptions, RequestPacer } from './request-pacer.ts';
 
@@ -8,7 +9,7 @@ export class NodeFailure extends Error {
   readonly kind: 'failed' | 'busy' | 'timeout';
 
   constructor(kind: NodeFailure['kind'], cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(messageOf(cause), { cause });
     this.kind = kind;
   }
 }

@@ -80,17 +80,11 @@ export class ArweaveNodes {
     return this.#first(`/wallet/${address}/balance`, readWinston);
   }
 
-  async anchor(): Promise<Anchor> {
-    const failures: unknown[] = [];
-    for (const node of this.#nodes) {
-      try {
-        const anchor = understood(await node.send('/tx_anchor'), readAnchor);
-        return { anchor, height: understood(await node.send('/height'), readHeight) };
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-    throw unavailable('/tx_anchor', failures);
+  anchor(): Promise<Anchor> {
+    return this.#first('/tx_anchor', async (answer, node) => {
+      const anchor = readAnchor(answer);
+      return anchor && { anchor, height: await understood(node, '/height', readHeight) };
+    });
   }
 
   txStatus(id: string): Promise<LookUp<TxStatus>> {
@@ -179,11 +173,11 @@ export class ArweaveNodes {
   }
 
   /** The first node's answer that `read` understands. */
-  async #first<T>(path: string, read: (answer: NodeAnswer) => T | undefined): Promise<T> {
+  async #first<T>(path: string, read: Reader<T>): Promise<T> {
     const failures: unknown[] = [];
     for (const node of this.#nodes) {
       try {
-        return understood(await node.send(path), read);
+        return await understood(node, path, read);
       } catch (error) {
         failures.push(error);
       }
@@ -206,7 +200,7 @@ export class ArweaveNodes {
     const first = await node.send(path);
     const [height, answer] = saysAbsent(first)
       ? // The height first, then the question again: only so does the absence hold at that height.
-        [understood(await node.send('/height'), readHeight), await node.send(path)]
+        [await understood(node, '/height', readHeight), await node.send(path)]
       : [0, first];
     if (saysAbsent(answer)) return absent(height);
     if (answer.status !== 200 && answer.status !== 202) throw new Error(`${path} answered ${answer.status}`);
@@ -220,8 +214,9 @@ type Reader<T> = (answer: NodeAnswer, node: ArweaveNode) => T | undefined | Prom
 
 const saysAbsent = ({ status }: NodeAnswer): boolean => status === 404 || status === 410;
 
-function understood<T>(answer: NodeAnswer, read: (answer: NodeAnswer) => T | undefined): T {
-  const value = answer.status === 200 ? read(answer) : undefined;
+async function understood<T>(node: ArweaveNode, path: string, read: Reader<T>): Promise<T> {
+  const answer = await node.send(path);
+  const value = answer.status === 200 ? await read(answer, node) : undefined;
   if (value === undefined) throw new Error(`a node answered ${answer.status} with nonsense`);
   return value;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CardBench, openCardBench } from '../../../test/support/card-bench.ts';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 
 const full = 1_225_600_000_000n;
 

@@ -2,7 +2,7 @@
 import { ManifestCache } from '../../delivery/manifests.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import { type Manifest, type ManifestHit, resolveManifestPath } from '../../formats/manifest/manifest.ts';
-import { readManifestInSteps } from '../../formats/manifest/read-in-steps.ts';
+import { readManifestInSteps } from '../../formats/manifest/reader.ts';
 import { manifestError, manifestPathNotFound } from '../errors.ts';
 
 export class Manifests {

@@ -8,9 +8,9 @@ import { dataRootOf } from '../../formats/arweave/data-root.ts';
 import { newTransaction, type Transaction } from '../../formats/arweave/transaction.ts';
 import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import {
-  signTransaction,
+  signTransactionAsync,
   signTransactionEcdsa,
-  verifyTransaction,
+  verifyTransactionAsync,
 } from '../../formats/arweave/transaction-signature.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
@@ -91,7 +91,7 @@ const version2 = (data: Buffer) =>
   });
 
 test('a transaction whose owner is signed proves its bytes', async (t) => {
-  const transaction = signTransaction(version2(right), testArweaveKey.privateKey);
+  const transaction = await signTransactionAsync(version2(right), testArweaveKey.privateKey);
   assert.equal((await proofFrom(t, transaction))?.binds, true);
   const forged = { ...transaction, dataRoot: dataRootOf(wrong) };
   assert.equal(await proofFrom(t, forged), undefined);
@@ -101,20 +101,20 @@ test('an ECDSA signature without an owner fits any root, so it binds none', asyn
   const transaction = signTransactionEcdsa(version2(right), testEthereumKey);
   assert.equal((await proofFrom(t, transaction))?.binds, false);
   const forged = { ...transaction, dataRoot: dataRootOf(wrong) };
-  assert.ok(verifyTransaction(forged), 'a key can be found for it');
+  assert.ok(await verifyTransactionAsync(forged), 'a key can be found for it');
   assert.equal((await proofFrom(t, forged))?.binds, false);
 });
 
 test('version 1 signs its fields without bounds, so it binds none of them', async (t) => {
   const whole = Buffer.from('the first thirty-two bytes of it, and what comes after them');
-  const transaction = signTransaction(
+  const transaction = await signTransactionAsync(
     { ...newTransaction({ reward: 1_234n }), format: 1, data: whole, dataSize: whole.length },
     testArweaveKey.privateKey,
   );
   assert.equal((await proofFrom(t, transaction))?.binds, false);
   const data = whole.subarray(32);
   const forged = { ...transaction, target: whole.subarray(0, 32), data, dataSize: data.length };
-  assert.ok(verifyTransaction(forged), 'bytes were moved from one field to another');
+  assert.ok(await verifyTransactionAsync(forged), 'bytes were moved from one field to another');
   assert.equal((await proofFrom(t, forged))?.binds, false);
   const changed = { ...transaction, data: Buffer.from(whole).fill('x', 0, 1) };
   assert.equal(await proofFrom(t, changed), undefined, 'but nothing else can be put into them');

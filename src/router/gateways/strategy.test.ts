@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { Gateway } from './gateway.ts';
 import { Health } from './health.ts';
 import { createStrategy, type StrategyName } from './strategy.ts';

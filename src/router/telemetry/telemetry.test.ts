@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import { telemetryMigrations } from './migrations.ts';

@@ -40,8 +40,13 @@ export function statementsFor(engine: Engine, migration: Migration): string {
   return migration.up.replace(words, (found) => typeWords[engine][found] ?? found);
 }
 
+/** A row of the table of migrations, for one that is applied now: id, checksum, applied_at. */
+export function appliedRow(migration: Migration): [string, string, string] {
+  return [migration.id, checksum(migration), new Date().toISOString()];
+}
+
 /** Layout does not count: a migration that was only re-indented is the same. */
-export function checksum(migration: Migration): string {
+function checksum(migration: Migration): string {
   return createHash('sha256').update(migration.up.replace(/\s+/g, ' ').trim()).digest('hex');
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { DataRootBuilder } from '../../formats/arweave/data-root.ts';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { ArweaveNodes, NodeUnavailable } from '../../outside/arweave/nodes.ts';
 import type { BundleRow } from './bundle-rows.ts';
 import { judgeBundle } from './confirm.ts';

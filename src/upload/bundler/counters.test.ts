@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { signItem } from '../../wallets/data-items/signer.ts';
 import type { TestUpload } from '../testing.ts';
 import { address, signer, withNode } from './testing.ts';

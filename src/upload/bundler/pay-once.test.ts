@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';

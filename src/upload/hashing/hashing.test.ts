@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { deepHashBlob } from '../../formats/deep-hash.ts';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { writeHashed } from '../intake/payload-sink.ts';
 import { PayloadHashes } from './payload-hash.ts';
 

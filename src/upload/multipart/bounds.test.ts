@@ -1,7 +1,7 @@
 /** What one client may park here without paying, and what happens when it asks twice. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';

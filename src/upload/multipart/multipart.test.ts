@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../../test/support/eventually.ts';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { createHttpServer } from '../../kernel/http/server.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';

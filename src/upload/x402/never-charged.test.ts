@@ -1,9 +1,9 @@
 /** Random sequences of payments, replays, uploads and lapses: no wallet ever has less than it had before. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { type SeededRandom, seededRandom } from '../../../test/support/seeded-random.ts';
 import { costOf, openX402World, payer, type X402World } from '../../../test/support/x402-uploads.ts';
 import { winc } from '../../credits/credits.ts';
-import { type SeededRandom, seededRandom } from '../../formats/testing/seeded-random.ts';
 import { returnAbandoned } from '../../payments/x402/purchases.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { costOf, openX402World, payer, type X402World } from '../../../test/support/x402-uploads.ts';
 import { type AddressType, winc } from '../../credits/credits.ts';
 import { parseItemHeader } from '../../formats/ans104/item-header.ts';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import type { PaymentClaim } from '../../payments/x402/claims.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { costOf, openX402World, payer, type X402WorldOptions } from '../../../test/support/x402-uploads.ts';
 import { winc } from '../../credits/credits.ts';
-import { seededRandom } from '../../formats/testing/seeded-random.ts';
 import { encodeHeader } from '../../formats/x402/testing.ts';
 import { signPayment } from '../../localnet/x402/testing.ts';
 import { addRow } from '../../pricing/catalogue/rows.ts';

@@ -28,6 +28,8 @@ export interface ItemContents {
   readonly anchor?: Uint8Array;
 }
 
+const none = Buffer.alloc(0);
+
 /** A whole signed item. */
 export async function signItem(contents: ItemContents, signer: ItemSigner): Promise<Buffer> {
   const header = await signItemHeader(contents, signer, deepHashBlob(contents.data));
@@ -40,23 +42,12 @@ export async function signItemHeader(
   signer: ItemSigner,
   dataHash: Uint8Array,
 ): Promise<Buffer> {
-  const tags = encodeItemTags(contents.tags ?? []);
-  const fields = {
-    target: contents.target ?? Buffer.alloc(0),
-    anchor: contents.anchor ?? Buffer.alloc(0),
-    tagBytes: tags,
-  };
-  const message = signedMessage(messagePrefix(signer.signatureType, signer.owner), fields, dataHash);
   const { signatureType, owner } = signer;
-  const signature = await signer.sign(message);
-  return encodeItemHeader({
-    signatureType,
-    owner,
-    signature,
-    target: fields.target,
-    anchor: fields.anchor,
-    tags,
-  });
+  const { target = none, anchor = none } = contents;
+  const tags = encodeItemTags(contents.tags ?? []);
+  const fields = { target, anchor, tagBytes: tags };
+  const signature = await signer.sign(signedMessage(messagePrefix(signatureType, owner), fields, dataHash));
+  return encodeItemHeader({ signatureType, owner, signature, target, anchor, tags });
 }
 
 /** Type 1. A salt of 0 makes items reproducible. */

@@ -1,4 +1,4 @@
-/** Whether a data item was signed by its owner. One verifier for every signature type. */
+/** Whether a data item was signed by its owner. One verifier for every signature type, strict unless `lenient`. */
 import { type DataItem, parseItem } from '../../formats/ans104/item.ts';
 import type { ItemReadOptions } from '../../formats/ans104/item-header.ts';
 import type { ItemEnd } from '../../formats/ans104/item-parser.ts';
@@ -7,26 +7,23 @@ import { signedMessage } from '../../formats/ans104/signed-message.ts';
 import { deepHashBlob } from '../../formats/deep-hash.ts';
 import { itemOwner } from './owner.ts';
 
-/** Strict unless `lenient`: see `ItemReadOptions` and `VerifyOptions`. */
-export type VerifyItemOptions = ItemReadOptions;
-
 /** Reads and verifies an item that is whole in memory; answers it, or what is wrong with it. */
-export function verifyItem(bytes: Buffer, options: VerifyItemOptions = {}): DataItem | ItemProblem {
+export function verifyItem(bytes: Buffer, options: ItemReadOptions = {}): DataItem | ItemProblem {
   const item = parseItem(bytes, options);
   if (typeof item === 'string') return item;
   return verifyParsed(item, options) ? item : 'signature';
 }
 
-export function verifyParsed(item: DataItem, options: VerifyItemOptions = {}): boolean {
+export function verifyParsed(item: DataItem, options: ItemReadOptions = {}): boolean {
   return verifyHashed(item.header, deepHashBlob(item.data), options);
 }
 
 /** Verifies an item that was streamed through an `ItemParser`. */
-export function verifyStreamed(end: ItemEnd, options: VerifyItemOptions = {}): boolean {
+export function verifyStreamed(end: ItemEnd, options: ItemReadOptions = {}): boolean {
   return verifyHashed(end.header, end.dataHash, options);
 }
 
-function verifyHashed(header: ItemEnd['header'], dataHash: Buffer, options: VerifyItemOptions): boolean {
+function verifyHashed(header: ItemEnd['header'], dataHash: Buffer, options: ItemReadOptions): boolean {
   const owner = itemOwner(header.signatureType, header.owner);
   return owner.verify(signedMessage(owner.prefix, header, dataHash), header.signature, options);
 }

@@ -1,4 +1,5 @@
 /** EIP-3009: a token transfer that its holder signs and anybody may carry out, once, within a span of time. */
+import type { X402Network } from '../../formats/x402/networks.ts';
 import type { TransferAuthorization } from '../../formats/x402/payment.ts';
 import { parseEthereumAddress } from './address.ts';
 import { recoverEthereumAddress } from './personal-message.ts';
@@ -16,12 +17,7 @@ const types: TypedDataTypes = {
 };
 
 /** The token contract and the name under which it checks signatures. */
-export interface TokenDomain {
-  readonly tokenName: string;
-  readonly tokenVersion: string;
-  readonly chainId: number;
-  readonly asset: string;
-}
+type TokenDomain = Pick<X402Network, 'tokenName' | 'tokenVersion' | 'chainId' | 'asset'>;
 
 export function transferDigest(transfer: TransferAuthorization, domain: TokenDomain): Uint8Array {
   const { from, to, value, validAfter, validBefore, nonce } = transfer;

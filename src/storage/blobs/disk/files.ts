@@ -4,6 +4,9 @@ import { promisify } from 'node:util';
 import { hasCode } from '../../../kernel/errors.ts';
 import { BlobStoreUnavailable } from '../blobs.ts';
 
+/** Where bytes are in memory, and where in the file. */
+type Piece = [fd: number, bytes: Uint8Array, offset: number, length: number, position: number];
+
 /** What the disk store needs of a file system; tests put a failing one in its place. */
 export const files = {
   open: promisify(fs.open),
@@ -17,21 +20,9 @@ export const files = {
   fsync: promisify(fs.fsync),
   fdatasync: promisify(fs.fdatasync),
   /** Bytes written, possibly fewer than asked for. */
-  write: async (
-    fd: number,
-    bytes: Uint8Array,
-    offset: number,
-    length: number,
-    position: number,
-  ): Promise<number> => (await write(fd, bytes, offset, length, position)).bytesWritten,
+  write: async (...piece: Piece): Promise<number> => (await write(...piece)).bytesWritten,
   /** Bytes read, 0 at the end. */
-  read: async (
-    fd: number,
-    target: Uint8Array,
-    offset: number,
-    length: number,
-    position: number,
-  ): Promise<number> => (await read(fd, target, offset, length, position)).bytesRead,
+  read: async (...piece: Piece): Promise<number> => (await read(...piece)).bytesRead,
 };
 
 export type Files = typeof files;

@@ -8,10 +8,9 @@ import { dirname, join } from 'node:path';
 import type { BlobDigest, BlobReader, BlobStore, BlobWriter } from '../blobs.ts';
 import { assertDigest, digestPath, isDigest } from '../blobs.ts';
 import { putThrough } from '../writer-steps.ts';
-import { Descriptors } from './descriptors.ts';
 import { type Files, isMissing, files as realFiles, unavailable } from './files.ts';
 import { Folders } from './folders.ts';
-import { DiskBlobReader } from './reader.ts';
+import { Descriptors, DiskBlobReader } from './reader.ts';
 import { removeLeftovers } from './temporaries.ts';
 import { DiskBlobWriter, type WriterTarget } from './writer.ts';
 

@@ -4,7 +4,7 @@ import pg, { type Client, DatabaseError, types } from 'pg';
 import { StartupError } from '../../../kernel/errors.ts';
 import {
   type AppliedMigration,
-  checksum,
+  appliedRow,
   migrationsTable,
   outstanding,
   statementsFor,
@@ -91,11 +91,8 @@ async function migrate(client: Client, options: PostgresOptions): Promise<void> 
     for (const migration of outstanding(`PostgreSQL schema "${schema}"`, migrations, rows)) {
       await client.query('BEGIN');
       await client.query(statementsFor('postgres', migration));
-      await client.query('INSERT INTO schema_migrations (id, checksum, applied_at) VALUES ($1, $2, $3)', [
-        migration.id,
-        checksum(migration),
-        new Date().toISOString(),
-      ]);
+      const row = appliedRow(migration);
+      await client.query('INSERT INTO schema_migrations (id, checksum, applied_at) VALUES ($1, $2, $3)', row);
       await client.query('COMMIT');
     }
   } catch (error) {

@@ -6,7 +6,7 @@ import { syncFolderBlocking } from '../../../kernel/files.ts';
 import { createPrivateFile, privateFolderMode, tightenFile } from '../../../kernel/private-files.ts';
 import {
   type AppliedMigration,
-  checksum,
+  appliedRow,
   migrationsTable,
   outstanding,
   statementsFor,
@@ -64,11 +64,8 @@ function migrate(path: string, connection: SqliteConnection, migrations: readonl
       const migration = outstanding(path, migrations, applied)[0];
       if (migration !== undefined) {
         connection.execute(statementsFor('sqlite', migration));
-        connection.run('INSERT INTO schema_migrations (id, checksum, applied_at) VALUES (?, ?, ?)', [
-          migration.id,
-          checksum(migration),
-          new Date().toISOString(),
-        ]);
+        const row = appliedRow(migration);
+        connection.run('INSERT INTO schema_migrations (id, checksum, applied_at) VALUES (?, ?, ?)', row);
       }
       connection.execute('COMMIT');
       if (migration === undefined) return;
