@@ -5,15 +5,12 @@
 import { takeOver } from '../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import { gatewayError, notFound, payloadTooLarge } from '../errors.ts';
+import { gatewayError, notFound, pathOf, payloadTooLarge } from '../errors.ts';
 import { type Ask, discard, headerOf } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
+import type { ChainReaders } from '../gateways/part.ts';
 
-export interface ChainProxyOptions {
-  readonly nodes: HedgedAsks;
-  readonly graphql: HedgedAsks;
-  /** Path of the GraphQL endpoint there. */
-  readonly graphqlPath: string;
+export interface ChainProxyOptions extends ChainReaders {
   readonly attempts: number;
   readonly stallTimeoutMs: number;
 }
@@ -92,7 +89,7 @@ export class ChainProxy {
       tried: new Set(),
       // What one does not have, another may: they learn of blocks at different times.
       accepts: ({ status }) => status < 300 || (status >= 400 && status < 500 && !elsewhere.has(status)),
-      absent: () => notFound(request.url.split('?', 1)[0] ?? request.url),
+      absent: () => notFound(pathOf(request.url)),
       gone: () => reply.raw.destroyed,
     });
     const headers: Record<string, string> = {
