@@ -21,15 +21,13 @@ import type { Blocklist } from './blocklist.ts';
 import { Content } from './content.ts';
 import { Manifests } from './manifests.ts';
 import { createContentMetrics } from './metrics.ts';
-import { namesOfGateway } from './names/gateway-names.ts';
 import { NameResolver, type NameSource } from './names/resolver.ts';
+import { namesOfGateway } from './names/sources.ts';
 import { apexHandler, contentRoutes } from './routes.ts';
 import type { ServeParts } from './serve.ts';
 import { SharedCopies } from './shared/shared-copies.ts';
-import { sharedContent } from './shared/source.ts';
-import { chunkContent } from './sources/chunks.ts';
+import { chunkContent, parentBundle, sharedContent } from './sources/copies.ts';
 import { otherGateways, type PeerGateway } from './sources/gateways.ts';
-import { parentBundle } from './sources/parent-bundle.ts';
 import { type ContentSource, ownJourney } from './sources/source.ts';
 import { uploadedItems } from './sources/upload.ts';
 
@@ -91,18 +89,9 @@ export async function openSharedStore(config: {
 export function createContent(deps: ContentDeps): GatewayContent {
   const { config, index, chunks, log } = deps;
   const metrics = createContentMetrics(deps.metrics);
-  deps.metrics.gauge(
-    'cache_size_bytes',
-    'Bytes in the content cache',
-    [],
-    () => deps.cache.statistics().bytes,
-  );
-  deps.metrics.gauge(
-    'cache_objects_total',
-    'Files in the content cache',
-    [],
-    () => deps.cache.statistics().entries,
-  );
+  const kept = () => deps.cache.statistics();
+  deps.metrics.gauge('cache_size_bytes', 'Bytes in the content cache', [], () => kept().bytes);
+  deps.metrics.gauge('cache_objects_total', 'Files in the content cache', [], () => kept().entries);
   const upload = uploadedItems(deps.uploadUrl);
   const identity = identityOf(rootHostsOf(config)[0]);
   const client = new HttpClient({ timeoutMs: 10_000, maxBytes: 64 * 1024, connections: 64 });
@@ -201,7 +190,7 @@ export function createContentPart({ config, content, blocklist, meter }: Content
         sandboxProtocol: config.SANDBOX_PROTOCOL,
         apexId,
         apexName,
-        notFoundPage: { id: config.ARNS_NOT_FOUND_TX_ID },
+        notFoundId: config.ARNS_NOT_FOUND_TX_ID,
         aliasPrefixes: config.GW_ALIAS_PREFIXES,
       }),
     stop: () => content.close(),

@@ -10,7 +10,7 @@ import type { AnswerOptions } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
 import { frameRoutes } from './frames.ts';
 import { type HostKind, isNameLabel, parseHost, splitLabel } from './names/host.ts';
-import { type NotFoundPage, sendNotFoundPage } from './not-found-page.ts';
+import { sendNotFoundPage } from './not-found-page.ts';
 import { resolveLabel, type ServeParts, serveName, servePlace, serveRaw } from './serve.ts';
 
 export interface ContentRoutesOptions {
@@ -20,7 +20,8 @@ export interface ContentRoutesOptions {
   readonly sandboxProtocol: 'auto' | 'http' | 'https';
   readonly apexId: string | undefined;
   readonly apexName: string | undefined;
-  readonly notFoundPage: NotFoundPage;
+  /** Content that is shown in place of a name that nobody has. */
+  readonly notFoundId: string | undefined;
   readonly aliasPrefixes: readonly string[];
 }
 
@@ -44,31 +45,21 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     else serveHost(host, request, reply).catch(done);
   });
 
+  const raw = (request: Request, reply: Reply, id: string) => serveRaw(parts, request, reply, id);
   for (const method of methods) {
-    app.route({
-      method,
-      url: '/raw/:id',
-      schema: { summary: 'Raw content, without manifest resolution', params: Id },
-      handler: (request, reply) => serveRaw(parts, request, reply, request.params.id),
-    });
-    app.route({
-      method,
-      url: '/raw/:id/',
-      schema: { hide: true, params: Id },
-      handler: (request, reply) => serveRaw(parts, request, reply, request.params.id),
-    });
-    app.route({
-      method,
-      url: '/:id',
-      schema: { summary: 'Content of a transaction or data item', params: Id },
-      handler: (request, reply) => serveId(request, reply, request.params.id),
-    });
-    app.route({
-      method,
-      url: '/:id/*',
-      schema: { hide: true, params: Id },
-      handler: (request, reply) => serveId(request, reply, request.params.id),
-    });
+    for (const [url, schema, serve] of [
+      ['/raw/:id', { summary: 'Raw content, without manifest resolution' }, raw],
+      ['/raw/:id/', { hide: true }, raw],
+      ['/:id', { summary: 'Content of a transaction or data item' }, serveId],
+      ['/:id/*', { hide: true }, serveId],
+    ] as const) {
+      app.route({
+        method,
+        url,
+        schema: { ...schema, params: Id },
+        handler: (request, reply) => serve(request, reply, request.params.id),
+      });
+    }
   }
   frameRoutes(app, parts);
   for (const prefix of ['gw', ...options.aliasPrefixes]) {
@@ -118,7 +109,7 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     } catch (error) {
       const absent = error instanceof HttpError && error.status === 404 && !host.label.includes('_');
       if (!absent || (await resolveLabel(parts, request, host.label)) !== undefined) throw error;
-      return await sendNotFoundPage(parts, options.notFoundPage, request, reply, host.label);
+      return await sendNotFoundPage(parts, options.notFoundId, request, reply, host.label);
     }
   }
 
