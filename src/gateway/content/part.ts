@@ -64,10 +64,9 @@ export interface GatewayContent {
   close(): Promise<void>;
 }
 
-export function openContentCache(config: {
-  readonly DATA_DIR: string;
-  readonly CONTIGUOUS_DATA_CACHE_MAX_BYTES: number;
-}): Promise<BlobCache> {
+export function openContentCache(
+  config: Pick<Config, 'DATA_DIR' | 'CONTIGUOUS_DATA_CACHE_MAX_BYTES'>,
+): Promise<BlobCache> {
   return openBlobCache({
     folder: join(config.DATA_DIR, 'gateway-cache'),
     maxBytes: config.CONTIGUOUS_DATA_CACHE_MAX_BYTES,
@@ -75,11 +74,9 @@ export function openContentCache(config: {
 }
 
 /** A place of its own in the store that is configured for all; undefined where each process has only its folder. */
-export async function openSharedStore(config: {
-  readonly DATA_DIR: string;
-  readonly BLOB_STORE_URL: string | undefined;
-  readonly SHARED_DATA_CACHE_MAX_BYTES: number;
-}): Promise<BlobStore | undefined> {
+export async function openSharedStore(
+  config: Pick<Config, 'DATA_DIR' | 'BLOB_STORE_URL' | 'SHARED_DATA_CACHE_MAX_BYTES'>,
+): Promise<BlobStore | undefined> {
   if (config.BLOB_STORE_URL === undefined || config.SHARED_DATA_CACHE_MAX_BYTES === 0) return undefined;
   const url = new URL(config.BLOB_STORE_URL);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/gateway-content`;

@@ -6,7 +6,6 @@ import { HttpError } from '../../kernel/errors.ts';
 import { namesOneHost, originForm } from '../../kernel/http/one-host.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound } from '../errors.ts';
-import type { AnswerOptions } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
 import { frameRoutes } from './frames.ts';
 import { type HostKind, isNameLabel, parseHost, splitLabel } from './names/host.ts';
@@ -30,8 +29,6 @@ const idFirst = /^\/([A-Za-z0-9_-]{43})(?=\/|$)/;
 const methods: ('GET' | 'HEAD')[] = ['GET', 'HEAD'];
 
 export function contentRoutes(app: App, parts: ServeParts, options: ContentRoutesOptions): void {
-  const onGateway: AnswerOptions = { reason: 'content' };
-
   // A host below a root host has its whole path space to itself: it is answered before any route is looked at.
   app.addHook('onRequest', (request, reply, done) => {
     if (!namesOneHost(request.raw)) {
@@ -116,17 +113,9 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
   async function serveBelowId(request: Request, reply: Reply, id: string): Promise<unknown> {
     // Not by the id's length: a client may have encoded some of its letters.
     const below = pathOf(request).replace(/^\/[^/]*/, '');
-    return await servePlace(
-      parts,
-      request,
-      reply,
-      {
-        id,
-        path: below.replace(/^\//, ''),
-        ...(below === '' ? { slashRedirect: `/${id}/${queryOf(request)}` } : {}),
-      },
-      onGateway,
-    );
+    const slashRedirect = below === '' ? `/${id}/${queryOf(request)}` : undefined;
+    const place = { id, path: below.replace(/^\//, ''), slashRedirect };
+    return await servePlace(parts, request, reply, place, { reason: 'content' });
   }
 
   async function toSandbox(request: Request, reply: Reply, id: TxId, rootHost: string): Promise<unknown> {

@@ -220,6 +220,14 @@ export function headerOf(headers: AnswerHeaders, name: string): string | undefin
   return Array.isArray(value) ? value[0] : value;
 }
 
+/** Copies those of the headers that are there. */
+export function copyHeaders(from: AnswerHeaders, names: readonly string[], to: Record<string, string>): void {
+  for (const name of names) {
+    const value = headerOf(from, name);
+    if (value !== undefined) to[name] = value;
+  }
+}
+
 /** Bytes that the answer promises; undefined where it promises none. */
 export function lengthOf({ headers }: GatewayAnswer): number | undefined {
   const text = headerOf(headers, 'content-length');

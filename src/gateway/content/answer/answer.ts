@@ -24,7 +24,7 @@ export interface AnswerOptions {
   /** In place of 200. */
   readonly status?: number;
   /** Under which the same answer may be given again; absent where it may not. */
-  readonly readyKey?: string;
+  readonly readyKey?: string | undefined;
 }
 
 export interface AnswerParts {
