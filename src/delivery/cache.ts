@@ -6,7 +6,7 @@ export class CacheWriter {
   readonly #cache: BlobStore | undefined;
   readonly #onFailure: (error: unknown) => void;
   #writer: BlobWriter | undefined;
-  #hasFailed = false;
+  hasFailed = false;
 
   constructor(cache: BlobStore | undefined, onFailure: (error: unknown) => void) {
     this.#cache = cache;
@@ -16,10 +16,6 @@ export class CacheWriter {
   /** Whether everything written so far is in the cache. */
   get isWriting(): boolean {
     return this.#writer !== undefined;
-  }
-
-  get hasFailed(): boolean {
-    return this.#hasFailed;
   }
 
   async open(): Promise<void> {
@@ -51,7 +47,7 @@ export class CacheWriter {
       // What it wrote so far is of no use.
       await this.abort();
       this.#writer = undefined;
-      this.#hasFailed = true;
+      this.hasFailed = true;
       this.#onFailure(error);
     }
   }

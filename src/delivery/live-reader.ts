@@ -1,7 +1,7 @@
 /**
- * Pieces of a blob on their way to one of several readers while it is still being fetched. The fetcher gives
- * every piece to every reader, sees how far each lags, and waits for it or drops it: a dropped reader reads the rest
- * from the store afterwards, from its `position`.
+ * Pieces on their way to a reader while they are still being fetched. Whoever fetches gives every piece to every
+ * reader, sees how far each lags, and waits for it or drops it: a dropped reader of a download reads the rest from the
+ * cache afterwards, from its `position`.
  */
 export class LiveReader {
   /** Bytes handed to the reader. */

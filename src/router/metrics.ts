@@ -124,16 +124,19 @@ function collected(
 
 /** What others count, read at each scrape. */
 export interface Gauges {
-  readonly gateways: Pick<GatewaySet, 'counts'>;
+  readonly health: { readonly gateways: Pick<GatewaySet, 'counts'>; readonly isDraining: () => boolean };
   readonly names: { readonly size: number };
   readonly disk: Pick<BlobCache, 'statistics'> | undefined;
   readonly blocklist: { readonly failedReloads: number } | undefined;
   readonly telemetry: { readonly dropped: number } | undefined;
-  readonly readiness: { readonly isDraining: boolean };
 }
 
-export function addGauges({ gauge, total }: RouterMetrics, gauges: Gauges): void {
-  const { gateways, names, disk, blocklist, telemetry, readiness } = gauges;
+export function addGauges(
+  metrics: RouterMetrics,
+  { health, names, disk, blocklist, telemetry }: Gauges,
+): void {
+  const { gauge, total } = metrics;
+  const { gateways, isDraining } = health;
   gauge('router_gateways_total', 'Gateways that content may come from', () => gateways.counts().total);
   gauge('router_gateways_healthy', 'Of those, how many may be asked', () => gateways.counts().healthy);
   gauge(
@@ -155,5 +158,5 @@ export function addGauges({ gauge, total }: RouterMetrics, gauges: Gauges): void
     () => blocklist?.failedReloads ?? 0,
   );
   total('router_telemetry_dropped_total', 'Events that could not be kept', () => telemetry?.dropped ?? 0);
-  gauge('router_draining', '1 while the router shuts down', () => (readiness.isDraining ? 1 : 0));
+  gauge('router_draining', '1 while the router shuts down', () => (isDraining() ? 1 : 0));
 }

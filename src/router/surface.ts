@@ -7,12 +7,11 @@ import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
 import { type AdminPart, createAdminPart } from './admin/part.ts';
-import { type ContentPart, createContentPart } from './content/part.ts';
+import { type ContentDeps, type ContentPart, createContentPart } from './content/part.ts';
 import { ProvenStore } from './content/proven-store.ts';
-import { refusal } from './errors.ts';
-import type { GatewaySet } from './gateways/gateway-set.ts';
-import { createGatewaysPart, type GatewaysPart } from './gateways/part.ts';
-import { addGauges, createRouterMetrics, type RouterMetrics } from './metrics.ts';
+import { pathOf, refusal } from './errors.ts';
+import { createGatewaysPart } from './gateways/part.ts';
+import { addGauges, createRouterMetrics } from './metrics.ts';
 import type { Moderation } from './moderation/block-content.ts';
 import { Blocklist } from './moderation/blocklist.ts';
 import { NameResolver } from './names/resolver.ts';
@@ -23,7 +22,7 @@ import { infoRoutes, metricsRoute, routerInfo } from './routes/info.ts';
 import { moderationRoutes } from './routes/moderation.ts';
 import { statsRoutes } from './routes/stats.ts';
 import { type RouterSettings, routerSettings } from './settings.ts';
-import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts';
+import { createTelemetry } from './telemetry/telemetry.ts';
 
 export interface RouterDeps {
   readonly log: Logger;
@@ -90,16 +89,8 @@ async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps
     keep: proven,
   });
   const blocklist = config.MODERATION_ENABLED ? new Blocklist(settings.blocklistPath, log) : undefined;
-  const content = await createContentPart({
-    settings,
-    gateways,
-    names,
-    proven,
-    blocklist,
-    telemetry,
-    metrics,
-    log,
-  });
+  const shared = { settings, gateways, telemetry, metrics, log };
+  const content = await createContentPart({ ...shared, names, proven, blocklist });
   const moderation = blocklist && {
     blocklist,
     token: config.MODERATION_ADMIN_TOKEN ?? (await keptToken(config, 'moderation-admin-token', log)),
@@ -107,19 +98,28 @@ async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps
     content: content.content,
     log,
   };
-  const readiness = new Readiness(settings, gateways.gateways, log);
+  let isDraining = false;
+  /** Starts once the gateways are known. */
+  const readiness: Part = {
+    name: 'readiness',
+    start: async () => warnOfTrust(settings, gateways.gateways.verification.length, log),
+    drain: async () => {
+      isDraining = true;
+      return true;
+    },
+  };
   const health: RouterHealth = {
     version,
     startedAt: performance.now(),
-    isDraining: () => readiness.isDraining,
+    isDraining: () => isDraining,
     problems: () =>
       [gateways, telemetry, proven, blocklist, content].flatMap((part) => part?.problems() ?? []),
     gateways: gateways.gateways,
     consensusThreshold: settings.consensusThreshold,
   };
   const disk = content.disk;
-  addGauges(metrics, { gateways: gateways.gateways, names, disk, blocklist, telemetry, readiness });
-  const parts = { settings, log, registry, metrics, health, gateways, content, telemetry, moderation };
+  addGauges(metrics, { health, names, disk, blocklist, telemetry });
+  const parts = { ...shared, registry, health, content, moderation };
   const admin = config.ADMIN_UI_ENABLED
     ? createAdminPart({
         ...parts,
@@ -130,27 +130,14 @@ async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps
         token: config.ADMIN_TOKEN ?? (await keptToken(config, 'router-admin-token', log)),
       })
     : undefined;
-  const started: readonly (Part | undefined)[] = [
-    blocklist,
-    proven,
-    content,
-    telemetry,
-    gateways,
-    readiness,
-    admin,
-  ];
+  const started = [blocklist, proven, content, telemetry, gateways, readiness, admin];
   return { server: createServer(parts), parts: started.filter((part) => part !== undefined), admin };
 }
 
-interface ServerParts {
-  readonly settings: RouterSettings;
-  readonly log: Logger;
+interface ServerParts extends Pick<ContentDeps, 'settings' | 'gateways' | 'telemetry' | 'metrics' | 'log'> {
   readonly registry: Metrics;
-  readonly metrics: RouterMetrics;
   readonly health: RouterHealth;
-  readonly gateways: GatewaysPart;
   readonly content: ContentPart;
-  readonly telemetry: Telemetry | undefined;
   readonly moderation: Moderation | undefined;
 }
 
@@ -175,7 +162,7 @@ function createServer(parts: ServerParts): HttpServer {
     requestTimeoutMs: 30_000,
     cors: { methods: ['GET', 'HEAD', 'OPTIONS'], exposeHeaders: ['*'] },
     errorBody: (_status, message, request) => refusal(message, request?.url),
-    notFound: (request) => ({ error: 'Not Found', path: request.url.split('?', 1)[0] ?? request.url }),
+    notFound: (request) => ({ error: 'Not Found', path: pathOf(request.url) }),
     // A site at the root host has all paths but the router's own.
     docs: rootContent === undefined,
   });
@@ -184,7 +171,7 @@ function createServer(parts: ServerParts): HttpServer {
     attempts: config.RETRY_ATTEMPTS,
     stallTimeoutMs: config.STREAM_TIMEOUT_MS,
   });
-  const info = () => routerInfo({ settings, health, hasDisk: parts.content.disk !== undefined });
+  const info = () => routerInfo(settings, health, parts.content.disk !== undefined);
   // First, so that hosts of names and ids never reach a route of the router's.
   const count = contentRoutes(server.app, {
     config,
@@ -229,41 +216,18 @@ async function keptToken(config: Config, name: string, log: Logger): Promise<str
   return text;
 }
 
-/** Starts once the gateways are known, and knows when the router takes no new work. */
-class Readiness implements Part {
-  readonly name = 'readiness';
-  readonly #settings: RouterSettings;
-  readonly #gateways: GatewaySet;
-  readonly #log: Logger;
-  isDraining = false;
-
-  constructor(settings: RouterSettings, gateways: GatewaySet, log: Logger) {
-    this.#settings = settings;
-    this.#gateways = gateways;
-    this.#log = log;
+/** Tells the operator how little is believed to whom. */
+function warnOfTrust({ config, consensusThreshold }: RouterSettings, verifiers: number, log: Logger): void {
+  if (consensusThreshold < config.ARNS_CONSENSUS_THRESHOLD) {
+    log.warn('there is one verification gateway: its word on names is taken');
+  } else if (verifiers < consensusThreshold) {
+    log.warn(
+      { verifiers, threshold: consensusThreshold },
+      'fewer verification gateways than must agree on names: none can be resolved',
+    );
   }
-
-  /** Tells the operator how little is believed to whom. */
-  async start(): Promise<void> {
-    const { config, consensusThreshold } = this.#settings;
-    const verifiers = this.#gateways.verification.length;
-    const log = this.#log;
-    if (consensusThreshold < config.ARNS_CONSENSUS_THRESHOLD) {
-      log.warn('there is one verification gateway: its word on names is taken');
-    } else if (verifiers < consensusThreshold) {
-      log.warn(
-        { verifiers, threshold: consensusThreshold },
-        'fewer verification gateways than must agree on names: none can be resolved',
-      );
-    }
-    if (!config.VERIFICATION_ENABLED) log.warn('verification is off: gateways are believed');
-    else if (verifiers <= config.VERIFICATION_QUORUM) {
-      log.info({ verifiers }, 'too few gateways to agree on hashes: content is proven by signatures');
-    }
-  }
-
-  async drain(): Promise<boolean> {
-    this.isDraining = true;
-    return true;
+  if (!config.VERIFICATION_ENABLED) log.warn('verification is off: gateways are believed');
+  else if (verifiers <= config.VERIFICATION_QUORUM) {
+    log.info({ verifiers }, 'too few gateways to agree on hashes: content is proven by signatures');
   }
 }

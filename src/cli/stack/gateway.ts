@@ -1,6 +1,6 @@
 /** The gateway as it is put together here. */
 import type { Config } from '../../config/config.ts';
-import { namesOfRegistry } from '../../gateway/content/names/registry-names.ts';
+import { namesOfRegistry } from '../../gateway/content/names/sources.ts';
 import { openContentCache, openSharedStore } from '../../gateway/content/part.ts';
 import { createGatewaySurface } from '../../gateway/surface.ts';
 import type { Logger } from '../../kernel/log.ts';

@@ -1,3 +1,5 @@
+import type { Span } from '../../kernel/http/byte-ranges.ts';
+
 /**
  * What an operator has decided not to serve. The content side asks before every answer; who keeps the list
  * (the admin part) changes it here, and the change holds from the next request on.
@@ -15,10 +17,4 @@ export interface Blocklist {
    * chain transaction `root`. An item inside blocked content is not blocked with it; `except` is what is served.
    */
   blockedPart(root: string, content: Span, asked: Span, except?: string): string | undefined;
-}
-
-/** Bytes `start` (inclusive) to `end` (exclusive). */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
 }

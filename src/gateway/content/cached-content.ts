@@ -5,7 +5,7 @@ import type { Logger } from '../../kernel/log.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import { BlockCache } from './block-cache.ts';
 import type { ContentMetrics } from './metrics.ts';
-import { type Described, empty, fromCache, type OpenedContent } from './opened.ts';
+import { type Described, fromCache, type OpenedContent } from './opened.ts';
 
 export interface CachedContentOptions {
   readonly cache: BlobStore;
@@ -49,18 +49,17 @@ export class CachedContent {
   /** What is in the cache, ready to be sent; undefined when it must be fetched. */
   async open(described: Described): Promise<OpenedContent | undefined> {
     const { hash, size } = described;
-    if (size === 0) return empty(described);
+    if (size === 0) return fromCache(described, { bytes: Buffer.alloc(0) });
     if (hash === undefined) return undefined;
     const kept = this.#small.get(hash);
-    if (kept !== undefined) return fromCache(described, { bytes: kept, reader: undefined });
+    if (kept !== undefined) return fromCache(described, { bytes: kept });
     const digest = Buffer.from(hash, 'base64url').toString('hex');
     const found = await openCached(this.#options.cache, digest, size, smallBytes).catch((error: unknown) =>
       this.failed(error),
     );
     if (found === undefined) return undefined;
-    if ('reader' in found) return fromCache(described, { reader: found.reader });
-    this.#small.set(hash, found.bytes);
-    return fromCache(described, { bytes: found.bytes, reader: undefined });
+    if ('bytes' in found) this.#small.set(hash, found.bytes);
+    return fromCache(described, found);
   }
 
   /** Reads go on without the cache; an operator hears of it, though not at every read. */

@@ -145,13 +145,8 @@ export class Content implements ByteSource {
     if (asked === undefined) return undefined;
     const opened = await this.open(asked, range, ownJourney, signal ?? new AbortController().signal);
     if (opened === undefined) return undefined;
-    const { described } = opened;
-    return {
-      size: described.size,
-      proven: described.verified,
-      hash: described.hash,
-      stream: streamOf(opened, range),
-    };
+    const { size, verified: proven, hash } = opened.described;
+    return { size, proven, hash, stream: streamOf(opened, range) };
   }
 
   async #openRange(
@@ -170,7 +165,6 @@ export class Content implements ByteSource {
       fromCache: false,
       trusted: found.source.trusted || found.bytes.proven,
       hops: found.bytes.hops,
-      reader: undefined,
       stream: resumed(found.bytes.stream, range.start, Math.min(range.end, described.size), signal, next),
     };
   }
@@ -183,14 +177,8 @@ export class Content implements ByteSource {
     const { id } = described;
     const open = this.#downloads.get(id) ?? (await this.#opened(described, journey));
     if (open === undefined) return undefined;
-    return {
-      described,
-      fromCache: false,
-      trusted: true,
-      hops: open.hops,
-      reader: undefined,
-      stream: open.download.read(signal),
-    };
+    const { hops, download } = open;
+    return { described, fromCache: false, trusted: true, hops, stream: download.read(signal) };
   }
 
   /**
@@ -251,9 +239,8 @@ export class Content implements ByteSource {
           'proven bytes contradict the hash that was noted: it is forgotten',
         );
         this.#descriptions.forget(id);
-        await index
-          .forgetHash(id)
-          .catch((error: unknown) => log.warn({ id, err: error }, 'it is still noted'));
+        const forgetting = index.forgetHash(id);
+        await forgetting.catch((error: unknown) => log.warn({ id, err: error }, 'it is still noted'));
       },
       done: async (hash, proven) => {
         if (located === undefined) this.#descriptions.rememberHash(id, hash);

@@ -4,6 +4,7 @@
  */
 import { Type } from 'typebox';
 import { isTxId } from '../../formats/base64url.ts';
+import { memberOf } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import { prefersType } from '../../kernel/http/accept.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
@@ -84,13 +85,8 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
 /** As of the content, which is all that could change in the record. */
 function cacheControlOf({ cacheControl }: ServeParts, described: Described): string {
   const { stable, size } = described;
-  return cacheControl.of({
-    reason: 'content',
-    stable,
-    trusted: true,
-    size,
-    contentType: contentTypeOf(described),
-  });
+  const contentType = contentTypeOf(described);
+  return cacheControl.of({ reason: 'content', stable, trusted: true, size, contentType });
 }
 
 async function recordOf(parts: ServeParts, id: string): Promise<Record<string, unknown> | undefined> {
@@ -108,8 +104,6 @@ async function readAll(parts: ServeParts, id: string): Promise<Buffer> {
 }
 
 function prefersHtml(request: Request): boolean {
-  const query: unknown = request.query;
-  const asked =
-    typeof query === 'object' && query !== null && 'format' in query && query.format === 'content';
+  const asked = memberOf(request.query, 'format') === 'content';
   return asked || prefersType(request.headers.accept, 'text/html', 'application/json');
 }

@@ -4,23 +4,19 @@ import { notFound } from '../errors.ts';
 import { answerContent } from './answer/answer.ts';
 import { refuseBlocked, type ServeParts } from './serve.ts';
 
-export interface NotFoundPage {
-  /** Content chosen by the operator. */
-  readonly id: string | undefined;
-}
-
+/** `pageId`: content chosen by the operator. */
 export async function sendNotFoundPage(
   parts: ServeParts,
-  page: NotFoundPage,
+  pageId: string | undefined,
   request: Request,
   reply: Reply,
   label: string,
 ): Promise<unknown> {
   reply.header('vary', 'Accept');
   if (request.headers.accept?.includes('text/html') !== true) throw notFound();
-  if (page.id !== undefined) {
-    await refuseBlocked(parts, request, page.id);
-    return await answerContent(parts, request, reply, page.id, { reason: 'fallback', status: 404 });
+  if (pageId !== undefined) {
+    await refuseBlocked(parts, request, pageId);
+    return await answerContent(parts, request, reply, pageId, { reason: 'fallback', status: 404 });
   }
   return await reply
     .code(404)

@@ -28,9 +28,9 @@ export interface OpenedContent {
   /** The whole content, where it is small and asked for often. */
   readonly bytes?: Buffer | undefined;
   /** A file in the cache, for positional reads; the receiver closes it. */
-  readonly reader: BlobReader | undefined;
+  readonly reader?: BlobReader | undefined;
   /** The asked range (or all) where there is no reader. */
-  readonly stream: AsyncIterable<Buffer> | undefined;
+  readonly stream?: AsyncIterable<Buffer> | undefined;
 }
 
 /** Base64url, as all hashes here. */
@@ -42,15 +42,11 @@ export function describedBy(located: Located): Described {
   return { id, size, contentType, contentEncoding, hash, verified, stable, located };
 }
 
-export function empty(described: Described): OpenedContent {
-  return fromCache(described, { bytes: Buffer.alloc(0), reader: undefined });
-}
-
 export function fromCache(
   described: Described,
   where: Pick<OpenedContent, 'bytes' | 'reader'>,
 ): OpenedContent {
-  return { described, fromCache: true, trusted: true, hops: 0, stream: undefined, ...where };
+  return { described, fromCache: true, trusted: true, hops: 0, ...where };
 }
 
 /** A stream of the bytes `start` to `end`, continued elsewhere where it breaks off. */

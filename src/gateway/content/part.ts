@@ -21,15 +21,13 @@ import type { Blocklist } from './blocklist.ts';
 import { Content } from './content.ts';
 import { Manifests } from './manifests.ts';
 import { createContentMetrics } from './metrics.ts';
-import { namesOfGateway } from './names/gateway-names.ts';
 import { NameResolver, type NameSource } from './names/resolver.ts';
+import { namesOfGateway } from './names/sources.ts';
 import { apexHandler, contentRoutes } from './routes.ts';
 import type { ServeParts } from './serve.ts';
 import { SharedCopies } from './shared/shared-copies.ts';
-import { sharedContent } from './shared/source.ts';
-import { chunkContent } from './sources/chunks.ts';
+import { chunkContent, parentBundle, sharedContent } from './sources/copies.ts';
 import { otherGateways, type PeerGateway } from './sources/gateways.ts';
-import { parentBundle } from './sources/parent-bundle.ts';
 import { type ContentSource, ownJourney } from './sources/source.ts';
 import { uploadedItems } from './sources/upload.ts';
 
@@ -66,10 +64,9 @@ export interface GatewayContent {
   close(): Promise<void>;
 }
 
-export function openContentCache(config: {
-  readonly DATA_DIR: string;
-  readonly CONTIGUOUS_DATA_CACHE_MAX_BYTES: number;
-}): Promise<BlobCache> {
+export function openContentCache(
+  config: Pick<Config, 'DATA_DIR' | 'CONTIGUOUS_DATA_CACHE_MAX_BYTES'>,
+): Promise<BlobCache> {
   return openBlobCache({
     folder: join(config.DATA_DIR, 'gateway-cache'),
     maxBytes: config.CONTIGUOUS_DATA_CACHE_MAX_BYTES,
@@ -77,11 +74,9 @@ export function openContentCache(config: {
 }
 
 /** A place of its own in the store that is configured for all; undefined where each process has only its folder. */
-export async function openSharedStore(config: {
-  readonly DATA_DIR: string;
-  readonly BLOB_STORE_URL: string | undefined;
-  readonly SHARED_DATA_CACHE_MAX_BYTES: number;
-}): Promise<BlobStore | undefined> {
+export async function openSharedStore(
+  config: Pick<Config, 'DATA_DIR' | 'BLOB_STORE_URL' | 'SHARED_DATA_CACHE_MAX_BYTES'>,
+): Promise<BlobStore | undefined> {
   if (config.BLOB_STORE_URL === undefined || config.SHARED_DATA_CACHE_MAX_BYTES === 0) return undefined;
   const url = new URL(config.BLOB_STORE_URL);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/gateway-content`;
@@ -91,18 +86,9 @@ export async function openSharedStore(config: {
 export function createContent(deps: ContentDeps): GatewayContent {
   const { config, index, chunks, log } = deps;
   const metrics = createContentMetrics(deps.metrics);
-  deps.metrics.gauge(
-    'cache_size_bytes',
-    'Bytes in the content cache',
-    [],
-    () => deps.cache.statistics().bytes,
-  );
-  deps.metrics.gauge(
-    'cache_objects_total',
-    'Files in the content cache',
-    [],
-    () => deps.cache.statistics().entries,
-  );
+  const kept = () => deps.cache.statistics();
+  deps.metrics.gauge('cache_size_bytes', 'Bytes in the content cache', [], () => kept().bytes);
+  deps.metrics.gauge('cache_objects_total', 'Files in the content cache', [], () => kept().entries);
   const upload = uploadedItems(deps.uploadUrl);
   const identity = identityOf(rootHostsOf(config)[0]);
   const client = new HttpClient({ timeoutMs: 10_000, maxBytes: 64 * 1024, connections: 64 });
@@ -201,7 +187,7 @@ export function createContentPart({ config, content, blocklist, meter }: Content
         sandboxProtocol: config.SANDBOX_PROTOCOL,
         apexId,
         apexName,
-        notFoundPage: { id: config.ARNS_NOT_FOUND_TX_ID },
+        notFoundId: config.ARNS_NOT_FOUND_TX_ID,
         aliasPrefixes: config.GW_ALIAS_PREFIXES,
       }),
     stop: () => content.close(),

@@ -6,11 +6,10 @@ import { HttpError } from '../../kernel/errors.ts';
 import { namesOneHost, originForm } from '../../kernel/http/one-host.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound } from '../errors.ts';
-import type { AnswerOptions } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
 import { frameRoutes } from './frames.ts';
 import { type HostKind, isNameLabel, parseHost, splitLabel } from './names/host.ts';
-import { type NotFoundPage, sendNotFoundPage } from './not-found-page.ts';
+import { sendNotFoundPage } from './not-found-page.ts';
 import { resolveLabel, type ServeParts, serveName, servePlace, serveRaw } from './serve.ts';
 
 export interface ContentRoutesOptions {
@@ -20,7 +19,8 @@ export interface ContentRoutesOptions {
   readonly sandboxProtocol: 'auto' | 'http' | 'https';
   readonly apexId: string | undefined;
   readonly apexName: string | undefined;
-  readonly notFoundPage: NotFoundPage;
+  /** Content that is shown in place of a name that nobody has. */
+  readonly notFoundId: string | undefined;
   readonly aliasPrefixes: readonly string[];
 }
 
@@ -29,8 +29,6 @@ const idFirst = /^\/([A-Za-z0-9_-]{43})(?=\/|$)/;
 const methods: ('GET' | 'HEAD')[] = ['GET', 'HEAD'];
 
 export function contentRoutes(app: App, parts: ServeParts, options: ContentRoutesOptions): void {
-  const onGateway: AnswerOptions = { reason: 'content' };
-
   // A host below a root host has its whole path space to itself: it is answered before any route is looked at.
   app.addHook('onRequest', (request, reply, done) => {
     if (!namesOneHost(request.raw)) {
@@ -44,31 +42,21 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     else serveHost(host, request, reply).catch(done);
   });
 
+  const raw = (request: Request, reply: Reply, id: string) => serveRaw(parts, request, reply, id);
   for (const method of methods) {
-    app.route({
-      method,
-      url: '/raw/:id',
-      schema: { summary: 'Raw content, without manifest resolution', params: Id },
-      handler: (request, reply) => serveRaw(parts, request, reply, request.params.id),
-    });
-    app.route({
-      method,
-      url: '/raw/:id/',
-      schema: { hide: true, params: Id },
-      handler: (request, reply) => serveRaw(parts, request, reply, request.params.id),
-    });
-    app.route({
-      method,
-      url: '/:id',
-      schema: { summary: 'Content of a transaction or data item', params: Id },
-      handler: (request, reply) => serveId(request, reply, request.params.id),
-    });
-    app.route({
-      method,
-      url: '/:id/*',
-      schema: { hide: true, params: Id },
-      handler: (request, reply) => serveId(request, reply, request.params.id),
-    });
+    for (const [url, schema, serve] of [
+      ['/raw/:id', { summary: 'Raw content, without manifest resolution' }, raw],
+      ['/raw/:id/', { hide: true }, raw],
+      ['/:id', { summary: 'Content of a transaction or data item' }, serveId],
+      ['/:id/*', { hide: true }, serveId],
+    ] as const) {
+      app.route({
+        method,
+        url,
+        schema: { ...schema, params: Id },
+        handler: (request, reply) => serve(request, reply, request.params.id),
+      });
+    }
   }
   frameRoutes(app, parts);
   for (const prefix of ['gw', ...options.aliasPrefixes]) {
@@ -118,24 +106,16 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     } catch (error) {
       const absent = error instanceof HttpError && error.status === 404 && !host.label.includes('_');
       if (!absent || (await resolveLabel(parts, request, host.label)) !== undefined) throw error;
-      return await sendNotFoundPage(parts, options.notFoundPage, request, reply, host.label);
+      return await sendNotFoundPage(parts, options.notFoundId, request, reply, host.label);
     }
   }
 
   async function serveBelowId(request: Request, reply: Reply, id: string): Promise<unknown> {
     // Not by the id's length: a client may have encoded some of its letters.
     const below = pathOf(request).replace(/^\/[^/]*/, '');
-    return await servePlace(
-      parts,
-      request,
-      reply,
-      {
-        id,
-        path: below.replace(/^\//, ''),
-        ...(below === '' ? { slashRedirect: `/${id}/${queryOf(request)}` } : {}),
-      },
-      onGateway,
-    );
+    const slashRedirect = below === '' ? `/${id}/${queryOf(request)}` : undefined;
+    const place = { id, path: below.replace(/^\//, ''), slashRedirect };
+    return await servePlace(parts, request, reply, place, { reason: 'content' });
   }
 
   async function toSandbox(request: Request, reply: Reply, id: TxId, rootHost: string): Promise<unknown> {

@@ -48,7 +48,7 @@ export interface Place {
   /** Below the id, as it stands in the URL; '' where there is none. */
   readonly path: string;
   /** Where a manifest opened without a trailing slash is sent to; undefined where it never is. */
-  readonly slashRedirect?: string;
+  readonly slashRedirect?: string | undefined;
 }
 
 /** `/{id}` and paths below it, a name, or the apex: a manifest is resolved, anything else served as it is. */
@@ -73,7 +73,7 @@ export async function servePlace(
   const described = await parts.content.describe(id, journeyOf(request));
   if (described === undefined || !isManifestType(described.contentType)) {
     if (place.path !== '') throw notFound();
-    return await answerContent(parts, request, reply, id, withKey(options, readyKey));
+    return await answerContent(parts, request, reply, id, { ...options, readyKey });
   }
   const hit = await parts.manifests.resolve(described, decodePath(place.path));
   if (hit === undefined) throw notFound();
@@ -81,13 +81,8 @@ export async function servePlace(
     return await reply.header('cache-control', 'public, max-age=60').redirect(place.slashRedirect, 301);
   }
   await refuseBlocked(parts, request, hit.id);
-  return await answerContent(
-    parts,
-    request,
-    reply,
-    hit.id,
-    withKey(hit.by === 'fallback' ? { ...options, reason: 'fallback' } : options, readyKey),
-  );
+  const reason = hit.by === 'fallback' ? hit.by : options.reason;
+  return await answerContent(parts, request, reply, hit.id, { ...options, reason, readyKey });
 }
 
 /** What a name points at; the content of `path` there. Throws 404 where the name points nowhere. */
@@ -107,17 +102,9 @@ export async function serveName(
     const text = 'ArNS undername limit exceeded. Purchase additional undernames to continue.';
     throw new HttpError(402, text, { headers: noStore });
   }
-  return await servePlace(
-    parts,
-    request,
-    reply,
-    { id: target.id, path },
-    {
-      reason: 'name',
-      ttlSeconds: target.ttlSeconds,
-      headers: nameHeaders(label, name, undername, target),
-    },
-  );
+  const headers = nameHeaders(label, name, undername, target);
+  const options = { reason: 'name', ttlSeconds: target.ttlSeconds, headers } as const;
+  return await servePlace(parts, request, reply, { id: target.id, path }, options);
 }
 
 export async function resolveLabel(
@@ -128,10 +115,6 @@ export async function resolveLabel(
   if (parts.blocklist().blocksName(label)) throw blocked(label);
   const { name, undername } = splitLabel(label);
   return await parts.names.resolve(name, undername, journeyOf(request));
-}
-
-function withKey(options: AnswerOptions, readyKey: string | undefined): AnswerOptions {
-  return readyKey === undefined ? options : { ...options, readyKey };
 }
 
 /** undefined where the request asks for what is not at hand. */

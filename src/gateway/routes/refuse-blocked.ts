@@ -1,5 +1,5 @@
 /** The block list on the routes that pass on a node's bytes: what is not served as content is not served there either. */
-import type { Span } from '../content/blocklist.ts';
+import type { Span } from '../../kernel/http/byte-ranges.ts';
 import { blocked } from '../errors.ts';
 import type { ChainReadsDeps } from './answers.ts';
 

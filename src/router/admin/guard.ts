@@ -6,7 +6,7 @@
 import { isIPv6 } from 'node:net';
 import type { Guard, Request } from '../../kernel/http/server.ts';
 import { managementError } from '../errors.ts';
-import { type BearerGuard, createBearerGuard } from '../request/bearer.ts';
+import { createBearerGuard } from '../request/bearer.ts';
 
 export interface AdminGuard extends Guard {
   /** For every request, the page's own files included; `check` asks for the token. */
@@ -14,7 +14,7 @@ export interface AdminGuard extends Guard {
 }
 
 export function createAdminGuard(host: string, token: () => string): AdminGuard {
-  const bearer: BearerGuard = createBearerGuard(token);
+  const bearer = createBearerGuard(token);
   const own = host.toLowerCase();
   const hosts = new Set([isIPv6(own) ? `[${own}]` : own, 'localhost', '127.0.0.1', '[::1]']);
   const isOpen = host === '0.0.0.0' || host === '::';

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Type } from 'typebox';
-import { isTxId, type TxId } from '../../formats/base64url.ts';
+import { isTxId } from '../../formats/base64url.ts';
 import { type App, createHttpServer, type HttpServer, mountGuarded } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
@@ -40,8 +40,7 @@ const name = /^[a-z0-9_-]{1,63}$/;
 
 export interface AdminDeps extends ViewDeps {
   readonly log: Logger;
-  readonly content: { purge(id: TxId): Promise<boolean> };
-  readonly moderation: Moderation | undefined;
+  readonly content: Moderation['content'];
   /** What every call must carry. */
   readonly token: string;
 }
@@ -165,7 +164,7 @@ function apiRoutes(app: App, deps: AdminDeps): void {
   app.get('/moderation', async () => {
     if (deps.moderation === undefined) return { enabled: false };
     const { blocklist } = deps.moderation;
-    const { entries, stats } = { entries: blocklist.entries(), stats: blocklist.stats() };
+    const [entries, stats] = [blocklist.entries(), blocklist.stats()];
     return { enabled: true, entries, stats, audit: await blocklist.audit(50) };
   });
   app.post('/moderation/block', { schema: { body: Type.Unknown() } }, async (request) => {

@@ -4,17 +4,11 @@ import { multipart, type OpenBytes, sendMultipart, sendSpan } from '../../delive
 import { holdLast, slice } from '../../delivery/streams.ts';
 import { contentRange, parseRange, type RangeAnswer, type Span } from '../../kernel/http/byte-ranges.ts';
 import { ifRange, noneMatch } from '../../kernel/http/conditional.ts';
-import { sendBuffer, takeOver } from '../../kernel/http/send-bytes.ts';
+import { type SendOptions, sendBuffer, takeOver } from '../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { type AccessPath, describe, type Headers } from './headers.ts';
 import { letGo, type Opened } from './opened.ts';
-
-export interface AnswerOptions {
-  readonly stallTimeoutMs: number;
-  /** False for an answer about content that was not fetched. Default true. */
-  readonly verified?: boolean;
-}
 
 const nothing = Buffer.alloc(0);
 
@@ -24,9 +18,9 @@ export async function answer(
   reply: Reply,
   opened: Opened,
   accessPath: AccessPath,
-  options: AnswerOptions,
+  options: SendOptions,
 ): Promise<number> {
-  const headers = describe(opened, accessPath, options.verified ?? true);
+  const headers = describe(opened, accessPath);
   try {
     const { etag } = headers;
     if (etag !== undefined && noneMatch(request.headers['if-none-match'], etag)) {
@@ -74,7 +68,7 @@ async function sendWhole(
   reply: Reply,
   opened: Opened,
   headers: Headers,
-  options: AnswerOptions,
+  options: SendOptions,
 ): Promise<number> {
   const { size, download } = opened;
   if (size !== undefined) headers['content-length'] = String(size);
@@ -89,7 +83,7 @@ async function sendRanges(
   opened: Opened,
   headers: Headers,
   spans: readonly [Span, ...Span[]],
-  options: AnswerOptions,
+  options: SendOptions,
 ): Promise<number> {
   const size = opened.size ?? 0;
   const [span] = spans;

@@ -1,27 +1,23 @@
 /** What content a request means, below the name or id it was asked by. */
-import type { TxId } from '../../formats/base64url.ts';
+import type { ManifestHit } from '../../formats/manifest/manifest.ts';
 import { takeOver } from '../../kernel/http/send-bytes.ts';
 import type { Reply } from '../../kernel/http/server.ts';
-import type { ResolvedName } from '../names/resolver.ts';
 import type { AccessPath, Headers } from './headers.ts';
 
-export interface ContentRequest {
-  readonly id: TxId;
-  /** Below it, decoded. */
+export interface ContentRequest extends AccessPath {
+  /** Below the id, decoded. */
   readonly path: string;
   /** Whether the URL ends the id with a slash, so that relative links of a page lead below it. */
   readonly slash: boolean;
-  /** Whether the URL names the id itself. */
-  readonly byId: boolean;
   /** Without resolving manifests. */
   readonly raw: boolean;
-  readonly name?: ResolvedName;
   /** Of the URL, with its question mark; '' where there is none. */
   readonly query: string;
 }
 
-export function accessPathOf({ id, byId, name }: ContentRequest): AccessPath {
-  return { id, byId, ...(name === undefined ? {} : { name }) };
+/** What is reached by a path of the manifest that was asked for. */
+export function inManifest(asked: ContentRequest, { id, by }: ManifestHit): AccessPath {
+  return { ...asked, id, manifestId: asked.id, byFallback: by === 'fallback' };
 }
 
 /** A relative location keeps the scheme the reader came with, whatever proxies are in between. */

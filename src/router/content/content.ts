@@ -14,12 +14,6 @@ export interface ContentOptions {
   readonly onLookUp: (hit: boolean) => void;
 }
 
-/** Small content in memory, with what was proven of it. */
-export interface ContentInMemory {
-  readonly proven: ProvenContent;
-  readonly bytes: Buffer;
-}
-
 export class Content {
   readonly #options: ContentOptions;
   readonly #fetching = new Map<TxId, Promise<Opened>>();
@@ -28,8 +22,8 @@ export class Content {
     this.#options = options;
   }
 
-  /** Small content that is in memory, without waiting. */
-  inMemory(id: TxId): ContentInMemory | undefined {
+  /** Small content that is in memory, with what was proven of it, without waiting. */
+  inMemory(id: TxId): { readonly proven: ProvenContent; readonly bytes: Buffer } | undefined {
     const proven = this.#options.proven.peek(id);
     const bytes = proven === undefined ? undefined : this.#options.cache.inMemory(proven.digest);
     return proven === undefined || bytes === undefined ? undefined : { proven, bytes };

@@ -38,7 +38,6 @@ export class DigestPoll {
       if (most.length >= quorum) return most;
       const possible = most.length + this.#asking.size;
       if (possible < quorum && this.#askNext(serving)) continue;
-      if (possible < quorum && this.#asking.size === 0) return undefined;
       if (this.#asking.size === 0) return undefined;
       await Promise.race(this.#asking);
     }
@@ -62,12 +61,8 @@ export class DigestPoll {
 
   async #ask(gateway: Gateway): Promise<void> {
     try {
-      const answer = await gateway.ask({
-        role: 'digest',
-        method: 'HEAD',
-        path: `/raw/${this.#id}`,
-        timeoutMs,
-      });
+      const path = `/raw/${this.#id}`;
+      const answer = await gateway.ask({ role: 'digest', method: 'HEAD', path, timeoutMs });
       discard(answer);
       if (answer.status === 200) this.votes.push(voteOf(answer));
     } catch {

@@ -4,6 +4,7 @@
  * can be had, the one hash that another gateway tells without anybody contradicting. Without any of these,
  * content is not served while verification is on.
  */
+import { setTimeout } from 'node:timers/promises';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Gateway, GatewayAnswer } from '../gateways/gateway.ts';
 import { type ClaimedHeader, digestCheck, itemCheck, type NewBodyCheck } from './body-check.ts';
@@ -41,7 +42,7 @@ export class ExpectationSearch {
   readonly #provers: readonly Gateway[];
   #poll: DigestPoll | undefined;
   #served: GatewayAnswer | undefined;
-  #signatures: SignatureSearch | undefined;
+  #signatures: ReturnType<typeof searchSignatures> | undefined;
   /** Signed fields that turned out not to be the signed ones. */
   readonly #forged = new Set<SignatureProof>();
 
@@ -67,7 +68,7 @@ export class ExpectationSearch {
     this.#served = served;
     const serving = served?.gateway;
     const agreement = this.#poll?.agreement(this.#quorum, serving) ?? Promise.resolve(undefined);
-    const early = await Promise.race([agreement, after(timeoutMs)]);
+    const early = await Promise.race([agreement, setTimeout(timeoutMs, 'later' as const, { ref: false })]);
     if (early !== undefined && early !== 'later') return await this.#byVotes(early);
     const found = await firstDefined([
       agreement.then((votes) => (votes === undefined ? undefined : this.#byVotes(votes))),
@@ -103,30 +104,25 @@ export class ExpectationSearch {
     return this.#poll;
   }
 
-  #searchSignatures(): SignatureSearch {
+  #searchSignatures(): ReturnType<typeof searchSignatures> {
     const provers = this.#provers.slice(0, proofSources);
-    this.#signatures ??= new SignatureSearch(this.#id, provers, this.#served);
+    this.#signatures ??= searchSignatures(this.#id, provers, this.#served);
     return this.#signatures;
   }
 
   #fromProof(proof: SignatureProof): Expectation {
     const { of, contentType, contentEncoding, by } = proof;
-    const shared = {
-      method: 'signature',
-      digest: undefined,
-      contentType,
-      contentEncoding,
-      by: [by],
-    } as const;
+    const said = { digest: undefined, contentType, contentEncoding, by: [by] };
     // A root may be one over chunks that were cut otherwise: bytes that do not fit it need not be wrong.
-    if ('check' in of) return { ...shared, check: of.check, size: of.size, conclusive: false };
+    const shared = { ...said, method: 'signature', conclusive: false } as const;
+    if ('check' in of) return { ...shared, check: of.check, size: of.size };
     const others = async () => (await this.#searchSignatures().all).flatMap(claimOf);
     const forged = () => {
       this.#forged.add(proof);
       this.#provers.find(({ origin }) => origin === by)?.health.quarantine(`forged fields of ${this.#id}`);
     };
     const claim = { item: of.item, contentType, contentEncoding };
-    return { ...shared, check: itemCheck(claim, others, forged), size: undefined, conclusive: false };
+    return { ...shared, check: itemCheck(claim, others, forged), size: undefined };
   }
 }
 
@@ -134,20 +130,15 @@ function claimOf({ of, contentType, contentEncoding }: SignatureProof): ClaimedH
   return 'item' in of ? { item: of.item, contentType, contentEncoding } : [];
 }
 
-/** Asks several gateways for the signed fields of an id. */
-class SignatureSearch {
-  /** The first that was found; undefined when nobody has any. */
-  readonly first: Promise<SignatureProof | undefined>;
-  readonly all: Promise<readonly SignatureProof[]>;
-
-  constructor(id: TxId, gateways: readonly Gateway[], served: GatewayAnswer | undefined) {
-    const asked = gateways.map((gateway) =>
-      signatureProof(gateway, id, served?.gateway === gateway ? served : undefined).catch(() => undefined),
-    );
-    const binding = asked.map(async (proof) => ((await proof)?.binds === true ? await proof : undefined));
-    this.first = firstDefined(binding);
-    this.all = Promise.all(binding).then((proofs) => proofs.flatMap((proof) => proof ?? []));
-  }
+/** Asks several gateways for the signed fields of an id: the first that is found, where anybody has any, and all. */
+function searchSignatures(id: TxId, gateways: readonly Gateway[], served: GatewayAnswer | undefined) {
+  const binding = gateways.map(async (gateway) => {
+    const own = served?.gateway === gateway ? served : undefined;
+    const proof = await signatureProof(gateway, id, own).catch(() => undefined);
+    return proof?.binds === true ? proof : undefined;
+  });
+  const all = Promise.all(binding).then((proofs) => proofs.filter((proof) => proof !== undefined));
+  return { first: firstDefined(binding), all };
 }
 
 function fromVotes(votes: readonly DigestVote[], method: 'quorum' | 'single'): Expectation {
@@ -183,10 +174,4 @@ function firstDefined<T>(promises: readonly Promise<T | undefined>[]): Promise<T
     }, reject);
   }
   return promise;
-}
-
-function after(milliseconds: number): Promise<'later'> {
-  return new Promise((resolve) => {
-    setTimeout(() => resolve('later'), milliseconds).unref();
-  });
 }

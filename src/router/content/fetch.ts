@@ -227,15 +227,14 @@ export class Fetch {
         if (result.kind !== 'proven') abort();
       },
     });
+    const { contentEncoding, digest, method, by } = expectation;
+    const proof = { digest, method, by, verifiedAt: undefined };
     return {
+      ...proof,
       size,
       contentType: typeOf(expectation),
-      contentEncoding: expectation.contentEncoding,
-      digest: expectation.digest,
-      method: expectation.method,
-      by: expectation.by,
+      contentEncoding,
       from: gateway.origin,
-      verifiedAt: undefined,
       download,
     };
   }

@@ -48,7 +48,8 @@ function digestForms(hex: string): DigestForms {
   return made;
 }
 
-export function describe(opened: Opened, accessPath: AccessPath, verified: boolean): Headers {
+export function describe(opened: Opened, accessPath: AccessPath): Headers {
+  const verified = opened.verified ?? true;
   const headers: Headers = {
     ...contentSafety,
     'content-type': opened.contentType,

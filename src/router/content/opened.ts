@@ -16,6 +16,8 @@ export interface Opened {
   /** Origin of the gateway, or `cache`. */
   readonly from: string;
   readonly verifiedAt: number | undefined;
+  /** False where it is only what others say about content that was not fetched. */
+  readonly verified?: false;
   /** How long fetching and proving took, where that was over before the answer began. */
   readonly verificationMs?: number;
   /** Where it lies in its bundle, where that is known; not proven. */

@@ -1,6 +1,6 @@
 /** Content as a part: what is proven, what is kept of it, and how requests for it are answered. */
 import { join } from 'node:path';
-import { StartupError } from '../../kernel/errors.ts';
+import { messageOf, StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
@@ -117,7 +117,6 @@ async function openDisk(settings: RouterSettings, onDamaged: () => void): Promis
     maxEntries: config.CONTENT_CACHE_MAX_ENTRIES,
     onDamaged,
   }).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StartupError(`the content cache cannot be opened (CONTENT_CACHE_PATH): ${reason}`);
+    throw new StartupError(`the content cache cannot be opened (CONTENT_CACHE_PATH): ${messageOf(error)}`);
   });
 }

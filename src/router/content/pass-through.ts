@@ -6,7 +6,7 @@ import type { TxId } from '../../formats/base64url.ts';
 import { endNow, takeOver } from '../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { contentNotFound, gatewayError } from '../errors.ts';
-import { discard, type GatewayAnswer, headerOf, lengthOf, readBody } from '../gateways/gateway.ts';
+import { copyHeaders, discard, type GatewayAnswer, lengthOf, readBody } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
 import { type AccessPath, addAccessPath, cacheControl, contentSafety, type Headers } from './headers.ts';
 import { placementOf } from './placements.ts';
@@ -40,10 +40,7 @@ export class PassThrough {
   /** Asks for the content as the reader did. The caller sends the answer or discards it. */
   open(request: Request, id: TxId, gone: () => boolean): Promise<GatewayAnswer> {
     const headers: Headers = {};
-    for (const name of forwarded) {
-      const value = request.headers[name];
-      if (typeof value === 'string') headers[name] = value;
-    }
+    copyHeaders(request.headers, forwarded, headers);
     return this.#ask(id, request.method === 'HEAD' ? 'HEAD' : 'GET', headers, gone);
   }
 
@@ -69,10 +66,7 @@ export class PassThrough {
       'x-router-txid': accessPath.id,
       'x-ar-io-data-id': accessPath.id,
     };
-    for (const name of relayed) {
-      const value = headerOf(answer.headers, name);
-      if (value !== undefined) headers[name] = value;
-    }
+    copyHeaders(answer.headers, relayed, headers);
     Object.assign(headers, placementOf(answer));
     headers['content-type'] ??= 'application/octet-stream';
     addAccessPath(headers, accessPath);

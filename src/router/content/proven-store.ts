@@ -8,10 +8,12 @@
  */
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
+import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
+import { assignments, type Columns, insertion } from '../../storage/sql/columns.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
-import type { Migration, Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
+import type { Migration, Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { KeptName, NameKeeper } from '../names/resolver.ts';
 
 export type Method = 'signature' | 'quorum' | 'single' | 'none';
@@ -57,66 +59,42 @@ CREATE TABLE known_names (
   { id: 'router-known-002-age-of-names', up: 'CREATE INDEX known_names_age ON known_names (resolved_at);' },
 ];
 
-interface ContentRow {
-  digest: string;
-  size: number;
-  content_type: string;
-  content_encoding: string | null;
-  method: string;
-  verified_by: string;
-  verified_at: number;
+interface ContentRow extends Columns {
+  readonly digest: string;
+  readonly size: number;
+  readonly content_type: string;
+  readonly content_encoding: string | null;
+  readonly method: string;
+  readonly verified_by: string;
+  readonly verified_at: number;
 }
 
-interface NameRow {
-  target: string;
-  ant_id: string | null;
-  ttl_seconds: number;
-  verified_by: string;
-  resolved_at: number;
+interface NameRow extends Columns {
+  readonly target: string;
+  readonly ant_id: string | null;
+  readonly ttl_seconds: number;
+  readonly verified_by: string;
+  readonly resolved_at: number;
 }
 
-/** A table with its statements. An insert says whether the row is new, so that rows are counted without looking. */
 interface Table {
-  readonly insert: string;
-  readonly update: string;
-  readonly remove: string;
-  readonly trim: string;
-  readonly count: string;
+  readonly name: string;
+  readonly key: string;
+  /** The column by which the oldest rows leave. */
+  readonly age: string;
 }
 
-function table(name: string, key: string, age: string, columns: readonly string[]): Table {
-  const marks = ['?', ...columns.map(() => '?')].join(', ');
-  return {
-    insert: `INSERT INTO ${name} (${[key, ...columns].join(', ')}) VALUES (${marks}) ON CONFLICT (${key}) DO NOTHING`,
-    update: `UPDATE ${name} SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE ${key} = ?`,
-    remove: `DELETE FROM ${name} WHERE ${key} = ?`,
-    trim: `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} ORDER BY ${age} LIMIT ?)`,
-    count: `SELECT COUNT(*) AS rows FROM ${name}`,
-  };
-}
+const contentTable: Table = { name: 'known_content', key: 'id', age: 'verified_at' };
+const nameTable: Table = { name: 'known_names', key: 'label', age: 'resolved_at' };
 
-const contentTable = table('known_content', 'id', 'verified_at', [
-  'digest',
-  'size',
-  'content_type',
-  'content_encoding',
-  'method',
-  'verified_by',
-  'verified_at',
-]);
-const nameTable = table('known_names', 'label', 'resolved_at', [
-  'target',
-  'ant_id',
-  'ttl_seconds',
-  'verified_by',
-  'resolved_at',
-]);
+const trim = ({ name, key, age }: Table): string =>
+  `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} ORDER BY ${age} LIMIT ?)`;
 
 interface Write {
   readonly table: Table;
   readonly key: string;
-  /** What the row holds beside its key; undefined: it is removed. */
-  readonly values: readonly SqlValue[] | undefined;
+  /** undefined: the row is removed. */
+  readonly row: Columns | undefined;
 }
 
 /** Rows that are kept at most. */
@@ -191,15 +169,10 @@ export class ProvenStore implements NameKeeper, Part {
     try {
       const row = await this.#sql.get<ContentRow>('SELECT * FROM known_content WHERE id = ?', id);
       if (row === undefined) return undefined;
-      const read: ProvenContent = {
-        digest: row.digest,
-        size: row.size,
-        contentType: row.content_type,
-        contentEncoding: row.content_encoding ?? undefined,
-        method: methodOf(row.method),
-        by: originsOf(row.verified_by),
-        verifiedAt: row.verified_at,
-      };
+      const { digest, size, content_type: contentType, verified_at: verifiedAt } = row;
+      const contentEncoding = row.content_encoding ?? undefined;
+      const proof = { method: methodOf(row.method), by: originsOf(row.verified_by), verifiedAt };
+      const read: ProvenContent = { digest, size, contentType, contentEncoding, ...proof };
       this.#known.set(id, read);
       return read;
     } catch (error) {
@@ -210,15 +183,17 @@ export class ProvenStore implements NameKeeper, Part {
 
   set(id: string, known: ProvenContent): void {
     this.#known.set(id, known);
-    this.#write(contentTable, id, [
-      known.digest,
-      known.size,
-      known.contentType,
-      known.contentEncoding ?? null,
-      known.method,
-      known.by.join(' '),
-      known.verifiedAt,
-    ]);
+    const { digest, size, contentType, contentEncoding = null, method, by, verifiedAt } = known;
+    const row: ContentRow = {
+      digest,
+      size,
+      content_type: contentType,
+      content_encoding: contentEncoding,
+      method,
+      verified_by: by.join(' '),
+      verified_at: verifiedAt,
+    };
+    this.#write(contentTable, id, row);
   }
 
   forget(id: string): void {
@@ -239,22 +214,23 @@ export class ProvenStore implements NameKeeper, Part {
   }
 
   save(label: string, kept: KeptName): void {
-    this.#write(nameTable, label, [
-      kept.id,
-      kept.antId ?? null,
-      kept.ttlSeconds,
-      kept.by.join(' '),
-      kept.resolvedAt,
-    ]);
+    const row: NameRow = {
+      target: kept.id,
+      ant_id: kept.antId ?? null,
+      ttl_seconds: kept.ttlSeconds,
+      verified_by: kept.by.join(' '),
+      resolved_at: kept.resolvedAt,
+    };
+    this.#write(nameTable, label, row);
   }
 
   remove(label: string): void {
     this.#write(nameTable, label, undefined);
   }
 
-  #write(table: Table, key: string, values: readonly SqlValue[] | undefined): void {
+  #write(table: Table, key: string, row: Columns | undefined): void {
     if (this.#sql === undefined || this.#waiting.length >= maxWaiting) return;
-    this.#waiting.push({ table, key, values });
+    this.#waiting.push({ table, key, row });
     this.#timer ??= setTimeout(() => this.#flush(), flushMs).unref();
   }
 
@@ -278,18 +254,23 @@ export class ProvenStore implements NameKeeper, Part {
   async #apply(tx: SqlExecutor, writes: readonly Write[]): Promise<ReadonlyMap<Table, number>> {
     const rows = new Map(this.#rows);
     const add = (table: Table, difference: number) => rows.set(table, (rows.get(table) ?? 0) + difference);
-    for (const { table, key, values } of writes) {
-      if (values === undefined) {
-        add(table, -(await tx.run(table.remove, key)));
+    for (const { table, key, row } of writes) {
+      const { name, key: column } = table;
+      if (row === undefined) {
+        add(table, -(await tx.run(`DELETE FROM ${name} WHERE ${column} = ?`, key)));
         continue;
       }
-      const added = await tx.run(table.insert, key, ...values);
-      if (added === 0) await tx.run(table.update, ...values, key);
+      const whole = { [column]: key, ...row };
+      const insert = `INSERT INTO ${name} ${insertion(whole)} ON CONFLICT (${column}) DO NOTHING`;
+      // It says whether the row is new, so that rows are counted without looking.
+      const added = await tx.run(insert, ...Object.values(whole));
+      const update = `UPDATE ${name} SET ${assignments(row)} WHERE ${column} = ?`;
+      if (added === 0) await tx.run(update, ...Object.values(row), key);
       else add(table, added);
     }
     for (const [table, limit] of this.#limits) {
       const excess = (rows.get(table) ?? 0) - limit;
-      if (excess > 0) add(table, -(await tx.run(table.trim, excess)));
+      if (excess > 0) add(table, -(await tx.run(trim(table), excess)));
     }
     return rows;
   }
@@ -298,14 +279,16 @@ export class ProvenStore implements NameKeeper, Part {
     if (this.problem === undefined) {
       this.#log.warn({ err: error }, 'what was proven is only remembered until the router stops');
     }
-    this.problem = error instanceof Error ? error.message : String(error);
+    this.problem = messageOf(error);
   }
 }
 
 /** A file may hold more than today's limit. Answers how many rows are left. */
-async function trimAtStart(sql: Sql, { count, trim }: Table, limit: number): Promise<number> {
-  let rows = Number((await sql.get<{ rows: number }>(count))?.rows ?? 0);
-  while (rows > limit) rows -= await sql.run(trim, Math.min(trimStep, rows - limit));
+async function trimAtStart(sql: Sql, table: Table, limit: number): Promise<number> {
+  let rows = Number(
+    (await sql.get<{ rows: number }>(`SELECT COUNT(*) AS rows FROM ${table.name}`))?.rows ?? 0,
+  );
+  while (rows > limit) rows -= await sql.run(trim(table), Math.min(trimStep, rows - limit));
   return rows;
 }
 

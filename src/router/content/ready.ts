@@ -83,7 +83,7 @@ export class ReadyAnswers {
     if (inMemory === undefined) return;
     const placement = this.#parts.placements.at(id);
     const opened = { ...fromCache(inMemory.proven), ...(placement === undefined ? {} : { placement }) };
-    const headers = describe(opened, accessPath, true);
+    const headers = describe(opened, accessPath);
     headers['content-length'] = String(inMemory.bytes.length);
     const head = Object.entries(headers).flatMap(([field, value]) =>
       changing.has(field) ? [] : [field, value],

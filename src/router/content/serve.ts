@@ -11,7 +11,7 @@ import type { Blocklist } from '../moderation/blocklist.ts';
 import type { NameResolver } from '../names/resolver.ts';
 import type { Host } from '../request/host.ts';
 import { parseTarget, type Target, type TargetRules } from '../request/target.ts';
-import { accessPathOf, type ContentRequest, redirect } from './content-request.ts';
+import { type ContentRequest, redirect } from './content-request.ts';
 import type { AccessPath } from './headers.ts';
 import { ReadyAnswers } from './ready.ts';
 import { serveUnverified } from './unverified.ts';
@@ -68,13 +68,8 @@ export class Serve {
         return undefined;
       }
       case 'raw': {
-        const { id } = target;
-        await this.#serve(
-          request,
-          reply,
-          { id, path: '', slash: true, byId: true, raw: true, query },
-          pathname,
-        );
+        const asked = { id: target.id, path: '', slash: true, byId: true, raw: true, query };
+        await this.#serve(request, reply, asked, pathname);
         return undefined;
       }
       case 'id':
@@ -91,7 +86,7 @@ export class Serve {
 
   async #serve(request: Request, reply: Reply, asked: ContentRequest, pathname: string): Promise<void> {
     // The name too: it took time to find out what it points at.
-    this.#refuseBlockedPath(accessPathOf(asked));
+    this.#refuseBlockedPath(asked);
     const mode = this.#mode(asked.query);
     if (mode.route) this.#sendOn(reply, asked, pathname, mode.query);
     else if (this.#parts.verification) await serveVerified(this.#parts, request, reply, asked);

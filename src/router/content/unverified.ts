@@ -5,7 +5,7 @@ import type { TxId } from '../../formats/base64url.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { notFound } from '../errors.ts';
 import { discard, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
-import { accessPathOf, type ContentRequest, redirectToFolder } from './content-request.ts';
+import { type ContentRequest, inManifest, redirectToFolder } from './content-request.ts';
 import type { AccessPath } from './headers.ts';
 import type { VerifiedParts } from './verified.ts';
 
@@ -25,7 +25,7 @@ export async function serveUnverified(
   const isManifest =
     first === undefined || (first.status === 416 ? await isManifestId(parts, id, gone) : saysManifest(first));
   if (first !== undefined && (raw || !isManifest)) {
-    if (itself) return await send(parts, request, reply, first, accessPathOf(asked));
+    if (itself) return await send(parts, request, reply, first, asked);
     discard(first);
     throw notFound(path);
   }
@@ -36,13 +36,7 @@ export async function serveUnverified(
   if (!slash) return redirectToFolder(reply, asked);
   parts.refuseBlocked(hit.id);
   const child = await passThrough.open(request, hit.id, gone);
-  const accessPath = {
-    ...accessPathOf(asked),
-    id: hit.id,
-    manifestId: id,
-    byFallback: hit.by === 'fallback',
-  };
-  await send(parts, request, reply, child, accessPath);
+  await send(parts, request, reply, child, inManifest(asked, hit));
 }
 
 function saysManifest({ headers }: GatewayAnswer): boolean {

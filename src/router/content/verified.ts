@@ -10,7 +10,7 @@ import { discard, lengthOf } from '../gateways/gateway.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { answer } from './answer.ts';
 import type { Content } from './content.ts';
-import { accessPathOf, type ContentRequest, redirectToFolder } from './content-request.ts';
+import { type ContentRequest, inManifest, redirectToFolder } from './content-request.ts';
 import { typeOf } from './fetch.ts';
 import type { AccessPath } from './headers.ts';
 import type { Manifests } from './manifests.ts';
@@ -46,27 +46,17 @@ export async function serveVerified(
   const start = performance.now();
   const isHead = request.method === 'HEAD';
   const { content } = parts;
-  const first: Described = isHead
-    ? await describe(parts, asked.id)
-    : { opened: await content.open(asked.id) };
-  const accessPath = accessPathOf(asked);
-  if (asked.raw || !isManifestType(first.opened.contentType)) {
-    if (asked.path === '' || asked.raw) return await send(parts, request, reply, first, accessPath, start);
-    await letGo(first.opened);
+  const open = (id: TxId): Promise<Opened> => (isHead ? describe(parts, id) : content.open(id));
+  const first = await open(asked.id);
+  if (asked.raw || !isManifestType(first.contentType)) {
+    if (asked.path === '' || asked.raw) return await send(parts, request, reply, first, asked, start);
+    await letGo(first);
     throw notFound(asked.path);
   }
-  const hit = await resolveManifest(parts, asked, first.opened);
+  const hit = await resolveManifest(parts, asked, first);
   if (!asked.slash) return redirectToFolder(reply, asked);
   parts.refuseBlocked(hit.id);
-  const child: Described = isHead ? await describe(parts, hit.id) : { opened: await content.open(hit.id) };
-  const below = { ...accessPath, id: hit.id, manifestId: asked.id, byFallback: hit.by === 'fallback' };
-  await send(parts, request, reply, child, below, start);
-}
-
-interface Described {
-  readonly opened: Opened;
-  /** False where it is only what others say about it. */
-  readonly verified?: boolean;
+  await send(parts, request, reply, await open(hit.id), inManifest(asked, hit), start);
 }
 
 async function resolveManifest(parts: VerifiedParts, { id, path }: ContentRequest, opened: Opened) {
@@ -84,12 +74,12 @@ async function send(
   parts: VerifiedParts,
   request: Request,
   reply: Reply,
-  described: Described,
+  found: Opened,
   accessPath: AccessPath,
   start: number,
 ): Promise<void> {
   const { telemetry, stallTimeoutMs, content } = parts;
-  let { opened } = described;
+  let opened = found;
   if (opened.download !== undefined && request.headers.range !== undefined) {
     opened = await finished(content, accessPath.id, opened, opened.download, leaving(reply));
   }
@@ -105,8 +95,7 @@ async function send(
     await letGo(opened);
     throw error;
   }
-  const verified = described.verified ?? true;
-  const sent = await answer(request, reply, opened, accessPath, { stallTimeoutMs, verified });
+  const sent = await answer(request, reply, opened, accessPath, { stallTimeoutMs });
   if (opened.from === 'cache') {
     telemetry?.cacheHit(sent, performance.now() - start);
     parts.ready.keep(request, accessPath);
@@ -137,17 +126,17 @@ function leaving({ raw }: Reply): Promise<void> {
 }
 
 /** What can be said about content without fetching it. */
-async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
+async function describe(parts: VerifiedParts, id: TxId): Promise<Opened> {
   const { content, passThrough } = parts;
   const proven = (await content.proven(id)) ?? (await content.underway(id, headTimeoutMs));
-  if (proven !== undefined) return { opened: fromCache(proven) };
+  if (proven !== undefined) return fromCache(proven);
   const [upstream, expectation] = await Promise.all([
     passThrough.openWhole(id, 'HEAD', () => false),
     content.describe(id),
   ]);
   discard(upstream);
   const placement = placementOf(upstream);
-  const opened: Opened = {
+  return {
     ...(placement === undefined ? {} : { placement }),
     size: expectation?.size ?? lengthOf(upstream),
     contentType: typeOf({ contentType: expectation?.contentType }),
@@ -157,8 +146,8 @@ async function describe(parts: VerifiedParts, id: TxId): Promise<Described> {
     by: expectation?.by ?? [],
     from: upstream.gateway.origin,
     verifiedAt: undefined,
+    verified: false,
   };
-  return { opened, verified: false };
 }
 
 function hasBytes({ pieces, reader, download }: Opened): boolean {

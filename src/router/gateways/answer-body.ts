@@ -3,7 +3,9 @@
  * of those costs more than all the rest of a small answer.
  */
 import type { Dispatcher } from 'undici';
+import { LiveReader } from '../../delivery/live-reader.ts';
 import { MinimumSpeed } from '../../delivery/minimum-speed.ts';
+import { messageOf } from '../../kernel/errors.ts';
 
 /** Takes a body; the calls come in this order, and one of the last two comes last. */
 export interface BodySink {
@@ -81,11 +83,26 @@ export class AnswerBody implements AsyncIterable<Buffer> {
     this.#controller.abort(new Error('the body is not wanted any more'));
   }
 
-  /** Lets go of a body nobody wants; `length` is what it promised to have. */
+  /**
+   * Lets go of a body nobody wants; `length` is what it promised to have. A small rest may come, so that the connection
+   * can be used again; one that does not end is broken off.
+   */
   discard(length: number | undefined): void {
     if (this.#ended || this.#error !== undefined || this.#sink !== undefined) return;
-    if (length !== undefined && length > worthReading) this.destroy();
-    else this.take(new Drain(this));
+    if (length !== undefined && length > worthReading) {
+      this.destroy();
+      return;
+    }
+    let size = 0;
+    this.take({
+      piece: (bytes) => {
+        size += bytes.length;
+        if (size > worthReading) this.destroy();
+        return true;
+      },
+      end() {},
+      failed() {},
+    });
   }
 
   /** The pieces, broken off when the reader has left. */
@@ -96,78 +113,25 @@ export class AnswerBody implements AsyncIterable<Buffer> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    const queue = new Queue();
-    this.take(queue);
+    const reader = new LiveReader();
+    this.take({
+      piece: (bytes) => {
+        reader.give(bytes);
+        return reader.lag < maxWaiting;
+      },
+      end: () => reader.end(undefined),
+      failed: (error) => reader.end(error),
+    });
     try {
       for (;;) {
-        const piece = queue.pieces.shift();
-        if (piece !== undefined) {
-          queue.bytes -= piece.length;
-          yield piece;
-        } else if (queue.error !== undefined) throw queue.error;
-        else if (queue.ended) return;
-        else {
-          this.resume();
-          await queue.change();
-        }
+        if (reader.lag === 0) this.resume();
+        const piece = await reader.take();
+        if (piece === undefined) return;
+        yield piece;
       }
     } finally {
       this.destroy();
     }
-  }
-}
-
-/** Lets a small rest come, so that the connection can be used again; one that does not end is broken off. */
-class Drain implements BodySink {
-  readonly #body: AnswerBody;
-  #bytes = 0;
-
-  constructor(body: AnswerBody) {
-    this.#body = body;
-  }
-
-  piece(bytes: Buffer): boolean {
-    this.#bytes += bytes.length;
-    if (this.#bytes > worthReading) this.#body.destroy();
-    return true;
-  }
-
-  end(): void {}
-
-  failed(): void {}
-}
-
-/** What an iterating reader has not taken yet. */
-class Queue implements BodySink {
-  readonly pieces: Buffer[] = [];
-  bytes = 0;
-  ended = false;
-  error: Error | undefined;
-  #wake: (() => void) | undefined;
-
-  piece(bytes: Buffer): boolean {
-    this.pieces.push(bytes);
-    this.bytes += bytes.length;
-    this.#wake?.();
-    return this.bytes < maxWaiting;
-  }
-
-  end(): void {
-    this.ended = true;
-    this.#wake?.();
-  }
-
-  failed(error: Error): void {
-    this.error = error;
-    this.#wake?.();
-  }
-
-  /** Resolves when something has come. */
-  change(): Promise<void> {
-    if (this.pieces.length > 0 || this.ended || this.error !== undefined) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-    });
   }
 }
 
@@ -194,7 +158,7 @@ export function readPieces(
           speed.arrived(bytes.length);
           if (size > limit) throw new Error('the answer is too long');
         } catch (cause) {
-          reject(new BodyRefused(cause instanceof Error ? cause.message : String(cause), { cause }));
+          reject(new BodyRefused(messageOf(cause), { cause }));
           body.destroy();
           return false;
         }

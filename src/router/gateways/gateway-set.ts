@@ -20,14 +20,6 @@ export interface GatewaySetOptions {
   readonly refreshMs: number;
 }
 
-export interface GatewayCounts {
-  readonly total: number;
-  readonly healthy: number;
-  readonly unhealthy: number;
-  readonly circuitOpen: number;
-  readonly maxGateways: number;
-}
-
 export const maxGateways = 1_000;
 const retry: Backoff = { firstMs: 5_000, longestMs: 15 * 60_000 };
 
@@ -94,7 +86,7 @@ export class GatewaySet {
       .sort((a, b) => cost(a) - cost(b))[0];
   }
 
-  counts(): GatewayCounts {
+  counts() {
     const states = this.#routing.map(({ health }) => health.state);
     const healthy = states.filter((state) => state === 'healthy' || state === 'half-open').length;
     return {

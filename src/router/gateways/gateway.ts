@@ -1,10 +1,11 @@
 /** One gateway: how it is asked, and what came of it. Its origin is its name everywhere. */
 import { isIP } from 'node:net';
-import { errors, Pool } from 'undici';
+import { type Dispatcher, errors, Pool } from 'undici';
 import { joinPieces } from '../../delivery/streams.ts';
+import { messageOf } from '../../kernel/errors.ts';
 import { publicLookup } from '../../kernel/http/public-addresses.ts';
-import { type AnswerBody, BodyRefused, readPieces } from './answer-body.ts';
-import { type AnswerHeaders, Exchange, type ExchangeListener } from './exchange.ts';
+import { countStreamedBytes } from '../../kernel/minor-gc.ts';
+import { AnswerBody, BodyRefused, readPieces } from './answer-body.ts';
 import { Health, type HealthLimits } from './health.ts';
 import { type Outcome, outcomeOfStatus, retryAfterMs } from './outcome.ts';
 
@@ -28,6 +29,8 @@ export interface Ask {
   readonly body?: Buffer;
   readonly timeoutMs?: number;
 }
+
+export type AnswerHeaders = Record<string, string | string[] | undefined>;
 
 export interface GatewayAnswer {
   readonly gateway: Gateway;
@@ -61,7 +64,7 @@ export class GatewayFailure extends Error {
   readonly origin: string;
 
   constructor(origin: string, outcome: Outcome, cause: unknown) {
-    super(`${origin}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`${origin}: ${messageOf(cause)}`, { cause });
     this.origin = origin;
     this.outcome = outcome;
   }
@@ -124,7 +127,7 @@ export class Gateway {
         headersTimeout: timeoutMs ?? null,
         bodyTimeout: timeoutMs ?? null,
       },
-      new Exchange(new Asking(this, ask.role, listener, this.#onAttempt)),
+      new Exchange(this, ask.role, listener, this.#onAttempt),
     );
   }
 
@@ -152,14 +155,15 @@ export class Gateway {
   }
 }
 
-/** A question that waits for its answer, and what is learnt from how it ends. */
-class Asking implements ExchangeListener {
+/** A question and its answer, as the HTTP client hands it over, and what is learnt from how it ends. */
+class Exchange implements Dispatcher.DispatchHandler {
   readonly #gateway: Gateway;
   readonly #role: Role;
   readonly #listener: AskListener;
   readonly #onAttempt: AttemptListener;
   readonly #start = performance.now();
   readonly #probe: boolean;
+  #body: AnswerBody | undefined;
 
   constructor(gateway: Gateway, role: Role, listener: AskListener, onAttempt: AttemptListener) {
     this.#gateway = gateway;
@@ -170,7 +174,14 @@ class Asking implements ExchangeListener {
     gateway.inFlight += 1;
   }
 
-  began(status: number, headers: AnswerHeaders, body: AnswerBody): void {
+  /** Its being there is what tells undici that this is a handler of the present kind. */
+  onRequestStart(): void {}
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    // Something preliminary: the answer comes later (RFC 9110 §15.2).
+    if (status < 200) return;
+    const body = new AnswerBody(controller);
+    this.#body = body;
     const latencyMs = this.#over();
     const gateway = this.#gateway;
     const { health, origin } = gateway;
@@ -182,8 +193,19 @@ class Asking implements ExchangeListener {
     this.#listener.answered({ gateway, status, headers, body, latencyMs });
   }
 
-  broke(error: Error): void {
-    this.#listener.failed(this.#gateway.failed(this.#role, error, this.#over()));
+  onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
+    this.#body?.push(piece);
+    countStreamedBytes(piece.length);
+  }
+
+  onResponseEnd(): void {
+    this.#body?.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#body === undefined)
+      this.#listener.failed(this.#gateway.failed(this.#role, error, this.#over()));
+    else this.#body.fail(error);
   }
 
   #over(): number {
@@ -196,6 +218,14 @@ class Asking implements ExchangeListener {
 export function headerOf(headers: AnswerHeaders, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
+}
+
+/** Copies those of the headers that are there. */
+export function copyHeaders(from: AnswerHeaders, names: readonly string[], to: Record<string, string>): void {
+  for (const name of names) {
+    const value = headerOf(from, name);
+    if (value !== undefined) to[name] = value;
+  }
 }
 
 /** Bytes that the answer promises; undefined where it promises none. */
@@ -228,8 +258,4 @@ function isTimeout(error: unknown): boolean {
     error instanceof errors.BodyTimeoutError ||
     error instanceof errors.ConnectTimeoutError
   );
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

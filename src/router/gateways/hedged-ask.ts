@@ -41,9 +41,9 @@ export class HedgedAsks {
   }
 
   ask(ask: Ask, options: HedgedOptions): Promise<GatewayAnswer> {
-    return new Promise((resolve, reject) => {
-      new Round(this, ask, options, resolve, reject).begin();
-    });
+    const round = new Round(this, ask, options);
+    round.begin();
+    return round.outcome.promise;
   }
 }
 
@@ -52,26 +52,17 @@ class Round {
   readonly #asks: HedgedAsks;
   readonly #ask: Ask;
   readonly #options: HedgedOptions;
-  readonly #resolve: (answer: GatewayAnswer) => void;
-  readonly #reject: (error: unknown) => void;
+  readonly outcome = Promise.withResolvers<GatewayAnswer>();
   readonly #running: Attempt[] = [];
   readonly #failures: unknown[] = [];
   #absent = 0;
   #hedged = false;
   #open = true;
 
-  constructor(
-    asks: HedgedAsks,
-    ask: Ask,
-    options: HedgedOptions,
-    resolve: (answer: GatewayAnswer) => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(asks: HedgedAsks, ask: Ask, options: HedgedOptions) {
     this.#asks = asks;
     this.#ask = ask;
     this.#options = options;
-    this.#resolve = resolve;
-    this.#reject = reject;
   }
 
   begin(): void {
@@ -98,7 +89,7 @@ class Round {
       this.#open = false;
       this.#asks.usual.observe(answer.latencyMs);
       if (this.#hedged) this.#settleHedge();
-      this.#resolve(answer);
+      this.outcome.resolve(answer);
     } else {
       discard(answer);
       if (answer.status === 404 || answer.status === 410) this.#absent += 1;
@@ -141,7 +132,7 @@ class Round {
 
   #end(error: unknown): void {
     this.#open = false;
-    this.#reject(error);
+    this.outcome.reject(error);
   }
 
   /** Whoever was overtaken by more than the usual is noted as stalled, so that it is chosen less. */

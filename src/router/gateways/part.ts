@@ -3,11 +3,13 @@ import type { Config } from '../../config/config.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
-import type { AttemptListener } from './gateway.ts';
+import { type AttemptListener, discard } from './gateway.ts';
 import { GatewaySet } from './gateway-set.ts';
 import { HedgedAsks } from './hedged-ask.ts';
-import { Pings } from './pings.ts';
 import { type GatewayList, staticList } from './sources.ts';
+
+/** Gateways that are measured at once. */
+const pingsAtOnce = 10;
 
 export interface GatewaysOptions {
   readonly config: Config;
@@ -56,22 +58,16 @@ export function createGatewaysPart(options: GatewaysOptions): GatewaysPart {
   const gateways = setOf(options.routing, options.verification);
   const { ARWEAVE_READ_NODES: nodes, GRAPHQL_PROXY_URL: graphqlUrl } = config;
   const none = staticList(() => []);
-  const nodeSet =
-    nodes.length === 0
+  const setOrGateways = (urls: readonly string[]): GatewaySet =>
+    urls.length === 0
       ? gateways
       : setOf(
-          staticList(() => nodes),
+          staticList(() => urls),
           none,
         );
-  const graphqlSet =
-    graphqlUrl === undefined
-      ? gateways
-      : setOf(
-          staticList(() => [graphqlUrl]),
-          none,
-        );
+  const nodeSet = setOrGateways(nodes);
+  const graphqlSet = setOrGateways(graphqlUrl === undefined ? [] : [graphqlUrl]);
   const sets = new Set([gateways, nodeSet, graphqlSet]);
-  const pings = new Pings(gateways, config.PING_TIMEOUT_MS);
   return {
     name: 'gateways',
     gateways,
@@ -86,7 +82,7 @@ export function createGatewaysPart(options: GatewaysOptions): GatewaysPart {
         name: 'ping gateways',
         everyMs: config.PING_ENABLED ? config.PING_INTERVAL_MS : 0,
         log,
-        run: () => pings.round(),
+        run: pingRounds(gateways, config.PING_TIMEOUT_MS),
       }),
     ],
     async start() {
@@ -96,5 +92,25 @@ export function createGatewaysPart(options: GatewaysOptions): GatewaysPart {
       await Promise.all([...sets].map((set) => set.stop()));
     },
     problems: () => (gateways.problem === undefined ? [] : [`gateway list: ${gateways.problem}`]),
+  };
+}
+
+/**
+ * Measures the next few gateways of the list at each call, so that a quiet router knows its choices and an open circuit
+ * is probed without a reader waiting. A quick answer says nothing about bytes: it lifts no quarantine.
+ */
+export function pingRounds(gateways: Pick<GatewaySet, 'all'>, timeoutMs: number): () => Promise<void> {
+  let next = 0;
+  return async () => {
+    const { all } = gateways;
+    const count = Math.min(pingsAtOnce, all.length);
+    const chosen = Array.from({ length: count }, (_, index) => all[(next + index) % all.length]);
+    next += count;
+    await Promise.all(
+      chosen.map(async (gateway) => {
+        if (gateway === undefined || gateway.health.state === 'open') return;
+        await gateway.ask({ role: 'ping', path: '/ar-io/info', timeoutMs }).then(discard, () => {});
+      }),
+    );
   };
 }

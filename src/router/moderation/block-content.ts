@@ -2,7 +2,7 @@
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { AuditLine, Blocklist } from './blocklist.ts';
-import type { BlockType } from './entries.ts';
+import type { BlockEntry } from './entries.ts';
 
 /** The blocklist, the token of those who may change it, and what else a change is about. */
 export interface Moderation {
@@ -13,13 +13,7 @@ export interface Moderation {
   readonly log: Logger;
 }
 
-export interface BlockRequest {
-  readonly type: BlockType;
-  /** Canonical. */
-  readonly value: string;
-  readonly reason: string;
-  readonly blockedBy: string;
-}
+export type BlockRequest = Omit<BlockEntry, 'blockedAt' | 'resolvedTxId'>;
 
 export interface Blocked {
   readonly resolvedTxId?: string;

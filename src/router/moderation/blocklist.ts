@@ -5,7 +5,7 @@
  */
 import { appendFile, mkdir, open, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { StartupError } from '../../kernel/errors.ts';
+import { hasCode, messageOf, StartupError } from '../../kernel/errors.ts';
 import { writeFileDurably } from '../../kernel/files.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
@@ -21,15 +21,6 @@ export interface AuditLine {
   readonly value?: string;
   readonly reason?: string;
   readonly source: 'api' | 'admin' | 'file';
-}
-
-export interface BlocklistStats {
-  readonly totalEntries: number;
-  readonly arnsCount: number;
-  /** Ids that are blocked by themselves or through a name. */
-  readonly txIdCount: number;
-  readonly lastUpdated: string | null;
-  readonly filePath: string;
 }
 
 const fileLimit = 64 * 1024 * 1024;
@@ -96,10 +87,11 @@ export class Blocklist implements Part {
     return [...this.#entries.values()].filter((entry) => type === undefined || entry.type === type);
   }
 
-  stats(): BlocklistStats {
+  stats() {
     return {
       totalEntries: this.#entries.size,
       arnsCount: this.#names.size,
+      /** Ids that are blocked by themselves or through a name. */
       txIdCount: this.#ids.size,
       lastUpdated: this.#lastUpdated,
       filePath: this.path,
@@ -122,7 +114,8 @@ export class Blocklist implements Part {
           : { ...known, resolvedTxId: entry.resolvedTxId },
       );
       await this.#store([...next.values()]);
-      if (known === undefined) await this.#audit({ ...auditOf(entry, 'block'), source });
+      const { type, value, reason, blockedBy: actor, blockedAt: at } = entry;
+      if (known === undefined) await this.#audit({ at, actor, action: 'block', type, value, reason, source });
       return true;
     });
   }
@@ -153,12 +146,10 @@ export class Blocklist implements Part {
       try {
         const text = await this.#readFile();
         if (text === undefined) throw new Error('the file is gone');
-        if (text === this.#text) {
-          this.problem = undefined;
-          return;
-        }
-        this.#adopt(parseBlocklist(text), text);
+        const isNew = text !== this.#text;
+        if (isNew) this.#adopt(parseBlocklist(text), text);
         this.problem = undefined;
+        if (!isNew) return;
         this.#log.info({ entries: this.#entries.size }, 'blocklist reloaded');
         await this.#audit({ at: new Date().toISOString(), actor: source, action: 'reload', source });
       } catch (error) {
@@ -210,9 +201,8 @@ export class Blocklist implements Part {
   }
 
   async #readFile(): Promise<string | undefined> {
-    const found = await stat(this.path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
+    const found = await stat(this.path).catch((error: unknown) => {
+      if (!hasCode(error, 'ENOENT')) throw error;
     });
     if (found === undefined) return undefined;
     if (found.size > fileLimit) throw new Error('the blocklist is larger than 64 MiB');
@@ -244,11 +234,6 @@ export class Blocklist implements Part {
   }
 }
 
-function auditOf(entry: BlockEntry, action: 'block'): Omit<AuditLine, 'source'> {
-  const { type, value, reason, blockedBy, blockedAt } = entry;
-  return { at: blockedAt, actor: blockedBy, action, type, value, reason };
-}
-
 /** A line that a crash cut short is left out. */
 function parseLine(line: string): unknown[] {
   try {
@@ -260,8 +245,4 @@ function parseLine(line: string): unknown[] {
 
 function keyOf(type: BlockType, value: string): string {
   return `${type}/${value}`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

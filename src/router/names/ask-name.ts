@@ -1,5 +1,6 @@
 /** Asks one gateway what a name points at. */
 import { memberOf } from '../../formats/json.ts';
+import { messageOf } from '../../kernel/errors.ts';
 import { discard, type Gateway, headerOf, readBody } from '../gateways/gateway.ts';
 import type { Vote } from './consensus.ts';
 
@@ -16,19 +17,13 @@ export async function askName(gateway: Gateway, label: string, timeoutMs: number
       ? await askHost(gateway, label, timeoutMs)
       : await askResolver(gateway, label, timeoutMs);
   } catch (error) {
-    return { kind: 'silent', reason: error instanceof Error ? error.message : String(error) };
+    return { kind: 'silent', reason: messageOf(error) };
   }
 }
 
 async function askHost(gateway: Gateway, label: string, timeoutMs: number): Promise<Vote> {
   const host = `${label}.${gateway.host}`;
-  const answer = await gateway.ask({
-    role: 'name',
-    method: 'HEAD',
-    path: '/',
-    headers: { host },
-    timeoutMs,
-  });
+  const answer = await gateway.ask({ role: 'name', method: 'HEAD', path: '/', headers: { host }, timeoutMs });
   discard(answer);
   const { status, headers } = answer;
   const id = headerOf(headers, 'x-arns-resolved-id');

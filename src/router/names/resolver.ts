@@ -11,18 +11,13 @@ import type { Gateway } from '../gateways/gateway.ts';
 import { askName } from './ask-name.ts';
 import { type Ballot, type ConsensusRules, decide, type Verdict } from './consensus.ts';
 
-export interface ResolvedName {
+export interface ResolvedName extends KeptName {
   readonly label: string;
   readonly id: TxId;
-  readonly antId: string | undefined;
-  /** As the record says. */
-  readonly ttlSeconds: number;
   /** Seconds for which a reader may keep the answer. */
   readonly freshSeconds: number;
   /** Older than it should be: nobody could be asked, or they are being asked. */
   readonly stale: boolean;
-  readonly resolvedAt: number;
-  readonly by: readonly string[];
 }
 
 export interface NameResolverOptions {
@@ -48,6 +43,7 @@ export interface NameKeeper {
 export interface KeptName {
   readonly id: string;
   readonly antId: string | undefined;
+  /** As the record says. */
   readonly ttlSeconds: number;
   /** Unix milliseconds. */
   readonly resolvedAt: number;
@@ -133,18 +129,10 @@ export class NameResolver {
   }
 
   #answer(label: string, known: KeptName, stale: boolean): ResolvedName {
-    if (!isTxId(known.id)) throw nameUnsupported(label);
+    const { id } = known;
+    if (!isTxId(id)) throw nameUnsupported(label);
     const left = this.#lifeMs(known) - ageOf(known, this.#now());
-    return {
-      label,
-      id: known.id,
-      antId: known.antId,
-      ttlSeconds: known.ttlSeconds,
-      freshSeconds: Math.max(0, Math.floor(left / 1_000)),
-      stale,
-      resolvedAt: known.resolvedAt,
-      by: known.by,
-    };
+    return { ...known, id, label, freshSeconds: Math.max(0, Math.floor(left / 1_000)), stale };
   }
 
   #lifeMs({ ttlSeconds }: KeptName): number {

@@ -4,15 +4,9 @@ import type { Request } from '../../kernel/http/server.ts';
 import { sameSecret } from '../../kernel/same-secret.ts';
 import { managementError } from '../errors.ts';
 
-export interface BearerGuard {
-  /** Throws 401, 403 or 429 unless the request carries the token. */
-  require(request: Request, address: string): void;
-  holds(request: Request): boolean;
-}
-
 const failuresPerMinute = 5;
 
-export function createBearerGuard(token: () => string): BearerGuard {
+export function createBearerGuard(token: () => string) {
   const failures = new RateLimit(failuresPerMinute, 60_000);
   const holds = (request: Request): boolean => {
     const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
@@ -20,7 +14,8 @@ export function createBearerGuard(token: () => string): BearerGuard {
   };
   return {
     holds,
-    require(request, address) {
+    /** Throws 401, 403 or 429 unless the request carries the token. */
+    require(request: Request, address: string): void {
       // Whoever has the token is never locked out by those who guess from the same address.
       if (holds(request)) return;
       if (request.headers.authorization === undefined) {

@@ -5,15 +5,12 @@
 import { takeOver } from '../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import { gatewayError, notFound, payloadTooLarge } from '../errors.ts';
-import { type Ask, discard, headerOf } from '../gateways/gateway.ts';
+import { gatewayError, notFound, pathOf, payloadTooLarge } from '../errors.ts';
+import { type Ask, copyHeaders, discard } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
+import type { ChainReaders } from '../gateways/part.ts';
 
-export interface ChainProxyOptions {
-  readonly nodes: HedgedAsks;
-  readonly graphql: HedgedAsks;
-  /** Path of the GraphQL endpoint there. */
-  readonly graphqlPath: string;
+export interface ChainProxyOptions extends ChainReaders {
   readonly attempts: number;
   readonly stallTimeoutMs: number;
 }
@@ -74,11 +71,13 @@ export class ChainProxy {
         const mark = request.url.indexOf('?');
         const path = graphqlPath + (mark === -1 ? '' : request.url.slice(mark));
         const isPost = request.method === 'POST';
+        const headers: Record<string, string> = {};
+        copyHeaders(request.headers, ['content-type', 'accept'], headers);
         await this.#pass(request, reply, graphql, {
           role: 'chain',
           method: isPost ? 'POST' : 'GET',
           path,
-          headers: headersOf(request),
+          headers,
           ...(isPost && Buffer.isBuffer(request.body) ? { body: request.body } : {}),
         });
       },
@@ -92,7 +91,7 @@ export class ChainProxy {
       tried: new Set(),
       // What one does not have, another may: they learn of blocks at different times.
       accepts: ({ status }) => status < 300 || (status >= 400 && status < 500 && !elsewhere.has(status)),
-      absent: () => notFound(request.url.split('?', 1)[0] ?? request.url),
+      absent: () => notFound(pathOf(request.url)),
       gone: () => reply.raw.destroyed,
     });
     const headers: Record<string, string> = {
@@ -102,10 +101,7 @@ export class ChainProxy {
       'x-router-routed-via': answer.gateway.origin,
       'x-content-type-options': 'nosniff',
     };
-    for (const name of relayed) {
-      const value = headerOf(answer.headers, name);
-      if (value !== undefined) headers[name] = value;
-    }
+    copyHeaders(answer.headers, relayed, headers);
     const raw = takeOver(reply, answer.status, headers);
     if (request.method === 'HEAD') {
       discard(answer);
@@ -120,13 +116,4 @@ export class ChainProxy {
       throw gatewayError('The gateway broke off', error);
     });
   }
-}
-
-function headersOf(request: Request): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const name of ['content-type', 'accept'] as const) {
-    const value = request.headers[name];
-    if (value !== undefined) headers[name] = value;
-  }
-  return headers;
 }

@@ -11,7 +11,15 @@ import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Serve } from '../content/serve.ts';
-import { badRequest, methodNotAllowed, notFound, overloaded, rateLimited, shuttingDown } from '../errors.ts';
+import {
+  badRequest,
+  methodNotAllowed,
+  notFound,
+  overloaded,
+  pathOf,
+  rateLimited,
+  shuttingDown,
+} from '../errors.ts';
 import type { RouterMetrics } from '../metrics.ts';
 import { errorPage } from '../request/error-page.ts';
 import { type Host, hostParser } from '../request/host.ts';
@@ -160,10 +168,6 @@ export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Requ
     log.warn({ err: error, url: reply.request.url }, 'an answer was cut off');
     reply.raw.destroy();
   }
-}
-
-function pathOf(url: string): string {
-  return url.split('?', 1)[0] ?? url;
 }
 
 function asError(error: unknown): Error {

@@ -1,5 +1,5 @@
 /** Whether the process runs, whether it can serve, and the record that guards of gateways expect (interface §4.5). */
-import type { App } from '../../kernel/http/server.ts';
+import type { App, Reply } from '../../kernel/http/server.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
 
 /** `3d 4h 5m`, `4h 5m 6s`, `5m 6s`, `6s`. */
@@ -35,32 +35,31 @@ export function uptimeOf({ startedAt }: RouterHealth): { ms: number; human: stri
 }
 
 export function healthRoutes(app: App, health: RouterHealth): void {
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/health',
-    schema: { summary: 'Whether the process runs' },
-    handler: (_request, reply) => {
-      const problems = health.problems();
-      return reply.header('cache-control', 'no-store').send({
-        status: health.isDraining() ? 'draining' : 'healthy',
-        uptime: uptimeOf(health),
-        version: health.version,
-        ...(problems.length === 0 ? {} : { degraded: true, degradedReason: problems.join('; ') }),
-      });
-    },
+  stateRoute(app, '/health', 'Whether the process runs', () => {
+    const problems = health.problems();
+    return {
+      status: health.isDraining() ? 'draining' : 'healthy',
+      uptime: uptimeOf(health),
+      version: health.version,
+      ...(problems.length === 0 ? {} : { degraded: true, degradedReason: problems.join('; ') }),
+    };
   });
+  stateRoute(app, '/ready', 'Whether the router can serve', (reply) => {
+    const gateways = health.gateways.counts();
+    const reason = notReadyReason(health);
+    if (reason === undefined) return { status: 'ready', gateways };
+    reply.code(503);
+    return { status: 'not_ready', reason, gateways };
+  });
+}
 
+/** What holds at this moment only, and is kept by nobody. */
+export function stateRoute(app: App, url: string, summary: string, state: (reply: Reply) => unknown): void {
   app.route({
     method: ['GET', 'HEAD'],
-    url: '/ready',
-    schema: { summary: 'Whether the router can serve' },
-    handler: (_request, reply) => {
-      const counts = health.gateways.counts();
-      const reason = notReadyReason(health);
-      reply.header('cache-control', 'no-store');
-      if (reason === undefined) return reply.send({ status: 'ready', gateways: counts });
-      return reply.code(503).send({ status: 'not_ready', reason, gateways: counts });
-    },
+    url,
+    schema: { summary, hide: url === '' },
+    handler: async (_request, reply) => reply.header('cache-control', 'no-store').send(await state(reply)),
   });
 }
 
@@ -77,22 +76,14 @@ function notReadyReason(health: RouterHealth): string | undefined {
 
 /** Under `/gw`: the Gateway health record. */
 export function guardRoutes(app: App, health: RouterHealth): void {
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/healthcheck',
-    schema: { summary: 'Health check in the form that gateways have' },
-    handler: (_request, reply) => {
-      const draining = health.isDraining();
-      const reasons = draining ? ['shutting down'] : health.problems();
-      return reply
-        .code(draining ? 503 : 200)
-        .header('cache-control', 'no-store')
-        .send({
-          status: draining ? 'unhealthy' : 'ok',
-          uptime: Math.round(performance.now() - health.startedAt) / 1_000,
-          date: new Date().toISOString(),
-          reasons,
-        });
-    },
+  stateRoute(app, '/healthcheck', 'Health check in the form that gateways have', (reply) => {
+    const draining = health.isDraining();
+    reply.code(draining ? 503 : 200);
+    return {
+      status: draining ? 'unhealthy' : 'ok',
+      uptime: Math.round(performance.now() - health.startedAt) / 1_000,
+      date: new Date().toISOString(),
+      reasons: draining ? ['shutting down'] : health.problems(),
+    };
   });
 }

@@ -2,18 +2,12 @@
 import type { App } from '../../kernel/http/server.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouterSettings } from '../settings.ts';
-import { type RouterHealth, uptimeOf } from './health.ts';
-
-export interface InfoDeps {
-  readonly settings: RouterSettings;
-  readonly health: RouterHealth;
-  /** Whether content is kept. */
-  readonly hasDisk: boolean;
-}
+import { type RouterHealth, stateRoute, uptimeOf } from './health.ts';
 
 export type RouterInfo = ReturnType<typeof routerInfo>;
 
-export function routerInfo({ settings, health, hasDisk }: InfoDeps) {
+/** `hasDisk`: whether content is kept. */
+export function routerInfo(settings: RouterSettings, health: RouterHealth, hasDisk: boolean) {
   const { gateways, version } = health;
   const { config, baseDomain } = settings;
   const restricted = config.RESTRICT_TO_ROOT_HOST;
@@ -60,24 +54,13 @@ export function routerInfo({ settings, health, hasDisk }: InfoDeps) {
 
 export function infoRoutes(app: App, info: () => RouterInfo): void {
   for (const url of ['/info', '']) {
-    app.route({
-      method: ['GET', 'HEAD'],
-      url,
-      schema: { summary: 'Configuration, version, uptime and operating mode', hide: url === '' },
-      handler: (_request, reply) => reply.header('cache-control', 'no-store').send(info()),
-    });
+    stateRoute(app, url, 'Configuration, version, uptime and operating mode', info);
   }
 }
 
 export function metricsRoute(app: App, metrics: Metrics): void {
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/metrics',
-    schema: { summary: 'Prometheus metrics' },
-    handler: async (_request, reply) =>
-      reply
-        .header('content-type', metrics.contentType)
-        .header('cache-control', 'no-store')
-        .send(await metrics.text()),
+  stateRoute(app, '/metrics', 'Prometheus metrics', (reply) => {
+    reply.header('content-type', metrics.contentType);
+    return metrics.text();
   });
 }

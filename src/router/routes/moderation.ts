@@ -1,9 +1,10 @@
 /** The blocklist over HTTP (interface §4.5). Everything but `check` needs the moderation token (interface §5). */
 import { Type } from 'typebox';
 import { isRecord, memberOf } from '../../formats/json.ts';
+import { messageOf } from '../../kernel/errors.ts';
 import { clientAddress } from '../../kernel/http/client-network.ts';
 import { type App, type Guard, mountGuarded, type Request } from '../../kernel/http/server.ts';
-import { managementError, notFound } from '../errors.ts';
+import { managementError, notFound, pathOf } from '../errors.ts';
 import { blockContent, type Moderation } from '../moderation/block-content.ts';
 import {
   type BlockType,
@@ -12,9 +13,10 @@ import {
   maxActorLength,
   maxReasonLength,
 } from '../moderation/entries.ts';
-import { type BearerGuard, createBearerGuard } from '../request/bearer.ts';
+import { createBearerGuard } from '../request/bearer.ts';
 
 const bodyLimit = 16 * 1024;
+const security = [{ bearer: [] }];
 const Params = Type.Object({ type: Type.String(), value: Type.String() });
 const wrongType = "Invalid type. Must be 'arns' or 'txid'";
 const wrongId = 'Invalid transaction ID format (must be 43 base64url chars)';
@@ -25,7 +27,7 @@ export function moderationRoutes(app: App, moderation: Moderation | undefined, p
     return;
   }
   const { blocklist, token } = moderation;
-  const bearer: BearerGuard = createBearerGuard(() => token);
+  const bearer = createBearerGuard(() => token);
   const actor = (request: Request) => clientAddress(request, proxyCount);
 
   // For everybody, so it stands outside the guard.
@@ -51,7 +53,7 @@ export function moderationRoutes(app: App, moderation: Moderation | undefined, p
       reply.header('cache-control', 'no-store');
       bearer.require(request, actor(request));
     },
-    noSuchRoute: (request) => notFound(pathOf(request)),
+    noSuchRoute: (request) => notFound(pathOf(request.url)),
   };
   mountGuarded(app, '/moderation', guard, (scope) => guardedRoutes(scope, moderation, actor));
 }
@@ -64,20 +66,16 @@ function guardedRoutes(app: App, moderation: Moderation, actor: (request: Reques
     {
       schema: {
         summary: 'Block a name or an id',
-        security: [{ bearer: [] }],
+        security,
         body: Type.Unknown({ description: '{type: "arns" | "txid", value, reason, blockedBy?}' }),
       },
       bodyLimit,
     },
     async (request, reply) => {
       const { type, value, canonical, reason, blockedBy } = readBlock(request.body);
-      try {
-        const asked = { type, value: canonical, reason, blockedBy };
-        const blocked = await blockContent(moderation, asked, 'api');
-        return await reply.send({ success: true, blocked: { type, value, ...blocked } });
-      } catch (error) {
-        throw managementError(500, 'Failed to block content', { message: messageOf(error) });
-      }
+      const asked = { type, value: canonical, reason, blockedBy };
+      const blocked = await blockContent(moderation, asked, 'api').catch(failed('block content'));
+      return reply.send({ success: true, blocked: { type, value, ...blocked } });
     },
   );
 
@@ -86,7 +84,7 @@ function guardedRoutes(app: App, moderation: Moderation, actor: (request: Reques
     {
       schema: {
         summary: 'Everything that is blocked',
-        security: [{ bearer: [] }],
+        security,
         querystring: Type.Object({ type: Type.Optional(Type.String()) }),
       },
     },
@@ -98,10 +96,8 @@ function guardedRoutes(app: App, moderation: Moderation, actor: (request: Reques
     },
   );
 
-  app.get(
-    '/stats',
-    { schema: { summary: 'Moderation figures', security: [{ bearer: [] }] } },
-    (_request, reply) => reply.send(blocklist.stats()),
+  app.get('/stats', { schema: { summary: 'Moderation figures', security } }, (_request, reply) =>
+    reply.send(blocklist.stats()),
   );
 
   // These two have no body. Clients that always name a type send one without bytes, or of a type of their own.
@@ -110,14 +106,12 @@ function guardedRoutes(app: App, moderation: Moderation, actor: (request: Reques
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, _body, done) => done(null));
     scope.delete(
       '/block/:type/:value',
-      { schema: { summary: 'Unblock a name or an id', security: [{ bearer: [] }], params: Params } },
+      { schema: { summary: 'Unblock a name or an id', security, params: Params } },
       async (request, reply) => {
         const { type, value, canonical } = readTarget(request.params.type, request.params.value);
         const removed = await blocklist
           .unblock(type, canonical, actor(request), 'api')
-          .catch((error: unknown) => {
-            throw managementError(500, 'Failed to unblock content', { message: messageOf(error) });
-          });
+          .catch(failed('unblock content'));
         if (removed === undefined) {
           if (type === 'txid' && blocklist.blocksId(canonical)) {
             throw managementError(409, 'Blocked by name entry', { value });
@@ -130,14 +124,9 @@ function guardedRoutes(app: App, moderation: Moderation, actor: (request: Reques
 
     scope.post(
       '/reload',
-      {
-        schema: { summary: 'Read the blocklist from disk again', security: [{ bearer: [] }] },
-        bodyLimit,
-      },
+      { schema: { summary: 'Read the blocklist from disk again', security }, bodyLimit },
       async (_request, reply) => {
-        await blocklist.reload('api').catch((error: unknown) => {
-          throw managementError(500, 'Failed to reload blocklist', { message: messageOf(error) });
-        });
+        await blocklist.reload('api').catch(failed('reload blocklist'));
         return reply.send({ success: true, message: 'Blocklist reloaded', stats: blocklist.stats() });
       },
     );
@@ -159,7 +148,7 @@ function disabledRoutes(app: App): void {
       url,
       schema: { summary: 'Needs MODERATION_ENABLED' },
       onRequest: async (request) => {
-        throw notFound(pathOf(request));
+        throw notFound(pathOf(request.url));
       },
       handler: (_request, reply) => reply,
     });
@@ -194,10 +183,6 @@ export function readTarget(
   return { type, value, canonical };
 }
 
-function pathOf(request: Request): string {
-  return request.url.split('?', 1)[0] ?? request.url;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
+const failed = (what: string) => (error: unknown) => {
+  throw managementError(500, `Failed to ${what}`, { message: messageOf(error) });
+};

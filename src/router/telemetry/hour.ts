@@ -4,28 +4,9 @@ import type { Outcome } from '../gateways/outcome.ts';
 export const latencyBounds = [10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000] as const;
 const overflow = latencyBounds.length;
 
-export interface HourFigures {
-  totalRequests: number;
-  successfulRequests: number;
-  clientErrors: number;
-  serverErrors: number;
-  timeouts: number;
-  connectionErrors: number;
-  verificationAttempts: number;
-  verificationSuccess: number;
-  verificationFailed: number;
-  verificationSkipped: number;
-  consensusParticipations: number;
-  consensusAgreements: number;
-  consensusDisagreements: number;
-  latencySum: number;
-  latencyCount: number;
-  /** One count per bound, the last for everything slower; not cumulated. */
-  readonly latency: number[];
-  bytesServed: number;
-}
+export type HourFigures = ReturnType<typeof emptyHour>;
 
-export function emptyHour(): HourFigures {
+export function emptyHour() {
   return {
     totalRequests: 0,
     successfulRequests: 0,
@@ -42,6 +23,7 @@ export function emptyHour(): HourFigures {
     consensusDisagreements: 0,
     latencySum: 0,
     latencyCount: 0,
+    /** One count per bound, the last for everything slower; not cumulated. */
     latency: new Array<number>(overflow + 1).fill(0),
     bytesServed: 0,
   };
@@ -66,7 +48,8 @@ export function addLatency(hour: HourFigures, latencyMs: number): void {
   hour.latency[at] = (hour.latency[at] ?? 0) + 1;
 }
 
-const counts = [
+/** The figures that are added up as they are. */
+export const counts = [
   'totalRequests',
   'successfulRequests',
   'clientErrors',

@@ -4,6 +4,7 @@
  * and sampled events are dropped oldest first, counted.
  */
 import type { Config } from '../../config/config.ts';
+import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
@@ -136,15 +137,17 @@ export class Telemetry implements Part {
 
   /** What is kept, with what waits to be. Throws when the database cannot be read. */
   async hours(start: Date, end: Date, gateway?: string): Promise<KeptHour[]> {
-    await this.flush();
-    if (this.#store === undefined) throw new Error(this.problem ?? 'the telemetry database is not open');
-    return await this.#store.hours(bucketOf(start), end.toISOString(), gateway);
+    return await (await this.#flushed()).hours(bucketOf(start), end.toISOString(), gateway);
   }
 
   async gateways(): Promise<string[]> {
+    return await (await this.#flushed()).gateways();
+  }
+
+  async #flushed(): Promise<TelemetryStore> {
     await this.flush();
     if (this.#store === undefined) throw new Error(this.problem ?? 'the telemetry database is not open');
-    return await this.#store.gateways();
+    return this.#store;
   }
 
   #hour(gateway: string): HourFigures {
@@ -209,9 +212,8 @@ export class Telemetry implements Part {
   }
 
   #failed(error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error);
     if (this.problem === undefined) this.#options.log.warn({ err: error }, 'telemetry is not kept for now');
-    this.problem = message;
+    this.problem = messageOf(error);
   }
 }
 

@@ -5,9 +5,9 @@
  * was learnt is kept: an item may leave the index and still lie in its bundle.
  */
 
+import type { Span } from '../../../kernel/http/byte-ranges.ts';
 import { selectIn } from '../../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
-import type { Span } from '../../content/blocklist.ts';
 import { type Place, PlaceStore } from './place-store.ts';
 
 /** Knows where items lie that this index does not have: a subscribed one. */

@@ -4,9 +4,10 @@
  * the list stays as it was.
  */
 import { createJob, type Job } from '../../../kernel/background/job.ts';
+import type { Span } from '../../../kernel/http/byte-ranges.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
-import type { Blocklist, Span } from '../../content/blocklist.ts';
+import type { Blocklist } from '../../content/blocklist.ts';
 import { splitLabel } from '../../content/names/host.ts';
 import type { BlockKind, BlockStore, Reason } from './block-store.ts';
 import { BlockedRegions, type LocateElsewhere } from './blocked-regions.ts';

@@ -13,9 +13,8 @@ import type { Journey } from '../sources/source.ts';
 import { type Fetching, sendBody } from './body.ts';
 import type { CacheControl, CacheReason } from './cache-control.ts';
 import { contentTypeOf, describingHeaders, type Headers } from './headers.ts';
-import { readRange } from './range.ts';
 import type { ReadyAnswers } from './ready.ts';
-import { header, journeyOf } from './request.ts';
+import { header, journeyOf, readRange } from './request.ts';
 
 /** How the content was reached, for headers and caching. */
 export interface AnswerOptions {
@@ -25,7 +24,7 @@ export interface AnswerOptions {
   /** In place of 200. */
   readonly status?: number;
   /** Under which the same answer may be given again; absent where it may not. */
-  readonly readyKey?: string;
+  readonly readyKey?: string | undefined;
 }
 
 export interface AnswerParts {
@@ -98,7 +97,7 @@ interface Answer {
 
 /** For answers that need none of the bytes. */
 function unread(described: Described): OpenedContent {
-  return { described, fromCache: false, trusted: true, hops: 0, reader: undefined, stream: undefined };
+  return { described, fromCache: false, trusted: true, hops: 0 };
 }
 
 /** A range is fetched as a range, anything else as the whole. */

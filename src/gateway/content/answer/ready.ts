@@ -11,7 +11,7 @@ import type { Content } from '../content.ts';
 import type { Described } from '../opened.ts';
 import { wholeHeaders } from './body.ts';
 import { contentTypeOf, digestHeader, type Headers } from './headers.ts';
-import { hasRangeForm } from './range.ts';
+import { hasRangeForm } from './request.ts';
 
 /** What is known of every answer about some content that was found under one key. */
 export interface Ready {

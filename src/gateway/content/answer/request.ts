@@ -1,4 +1,6 @@
 /** What content answers read from a request. */
+import { HttpError } from '../../../kernel/errors.ts';
+import { parseRange, type Span } from '../../../kernel/http/byte-ranges.ts';
 import type { Request } from '../../../kernel/http/server.ts';
 import type { Journey } from '../sources/source.ts';
 
@@ -21,4 +23,23 @@ export function journeyOf(request: Request): Journey {
       .filter((one) => one !== '')
       .slice(0, maxVia),
   };
+}
+
+/** `Range` as interface §4.4 gives its form; another one is refused. */
+const form = /^bytes=(?:\d+-\d*|-\d+)(?:\s*,\s*(?:\d+-\d*|-\d+))*$/i;
+const noStore = { 'cache-control': 'no-store' };
+
+export function hasRangeForm(header: string): boolean {
+  return form.test(header);
+}
+
+/** The spans asked for; undefined for the whole. */
+export function readRange(header: string | undefined, size: number): readonly [Span, ...Span[]] | undefined {
+  if (header === undefined) return undefined;
+  if (!hasRangeForm(header)) throw new HttpError(400, "Malformed 'range' header", { headers: noStore });
+  const answer = parseRange(header, size);
+  if (answer.kind === 'ranges') return answer.spans;
+  throw new HttpError(416, 'Range not satisfiable', {
+    headers: { ...noStore, 'content-range': `bytes */${size}` },
+  });
 }

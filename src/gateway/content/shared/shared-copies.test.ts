@@ -9,11 +9,11 @@ import { type BlobStore, BlobStoreUnavailable } from '../../../storage/blobs/blo
 import { DiskBlobStore } from '../../../storage/blobs/disk/store.ts';
 import { forEachEngine } from '../../../storage/sql/testing.ts';
 import { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
+import { sharedContent } from '../sources/copies.ts';
 import { ownJourney } from '../sources/source.ts';
 import { something } from '../testing.ts';
 import { sharedMigrations } from './migrations.ts';
 import { SharedCopies } from './shared-copies.ts';
-import { sharedContent } from './source.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-shared-copies-'));

@@ -5,9 +5,10 @@
  */
 import { exactly } from '../../../delivery/streams.ts';
 import type { HttpClient } from '../../../outside/http.ts';
+import type { ByteRange } from '../../chain/byte-source.ts';
 import { UpstreamRefusal, upstreamFailed, upstreamUnavailable } from '../../errors.ts';
 import { fetchBytes, placeOf, sizeOf, stoppedEarly } from './http-bytes.ts';
-import { type ContentSource, type Journey, mayAsk } from './source.ts';
+import { type ContentSource, type Journey, journeyHeaders, mayAsk } from './source.ts';
 
 const restMs = 10_000;
 /** Of a gateway that nothing was asked of yet; chunks never are. */
@@ -102,17 +103,11 @@ function otherGateway(url: string, options: GatewaySourcesOptions): OtherGateway
     },
   };
 
-  async function ask(
-    id: string,
-    range: { readonly start: number; readonly end: number } | undefined,
-    journey: Journey,
-    signal: AbortSignal,
-  ) {
+  async function ask(id: string, range: ByteRange | undefined, journey: Journey, signal: AbortSignal) {
     const fetched = await fetchBytes({
       url: `${url}/raw/${id}`,
       headers: {
-        'x-ar-io-hops': String(journey.hops + 1),
-        'x-ar-io-via': [...journey.via, identity].join(', '),
+        ...journeyHeaders(journey, identity),
         ...(range === undefined ? {} : { range: `bytes=${range.start}-${range.end - 1}` }),
       },
       signal,

@@ -9,8 +9,8 @@ export interface SourceBytes {
   readonly proven: boolean;
   /** Base64url SHA-256 of the whole payload as the source says it; checked against what arrives. */
   readonly hash: string | undefined;
-  readonly contentType: string | undefined;
-  readonly contentEncoding: string | undefined;
+  readonly contentType?: string | undefined;
+  readonly contentEncoding?: string | undefined;
   /** Gateways between us and the first copy; 0 where there is none. */
   readonly hops: number;
   readonly stream: AsyncIterable<Buffer>;
@@ -58,4 +58,9 @@ export function mayAsk(journey: Journey, identity: string): boolean {
 /** Nobody else waits for the answer: it may be shared without two gateways waiting for each other. */
 export function isOwn({ hops, via }: Journey): boolean {
   return hops === 0 && via.length === 0;
+}
+
+/** What a gateway that is asked on the way is told of it. */
+export function journeyHeaders({ hops, via }: Journey, identity: string): Record<string, string> {
+  return { 'x-ar-io-hops': String(hops + 1), 'x-ar-io-via': [...via, identity].join(', ') };
 }

@@ -57,7 +57,6 @@ export function uploadedItems(
         proven: false,
         hash: undefined,
         contentType: fetched.header('x-payload-content-type'),
-        contentEncoding: undefined,
         hops: 0,
         stream: exactly(fetched.body, skip, Math.max(0, end - start), stoppedEarly),
         discard: fetched.discard,

@@ -1,16 +1,36 @@
-/** Names as another gateway resolves them: `GET /ar-io/resolver/{name}`. */
+/** Who knows names: the registry on the chain, and other gateways. */
 import { isTxId } from '../../../formats/base64url.ts';
 import { isCount, memberOf } from '../../../formats/json.ts';
 import type { HttpClient } from '../../../outside/http.ts';
+import type { NameRegistry } from '../../../registry/name-registry.ts';
 import { upstreamFailed } from '../../errors.ts';
-import { mayAsk } from '../sources/source.ts';
+import { journeyHeaders, mayAsk } from '../sources/source.ts';
 import type { NameSource } from './resolver.ts';
 
 const timeoutMs = 3_000;
 const bodyLimit = 64 * 1024;
 const maxTtlSeconds = 86_400;
 
-/** `identity` is what this gateway calls itself to others. */
+/** Names as they stand on the chain. */
+export function namesOfRegistry(registry: NameRegistry): NameSource {
+  return {
+    name: 'registry',
+    async resolve(name, undername) {
+      const found = await registry.resolve(name, undername);
+      if (found === undefined || found.protocol !== 'arweave') return undefined;
+      return {
+        id: found.target,
+        ttlSeconds: found.ttlSeconds,
+        antId: found.antId,
+        antProgramId: registry.antProgram,
+        undernameLimit: found.undernameLimit,
+        recordIndex: found.recordIndex,
+      };
+    },
+  };
+}
+
+/** Names as another gateway resolves them, `GET /ar-io/resolver/{name}`. `identity` is what we call ourselves to it. */
 export function namesOfGateway(url: string, identity: string, client: HttpClient): NameSource {
   const { host } = new URL(url);
   return {
@@ -19,10 +39,7 @@ export function namesOfGateway(url: string, identity: string, client: HttpClient
     async resolve(name, undername, journey) {
       const label = undername === '@' ? name : `${undername}_${name}`;
       const answer = await client.call(`${url}/ar-io/resolver/${encodeURIComponent(label)}`, {
-        headers: {
-          'x-ar-io-hops': String(journey.hops + 1),
-          'x-ar-io-via': [...journey.via, identity].join(', '),
-        },
+        headers: journeyHeaders(journey, identity),
         timeoutMs,
         maxBytes: bodyLimit,
       });
