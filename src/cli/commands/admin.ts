@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, readProcessConfig } from '../../config/config.ts';
 import { isRecord, tryParseJson } from '../../formats/json.ts';
-import { StartupError } from '../../kernel/errors.ts';
-import { readArguments } from '../arguments.ts';
-import { type Command, UsageError } from '../command.ts';
+import { messageOf, StartupError } from '../../kernel/errors.ts';
+import { type Command, readArguments, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { ServiceClient } from '../service-client.ts';
 import { serviceUrl } from '../service-url.ts';
@@ -123,7 +122,7 @@ function readHeaders(path: string): object {
   try {
     parsed = JSON.parse(readFileSync(path === '-' ? 0 : path, 'utf8'));
   } catch (error) {
-    throw new StartupError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new StartupError(`${path}: ${messageOf(error)}`);
   }
   if (!Array.isArray(parsed)) throw new StartupError(`${path} holds no JSON array`);
   return parsed;

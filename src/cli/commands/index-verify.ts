@@ -21,7 +21,7 @@ import {
   fetchFile,
   publisherClient,
 } from '../../gateway/published-indexes/subscriber/download.ts';
-import { StartupError } from '../../kernel/errors.ts';
+import { messageOf, StartupError } from '../../kernel/errors.ts';
 import { HttpClient, OutsideUnavailable } from '../../outside/http.ts';
 import { UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
@@ -96,7 +96,7 @@ async function checkServed(url: string, publication: VerifiedPublication): Promi
           }
           if (name === rootIndex.name) await checkRootBand(whole, band);
         } catch (error) {
-          wrong.push(`${band.id}: ${error instanceof Error ? error.message : String(error)}`);
+          wrong.push(`${band.id}: ${messageOf(error)}`);
         }
         await rm(whole, { recursive: true, force: true });
       }
@@ -146,10 +146,7 @@ async function fetched(address: string): Promise<Buffer> {
     if (error instanceof FormatError) throw new StartupError(`${address} sends more than a publication`);
     if (error instanceof DownloadFailed) throw new StartupError(error.message);
     if (!(error instanceof OutsideUnavailable)) throw error;
-    const { cause = error } = error;
-    throw new StartupError(
-      `${address} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`,
-    );
+    throw new StartupError(`${address} cannot be reached: ${messageOf(error.cause ?? error)}`);
   } finally {
     await http.close();
   }
