@@ -6,7 +6,7 @@ import { createCredits } from '../../credits/ledger/ledger.ts';
 import { type Holding, takenBackNames } from '../../names/receipts.ts';
 import { waitingGifts } from '../../payment/gifts.ts';
 import { endRefundByHand, owedRefunds } from '../../payments/card/refunds.ts';
-import { failedPayments, voidPayment } from '../../payments/chain/by-hand.ts';
+import { failedPayments, voidPayment } from '../../payments/chain/store.ts';
 import { endByHand, unclearPayments } from '../../payments/x402/by-hand.ts';
 import { parseDecimal, scaled } from '../../pricing/decimal.ts';
 import type { Sql } from '../../storage/sql/sql.ts';

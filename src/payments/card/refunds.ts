@@ -28,23 +28,20 @@ import { type SyncContext, syncQuote } from './sync.ts';
 
 const retry = { firstMs: 60_000, longestMs: 24 * 3_600_000 };
 
-export interface RefundContext {
-  readonly sql: Sql;
+export interface RefundContext extends SyncContext {
   readonly provider: Pick<CardProvider, 'factsOf' | 'refund'>;
-  readonly sync: SyncContext;
-  readonly now: () => number;
 }
 
 /** Throws `CardProviderUnavailable` when the provider did not answer: then it is tried again as if never asked. */
 export async function giveBackIfOwed(context: RefundContext, quoteId: string): Promise<CardObservation[]> {
-  const { sql, provider, sync, now } = context;
+  const { sql, provider, now } = context;
   const quote = await readQuote(sql, quoteId);
   if (quote?.refundDue !== true || quote.intentId === undefined) return [];
   if (isGivenUp(quote) || now() < quote.refundAfter) return [];
   const refusal = await provider.refund(quote, quote.intentId);
   await sql.transaction((tx) => countTry(tx, quote, now()));
   const ticket = await sql.transaction((tx) => takeTicket(tx, quoteId));
-  const observed = await syncQuote(sync, quoteId, await provider.factsOf(quote), ticket ?? 0);
+  const observed = await syncQuote(context, quoteId, await provider.factsOf(quote), ticket ?? 0);
   const after = await readQuote(sql, quoteId);
   if (after?.refundDue !== true) return observed;
   const reason = refusal ?? 'returned';

@@ -16,7 +16,6 @@ import {
   type ChainPaymentRow,
   dueFailed,
   duePending,
-  FAILED_CHECKED_FOR_MS,
   insertRow,
   isFinal,
   moveRow,
@@ -105,7 +104,7 @@ export class ChainPayments {
     const now = this.#now();
     const rows = [
       ...(await duePending(sql, now, ROWS_PER_RUN)),
-      ...(await dueFailed(sql, now, now - FAILED_CHECKED_FOR_MS, FAILED_ROWS_PER_RUN)),
+      ...(await dueFailed(sql, now, FAILED_ROWS_PER_RUN)),
     ];
     let ended = 0;
     const next = rows.values();

@@ -23,8 +23,6 @@ import type { X402Challenge, X402Offer } from '../../formats/x402/requirements.t
 import type { PaymentClaim } from './claims.ts';
 import type { PurchaseState } from './purchases.ts';
 
-export type { X402Challenge, X402Offer } from '../../formats/x402/requirements.ts';
-
 export interface X402OfferRequest {
   /** What is for sale, in few words: the same for whoever asks for the same, `upload 1024`. Prices are remembered by it. */
   readonly product: string;
