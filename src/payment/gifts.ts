@@ -25,12 +25,6 @@ export interface Redemption {
   readonly wallet: RequestWallet;
 }
 
-export interface Redeemed {
-  readonly amount: bigint;
-  readonly balance: bigint;
-  readonly accountCreatedAt: number;
-}
-
 export interface Gift {
   readonly receiptId: string;
   /** The quote it was bought with, which its buyer knows. */
@@ -40,18 +34,6 @@ export interface Gift {
   readonly amount: Winc;
   /** Shown in the history of whoever redeems it; carries the gift's message. */
   readonly payment: FiatPayment;
-}
-
-export interface Gifts {
-  /** Called in the transaction that stores the receipt. */
-  createIn(tx: SqlExecutor, gift: Gift): Promise<void>;
-  /**
-   * The payment behind a gift was taken back: an unredeemed gift is deleted, of a redeemed one the wallet
-   * that has the winc is answered, so that the clawback hits it.
-   */
-  withdrawIn(tx: SqlExecutor, receiptId: string): Promise<RequestWallet | undefined>;
-  /** Throws the answers of `/redeem`. Redeeming twice credits once. */
-  redeem(redemption: Redemption): Promise<Redeemed>;
 }
 
 const storedGift = Type.Object({
@@ -72,15 +54,22 @@ export interface GiftsOptions {
   readonly now?: () => number;
 }
 
-export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Gifts {
+export type Gifts = ReturnType<typeof createGifts>;
+
+export function createGifts({ sql, credits, now = Date.now }: GiftsOptions) {
   return {
+    /** Called in the transaction that stores the receipt. */
     async createIn(tx: SqlExecutor, gift: Gift) {
       const values = columnsOf({ ...gift, payment: JSON.stringify(gift.payment), createdAt: now() });
       const statement = `INSERT INTO payment_gifts ${insertion(values)} ON CONFLICT (receipt_id) DO NOTHING`;
       await tx.run(statement, ...Object.values(values));
     },
 
-    async withdrawIn(tx: SqlExecutor, receiptId: string) {
+    /**
+     * The payment behind a gift was taken back: an unredeemed gift is deleted, of a redeemed one the wallet
+     * that has the winc is answered, so that the clawback hits it.
+     */
+    async withdrawIn(tx: SqlExecutor, receiptId: string): Promise<RequestWallet | undefined> {
       const row = await lockGift(tx, receiptId);
       if (row === undefined) return undefined;
       if (row.redeemedBy !== undefined)
@@ -89,6 +78,7 @@ export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Gif
       return undefined;
     },
 
+    /** Throws the answers of `/redeem`. Redeeming twice credits once. */
     redeem({ id, email, wallet }: Redemption) {
       return sql.transaction(async (tx) => {
         const row = await lockGift(tx, id);

@@ -46,7 +46,7 @@ export async function verifyIndexes(config: Config, options: VerifyOptions): Pro
       : options.files
         ? await checkServed(url, publication)
         : [];
-  const checked = url === undefined || options.files ? countFiles(publication) : 0;
+  const checked = url === undefined || options.files ? filesOf(publication).length : 0;
   const ok = !expired && (key === undefined || key === keyId) && wrong.length === 0;
   if (json) console.log(JSON.stringify({ ok, keyId, sequence, expiresAt, expired, checked, wrong }));
   else {
@@ -110,10 +110,6 @@ async function checkServed(url: string, publication: VerifiedPublication): Promi
 
 function filesOf({ indexes }: VerifiedPublication): { band: Band; file: BandFile }[] {
   return indexes.flatMap(({ bands }) => bands.flatMap((band) => band.files.map((file) => ({ band, file }))));
-}
-
-function countFiles(publication: VerifiedPublication): number {
-  return filesOf(publication).length;
 }
 
 function bytesOf(publication: VerifiedPublication): number {

@@ -28,17 +28,13 @@ export interface WorkersOptions {
   readonly log: Logger;
 }
 
-export function createWorkers(options: WorkersOptions): Surface {
-  return new Workers(options);
-}
-
 interface Launched {
   readonly worker: Worker;
   /** Its exit code; undefined where a signal ended it. */
   readonly ended: Promise<number | undefined>;
 }
 
-class Workers implements Surface {
+export class Workers implements Surface {
   readonly name: string;
   url = '';
   readonly #options: WorkersOptions;
