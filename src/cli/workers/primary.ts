@@ -109,7 +109,7 @@ export class Workers implements Surface {
     }, pauseMs).unref();
   }
 
-  /** The figures of all workers; one that does not answer in time is left out. */
+  /** The metrics of all workers; one that does not answer in time is left out. */
   async #collect(): Promise<string> {
     const texts = await Promise.all(
       [...this.#workers].map(async ([index, { worker }]) => [index, await figuresOf(worker)] as const),
@@ -129,11 +129,11 @@ function figuresOf(worker: Worker): Promise<string | undefined> {
       resolve(text);
     };
     const onMessage = (message: unknown): void => {
-      if (isFromWorker(message) && message.kind === 'figures' && message.id === id) done(message.text);
+      if (isFromWorker(message) && message.kind === 'metrics' && message.id === id) done(message.text);
     };
     const timer = setTimeout(() => done(undefined), metricsMs);
     worker.on('message', onMessage);
-    tell(worker, { kind: 'figures', id });
+    tell(worker, { kind: 'metrics', id });
   });
 }
 
