@@ -10,64 +10,53 @@ import { version } from './version.ts';
 
 /** Loaded when asked for, so that a small command does not wait for the whole program to load. */
 interface CommandEntry {
-  readonly name: string;
   /** One line for `turnpike help`. */
   readonly summary: string;
   readonly load: () => Promise<Command>;
 }
 
-const commands: readonly CommandEntry[] = [
-  {
-    name: 'start',
+const commands: Readonly<Record<string, CommandEntry>> = {
+  start: {
     summary: 'Start the surfaces and the local network they need',
     load: async () => (await import('./commands/start.ts')).start,
   },
-  {
-    name: 'config',
+  config: {
     summary: 'Show every environment variable, its value, default and meaning',
     load: async () => (await import('./commands/config.ts')).config,
   },
-  {
-    name: 'wallet',
+  wallet: {
     summary: 'Make an Arweave wallet, show its address and balance, fund it on the local network',
     load: async () => (await import('./commands/wallet.ts')).wallet,
   },
-  {
-    name: 'post',
+  post: {
     summary: 'Store a file as a chain transaction of its own, paid in AR',
     load: async () => (await import('./commands/post.ts')).post,
   },
-  {
-    name: 'upload',
+  upload: {
     summary: 'Store a file or a folder, paid with credits',
     load: async () => (await import('./commands/upload.ts')).upload,
   },
-  {
-    name: 'name',
+  name: {
     summary: 'Price, buy, point and hand over names, paid with credits',
     load: async () => (await import('./commands/name.ts')).name,
   },
-  {
-    name: 'ledger',
+  ledger: {
     summary: 'Check that the credit ledger adds up, look at a wallet, give credits',
     load: async () => (await import('./commands/ledger.ts')).ledger,
   },
-  {
-    name: 'promo',
+  promo: {
     summary: 'Promo codes, and adjustments of the prices of payments and uploads',
     load: async () => (await import('./commands/promo.ts')).promo,
   },
-  {
-    name: 'index',
+  index: {
     summary: 'Build, publish, list and verify the index files of a gateway',
     load: async () => (await import('./commands/index-command.ts')).index,
   },
-  {
-    name: 'admin',
+  admin: {
     summary: 'Run a gateway: block content and names, queue bundles, export, prune, see its state',
     load: async () => (await import('./commands/admin.ts')).admin,
   },
-];
+};
 
 export async function main(args: string[]): Promise<void> {
   const [name = 'help', ...rest] = args;
@@ -79,7 +68,7 @@ export async function main(args: string[]): Promise<void> {
     console.log(version);
     return;
   }
-  const entry = commands.find((candidate) => candidate.name === name);
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (entry === undefined) {
     console.error(`there is no command "${name}"\n\n${helpText()}`);
     process.exitCode = 2;
@@ -120,7 +109,7 @@ function isParseArgsError(error: unknown): error is Error {
 }
 
 function helpText(): string {
-  const width = Math.max(...commands.map((command) => command.name.length));
-  const lines = commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`);
+  const width = Math.max(...Object.keys(commands).map((name) => name.length));
+  const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
   return `turnpike ${version}: the toll road of permanent storage\n\n${lines.join('\n')}\n\nturnpike <command> --help tells more.`;
 }

@@ -1,14 +1,14 @@
 /** What the commands ask of an Arweave node. */
 import type { Config } from '../config/config.ts';
 import { StartupError } from '../kernel/errors.ts';
-import { urlHost } from '../kernel/http/server.ts';
 import { type ServiceAnswer, ServiceClient } from './service-client.ts';
+import { serviceUrl } from './service-url.ts';
 
 export class NodeClient {
   readonly #service: ServiceClient;
 
   constructor(config: Config) {
-    const local = `http://${urlHost(config.LOCAL_NETWORK_HOST)}:${config.LOCAL_ARWEAVE_PORT}`;
+    const local = serviceUrl(undefined, config.LOCAL_NETWORK_HOST, config.LOCAL_ARWEAVE_PORT);
     this.#service = new ServiceClient('Arweave node', config.ARWEAVE_NODE_URLS[0] ?? local, 60_000);
   }
 
@@ -21,7 +21,7 @@ export class NodeClient {
   }
 
   async post(path: string, body: object): Promise<string> {
-    return this.#accepted(path, await this.#service.callJson(path, body));
+    return this.#accepted(path, await this.#service.call(path, {}, body));
   }
 
   /** 208 (known already) and 303 (chunk taken into the pool) are successes of the node's protocol. */

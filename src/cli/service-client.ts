@@ -23,16 +23,13 @@ export class ServiceClient {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Throws `StartupError` where nobody answers. */
-  call(path: string, call: HttpCall = {}): Promise<ServiceAnswer> {
-    return this.ask(path, call).catch((error: unknown) => {
+  /** `json` is sent as the body. Throws `StartupError` where nobody answers. */
+  call(path: string, call: HttpCall = {}, json?: object): Promise<ServiceAnswer> {
+    const headers = { 'content-type': 'application/json', ...call.headers };
+    const sent = json === undefined ? call : { ...call, headers, body: JSON.stringify(json) };
+    return this.ask(path, sent).catch((error: unknown) => {
       throw new StartupError(`no ${this.#what} answers at ${this.url} (${reasonOf(error)}): is it started?`);
     });
-  }
-
-  callJson(path: string, value: object, call: HttpCall = {}): Promise<ServiceAnswer> {
-    const headers = { 'content-type': 'application/json', ...call.headers };
-    return this.call(path, { ...call, headers, body: JSON.stringify(value) });
   }
 
   /** Throws `OutsideUnavailable` where nobody answers. */

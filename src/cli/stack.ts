@@ -6,14 +6,13 @@ import type { Config } from '../config/config.ts';
 import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
+import { createRouterSurface } from '../router/surface.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
-import { makeGateway } from './stack/gateway.ts';
 import { openLedger, type SharedLedger, shareLedger } from './stack/ledger.ts';
 import { createLocalNetwork, standIns } from './stack/local-network.ts';
-import { makePayment } from './stack/payment.ts';
-import { makeRouter } from './stack/router.ts';
 import { ServiceKeys } from './stack/service-keys.ts';
-import { makeUpload } from './stack/upload.ts';
+import { makeGateway, makePayment, makeUpload } from './stack/surfaces.ts';
+import { version } from './version.ts';
 
 /** For the table of addresses, in the order they start. */
 const surfaceTable: readonly { readonly name: string; readonly what: string }[] = [
@@ -57,43 +56,30 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   const network = createLocalNetwork(config, log, only, given);
   const ledger = shareLedger(() => openLedger(config, log, network));
 
-  const gateway = atItsTurn('gateway', () =>
-    makeGateway(config, {
-      log,
-      keys,
-      network,
-      ledger,
-      sharesPort,
-      uploadUrl: (): string | undefined => upload.url || baseOf(config.UPLOAD_URL),
-    }),
-  );
+  const needs = { config, log, keys, network };
+
+  const uploadUrl = (): string | undefined => upload.url || baseOf(config.UPLOAD_URL);
+  const gateway = atItsTurn('gateway', () => makeGateway({ ...needs, ledger, sharesPort, uploadUrl }));
   // The one of this process need not be asked by way of its public address.
   const gatewayUrl = (): string => gateway.url || publicGatewayUrl();
   const publicGatewayUrl = (): string =>
     baseOf(config.GATEWAY_URL) ?? (gateway.url || `http://${urlHost(config.HOST)}:${config.GATEWAY_PORT}`);
   const payment = atItsTurn(
     'payment',
-    async () =>
-      makePayment(config, {
-        log,
-        keys,
-        network,
-        ledger: await ledger.open(),
-        gatewayUrl: publicGatewayUrl(),
-      }),
+    async () => makePayment({ ...needs, ledger: await ledger.open(), gatewayUrl: publicGatewayUrl() }),
     // The local provider is told where its webhooks go; Stripe's are set in its dashboard.
     async ({ url }) => network.card?.deliverTo(`${url}/v1/stripe-webhook`),
   );
   const upload = atItsTurn('upload', async () =>
-    makeUpload(config, {
-      log,
-      keys,
-      network,
+    makeUpload({
+      ...needs,
       ledger: await ledger.open(),
       gateway: { publicUrl: publicGatewayUrl(), adminUrl: gatewayUrl() },
     }),
   );
-  const router = atItsTurn('router', () => makeRouter(config, { log, localGatewayUrl: gatewayUrl }));
+  const router = atItsTurn('router', () =>
+    createRouterSurface(config, { log, version, localGatewayUrl: gatewayUrl }),
+  );
 
   const own = localOnly ? [] : [gateway, payment, upload, router].filter(({ name }) => only.includes(name));
   const listed = [...network.surfaces, ...own];

@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPair } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type ArweaveAddress, isArweaveAddress } from '../formats/base64url.ts';
-import { StartupError } from '../kernel/errors.ts';
+import { hasCode, messageOf, StartupError } from '../kernel/errors.ts';
 import { type ArweaveKey, arweaveKey, exportJwk, importJwk } from '../wallets/arweave/rsa.ts';
 
 /** Wallets of services were kept as PEM once. */
@@ -12,9 +12,8 @@ export function readWallet(path: string): ArweaveKey {
     const text = readFileSync(path, 'utf8');
     return text.startsWith('-----BEGIN') ? arweaveKey(createPrivateKey(text)) : importJwk(text);
   } catch (error) {
-    throw new StartupError(
-      `wallet ${path} cannot be read: ${reasonOf(error, 'ENOENT', 'there is no such file')}`,
-    );
+    const reason = hasCode(error, 'ENOENT') ? 'there is no such file' : messageOf(error);
+    throw new StartupError(`wallet ${path} cannot be read: ${reason}`);
   }
 }
 
@@ -33,9 +32,8 @@ export async function createWallet(path: string): Promise<ArweaveKey> {
   try {
     writeFileSync(path, `${text}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    throw new StartupError(
-      `wallet ${path} cannot be written: ${reasonOf(error, 'EEXIST', 'the file exists already')}`,
-    );
+    const reason = hasCode(error, 'EEXIST') ? 'the file exists already' : messageOf(error);
+    throw new StartupError(`wallet ${path} cannot be written: ${reason}`);
   }
   return importJwk(text);
 }
@@ -43,10 +41,4 @@ export async function createWallet(path: string): Promise<ArweaveKey> {
 /** What people name a wallet by: its file or its address. */
 export function addressOfWallet(fileOrAddress: string): ArweaveAddress {
   return isArweaveAddress(fileOrAddress) ? fileOrAddress : readWallet(fileOrAddress).address;
-}
-
-/** The words for the one code that people meet, the error's own for any other. */
-function reasonOf(error: unknown, code: string, words: string): string {
-  if (!(error instanceof Error)) return String(error);
-  return 'code' in error && error.code === code ? words : error.message;
 }

@@ -9,8 +9,10 @@
  * This file is the interface; `ledger/` implements it on SQL. It may call pricing, wallets and storage.
  * Addresses are normalised before they enter (wallets): this room compares them as they are.
  */
+import { type Static, Type } from 'typebox';
 import type { AppliedAdjustment, Winc } from '../pricing/pricing.ts';
 import type { SqlExecutor } from '../storage/sql/sql.ts';
+import { textOrNull } from '../storage/sql/typed-rows.ts';
 
 export { MAX_WINC, parseAmount, WINC_PER_CREDIT, type Winc, winc } from '../pricing/pricing.ts';
 export * from './errors.ts';
@@ -75,14 +77,9 @@ export interface CreditRequest {
   readonly reserve?: { readonly reason: SpendReason; readonly id: string; readonly amount: Winc };
 }
 
-export interface ClawbackRequest {
-  readonly address: string;
-  readonly addressType: AddressType;
-  readonly amount: Winc;
+export interface ClawbackRequest
+  extends Pick<CreditRequest, 'address' | 'addressType' | 'amount' | 'id' | 'note'> {
   readonly reason: ClawbackReason;
-  readonly id: string;
-  /** For the operator: what the change was about. */
-  readonly note?: string;
 }
 
 export interface Changed {
@@ -92,27 +89,27 @@ export interface Changed {
   readonly balance: Winc;
 }
 
+export const cryptoPayment = Type.Object({
+  type: Type.Literal('crypto'),
+  tokenType: Type.String(),
+  tokenQuantity: Type.String(),
+  usdEquivalent: Type.String(),
+  senderAddress: Type.String(),
+  transactionId: Type.String(),
+  blockHeight: Type.Optional(Type.String()),
+});
+export const fiatPayment = Type.Object({
+  type: Type.Literal('fiat'),
+  paymentAmount: Type.String(),
+  currencyType: Type.String(),
+  paymentProvider: Type.String(),
+  receiptId: Type.String(),
+  giftMessage: textOrNull,
+});
+export type FiatPayment = Readonly<Static<typeof fiatPayment>>;
+
 /** One top-up as `/account/payments` shows it. Absent members are left out of the answer. */
-export type PaymentRecord = CryptoPayment | FiatPayment;
-
-export interface CryptoPayment {
-  readonly type: 'crypto';
-  readonly tokenType: string;
-  readonly tokenQuantity: string;
-  readonly usdEquivalent: string;
-  readonly senderAddress: string;
-  readonly transactionId: string;
-  readonly blockHeight?: string;
-}
-
-export interface FiatPayment {
-  readonly type: 'fiat';
-  readonly paymentAmount: string;
-  readonly currencyType: string;
-  readonly paymentProvider: string;
-  readonly receiptId: string;
-  readonly giftMessage: string | null;
-}
+export type PaymentRecord = Readonly<Static<typeof cryptoPayment>> | FiatPayment;
 
 /** `list-or-signer`: what the listed payers leave, the signer pays. `list-only`: the signer does not. */
 export type PaymentDirective = 'list-or-signer' | 'list-only';
@@ -168,12 +165,8 @@ export interface ApprovalRequest {
   readonly expiresInSeconds?: number;
 }
 
-export interface RevokeRequest {
-  /** Id of the data item that asks for it. */
-  readonly id: string;
-  readonly payer: string;
-  readonly approved: string;
-}
+/** `id`: of the data item that asks for it. */
+export type RevokeRequest = Pick<ApprovalRequest, 'id' | 'payer' | 'approved'>;
 
 /** Interface §2 "Approval", ready for JSON: `expirationDate` is absent when it never expires. */
 export interface Approval {

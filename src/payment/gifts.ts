@@ -8,8 +8,10 @@ import { Type } from 'typebox';
 import { type Credits, type FiatPayment, type Winc, winc } from '../credits/credits.ts';
 import { readFiatPayment } from '../credits/ledger/history.ts';
 import { changeOne } from '../storage/sql/change-one.ts';
+import { insertion } from '../storage/sql/columns.ts';
+import { columnsOf, fieldsReader, optionalText } from '../storage/sql/fields.ts';
 import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
-import { amountText, rowReader, textOrNull } from '../storage/sql/typed-rows.ts';
+import { amountText } from '../storage/sql/typed-rows.ts';
 import type { RequestWallet } from './auth/request-wallet.ts';
 import { giftFailure, giftRedeemed } from './errors.ts';
 
@@ -23,12 +25,6 @@ export interface Redemption {
   readonly wallet: RequestWallet;
 }
 
-export interface Redeemed {
-  readonly amount: bigint;
-  readonly balance: bigint;
-  readonly accountCreatedAt: number;
-}
-
 export interface Gift {
   readonly receiptId: string;
   /** The quote it was bought with, which its buyer knows. */
@@ -40,32 +36,17 @@ export interface Gift {
   readonly payment: FiatPayment;
 }
 
-export interface Gifts {
-  /** Called in the transaction that stores the receipt. */
-  createIn(tx: SqlExecutor, gift: Gift): Promise<void>;
-  /**
-   * The payment behind a gift was taken back: an unredeemed gift is deleted, of a redeemed one the wallet
-   * that has the winc is answered, so that the clawback hits it.
-   */
-  withdrawIn(tx: SqlExecutor, receiptId: string): Promise<RequestWallet | undefined>;
-  /** Throws the answers of `/redeem`. Redeeming twice credits once. */
-  redeem(redemption: Redemption): Promise<Redeemed>;
-}
-
-const readGift = rowReader(
-  'a gift',
-  Type.Object({
-    receipt_id: Type.String(),
-    quote_id: textOrNull,
-    email: Type.String(),
-    amount: amountText,
-    payment: Type.String(),
-    created_at: Type.Integer(),
-    redeemed_by: textOrNull,
-    redeemed_type: textOrNull,
-  }),
-);
-type GiftRow = ReturnType<typeof readGift>;
+const storedGift = Type.Object({
+  receiptId: Type.String(),
+  quoteId: optionalText,
+  email: Type.String(),
+  amount: amountText,
+  payment: Type.String(),
+  createdAt: Type.Integer(),
+  redeemedBy: optionalText,
+  redeemedType: optionalText,
+});
+const readGift = fieldsReader('a gift', storedGift);
 
 export interface GiftsOptions {
   readonly sql: Sql;
@@ -73,35 +54,37 @@ export interface GiftsOptions {
   readonly now?: () => number;
 }
 
-export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Gifts {
+export type Gifts = ReturnType<typeof createGifts>;
+
+export function createGifts({ sql, credits, now = Date.now }: GiftsOptions) {
   return {
+    /** Called in the transaction that stores the receipt. */
     async createIn(tx: SqlExecutor, gift: Gift) {
-      await tx.run(
-        `INSERT INTO payment_gifts (receipt_id, quote_id, email, amount, payment, created_at)
-         VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (receipt_id) DO NOTHING`,
-        gift.receiptId,
-        gift.quoteId,
-        gift.email,
-        gift.amount.toString(),
-        JSON.stringify(gift.payment),
-        now(),
-      );
+      const values = columnsOf({ ...gift, payment: JSON.stringify(gift.payment), createdAt: now() });
+      const statement = `INSERT INTO payment_gifts ${insertion(values)} ON CONFLICT (receipt_id) DO NOTHING`;
+      await tx.run(statement, ...Object.values(values));
     },
 
-    async withdrawIn(tx: SqlExecutor, receiptId: string) {
+    /**
+     * The payment behind a gift was taken back: an unredeemed gift is deleted, of a redeemed one the wallet
+     * that has the winc is answered, so that the clawback hits it.
+     */
+    async withdrawIn(tx: SqlExecutor, receiptId: string): Promise<RequestWallet | undefined> {
       const row = await lockGift(tx, receiptId);
       if (row === undefined) return undefined;
-      if (row.redeemed_by !== null) return { address: row.redeemed_by, addressType: row.redeemed_type ?? '' };
-      await changeOne(tx, 'DELETE FROM payment_gifts WHERE receipt_id = ?', row.receipt_id);
+      if (row.redeemedBy !== undefined)
+        return { address: row.redeemedBy, addressType: row.redeemedType ?? '' };
+      await changeOne(tx, 'DELETE FROM payment_gifts WHERE receipt_id = ?', row.receiptId);
       return undefined;
     },
 
+    /** Throws the answers of `/redeem`. Redeeming twice credits once. */
     redeem({ id, email, wallet }: Redemption) {
       return sql.transaction(async (tx) => {
         const row = await lockGift(tx, id);
         if (row === undefined || row.email !== escapeHtml(email)) throw giftFailure();
-        if (row.redeemed_by !== null) throw giftRedeemed();
-        if (row.created_at + LIFE_MS <= now()) throw giftFailure();
+        if (row.redeemedBy !== undefined) throw giftRedeemed();
+        if (row.createdAt + LIFE_MS <= now()) throw giftFailure();
         await changeOne(
           tx,
           `UPDATE payment_gifts SET redeemed_by = ?, redeemed_type = ?, redeemed_at = ?
@@ -109,14 +92,14 @@ export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Gif
           wallet.address,
           wallet.addressType,
           now(),
-          row.receipt_id,
+          row.receiptId,
         );
         const { balance } = await credits.within(tx).credit({
           ...wallet,
           amount: winc(BigInt(row.amount)),
           reason: 'gifted_payment_redemption',
-          id: row.receipt_id,
-          payment: readFiatPayment(row.payment, row.receipt_id),
+          id: row.receiptId,
+          payment: readFiatPayment(row.payment, row.receiptId),
         });
         const account = await tx.get(
           'SELECT created_at FROM credits_accounts WHERE address = ?',
@@ -134,7 +117,7 @@ export function createGifts({ sql, credits, now = Date.now }: GiftsOptions): Gif
 }
 
 /** By its receipt or its quote. */
-async function lockGift(tx: SqlExecutor, id: string): Promise<GiftRow | undefined> {
+async function lockGift(tx: SqlExecutor, id: string) {
   const row = await tx.get(
     `SELECT * FROM payment_gifts WHERE receipt_id = ? OR quote_id = ? ${tx.forUpdate}`,
     id,
@@ -143,36 +126,17 @@ async function lockGift(tx: SqlExecutor, id: string): Promise<GiftRow | undefine
   return row && readGift(row);
 }
 
-/** A gift that waits to be redeemed. */
-export interface WaitingGift {
-  readonly receiptId: string;
-  readonly quoteId: string | null;
-  /** HTML-escaped. */
-  readonly email: string;
-  readonly amount: bigint;
-  /** Unix milliseconds. */
-  readonly createdAt: number;
-}
-
-/** The oldest first; those that are void are left out. */
-export async function waitingGifts(
-  executor: SqlExecutor,
-  now: number,
-  limit: number,
-): Promise<WaitingGift[]> {
+/** Gifts that wait to be redeemed, the oldest first; those that are void are left out. */
+export async function waitingGifts(executor: SqlExecutor, now: number, limit: number) {
   const rows = await executor.all(
     `SELECT * FROM payment_gifts WHERE redeemed_by IS NULL AND created_at > ?
      ORDER BY created_at, receipt_id LIMIT ?`,
     now - LIFE_MS,
     limit,
   );
-  return rows.map(readGift).map((row) => ({
-    receiptId: row.receipt_id,
-    quoteId: row.quote_id,
-    email: row.email,
-    amount: BigInt(row.amount),
-    createdAt: row.created_at,
-  }));
+  return rows.map(readGift).map(({ receiptId, quoteId = null, email, amount, createdAt }) => {
+    return { receiptId, quoteId, email, amount: BigInt(amount), createdAt };
+  });
 }
 
 /** Addresses are kept and compared escaped, as they are shown in mails. */

@@ -1,16 +1,10 @@
 /** What operators count. */
-import type { Counter, Gauge, Metrics } from '../kernel/metrics.ts';
+import type { Metrics } from '../kernel/metrics.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 
-export interface PaymentMetrics {
-  readonly topUps: Counter<string>;
-  readonly chainCredited: Counter<'token'>;
-  readonly chainFailed: Counter<'token' | 'reason'>;
-  readonly pendingJobFailures: Counter<string>;
-  readonly ledgerDrift: Gauge<string>;
-}
+export type PaymentMetrics = ReturnType<typeof paymentMetrics>;
 
-export function paymentMetrics(metrics: Metrics, pricing: Pricing): PaymentMetrics {
+export function paymentMetrics(metrics: Metrics, pricing: Pricing) {
   for (const oracle of ['rates', 'network'] as const) {
     metrics.gauge(`${oracle}_oracle_age_seconds`, `Age of what the ${oracle} oracle last said`, [], () => {
       return pricing.oracleAges()[oracle] ?? -1;

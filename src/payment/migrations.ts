@@ -1,6 +1,6 @@
 import type { Migration } from '../storage/sql/sql.ts';
 
-/** Tables of the payment surface itself, in the database `ledger`; the doors `card` and `x402` bring theirs. */
+/** Tables of the payment surface itself, in the database `ledger`; card and x402 payments have theirs. */
 export const paymentMigrations: readonly Migration[] = [
   {
     id: 'payment-001-gifts',

@@ -151,18 +151,13 @@ function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): Http
   return server;
 }
 
-export interface PaymentRoutesDeps {
-  readonly credits: Credits;
-  readonly pricing: Pricing;
-  readonly auth: Authenticator;
-  readonly gifts: Gifts;
-  readonly parts: readonly Part[];
+export interface PaymentRoutesDeps
+  extends Pick<PaymentDeps, 'credits' | 'pricing' | 'auth' | 'gifts'>,
+    Required<Pick<PaymentDeps, 'parts' | 'freeBytes' | 'metrics'>> {
   /** The part whose routes are also answered at the root. */
   readonly chain: Pick<ChainPart, 'routes'>;
   readonly countries: readonly string[];
-  readonly freeBytes: FreeBytes;
   readonly info: () => ServiceInfo;
-  readonly metrics: Metrics;
 }
 
 /** Everything under `/v1`. */

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Config, readConfig } from '../config/config.ts';
-import { type Credits, winc } from '../credits/credits.ts';
+import { readConfig } from '../config/config.ts';
+import { winc } from '../credits/credits.ts';
 import { createCredits } from '../credits/ledger/ledger.ts';
 import { creditsMigrations } from '../credits/migrations.ts';
 import { RequestSignatures } from '../credits/signatures/request-signatures.ts';
@@ -16,16 +16,15 @@ import { Metrics } from '../kernel/metrics.ts';
 import { ChainPayments } from '../payments/chain/chain-payments.ts';
 import { type FakeChains, fakeTokens, serviceWallets } from '../payments/chain/testing.ts';
 import { configuredFees } from '../pricing/configured.ts';
-import type { Pricing } from '../pricing/pricing.ts';
 import { staticRates } from '../pricing/rates/static.ts';
 import type { RawRates } from '../pricing/rates/table.ts';
 import { createPricing } from '../pricing/service.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../storage/sql/sql.ts';
-import { type Authenticator, createAuthenticator } from './auth/request-wallet.ts';
+import { createAuthenticator } from './auth/request-wallet.ts';
 import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
-import { createGifts, type Gifts } from './gifts.ts';
+import { createGifts } from './gifts.ts';
 import { paymentMigrations } from './migrations.ts';
 import { reportTransactionRoute } from './routes/report-transaction.ts';
 import { type PaymentRoutesDeps, paymentRoutes, rootRoutes } from './surface.ts';
@@ -50,35 +49,14 @@ export interface Outside extends FakeChains {
   pause: Promise<void> | undefined;
 }
 
-export interface PaymentBench {
-  readonly config: Config;
-  readonly sql: Sql;
-  readonly credits: Credits;
-  readonly pricing: Pricing;
-  readonly auth: Authenticator;
-  readonly gifts: Gifts;
-  readonly payments: ChainPayments;
-  /** Chain payments of a second process over the same database. */
-  anotherProcess(): ChainPayments;
-  readonly outside: Outside;
-  readonly metrics: Metrics;
-  get(path: string, headers?: Record<string, string>): Promise<Answer>;
-  head(path: string): Promise<Answer>;
-  /** `from`: the address of the client. */
-  post(path: string, body?: string, headers?: Record<string, string>, from?: string): Promise<Answer>;
-  give(address: string, amount: bigint): Promise<void>;
-  close(): Promise<void>;
-}
+export type PaymentBench = Awaited<ReturnType<typeof paymentBench>>;
 
 export const jwtSecret = 'a secret of the tests';
 
 export const paymentBenchMigrations = [...creditsMigrations, ...paymentMigrations];
 
 /** A database that is given is the caller's to close. */
-export async function paymentBench(
-  environment: Record<string, string> = {},
-  given?: Sql,
-): Promise<PaymentBench> {
+export async function paymentBench(environment: Record<string, string> = {}, given?: Sql) {
   const config = readConfig(environment);
   const outside: Outside = {
     now: Date.UTC(2026, 0, 1),
@@ -206,13 +184,16 @@ export async function paymentBench(
     auth,
     gifts,
     payments,
+    /** Chain payments of a second process over the same database. */
     anotherProcess: () => new ChainPayments(paymentsOptions),
     outside,
     metrics,
-    get: (path, headers = {}) => call('GET', path, headers),
-    head: (path) => call('HEAD', path, {}),
-    post: (path, body, headers = {}, from) => call('POST', path, headers, body, from),
-    async give(address, amount) {
+    get: (path: string, headers: Record<string, string> = {}) => call('GET', path, headers),
+    head: (path: string) => call('HEAD', path, {}),
+    /** `from`: the address of the client. */
+    post: (path: string, body?: string, headers: Record<string, string> = {}, from?: string) =>
+      call('POST', path, headers, body, from),
+    async give(address: string, amount: bigint) {
       const id = `given ${address} ${amount}`;
       await credits.credit({
         address,

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, readProcessConfig } from '../../config/config.ts';
 import { isRecord, tryParseJson } from '../../formats/json.ts';
-import { StartupError } from '../../kernel/errors.ts';
-import { readArguments } from '../arguments.ts';
-import { type Command, UsageError } from '../command.ts';
+import { messageOf, StartupError } from '../../kernel/errors.ts';
+import { type Command, printJson, readArguments, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { ServiceClient } from '../service-client.ts';
 import { serviceUrl } from '../service-url.ts';
@@ -57,7 +56,7 @@ The key is ADMIN_API_KEY, ADMIN_API_KEY_FILE, or the one made in DATA_DIR/keys.`
     if (rest.length > 0) throw new UsageError('too many arguments');
     const config = readProcessConfig();
     const url = serviceUrl(values.url, config.HOST, config.GATEWAY_PORT);
-    return perform(new AdminClient(url, adminKey(config)), action, subject, values);
+    return perform(adminClient(url, adminKey(config)), action, subject, values);
   },
 };
 
@@ -123,7 +122,7 @@ function readHeaders(path: string): object {
   try {
     parsed = JSON.parse(readFileSync(path === '-' ? 0 : path, 'utf8'));
   } catch (error) {
-    throw new StartupError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new StartupError(`${path}: ${messageOf(error)}`);
   }
   if (!Array.isArray(parsed)) throw new StartupError(`${path} holds no JSON array`);
   return parsed;
@@ -224,7 +223,7 @@ function whole(values: Values, name: keyof Values): number | undefined {
 }
 
 function show(value: unknown): number {
-  console.log(JSON.stringify(value, null, 2));
+  printJson(value);
   return 0;
 }
 
@@ -244,25 +243,24 @@ function adminKey(config: Config): string {
   }
 }
 
-class AdminClient {
-  readonly #service: ServiceClient;
-  readonly #headers: Readonly<Record<string, string>>;
+type AdminClient = ReturnType<typeof adminClient>;
 
-  constructor(url: string, key: string) {
-    this.#service = new ServiceClient('gateway', url.replace(/\/+$/, ''), 0);
-    this.#headers = { authorization: `Bearer ${key}` };
-  }
-
-  /** Throws what the gateway refused, in its own words. */
-  async call(method: 'GET' | 'POST' | 'PUT', path: string, body?: object): Promise<Record<string, unknown>> {
-    const call = { method, headers: this.#headers };
-    const { status, text } = await (body === undefined
-      ? this.#service.call(`/gw/admin/${path}`, call)
-      : this.#service.callJson(`/gw/admin/${path}`, body, call));
-    const parsed = tryParseJson(text) ?? text.slice(0, 200);
-    if (status >= 400) throw new StartupError(`${status}: ${String(parsed)}`);
-    if (!isRecord(parsed))
-      throw new StartupError(`the gateway answered something else: ${text.slice(0, 200)}`);
-    return parsed;
-  }
+function adminClient(url: string, key: string) {
+  const service = new ServiceClient('gateway', url, 0);
+  const headers = { authorization: `Bearer ${key}` };
+  return {
+    /** Throws what the gateway refused, in its own words. */
+    async call(
+      method: 'GET' | 'POST' | 'PUT',
+      path: string,
+      body?: object,
+    ): Promise<Record<string, unknown>> {
+      const { status, text } = await service.call(`/gw/admin/${path}`, { method, headers }, body);
+      const parsed = tryParseJson(text) ?? text.slice(0, 200);
+      if (status >= 400) throw new StartupError(`${status}: ${String(parsed)}`);
+      if (!isRecord(parsed))
+        throw new StartupError(`the gateway answered something else: ${text.slice(0, 200)}`);
+      return parsed;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type ConfigRow, describeProcessConfig, readProcessConfig } from '../../config/config.ts';
-import type { Command } from '../command.ts';
+import { type Command, printJson } from '../command.ts';
 
 export const config: Command = {
   usage:
@@ -8,7 +8,7 @@ export const config: Command = {
   async run(args) {
     const { values } = parseArgs({ args, options: { json: { type: 'boolean' }, set: { type: 'boolean' } } });
     const rows = describeProcessConfig().filter((row) => !values.set || row.current !== undefined);
-    if (values.json) console.log(JSON.stringify(rows, null, 2));
+    if (values.json) printJson(rows);
     else console.log(table(rows));
     readProcessConfig(); // Throws with one line per wrong value, after the table has shown them.
     return 0;

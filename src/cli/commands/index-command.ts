@@ -15,8 +15,7 @@ import { readSubscriptions } from '../../gateway/published-indexes/subscriber/su
 import { StartupError } from '../../kernel/errors.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
-import { readArguments } from '../arguments.ts';
-import { type Command, UsageError } from '../command.ts';
+import { type Command, readArguments, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { readSigned, storedDocument, verifyIndexes } from './index-verify.ts';
 

@@ -21,7 +21,7 @@ import {
   fetchFile,
   publisherClient,
 } from '../../gateway/published-indexes/subscriber/download.ts';
-import { StartupError } from '../../kernel/errors.ts';
+import { messageOf, StartupError } from '../../kernel/errors.ts';
 import { HttpClient, OutsideUnavailable } from '../../outside/http.ts';
 import { UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
@@ -46,7 +46,7 @@ export async function verifyIndexes(config: Config, options: VerifyOptions): Pro
       : options.files
         ? await checkServed(url, publication)
         : [];
-  const checked = url === undefined || options.files ? countFiles(publication) : 0;
+  const checked = url === undefined || options.files ? filesOf(publication).length : 0;
   const ok = !expired && (key === undefined || key === keyId) && wrong.length === 0;
   if (json) console.log(JSON.stringify({ ok, keyId, sequence, expiresAt, expired, checked, wrong }));
   else {
@@ -96,7 +96,7 @@ async function checkServed(url: string, publication: VerifiedPublication): Promi
           }
           if (name === rootIndex.name) await checkRootBand(whole, band);
         } catch (error) {
-          wrong.push(`${band.id}: ${error instanceof Error ? error.message : String(error)}`);
+          wrong.push(`${band.id}: ${messageOf(error)}`);
         }
         await rm(whole, { recursive: true, force: true });
       }
@@ -110,10 +110,6 @@ async function checkServed(url: string, publication: VerifiedPublication): Promi
 
 function filesOf({ indexes }: VerifiedPublication): { band: Band; file: BandFile }[] {
   return indexes.flatMap(({ bands }) => bands.flatMap((band) => band.files.map((file) => ({ band, file }))));
-}
-
-function countFiles(publication: VerifiedPublication): number {
-  return filesOf(publication).length;
 }
 
 function bytesOf(publication: VerifiedPublication): number {
@@ -146,10 +142,7 @@ async function fetched(address: string): Promise<Buffer> {
     if (error instanceof FormatError) throw new StartupError(`${address} sends more than a publication`);
     if (error instanceof DownloadFailed) throw new StartupError(error.message);
     if (!(error instanceof OutsideUnavailable)) throw error;
-    const { cause = error } = error;
-    throw new StartupError(
-      `${address} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`,
-    );
+    throw new StartupError(`${address} cannot be reached: ${messageOf(error.cause ?? error)}`);
   } finally {
     await http.close();
   }

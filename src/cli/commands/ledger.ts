@@ -6,14 +6,13 @@ import { createCredits } from '../../credits/ledger/ledger.ts';
 import { type Holding, takenBackNames } from '../../names/receipts.ts';
 import { waitingGifts } from '../../payment/gifts.ts';
 import { endRefundByHand, owedRefunds } from '../../payments/card/refunds.ts';
-import { failedPayments, voidPayment } from '../../payments/chain/by-hand.ts';
+import { failedPayments, voidPayment } from '../../payments/chain/store.ts';
 import { endByHand, unclearPayments } from '../../payments/x402/by-hand.ts';
 import { parseDecimal, scaled } from '../../pricing/decimal.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
 import { inCredits } from '../amounts.ts';
-import { readArguments } from '../arguments.ts';
-import { type Command, UsageError } from '../command.ts';
+import { type Command, printJson, readArguments, UsageError } from '../command.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 
 const shownAtOnce = 1_000;
@@ -43,21 +42,22 @@ turnpike ledger refunded <quote>              a refund that failed for good was 
     const sql = await openLedgerDatabase(readProcessConfig());
     try {
       const credits = createCredits({ sql });
+      const json = values.json === true;
       switch (action) {
         case 'check':
-          return await check(credits, values.json === true);
+          return await check(credits, json);
         case 'show':
-          return await show(credits, wallet(subject), values.json === true);
+          return await show(credits, wallet(subject), json);
         case 'open':
-          return await showOpen(sql, values.json === true);
+          return await showOpen(sql, json);
         case 'losses':
-          return await showLosses(sql, credits, values.json === true);
+          return await showLosses(sql, credits, json);
         case 'settle':
           return await endPayment(sql, credits, subject, transaction(amount));
         case 'void':
           return await endPayment(sql, credits, subject, undefined);
         case 'gifts':
-          return await showGifts(sql, values.json === true);
+          return await showGifts(sql, json);
         case 'refunded':
           return await endRefund(sql, subject);
         case 'credit':
@@ -74,7 +74,7 @@ turnpike ledger refunded <quote>              a refund that failed for good was 
 async function check(credits: Credits, json: boolean): Promise<number> {
   const report = await credits.selfCheck();
   if (json) {
-    console.log(exact(report));
+    printJson(report);
   } else {
     const { accounts, entries, approvals, spendings, drift, losses, problems } = report;
     console.log(
@@ -91,7 +91,7 @@ async function show(credits: Credits, { address }: WalletAddress, json: boolean)
   const balance = await credits.balance(address);
   const { items } = await credits.entries(address, { limit: 20 });
   if (json) {
-    console.log(exact({ address, balance: balance ?? null, entries: items }));
+    printJson({ address, balance: balance ?? null, entries: items });
     return 0;
   }
   if (balance === undefined) {
@@ -123,7 +123,7 @@ async function showOpen(sql: Sql, json: boolean): Promise<number> {
   const chainPayments = await failedPayments(sql, shownAtOnce, Date.now());
   const names = await takenBackNames(sql, shownAtOnce);
   if (json) {
-    console.log(exact({ refunds, payments, chainPayments, names }));
+    printJson({ refunds, payments, chainPayments, names });
     return 0;
   }
   for (const { quoteId, intentId, amount, currency, tries, givenUp, since } of refunds) {
@@ -155,7 +155,7 @@ async function showLosses(sql: Sql, credits: Credits, json: boolean): Promise<nu
   const { items } = await credits.entries(LOSS_ACCOUNT.address, { limit: shownAtOnce });
   const names = await takenBackNames(sql, shownAtOnce);
   if (json) {
-    console.log(exact({ total, entries: items, names }));
+    printJson({ total, entries: items, names });
     return 0;
   }
   console.log(`${total} winc  (${inCredits(total)} credits)`);
@@ -171,7 +171,7 @@ const keptName = ({ name, antId, payer, reference }: Holding): string =>
 
 async function showGifts(sql: Sql, json: boolean): Promise<number> {
   const gifts = await waitingGifts(sql, Date.now(), shownAtOnce);
-  if (json) console.log(exact(gifts));
+  if (json) printJson(gifts);
   else if (gifts.length === 0) console.log('no gift waits');
   for (const { email, amount, receiptId, createdAt } of json ? [] : gifts) {
     console.log(`${day(createdAt)}  ${inCredits(amount)} credits for ${email}: redeem with ${receiptId}`);
@@ -246,10 +246,3 @@ function parseCredits(text: string | undefined): Winc {
 }
 
 const day = (unixMs: number): string => new Date(unixMs).toISOString();
-
-const exact = (value: unknown): string =>
-  JSON.stringify(
-    value,
-    (_name, member: unknown) => (typeof member === 'bigint' ? member.toString() : member),
-    2,
-  );

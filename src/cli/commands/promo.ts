@@ -10,7 +10,7 @@ import {
   type NewRow,
 } from '../../pricing/catalogue/rows.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { type Command, UsageError } from '../command.ts';
+import { type Command, printJson, UsageError } from '../command.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 
 const options = {
@@ -74,15 +74,11 @@ async function perform(
     case 'list':
       return list(await allRows(sql), values.json === true);
     case 'add':
-      return added(
-        await addRow(sql, { ...common('promo', values), ...promoOptions(subject, values) }, Date.now()),
-      );
+      return add(sql, { ...common('promo', values), ...promoOptions(subject, values) });
     case 'adjust-payments':
-      return added(
-        await addRow(sql, { ...common('payment', values), ...paymentOptions(values) }, Date.now()),
-      );
+      return add(sql, { ...common('payment', values), ...paymentOptions(values) });
     case 'adjust-uploads':
-      return added(await addRow(sql, { ...common('upload', values), ...uploadOptions(values) }, Date.now()));
+      return add(sql, { ...common('upload', values), ...uploadOptions(values) });
     case 'end': {
       const ended = await endRows(sql, subject ?? '', Date.now());
       console.log(ended === 0 ? 'nothing of that code or id is open' : `ended ${ended}`);
@@ -93,8 +89,8 @@ async function perform(
   }
 }
 
-function added(id: string): number {
-  console.log(id);
+async function add(sql: Sql, row: NewRow): Promise<number> {
+  console.log(await addRow(sql, row, Date.now()));
   return 0;
 }
 
@@ -144,9 +140,7 @@ function list(rows: readonly CatalogueRow[], json: boolean): number {
   const now = Date.now();
   if (json) {
     const shown = rows.map(({ magnitude: _magnitude, ...row }) => ({ ...row, active: isActive(row, now) }));
-    console.log(
-      JSON.stringify(shown, (_name, value) => (typeof value === 'bigint' ? value.toString() : value), 2),
-    );
+    printJson(shown);
     return 0;
   }
   if (rows.length === 0) console.log('nothing is added to prices but the configured fee');

@@ -18,7 +18,7 @@ import { insistOnOneWorld } from '../stack/ask-world.ts';
 import { markFolder } from '../stack/folder-world.ts';
 import { traces } from '../stack/tracing.ts';
 import { type Address, addressOf, createStack, type Stack, surfaceNames } from '../stack.ts';
-import { createWorkers } from '../workers/primary.ts';
+import { Workers } from '../workers/primary.ts';
 import { asWorker, type WorkerLife } from '../workers/worker.ts';
 
 export const start: Command = {
@@ -91,7 +91,7 @@ async function runWorker(worker: WorkerLife): Promise<number> {
 function withWorkers(local: Stack, count: number, config: Config, log: Logger): Stack {
   const surface = 'gateway';
   const running = () => local.addresses();
-  const workers = createWorkers({
+  const workers = new Workers({
     surface,
     count,
     host: config.HOST,

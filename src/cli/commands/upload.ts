@@ -6,8 +6,7 @@ import { buildManifest, manifestContentType } from '../../formats/manifest/manif
 import { StartupError } from '../../kernel/errors.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
-import { parseTag, readArguments } from '../arguments.ts';
-import { type Command, UsageError } from '../command.ts';
+import { type Command, parseTag, readArguments, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { serviceUrl } from '../service-url.ts';
 import { severalAtOnce } from '../several-at-once.ts';

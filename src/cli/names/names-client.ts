@@ -70,10 +70,7 @@ export class NamesClient {
     body?: Answer,
     headers: Record<string, string> = {},
   ): Promise<Answer> {
-    const call = { method, headers };
-    const { status, text } = await (body === undefined
-      ? this.#service.call(`/v1${path}`, call)
-      : this.#service.callJson(`/v1${path}`, body, call));
+    const { status, text } = await this.#service.call(`/v1${path}`, { method, headers }, body);
     const read = tryParseJson(text) ?? text;
     if (status >= 400) throw new StartupError(String(read).slice(0, 1_000));
     if (typeof read !== 'object') throw new StartupError(`${this.#service.url} answered nonsense`);

@@ -2,7 +2,7 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isSolanaAddress, type SolanaAddress, toSolanaAddress } from '../../formats/solana/address.ts';
-import { StartupError } from '../../kernel/errors.ts';
+import { hasCode, StartupError } from '../../kernel/errors.ts';
 import { ed25519PrivateKey, ed25519RawPublicKey, signEd25519 } from '../../wallets/solana/ed25519.ts';
 
 export interface OwnerKey {
@@ -15,10 +15,8 @@ export function readOwnerKey(path: string): OwnerKey {
   try {
     bytes = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    throw new StartupError(
-      `key ${path} cannot be read: ${missing ? 'there is no such file' : 'it is not JSON'}`,
-    );
+    const reason = hasCode(error, 'ENOENT') ? 'there is no such file' : 'it is not JSON';
+    throw new StartupError(`key ${path} cannot be read: ${reason}`);
   }
   const isByte = (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 255;
   if (!Array.isArray(bytes) || bytes.length !== 64 || !bytes.every(isByte)) {
@@ -40,10 +38,8 @@ export function createOwnerKey(path: string): OwnerKey {
   try {
     writeFileSync(path, `${JSON.stringify([...bytes])}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    throw new StartupError(
-      `key ${path} cannot be written: ${exists ? 'the file exists already' : String(error)}`,
-    );
+    const reason = hasCode(error, 'EEXIST') ? 'the file exists already' : String(error);
+    throw new StartupError(`key ${path} cannot be written: ${reason}`);
   }
   return keyOf(privateKey);
 }

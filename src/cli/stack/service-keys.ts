@@ -3,7 +3,7 @@ import { createPrivateKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { StartupError } from '../../kernel/errors.ts';
+import { messageOf, StartupError } from '../../kernel/errors.ts';
 import { makeFastRsaKey } from '../../kernel/fast-rsa-key.ts';
 import { makeToken, readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -101,7 +101,7 @@ export class ServiceKeys {
       }
       return read(readFileSync(path, 'utf8'));
     } catch (error) {
-      throw new StartupError(`${variable} ${path}: ${error instanceof Error ? error.message : error}`);
+      throw new StartupError(`${variable} ${path}: ${messageOf(error)}`);
     }
   }
 

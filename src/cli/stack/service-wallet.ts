@@ -13,7 +13,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StartupError } from '../../kernel/errors.ts';
+import { hasCode, messageOf, StartupError } from '../../kernel/errors.ts';
 import { syncFolder } from '../../kernel/files.ts';
 import { readKey, readOrCreateKey } from '../../kernel/keys.ts';
 import { type ArweaveKey, arweaveKey, importJwk } from '../../wallets/arweave/rsa.ts';
@@ -87,21 +87,21 @@ function keyOf(path: string, text: string): ArweaveKey {
   try {
     return path.endsWith('.json') ? importJwk(text) : arweaveKey(createPrivateKey(text));
   } catch (error) {
-    throw new StartupError(`${path}: ${error instanceof Error ? error.message : error}`);
+    throw new StartupError(`${path}: ${messageOf(error)}`);
   }
 }
 
 async function move(folder: string, from: string, to: string): Promise<void> {
-  await rename(join(folder, from), join(folder, to)).catch((error: NodeJS.ErrnoException) => {
+  await rename(join(folder, from), join(folder, to)).catch((error: unknown) => {
     // Another process that starts at the same time has done it.
-    if (error.code !== 'ENOENT') throw error;
+    if (!hasCode(error, 'ENOENT')) throw error;
   });
   await syncFolder(folder);
 }
 
 async function filesOf(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
+  return readdir(folder).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return [];
     throw error;
   });
 }

@@ -12,15 +12,15 @@ export type ToWorker =
       /** Parts of the local network that run already: name and address. */
       readonly local: readonly (readonly [string, string])[];
     }
-  /** Asks for the worker's own figures. */
-  | { readonly kind: 'figures'; readonly id: number }
-  /** The figures of all, as the worker asked for. */
+  /** Asks for the worker's own metrics. */
+  | { readonly kind: 'metrics'; readonly id: number }
+  /** The metrics of all, as the worker asked for. */
   | { readonly kind: 'collected'; readonly id: number; readonly text: string };
 
 export type FromWorker =
   | { readonly kind: 'ready'; readonly url: string }
-  | { readonly kind: 'figures'; readonly id: number; readonly text: string }
-  /** Asks for the figures of all workers. */
+  | { readonly kind: 'metrics'; readonly id: number; readonly text: string }
+  /** Asks for the metrics of all workers. */
   | { readonly kind: 'collect'; readonly id: number };
 
 /** The cluster's own messages come over the same channel. */
@@ -28,7 +28,7 @@ const isMessage = (message: unknown, kinds: readonly string[]): boolean =>
   kinds.includes(textOf(message, 'kind') ?? '');
 
 export const isFromWorker = (message: unknown): message is FromWorker =>
-  isMessage(message, ['ready', 'figures', 'collect']);
+  isMessage(message, ['ready', 'metrics', 'collect']);
 
 export const isToWorker = (message: unknown): message is ToWorker =>
-  isMessage(message, ['begin', 'figures', 'collected']);
+  isMessage(message, ['begin', 'metrics', 'collected']);

@@ -28,17 +28,13 @@ export interface WorkersOptions {
   readonly log: Logger;
 }
 
-export function createWorkers(options: WorkersOptions): Surface {
-  return new Workers(options);
-}
-
 interface Launched {
   readonly worker: Worker;
   /** Its exit code; undefined where a signal ended it. */
   readonly ended: Promise<number | undefined>;
 }
 
-class Workers implements Surface {
+export class Workers implements Surface {
   readonly name: string;
   url = '';
   readonly #options: WorkersOptions;
@@ -113,7 +109,7 @@ class Workers implements Surface {
     }, pauseMs).unref();
   }
 
-  /** The figures of all workers; one that does not answer in time is left out. */
+  /** The metrics of all workers; one that does not answer in time is left out. */
   async #collect(): Promise<string> {
     const texts = await Promise.all(
       [...this.#workers].map(async ([index, { worker }]) => [index, await figuresOf(worker)] as const),
@@ -133,11 +129,11 @@ function figuresOf(worker: Worker): Promise<string | undefined> {
       resolve(text);
     };
     const onMessage = (message: unknown): void => {
-      if (isFromWorker(message) && message.kind === 'figures' && message.id === id) done(message.text);
+      if (isFromWorker(message) && message.kind === 'metrics' && message.id === id) done(message.text);
     };
     const timer = setTimeout(() => done(undefined), metricsMs);
     worker.on('message', onMessage);
-    tell(worker, { kind: 'figures', id });
+    tell(worker, { kind: 'metrics', id });
   });
 }
 

@@ -1,4 +1,4 @@
-/** The life of one worker process: it is told what to start, says when it answers, and gives its figures. */
+/** The life of one worker process: it is told what to start, says when it answers, and gives its metrics. */
 import cluster from 'node:cluster';
 import type { Host } from '../../kernel/lifecycle.ts';
 import { joinMetrics } from '../../kernel/metrics.ts';
@@ -33,7 +33,7 @@ export function asWorker(): WorkerLife | undefined {
         waiting.delete(id);
         resolve(text);
       };
-      // Its own figures are better than none.
+      // Its own metrics are better than none.
       const timer = setTimeout(() => done(ownText()), collectMs);
       waiting.set(id, done);
     });
@@ -42,7 +42,7 @@ export function asWorker(): WorkerLife | undefined {
     if (!isToWorker(message)) return;
     if (message.kind === 'begin') begin.resolve(message);
     else if (message.kind === 'collected') waiting.get(message.id)?.(message.text);
-    else void ownText().then((text) => say({ kind: 'figures', id: message.id, text }));
+    else void ownText().then((text) => say({ kind: 'metrics', id: message.id, text }));
   });
   return {
     begin: begin.promise,

@@ -100,11 +100,7 @@ export async function revoke(
   if (active.length === 0) throw new NothingToRevoke(payer, approved);
   let line = 0;
   for (const row of active) {
-    const rest = remaining(row);
-    const entry = { reason: 'delegated_payment_revoke', changeId: id } as const;
-    await appendNew(tx, { ...entry, account: approvalAccount(row.id), amount: -rest, line }, now);
-    await appendNew(tx, { ...entry, account: payer, amount: rest, line: line + 1 }, now);
-    returned += rest;
+    returned += await appendReturn(tx, row, 'delegated_payment_revoke', id, line, now);
     line += 2;
   }
   await setBalance(tx, payer, balance + returned);
@@ -119,6 +115,22 @@ export async function revoke(
   );
   if (ended < active.length) throw new Error(`${active.length} approvals were to be revoked, ${ended} were`);
   return revokedBy(tx, id, payer, approved);
+}
+
+/** The two entries by which what is left of an approval goes back to its payer; answers how much that is. */
+async function appendReturn(
+  tx: SqlExecutor,
+  row: ApprovalRow,
+  reason: 'delegated_payment_revoke' | 'delegated_payment_expired',
+  changeId: string,
+  line: number,
+  now: number,
+): Promise<bigint> {
+  const rest = remaining(row);
+  const account = approvalAccount(row.id);
+  await appendNew(tx, { reason, changeId, account, amount: -rest, line }, now);
+  await appendNew(tx, { reason, changeId, account: row.payer, amount: rest, line: line + 1 }, now);
+  return rest;
 }
 
 async function revokedBy(
@@ -156,17 +168,13 @@ export async function expireGivenBy(
   if (rows.length === 0) return 0n;
   let returned = 0n;
   for (const row of rows) {
-    const rest = remaining(row);
-    const entry = { reason: 'delegated_payment_expired', changeId: row.id } as const;
-    await appendNew(tx, { ...entry, account: approvalAccount(row.id), amount: -rest, line: 0 }, now);
-    await appendNew(tx, { ...entry, account: payer, amount: rest, line: 1 }, now);
+    returned += await appendReturn(tx, row, 'delegated_payment_expired', row.id, 0, now);
     await changeOne(
       tx,
       "UPDATE credits_approvals SET status = 'expired', ended_at = ? WHERE id = ? AND status = 'active'",
       now,
       row.id,
     );
-    returned += rest;
   }
   await setBalance(tx, payer, balance + returned);
   return returned;
@@ -192,17 +200,13 @@ export async function callBackLent(
   );
   for (const [place, row] of lent.entries()) {
     if (after >= 0n) break;
-    const rest = remaining(row);
-    const entry = { reason: 'delegated_payment_revoke', changeId } as const;
-    await appendNew(tx, { ...entry, account: approvalAccount(row.id), amount: -rest, line: 2 * place }, now);
-    await appendNew(tx, { ...entry, account: payer, amount: rest, line: 2 * place + 1 }, now);
+    after += await appendReturn(tx, row, 'delegated_payment_revoke', changeId, 2 * place, now);
     await changeOne(
       tx,
       "UPDATE credits_approvals SET status = 'revoked', ended_at = ? WHERE id = ? AND status = 'active'",
       now,
       row.id,
     );
-    after += rest;
   }
   await setBalance(tx, payer, after);
   return after;

@@ -1,40 +1,31 @@
 /** A wallet's past, newest first, in pages by the sequence of its entries. */
 import { Type } from 'typebox';
+import { columnList, fieldsReader, optionalText } from '../../storage/sql/fields.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { amountText, jsonReader, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
-import { type Entry, entryReasons, type Page, type PageRequest, type Payment, winc } from '../credits.ts';
+import { amountText, jsonReader } from '../../storage/sql/typed-rows.ts';
+import {
+  cryptoPayment,
+  type Entry,
+  entryReasons,
+  fiatPayment,
+  type Page,
+  type PageRequest,
+  type Payment,
+  winc,
+} from '../credits.ts';
 
-const readEntry = rowReader(
-  'an entry of the ledger',
-  Type.Object({
-    sequence: Type.Integer(),
-    account: Type.String(),
-    amount: amountText,
-    reason: Type.Enum(entryReasons),
-    change_id: Type.String(),
-    payment: textOrNull,
-    note: textOrNull,
-    created_at: Type.Integer(),
-  }),
-);
+const storedEntry = Type.Object({
+  sequence: Type.Integer(),
+  account: Type.String(),
+  amount: amountText,
+  reason: Type.Enum(entryReasons),
+  changeId: Type.String(),
+  payment: optionalText,
+  note: optionalText,
+  createdAt: Type.Integer(),
+});
+const readEntry = fieldsReader('an entry of the ledger', storedEntry);
 
-const fiatPayment = Type.Object({
-  type: Type.Literal('fiat'),
-  paymentAmount: Type.String(),
-  currencyType: Type.String(),
-  paymentProvider: Type.String(),
-  receiptId: Type.String(),
-  giftMessage: textOrNull,
-});
-const cryptoPayment = Type.Object({
-  type: Type.Literal('crypto'),
-  tokenType: Type.String(),
-  tokenQuantity: Type.String(),
-  usdEquivalent: Type.String(),
-  senderAddress: Type.String(),
-  transactionId: Type.String(),
-  blockHeight: Type.Optional(Type.String()),
-});
 /** A payment as an entry, or a gift that waits, keeps it. */
 export const readFiatPayment = jsonReader('card payment', fiatPayment);
 const readPayment = jsonReader('payment', Type.Union([cryptoPayment, fiatPayment]));
@@ -44,15 +35,14 @@ export async function readEntries(
   account: string,
   page: PageRequest,
 ): Promise<Page<Entry>> {
-  return toPage(await entriesOf(executor, account, page, ''), page.limit, (row) => ({
-    sequence: row.sequence,
-    account: row.account,
-    amount: winc(BigInt(row.amount)),
-    reason: row.reason,
-    changeId: row.change_id,
-    note: row.note ?? undefined,
-    createdAt: row.created_at,
-  }));
+  return toPage(
+    await entriesOf(executor, account, page, ''),
+    page.limit,
+    ({ payment: _payment, ...row }) => ({
+      ...row,
+      amount: winc(BigInt(row.amount)),
+    }),
+  );
 }
 
 export async function readPayments(
@@ -62,9 +52,9 @@ export async function readPayments(
 ): Promise<Page<Payment>> {
   const rows = await entriesOf(executor, address, page, 'AND payment IS NOT NULL');
   return toPage(rows, page.limit, (row) => ({
-    date: new Date(row.created_at).toISOString(),
+    date: new Date(row.createdAt).toISOString(),
     wincCredited: row.amount,
-    record: readPayment(row.payment ?? '', row.change_id),
+    record: readPayment(row.payment ?? '', row.changeId),
   }));
 }
 
@@ -76,7 +66,7 @@ async function entriesOf(
   only: '' | 'AND payment IS NOT NULL',
 ) {
   const rows = await executor.all(
-    `SELECT sequence, account, amount, reason, change_id, payment, note, created_at FROM credits_entries
+    `SELECT ${columnList(storedEntry.properties)} FROM credits_entries
      WHERE account = ? ${only} AND sequence < ? ORDER BY sequence DESC LIMIT ?`,
     account,
     before,

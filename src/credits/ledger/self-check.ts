@@ -44,13 +44,8 @@ export async function selfCheck(sql: Sql): Promise<SelfCheck> {
   return { ok: report.problems.length === 0, entries: readInteger(counted?.entries), ...report };
 }
 
-interface Report {
-  accounts: number;
-  approvals: number;
-  spendings: number;
-  drift: bigint;
-  losses: bigint;
-}
+type Counted = 'accounts' | 'approvals' | 'spendings' | 'drift' | 'losses';
+type Report = { -readonly [Name in Counted]: SelfCheck[Name] };
 
 type Problem = (sentence: string) => void;
 

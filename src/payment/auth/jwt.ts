@@ -4,27 +4,15 @@
  * reader for an hour and moves nothing.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-
-export interface ReaderClaims {
-  readonly walletAddress: string;
-  /** Unix seconds. */
-  readonly iat: number;
-  readonly exp: number;
-  /** Keeps these tokens apart from any other made with the same secret. */
-  readonly aud: 'balance';
-}
+import { isRecord, tryParseJson } from '../../formats/json.ts';
 
 const LIFE_SECONDS = 3600;
 const MAX_TOKEN_LENGTH = 1_024;
 const header = encode({ alg: 'HS256', typ: 'JWT' });
 
 export function issueToken(secret: string, walletAddress: string, nowSeconds: number): string {
-  const claims: ReaderClaims = {
-    walletAddress,
-    iat: nowSeconds,
-    exp: nowSeconds + LIFE_SECONDS,
-    aud: 'balance',
-  };
+  // The audience keeps these tokens apart from any other made with the same secret.
+  const claims = { walletAddress, iat: nowSeconds, exp: nowSeconds + LIFE_SECONDS, aud: 'balance' };
   return signToken(secret, claims);
 }
 
@@ -55,10 +43,6 @@ function encode(value: object): string {
 }
 
 function decode(part: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-    return typeof value === 'object' && value !== null ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = tryParseJson(Buffer.from(part, 'base64url').toString('utf8'));
+  return isRecord(value) ? value : undefined;
 }

@@ -1,24 +1,16 @@
 /** Topping up by a chain transaction: the report route, and the job that looks again at what waits. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
-import type { Credits } from '../../credits/credits.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
-import type { AcceptedToken } from '../../payments/chain/chain.ts';
-import { ChainPayments } from '../../payments/chain/chain-payments.ts';
-import type { Pricing } from '../../pricing/pricing.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
+import { ChainPayments, type ChainPaymentsOptions } from '../../payments/chain/chain-payments.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import type { PaymentMetrics } from '../metrics.ts';
 import { reportTransactionRoute } from '../routes/report-transaction.ts';
 
-export interface ChainPartDeps {
-  readonly sql: Sql;
+export interface ChainPartDeps extends Pick<ChainPaymentsOptions, 'sql' | 'credits' | 'pricing' | 'tokens'> {
   readonly log: Logger;
-  readonly credits: Credits;
-  readonly pricing: Pricing;
-  readonly tokens: ReadonlyMap<string, AcceptedToken>;
   readonly metrics: PaymentMetrics;
 }
 

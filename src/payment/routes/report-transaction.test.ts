@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
-import { failedPayments, voidPayment } from '../../payments/chain/by-hand.ts';
 import type { ChainTransaction, Transfer } from '../../payments/chain/chain.ts';
+import { failedPayments, voidPayment } from '../../payments/chain/store.ts';
 import { serviceWallets } from '../../payments/chain/testing.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { type PaymentBench, paymentBench, paymentBenchMigrations } from '../testing.ts';

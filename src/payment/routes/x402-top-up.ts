@@ -12,6 +12,7 @@ import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
 import { X402NotTaken } from '../../payments/x402/errors.ts';
 import type { X402Payments, X402Receipt } from '../../payments/x402/x402.ts';
+import { toText } from '../../pricing/decimal.ts';
 import { type Pricing, WINC_PER_CREDIT, type Winc, winc } from '../../pricing/pricing.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import type { Authenticator, RequestWallet } from '../auth/request-wallet.ts';
@@ -127,9 +128,7 @@ async function pay(
 
 function describe(wanted: Wanted): string {
   if (wanted.kind === 'bytes') return `Storage credits for ${wanted.bytes} bytes`;
-  const whole = wanted.winc / 1_000_000_000_000n;
-  const part = (wanted.winc % 1_000_000_000_000n).toString().padStart(12, '0').replace(/0+$/, '');
-  return `${whole}${part === '' ? '' : `.${part}`} storage credits`;
+  return `${toText({ digits: wanted.winc, scale: 12 }).replace(/\.?0+$/, '')} storage credits`;
 }
 
 const spendable = (amount: bigint) => (amount > 0n ? amount : 0n);

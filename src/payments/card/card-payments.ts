@@ -14,10 +14,8 @@ import type {
 } from './card.ts';
 import { storeEvent } from './inbox.ts';
 import { CardProvider, type ProviderConfig, quoteIdKey, sessionEnd, watchedEvents } from './provider.ts';
-import type { QuoteRow } from './quotes.ts';
-import { insertQuote, lockQuote, readQuote, untouched, updateQuote } from './quotes.ts';
-import type { SyncContext } from './sync.ts';
-import { failQuote } from './sync.ts';
+import { insertQuote, lockQuote, type QuoteRow, readQuote, untouched, updateQuote } from './quotes.ts';
+import { failQuote, type SyncContext } from './sync.ts';
 import { CardWorker } from './worker.ts';
 
 export type CardConfig = ProviderConfig &
@@ -64,15 +62,8 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
       return handlers;
     },
   };
-  const worker = new CardWorker({
-    sql,
-    provider,
-    sync,
-    log,
-    now,
-    observe,
-    intervalMs: config.STRIPE_RECONCILE_INTERVAL_MS,
-  });
+  const intervalMs = config.STRIPE_RECONCILE_INTERVAL_MS;
+  const worker = new CardWorker({ ...sync, provider, log, observe, intervalMs });
 
   async function open(
     purpose: string,

@@ -6,15 +6,7 @@
  * The provider's word is taken from the provider: a webhook only says where to look. It is stored before it is
  * answered, the payment is then read from the provider, and the quote is brought to what was read, so that
  * webhooks may come twice, late, in any order, or not at all (`start` asks for what was missed).
- *
- *   card-payments.ts   opens quotes and takes webhooks in
- *   provider.ts        the provider's API, reduced to what is asked of it
- *   quotes.ts          the rows of quotes;  inbox.ts  the rows of webhooks
- *   sync.ts            from what the provider says to what the quote becomes
- *   refunds.ts         giving back what was paid for nothing
- *   worker.ts          the background: inbox, open quotes, refunds, missed events
  */
-
 import type { AddressType } from '../../credits/credits.ts';
 import type { AppliedAdjustment, Currency, Winc } from '../../pricing/pricing.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';

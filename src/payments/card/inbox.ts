@@ -1,28 +1,22 @@
 /** Webhooks as they are kept: stored before they are answered, each dealt with once however often it comes. */
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { changeOne } from '../../storage/sql/change-one.ts';
+import { insertion } from '../../storage/sql/columns.ts';
+import { columnList, columnsOf, fieldsReader, optionalText } from '../../storage/sql/fields.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { readInteger, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
+import { readInteger } from '../../storage/sql/typed-rows.ts';
 import type { ProviderEvent } from './provider.ts';
 
-export interface InboxEvent {
-  readonly id: string;
-  readonly quoteId: string | undefined;
-  readonly intentId: string | undefined;
-  readonly sessionId: string | undefined;
-  readonly attempts: number;
-}
+const storedEvent = Type.Object({
+  id: Type.String(),
+  quoteId: optionalText,
+  intentId: optionalText,
+  sessionId: optionalText,
+  attempts: Type.Integer(),
+});
+export type InboxEvent = Readonly<Static<typeof storedEvent>>;
 
-const readStored = rowReader(
-  'a webhook of the card provider',
-  Type.Object({
-    id: Type.String(),
-    quote_id: textOrNull,
-    intent_id: textOrNull,
-    session_id: textOrNull,
-    attempts: Type.Integer(),
-  }),
-);
+const readStored = fieldsReader('a webhook of the card provider', storedEvent);
 
 /** False when it had come before. */
 export async function storeEvent(
@@ -31,36 +25,19 @@ export async function storeEvent(
   state: 'ignored' | 'waiting',
   now: number,
 ): Promise<boolean> {
-  const stored = await tx.run(
-    `INSERT INTO card_events (id, type, quote_id, intent_id, session_id, created, state, attempts, due_at, received_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
-    event.id,
-    event.type,
-    event.quoteId ?? null,
-    event.intentId ?? null,
-    event.sessionId ?? null,
-    event.created,
-    state,
-    now,
-    now,
-  );
-  return stored === 1;
+  const values = columnsOf({ ...event, state, attempts: 0, dueAt: now, receivedAt: now });
+  const statement = `INSERT INTO card_events ${insertion(values)} ON CONFLICT (id) DO NOTHING`;
+  return (await tx.run(statement, ...Object.values(values))) === 1;
 }
 
 export async function dueEvents(executor: SqlExecutor, now: number, limit: number): Promise<InboxEvent[]> {
   const rows = await executor.all(
-    `SELECT id, quote_id, intent_id, session_id, attempts FROM card_events
+    `SELECT ${columnList(storedEvent.properties)} FROM card_events
      WHERE state = 'waiting' AND due_at <= ? ORDER BY received_at, id LIMIT ?`,
     now,
     limit,
   );
-  return rows.map(readStored).map((row) => ({
-    id: row.id,
-    quoteId: row.quote_id ?? undefined,
-    intentId: row.intent_id ?? undefined,
-    sessionId: row.session_id ?? undefined,
-    attempts: row.attempts,
-  }));
+  return rows.map(readStored);
 }
 
 export async function nextEventAt(executor: SqlExecutor): Promise<number | undefined> {

@@ -32,6 +32,8 @@ export interface ProviderEvent {
   readonly sessionId: string | undefined;
 }
 
+const nothingReceived = { received: undefined, refunded: 0, disputed: false } as const;
+
 /** Where a payment carries the id of its quote. */
 export const quoteIdKey = 'quoteId';
 
@@ -152,14 +154,8 @@ export class CardProvider {
       const facts = await this.#factsOfIntent(intentId, session.id);
       if (facts.status !== 'closed') return facts;
     }
-    return {
-      status: session.status === 'expired' ? 'closed' : 'open',
-      intentId,
-      sessionId: session.id,
-      received: undefined,
-      refunded: 0,
-      disputed: false,
-    };
+    const status = session.status === 'expired' ? 'closed' : 'open';
+    return { status, intentId, sessionId: session.id, ...nothingReceived };
   }
 
   /** The quote that a payment intent carries in its metadata; undefined for a payment that is not ours. */
@@ -239,7 +235,7 @@ export class CardProvider {
     const charge = typeof intent.latest_charge === 'object' ? intent.latest_charge : null;
     if (intent.status !== 'succeeded' || charge === null) {
       const status = intent.status === 'canceled' ? 'closed' : 'open';
-      return { status, intentId, sessionId, received: undefined, refunded: 0, disputed: false };
+      return { status, intentId, sessionId, ...nothingReceived };
     }
     return {
       status: 'paid',

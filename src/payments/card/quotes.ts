@@ -5,17 +5,15 @@ import { type Winc, winc } from '../../credits/credits.ts';
 import { currencies } from '../../pricing/pricing.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { assignments, insertion } from '../../storage/sql/columns.ts';
-import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import {
-  amountText,
-  flag,
-  integerOrNull,
-  jsonReader,
-  readInteger,
-  readText,
-  rowReader,
-  textOrNull,
-} from '../../storage/sql/typed-rows.ts';
+  columnList,
+  columnsOf,
+  fieldsReader,
+  optionalInteger,
+  optionalText,
+} from '../../storage/sql/fields.ts';
+import type { Row, SqlExecutor } from '../../storage/sql/sql.ts';
+import { amountText, flag, jsonReader, readInteger, readText } from '../../storage/sql/typed-rows.ts';
 import { type CardQuote, cardMethods, quoteStates } from './card.ts';
 
 export interface QuoteRow extends CardQuote {
@@ -63,75 +61,56 @@ export const mostRefundTries = 8;
 export const isGivenUp = (quote: Pick<QuoteRow, 'refundDue' | 'refundTries'>): boolean =>
   quote.refundDue && quote.refundTries >= mostRefundTries;
 
-const storedQuote = {
+const storedQuote = Type.Object({
   id: Type.String(),
   purpose: Type.String(),
   state: Type.Enum(quoteStates),
   method: Type.Enum(cardMethods),
-  session_id: textOrNull,
-  intent_id: textOrNull,
+  sessionId: optionalText,
+  intentId: optionalText,
   address: Type.String(),
-  address_type: Type.String(),
-  debtor: textOrNull,
-  debtor_type: textOrNull,
+  addressType: Type.String(),
+  debtor: optionalText,
+  debtorType: optionalText,
   currency: Type.Enum(currencies),
   amount: Type.Integer(),
-  quoted_amount: Type.Integer(),
+  quotedAmount: Type.Integer(),
   winc: amountText,
   details: Type.String(),
-  expires_at: Type.Integer(),
-  payable_until: Type.Integer(),
-  receipt_id: textOrNull,
-  paid_amount: integerOrNull,
-  taken_back: amountText,
+  expiresAt: Type.Integer(),
+  payableUntil: Type.Integer(),
+  receiptId: optionalText,
+  paidAmount: optionalInteger,
+  takenBack: amountText,
   reversals: Type.Integer(),
-  failure: textOrNull,
+  failure: optionalText,
   undelivered: flag,
-  refund_due: flag,
-  refund_tries: Type.Integer(),
-  refund_after: Type.Integer(),
+  refundDue: flag,
+  refundTries: Type.Integer(),
+  refundAfter: Type.Integer(),
   attempts: Type.Integer(),
-  applied_ticket: Type.Integer(),
-  created_at: Type.Integer(),
-};
-const readStored = rowReader('a card quote', Type.Object(storedQuote));
+  appliedTicket: Type.Integer(),
+  createdAt: Type.Integer(),
+});
+const readStored = fieldsReader('a card quote', storedQuote);
 const readDetails = jsonReader(
   'the details of card quote',
   Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()])),
 );
-const columns = Object.keys(storedQuote).join(', ');
+const columns = columnList(storedQuote.properties);
 
-function fromStored(stored: unknown): QuoteRow {
-  const row = readStored(stored);
+function fromStored(stored: Row): QuoteRow {
+  const { amount, quotedAmount, debtor, debtorType, ...row } = readStored(stored);
   return {
-    id: row.id,
-    purpose: row.purpose,
-    state: row.state,
-    method: row.method,
-    sessionId: row.session_id ?? undefined,
-    intentId: row.intent_id ?? undefined,
-    address: row.address,
-    addressType: row.address_type,
-    debtor: row.debtor === null ? undefined : { address: row.debtor, addressType: row.debtor_type ?? '' },
-    currency: row.currency,
-    paymentAmount: row.amount,
-    quotedPaymentAmount: row.quoted_amount,
+    ...row,
+    debtor: debtor === undefined ? undefined : { address: debtor, addressType: debtorType ?? '' },
+    paymentAmount: amount,
+    quotedPaymentAmount: quotedAmount,
     winc: winc(BigInt(row.winc)),
+    takenBack: winc(BigInt(row.takenBack)),
     details: readDetails(row.details, row.id),
-    expiresAt: row.expires_at,
-    payableUntil: row.payable_until,
-    receiptId: row.receipt_id ?? undefined,
-    paidAmount: row.paid_amount ?? undefined,
-    takenBack: winc(BigInt(row.taken_back)),
-    reversals: row.reversals,
-    failure: row.failure ?? undefined,
     undelivered: row.undelivered === 1,
-    refundDue: row.refund_due === 1,
-    refundTries: row.refund_tries,
-    refundAfter: row.refund_after,
-    attempts: row.attempts,
-    appliedTicket: row.applied_ticket,
-    createdAt: row.created_at,
+    refundDue: row.refundDue === 1,
   };
 }
 
@@ -169,56 +148,33 @@ export async function insertQuote(
   tx: SqlExecutor,
   { row, adjustments, referer, dueAt }: NewQuote,
 ): Promise<void> {
-  const values = {
-    id: row.id,
-    purpose: row.purpose,
-    method: row.method,
-    address: row.address,
-    address_type: row.addressType,
-    debtor: row.debtor?.address ?? null,
-    debtor_type: row.debtor?.addressType ?? null,
-    currency: row.currency,
-    amount: row.paymentAmount,
-    quoted_amount: row.quotedPaymentAmount,
-    winc: row.winc.toString(),
-    details: JSON.stringify(row.details),
-    expires_at: row.expiresAt,
-    payable_until: row.payableUntil,
-    ...changing(row),
-    attempts: row.attempts,
-    created_at: row.createdAt,
+  const { debtor, details, paymentAmount, quotedPaymentAmount, ...fields } = row;
+  const values = columnsOf({
+    ...fields,
+    debtor: debtor?.address,
+    debtorType: debtor?.addressType,
+    amount: paymentAmount,
+    quotedAmount: quotedPaymentAmount,
+    details: JSON.stringify(details),
     adjustments,
     referer,
     tickets: 0,
-    due_at: dueAt,
-    changed_at: row.createdAt,
-  };
+    dueAt,
+    changedAt: row.createdAt,
+  });
   await changeOne(tx, `INSERT INTO card_quotes ${insertion(values)}`, ...Object.values(values));
 }
 
 /** Writes what may change after a quote was made. */
 export async function updateQuote(tx: SqlExecutor, row: QuoteRow, now: number): Promise<void> {
-  const values = { ...changing(row), changed_at: now };
+  const { state, sessionId, intentId, receiptId, paidAmount, takenBack, reversals, failure } = row;
+  const { undelivered, refundDue, refundTries, refundAfter, appliedTicket } = row;
+  const payment = { state, sessionId, intentId, receiptId, paidAmount, takenBack, reversals, failure };
+  const refund = { undelivered, refundDue, refundTries, refundAfter };
+  const values = columnsOf({ ...payment, ...refund, appliedTicket, changedAt: now });
   const statement = `UPDATE card_quotes SET ${assignments(values)} WHERE id = ?`;
   await changeOne(tx, statement, ...Object.values(values), row.id);
 }
-
-/** The columns that change after a quote was made. */
-const changing = (row: QuoteRow) => ({
-  state: row.state,
-  session_id: row.sessionId ?? null,
-  intent_id: row.intentId ?? null,
-  receipt_id: row.receiptId ?? null,
-  paid_amount: row.paidAmount ?? null,
-  taken_back: row.takenBack.toString(),
-  reversals: row.reversals,
-  failure: row.failure ?? null,
-  undelivered: row.undelivered ? 1 : 0,
-  refund_due: row.refundDue ? 1 : 0,
-  refund_tries: row.refundTries,
-  refund_after: row.refundAfter,
-  applied_ticket: row.appliedTicket,
-});
 
 /** Quotes that wait for a payment or a refund and are due to be looked at. */
 export async function dueQuotes(executor: SqlExecutor, now: number, limit: number): Promise<string[]> {

@@ -19,8 +19,7 @@ async function setUp(sql: Sql) {
   const world = { facts: paid, onRefund: async (): Promise<string | undefined> => undefined };
   const numbers: number[] = [];
   const context: RefundContext = {
-    sql,
-    sync: quote.context,
+    ...quote.context,
     now: () => clock.now,
     provider: {
       factsOf: async () => world.facts,

@@ -11,8 +11,9 @@ import { Type } from 'typebox';
 import type { Winc } from '../../credits/credits.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
+import { fieldsReader, optionalText } from '../../storage/sql/fields.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
+import { readInteger } from '../../storage/sql/typed-rows.ts';
 import type { CardObservation, CardQuote } from './card.ts';
 import type { CardProvider } from './provider.ts';
 import {
@@ -28,23 +29,20 @@ import { type SyncContext, syncQuote } from './sync.ts';
 
 const retry = { firstMs: 60_000, longestMs: 24 * 3_600_000 };
 
-export interface RefundContext {
-  readonly sql: Sql;
+export interface RefundContext extends SyncContext {
   readonly provider: Pick<CardProvider, 'factsOf' | 'refund'>;
-  readonly sync: SyncContext;
-  readonly now: () => number;
 }
 
 /** Throws `CardProviderUnavailable` when the provider did not answer: then it is tried again as if never asked. */
 export async function giveBackIfOwed(context: RefundContext, quoteId: string): Promise<CardObservation[]> {
-  const { sql, provider, sync, now } = context;
+  const { sql, provider, now } = context;
   const quote = await readQuote(sql, quoteId);
   if (quote?.refundDue !== true || quote.intentId === undefined) return [];
   if (isGivenUp(quote) || now() < quote.refundAfter) return [];
   const refusal = await provider.refund(quote, quote.intentId);
   await sql.transaction((tx) => countTry(tx, quote, now()));
   const ticket = await sql.transaction((tx) => takeTicket(tx, quoteId));
-  const observed = await syncQuote(sync, quoteId, await provider.factsOf(quote), ticket ?? 0);
+  const observed = await syncQuote(context, quoteId, await provider.factsOf(quote), ticket ?? 0);
   const after = await readQuote(sql, quoteId);
   if (after?.refundDue !== true) return observed;
   const reason = refusal ?? 'returned';
@@ -90,50 +88,31 @@ export async function oweRefundIn(tx: SqlExecutor, quoteId: string, now: number)
   );
 }
 
-/** A refund that waits to be made, or to be made by hand. */
-export interface OwedRefund {
-  readonly quoteId: string;
-  readonly intentId: string | null;
-  readonly address: string;
-  /** What was charged, in minor units. */
-  readonly amount: number;
-  readonly currency: string;
-  readonly tries: number;
-  readonly givenUp: boolean;
-  /** Unix milliseconds. */
-  readonly since: number;
-}
-
-const readOwed = rowReader(
+const readOwed = fieldsReader(
   'an owed refund',
   Type.Object({
-    id: Type.String(),
-    intent_id: textOrNull,
+    quoteId: Type.String(),
+    intentId: optionalText,
     address: Type.String(),
     amount: Type.Integer(),
     currency: Type.String(),
-    refund_tries: Type.Integer(),
-    created_at: Type.Integer(),
+    tries: Type.Integer(),
+    since: Type.Integer(),
   }),
 );
 
-/** The oldest first. */
-export async function owedRefunds(executor: SqlExecutor, limit: number): Promise<OwedRefund[]> {
+/** Refunds that wait to be made, or to be made by hand, the oldest first; amounts are what was charged, in minor units. */
+export async function owedRefunds(executor: SqlExecutor, limit: number) {
   const rows = await executor.all(
-    `SELECT id, intent_id, address, COALESCE(paid_amount, amount) AS amount, currency, refund_tries, created_at
+    `SELECT id AS quote_id, intent_id, address, COALESCE(paid_amount, amount) AS amount, currency,
+       refund_tries AS tries, created_at AS since
      FROM card_quotes WHERE refund_due = 1 ORDER BY created_at, id LIMIT ?`,
     limit,
   );
-  return rows.map(readOwed).map((row) => ({
-    quoteId: row.id,
-    intentId: row.intent_id,
-    address: row.address,
-    amount: row.amount,
-    currency: row.currency,
-    tries: row.refund_tries,
-    givenUp: isGivenUp({ refundDue: true, refundTries: row.refund_tries }),
-    since: row.created_at,
-  }));
+  return rows.map(readOwed).map(({ since, ...row }) => {
+    const givenUp = isGivenUp({ refundDue: true, refundTries: row.tries });
+    return { ...row, intentId: row.intentId ?? null, givenUp, since };
+  });
 }
 
 /** A refund that was given up was made by other means. False when there is no such refund. */
@@ -146,19 +125,11 @@ export async function endRefundByHand(sql: Sql, quoteId: string, now: number): P
   });
 }
 
-const readCounts = rowReader(
-  'a count of owed refunds',
-  Type.Object({ owed: Type.Integer(), given_up: Type.Integer() }),
-);
-
 /** How many are owed, and how many of them were given up. */
-export async function countOwedRefunds(
-  executor: SqlExecutor,
-): Promise<{ readonly owed: number; readonly givenUp: number }> {
+export async function countOwedRefunds(executor: SqlExecutor) {
   const row = await executor.get(
     `SELECT COUNT(*) AS owed, COUNT(CASE WHEN refund_tries >= ${mostRefundTries} THEN 1 END) AS given_up
      FROM card_quotes WHERE refund_due = 1`,
   );
-  const { owed, given_up: givenUp } = readCounts(row);
-  return { owed, givenUp };
+  return { owed: readInteger(row?.owed), givenUp: readInteger(row?.given_up) };
 }

@@ -10,7 +10,7 @@ import { now, paid, setUpQuote } from './testing.ts';
 
 forEachEngine((_engine, open) => {
   it('delivers once, takes back and gives again along what the provider says', async () => {
-    const { told, sync, row } = await setUpQuote(await open(cardMigrations));
+    const { calls, sync, row } = await setUpQuote(await open(cardMigrations));
     await sync({ status: 'open', received: undefined });
     await sync({});
     await sync({});
@@ -19,7 +19,7 @@ forEachEngine((_engine, open) => {
     await sync({ refunded: 250, disputed: true });
     await sync({ refunded: 250 });
     await sync({ refunded: 1000 });
-    assert.deepEqual(told, [
+    assert.deepEqual(calls, [
       'paid',
       '-250 (750 left) card_refund 1',
       '-750 (0 left) chargeback 2',
@@ -30,11 +30,11 @@ forEachEngine((_engine, open) => {
   });
 
   it('does not believe an answer after a later question was answered', async () => {
-    const { context, told, ask, row } = await setUpQuote(await open(cardMigrations));
+    const { context, calls, ask, row } = await setUpQuote(await open(cardMigrations));
     const [first, second, third] = [await ask(), await ask(), await ask()];
     await syncQuote(context, 'quote', paid, second);
     await syncQuote(context, 'quote', { ...paid, disputed: true }, first);
-    assert.deepEqual(told, ['paid']);
+    assert.deepEqual(calls, ['paid']);
     assert.equal((await row()).state, 'paid');
     await syncQuote(context, 'quote', { ...paid, disputed: true }, third);
     assert.equal((await row()).state, 'charged_back');
@@ -49,22 +49,22 @@ forEachEngine((_engine, open) => {
       [{}, 'sold out', new PurchaseRefused('sold out')],
     ];
     for (const [facts, failure, refusal] of wrong) {
-      const { told, sync, row } = await setUpQuote(await open(cardMigrations), refusal);
+      const { calls, sync, row } = await setUpQuote(await open(cardMigrations), refusal);
       const observed = await sync(facts);
       assert.deepEqual(
         observed.map(({ kind }) => kind),
         ['refused'],
       );
-      assert.deepEqual(told, ['promo released', 'failed']);
+      assert.deepEqual(calls, ['promo released', 'failed']);
       const { state, refundDue, failure: reason, receiptId } = await row();
       assert.deepEqual([state, refundDue, reason, receiptId], ['failed', true, failure, undefined]);
     }
   });
 
   it('takes more than was asked, as when tax comes on top', async () => {
-    const { told, sync } = await setUpQuote(await open(cardMigrations));
+    const { calls, sync } = await setUpQuote(await open(cardMigrations));
     await sync({ received: { amount: 1190, currency: 'usd', at: now } });
-    assert.deepEqual(told, ['paid']);
+    assert.deepEqual(calls, ['paid']);
   });
 
   it('refunds a payment of a quote that was given up, and not one that was refunded already', async () => {

@@ -38,12 +38,12 @@ export const paid: PaymentFacts = {
   disputed: false,
 };
 
-/** `told` is what the purpose's handlers heard; `refusal` is what it or the promo code says to a payment. */
+/** `calls` are those of the purpose's handlers; `refusal` is what it or the promo code says to a payment. */
 export async function setUpQuote(sql: Sql, refusal?: Error) {
   await sql.transaction((tx) =>
     insertQuote(tx, { row: quote, adjustments: '[]', referer: null, dueAt: now }),
   );
-  const told: string[] = [];
+  const calls: string[] = [];
   const context: SyncContext = {
     sql,
     maxChargebacks: 1,
@@ -54,22 +54,22 @@ export async function setUpQuote(sql: Sql, refusal?: Error) {
         if (refusal instanceof PromoCodeRefused) throw refusal;
       },
       releaseIn: async () => {
-        told.push('promo released');
+        calls.push('promo released');
       },
     },
     handlersOf: () => ({
       async paidIn() {
         if (refusal instanceof PurchaseRefused) throw refusal;
-        told.push('paid');
+        calls.push('paid');
       },
       async takenBackIn(_tx, _quote, { id, amount, remaining, reason }) {
-        told.push(`-${amount} (${remaining} left) ${reason} ${id.split(':')[1]}`);
+        calls.push(`-${amount} (${remaining} left) ${reason} ${id.split(':')[1]}`);
       },
       async givenBackIn(_tx, _quote, { id, amount, remaining }) {
-        told.push(`+${amount} (${remaining} left) ${id.split(':')[1]}`);
+        calls.push(`+${amount} (${remaining} left) ${id.split(':')[1]}`);
       },
       async failedIn() {
-        told.push('failed');
+        calls.push('failed');
       },
     }),
   };
@@ -81,5 +81,5 @@ export async function setUpQuote(sql: Sql, refusal?: Error) {
     assert.ok(found !== undefined);
     return found;
   };
-  return { context, told, ask, sync, row };
+  return { context, calls, ask, sync, row };
 }

@@ -8,7 +8,6 @@ import { readLosses } from '../../credits/ledger/accounts.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
 import type { CardObservation } from './card.ts';
 import { CardProviderUnavailable } from './errors.ts';
 import type { InboxEvent } from './inbox.ts';
@@ -34,8 +33,7 @@ import {
   takeTicket,
   wakeOpenQuotes,
 } from './quotes.ts';
-import { countOwedRefunds, giveBackIfOwed } from './refunds.ts';
-import type { SyncContext } from './sync.ts';
+import { countOwedRefunds, giveBackIfOwed, type RefundContext } from './refunds.ts';
 import { failQuote, syncQuote } from './sync.ts';
 
 const eventsAtOnce = 100;
@@ -59,48 +57,35 @@ const firstCursorSeconds = 24 * 3600;
 /** Longer than the provider lists events. */
 const eventLifeMs = 40 * 24 * 3600 * 1000;
 
-export interface WorkerOptions {
-  readonly sql: Sql;
+export interface WorkerOptions extends RefundContext {
   readonly provider: CardProvider;
-  readonly sync: SyncContext;
   readonly log: Logger;
   readonly intervalMs: number;
-  readonly now: () => number;
   observe(observation: CardObservation): void;
 }
 
 export class CardWorker {
   readonly #options: WorkerOptions;
-  readonly #inbox = new WakeableTask({
-    run: () => this.#workInbox(),
-    failed: (error) => {
-      this.#report(error, 'card webhooks could not be dealt with');
-      return inboxPauseMs;
-    },
-  });
-  readonly #refunds = new WakeableTask({
-    run: async () => {
-      await this.#askAboutQuotes();
-      return undefined;
-    },
-    failed: (error) => {
-      this.#report(error, 'card refunds could not be made');
-      return inboxPauseMs;
-    },
-  });
-  readonly #reconciliation = new WakeableTask({
-    run: async () => {
-      await this.#reconcile();
-      return this.#options.intervalMs;
-    },
-    failed: (error) => {
-      this.#report(error, 'card payments could not be reconciled');
-      return this.#options.intervalMs;
-    },
-  });
+  readonly #inbox: WakeableTask;
+  readonly #refunds: WakeableTask;
+  readonly #reconciliation: WakeableTask;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
+    const { intervalMs } = options;
+    const task = (run: () => Promise<number | undefined>, pauseMs: number, failure: string) =>
+      new WakeableTask({
+        run,
+        failed: (error) => {
+          this.#report(error, failure);
+          return pauseMs;
+        },
+      });
+    const refund = () => this.#askAboutQuotes().then(() => undefined);
+    const reconcile = () => this.#reconcile().then(() => intervalMs);
+    this.#inbox = task(() => this.#workInbox(), inboxPauseMs, 'card webhooks could not be dealt with');
+    this.#refunds = task(refund, inboxPauseMs, 'card refunds could not be made');
+    this.#reconciliation = task(reconcile, intervalMs, 'card payments could not be reconciled');
   }
 
   async start(): Promise<void> {
@@ -200,14 +185,14 @@ export class CardWorker {
   }
 
   async #bringUpToDate(quoteId: string, intentId: string | undefined): Promise<void> {
-    const { sql, provider, sync, now } = this.#options;
+    const { sql, provider, now } = this.#options;
     const ticket = await sql.transaction((tx) => takeTicket(tx, quoteId));
     const quote = await readQuote(sql, quoteId);
     if (quote === undefined || ticket === undefined) return;
     const known: QuoteRow = { ...quote, intentId: quote.intentId ?? intentId };
     if (known.intentId === undefined && known.sessionId === undefined) {
       if (now() - quote.createdAt > abandonedAfterMs)
-        this.#observe(await failQuote(sync, quoteId, 'abandoned'));
+        this.#observe(await failQuote(this.#options, quoteId, 'abandoned'));
       return;
     }
     let facts = await provider.factsOf(known);
@@ -216,7 +201,7 @@ export class CardWorker {
       facts = await provider.factsOf(known);
       if (facts.status === 'open') facts = { ...facts, status: 'closed' };
     }
-    const synced = await syncQuote(sync, quoteId, facts, ticket);
+    const synced = await syncQuote(this.#options, quoteId, facts, ticket);
     this.#observe(synced);
     if (synced.some(({ kind }) => kind === 'taken-back' || kind === 'given-back'))
       await this.#observeLosses();

@@ -5,8 +5,7 @@ import { evmCallErrors, solanaCallErrors } from '../../outside/json-rpc.ts';
 import type { Token } from '../../pricing/pricing.ts';
 import { type AddressKind, normalizeAddress } from '../../wallets/address.ts';
 import { arweaveReader } from './arweave.ts';
-import type { AcceptedToken, ChainReader } from './chain.ts';
-import { openEndpoints } from './endpoints.ts';
+import { type AcceptedToken, type ChainReader, openEndpoints } from './chain.ts';
 import { evmReader } from './evm.ts';
 import { solanaReader } from './solana.ts';
 
@@ -44,18 +43,17 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
 
   const arweave = wallet('ARWEAVE_ADDRESS', config.ARWEAVE_ADDRESS ?? world.arweaveAddress, 'arweave');
   if (arweave !== undefined && world.arweaveNodes.length > 0) {
-    const options = { nodes: world.arweaveNodes, minConfirmations: config.ARWEAVE_MIN_CONFIRMATIONS };
+    const reader = arweaveReader(world.arweaveNodes, config.ARWEAVE_MIN_CONFIRMATIONS);
     const former = (world.formerArweaveAddresses ?? []).map((address) =>
       checkedAddress('FORMER_ARWEAVE_ADDRESSES', address, 'arweave'),
     );
-    accept(['arweave'], 'arweave', 'arweave', arweave, arweaveReader(options), former);
+    accept(['arweave'], 'arweave', 'arweave', arweave, reader, former);
   }
 
   const solana = wallet('SOLANA_ADDRESS', config.SOLANA_ADDRESS ?? world.solanaAddress, 'solana');
   const { solanaRpcUrls = [] } = world;
   if (solana !== undefined && solanaRpcUrls.length > 0) {
-    const endpoints = openEndpoints(solanaRpcUrls, solanaCallErrors);
-    const reader = solanaReader({ endpoints, wallet: solana });
+    const reader = solanaReader(openEndpoints(solanaRpcUrls, solanaCallErrors), solana);
     accept(['solana', 'ed25519'], 'solana', 'solana', solana, reader);
   }
 

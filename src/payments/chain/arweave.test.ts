@@ -11,7 +11,7 @@ describe('reading payments from Arweave nodes', () => {
   it('follows a transfer from the mempool to enough confirmations', async () => {
     await using node = await startLocalArweave();
     const { client } = node;
-    const reader = arweaveReader({ nodes: [client.url], minConfirmations: 3 });
+    const reader = arweaveReader([client.url], 3);
     const payer = new TestWallet();
     await client.text(`/mint/${payer.address}/10000000000000`);
     const transaction = await payer.transaction(client, {
@@ -39,14 +39,14 @@ describe('reading payments from Arweave nodes', () => {
     await using node = await startLocalArweave();
     const unknown = `${'u'.repeat(42)}A`;
     const dead = 'http://127.0.0.1:9';
-    const reader = (...nodes: string[]) => arweaveReader({ nodes, minConfirmations: 1 });
+    const reader = (...nodes: string[]) => arweaveReader(nodes, 1);
     assert.equal((await reader(node.client.url).read(unknown)).state, 'not-found');
     assert.equal((await reader(dead, node.client.url).read(unknown)).state, 'not-known');
     assert.equal((await reader(node.client.url, dead).read(unknown)).state, 'not-known');
   });
 
   it('takes only ids that can be one', () => {
-    const reader = arweaveReader({ nodes: [], minConfirmations: 1 });
+    const reader = arweaveReader([], 1);
     for (const wrong of ['', 'short', `${'u'.repeat(42)}/`, 'u'.repeat(44)]) {
       assert.equal(reader.parseId(wrong), undefined);
     }

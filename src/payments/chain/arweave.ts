@@ -6,16 +6,11 @@ import { parseAmount } from '../../pricing/pricing.ts';
 import { arweaveAddress } from '../../wallets/arweave/rsa.ts';
 import type { ChainReader, Transfer } from './chain.ts';
 
-export interface ArweaveReaderOptions {
-  /** In order of preference. */
-  readonly nodes: readonly string[];
-  readonly minConfirmations: number;
-}
-
 const DESTINATION_TAG = 'Turbo-Credit-Destination-Address';
 const timeoutMs = 8_000;
 
-export function arweaveReader({ nodes: urls, minConfirmations }: ArweaveReaderOptions): ChainReader {
+/** `urls`: of nodes, in order of preference. */
+export function arweaveReader(urls: readonly string[], minConfirmations: number): ChainReader {
   const nodes = new ArweaveNodes(urls, { timeoutMs });
   return {
     parseId: (text) => (isTxId(text) ? text : undefined),

@@ -16,7 +16,6 @@ import {
   type ChainPaymentRow,
   dueFailed,
   duePending,
-  FAILED_CHECKED_FOR_MS,
   insertRow,
   isFinal,
   moveRow,
@@ -71,7 +70,7 @@ export class ChainPayments {
   /** One search of a client network for an id at a time: it takes one place. */
   readonly #searches = new Map<string, Promise<ChainPaymentRow>>();
   /** One look at an unknown transaction at a time, for all who ask. */
-  readonly #looks = new Map<string, Promise<Searched>>();
+  readonly #lookUps = new Map<string, Promise<Searched>>();
   /** The same for one that is stored. */
   readonly #rechecks = new Map<string, Promise<ChainPaymentRow>>();
 
@@ -105,7 +104,7 @@ export class ChainPayments {
     const now = this.#now();
     const rows = [
       ...(await duePending(sql, now, ROWS_PER_RUN)),
-      ...(await dueFailed(sql, now, now - FAILED_CHECKED_FOR_MS, FAILED_ROWS_PER_RUN)),
+      ...(await dueFailed(sql, now, FAILED_ROWS_PER_RUN)),
     ];
     let ended = 0;
     const next = rows.values();
@@ -167,7 +166,7 @@ export class ChainPayments {
 
   /** A payment in the coin of a chain and one in a token on it are read differently, so that they share nothing here. */
   #look(token: AcceptedToken, id: string, referer: string | undefined): Promise<Searched> {
-    return shared(this.#looks, `${token.token} ${id}`, async () => {
+    return shared(this.#lookUps, `${token.token} ${id}`, async () => {
       const known = await readRow(this.#options.sql, token.chain, id);
       if (known !== undefined) return known;
       const found = await this.#limits.look(() => readChain(token, id));

@@ -1,7 +1,9 @@
 /**
  * Payments on chains: what a reader of one chain tells about a transaction. `arweave.ts`, `evm.ts` and
- * `solana.ts` read theirs; `payments.ts` decides what it is worth.
+ * `solana.ts` read theirs; `chain-payments.ts` decides what it is worth.
  */
+import { type JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
+import type { LookUp } from '../../outside/look-up.ts';
 import type { Token } from '../../pricing/pricing.ts';
 import type { AddressKind } from '../../wallets/address.ts';
 
@@ -62,4 +64,28 @@ const memoPattern = /turboCreditDestinationAddress=([A-Za-z0-9_-]+)/i;
 /** The wallet named in a memo or in transaction data: `turboCreditDestinationAddress=<address>`. */
 export function destinationIn(text: string): string | undefined {
   return memoPattern.exec(text)?.[1];
+}
+
+const timeoutMs = 8_000;
+
+/** `callErrors`: see `outside/json-rpc.ts`. */
+export function openEndpoints(urls: readonly string[], callErrors: ReadonlySet<number>): JsonRpcPool {
+  return new JsonRpcPool({ urls, timeoutMs, callErrors });
+}
+
+/** Who has it decides. It is not found only when all say so; throws when nobody could be asked. */
+export async function lookAtAll(
+  endpoints: JsonRpcPool,
+  ask: (node: JsonRpcNode) => Promise<LookUp<ChainTransaction>>,
+): Promise<ChainTransaction> {
+  let isAnswered = false;
+  const seen = await endpoints.lookUp(async (node) => {
+    const answer = await ask(node);
+    isAnswered = true;
+    return answer;
+  });
+  if (seen.state === 'found') return { ...seen.value, at: seen.at };
+  if (seen.state === 'absent') return { state: 'not-found', at: seen.at };
+  if (!isAnswered) throw seen.cause;
+  return { state: 'not-known', cause: seen.cause };
 }

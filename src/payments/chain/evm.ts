@@ -4,8 +4,7 @@ import { isRecord, requireText } from '../../formats/json.ts';
 import type { JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
-import { type ChainReader, type ChainTransaction, destinationIn, type Transfer } from './chain.ts';
-import { lookAtAll } from './endpoints.ts';
+import { type ChainReader, type ChainTransaction, destinationIn, lookAtAll, type Transfer } from './chain.ts';
 
 export interface EvmReaderOptions {
   readonly endpoints: JsonRpcPool;
@@ -14,10 +13,7 @@ export interface EvmReaderOptions {
   readonly erc20?: Erc20;
 }
 
-interface Erc20 {
-  readonly contract: string;
-  readonly wallet: string;
-}
+type Erc20 = Readonly<Record<'contract' | 'wallet', string>>;
 
 /** `transfer(address,uint256)` */
 const TRANSFER_SELECTOR = 'a9059cbb';

@@ -11,7 +11,7 @@ import { ChainPaymentRefused, TooManyLookUps } from './errors.ts';
 const PLACES_PER_NETWORK = 8;
 const PLACES = 64;
 /** Looks at a chain under way for ids that are not stored, in all. */
-const MAX_LOOKS = 256;
+const MAX_LOOK_UPS = 256;
 const MINUTE_MS = 60_000;
 
 export class LookUpLimits {
@@ -19,7 +19,7 @@ export class LookUpLimits {
   /** Places taken, by network. */
   readonly #places = new Map<string, number>();
   #taken = 0;
-  #looks = 0;
+  #lookUps = 0;
 
   /** `perMinute`: ids that are not found, of one network. */
   constructor(perMinute: number, now?: () => number) {
@@ -44,12 +44,12 @@ export class LookUpLimits {
 
   /** One look. Throws `TooManyLookUps` when too many are under way. */
   async look<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#looks >= MAX_LOOKS) throw new TooManyLookUps();
-    this.#looks += 1;
+    if (this.#lookUps >= MAX_LOOK_UPS) throw new TooManyLookUps();
+    this.#lookUps += 1;
     try {
       return await work();
     } finally {
-      this.#looks -= 1;
+      this.#lookUps -= 1;
     }
   }
 

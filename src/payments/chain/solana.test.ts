@@ -42,7 +42,7 @@ describe('reading payments from Solana', () => {
   const readerOf = (...urls: string[]) => {
     const endpoints = new JsonRpcPool({ urls, timeoutMs: 60_000, callErrors: solanaCallErrors });
     opened.push(endpoints);
-    return solanaReader({ endpoints, wallet: service.address });
+    return solanaReader(endpoints, service.address);
   };
   const reader = () => readerOf(ledger.local.url);
 

@@ -4,20 +4,14 @@ import { isCount, isRecord, memberOf } from '../../formats/json.ts';
 import { memoProgram, memoProgramV1, systemProgram } from '../../formats/solana/programs.ts';
 import type { JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
-import { type ChainReader, type ChainTransaction, destinationIn, type Transfer } from './chain.ts';
-import { lookAtAll } from './endpoints.ts';
-
-export interface SolanaReaderOptions {
-  readonly endpoints: JsonRpcPool;
-  readonly wallet: string;
-}
+import { type ChainReader, type ChainTransaction, destinationIn, lookAtAll, type Transfer } from './chain.ts';
 
 const SIGNATURE_BYTES = 64;
 /** SystemInstruction::Transfer: u32 little-endian, then the lamports as u64. */
 const TRANSFER = 2;
 const TRANSFER_BYTES = 12;
 
-export function solanaReader({ endpoints, wallet }: SolanaReaderOptions): ChainReader {
+export function solanaReader(endpoints: JsonRpcPool, wallet: string): ChainReader {
   return {
     parseId(text) {
       if (text.length > 88) return undefined;
@@ -54,13 +48,7 @@ interface Instruction {
   readonly data: Buffer;
 }
 
-interface Read {
-  readonly transfer: Transfer;
-  readonly failed: boolean;
-  readonly slot: number;
-}
-
-function readTransaction(answer: unknown, wallet: string): Read {
+function readTransaction(answer: unknown, wallet: string) {
   if (!isRecord(answer) || !isRecord(answer.meta) || !isRecord(answer.transaction)) {
     throw new Error('the endpoint answered no transaction');
   }

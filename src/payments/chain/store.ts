@@ -37,7 +37,7 @@ export type ChainPaymentRow = Readonly<Static<typeof storedPayment>>;
 const readStored = rowReader('a chain payment', storedPayment);
 
 /** For how long after it failed a payment is looked for by the job; afterwards only when it is reported again. */
-export const FAILED_CHECKED_FOR_MS = 30 * 86_400_000;
+const FAILED_CHECKED_FOR_MS = 30 * 86_400_000;
 
 /**
  * Failures that are the chain's last word, or a person's: nothing was moved, nothing was paid to us, ended by hand. All
@@ -92,48 +92,45 @@ export async function moveRow(
   return changed === 1;
 }
 
-export async function duePending(sql: Sql, now: number, limit: number): Promise<ChainPaymentRow[]> {
-  const rows = await sql.all(
-    `SELECT * FROM payment_chain_transactions WHERE state = 'pending' AND next_check_at <= ?
-     ORDER BY next_check_at LIMIT ?`,
-    now,
-    limit,
-  );
+/** `rest`: the conditions, the order, and how many. */
+async function select(executor: SqlExecutor, rest: string, ...values: number[]): Promise<ChainPaymentRow[]> {
+  const rows = await executor.all(`SELECT * FROM payment_chain_transactions WHERE ${rest}`, ...values);
   return rows.map(readStored);
 }
 
-/** Failed since `since`, and possibly paid all the same. */
-export async function dueFailed(
-  sql: Sql,
-  now: number,
-  since: number,
-  limit: number,
-): Promise<ChainPaymentRow[]> {
-  const rows = await sql.all(
-    `SELECT * FROM payment_chain_transactions WHERE ${mayHavePaid} AND next_check_at <= ? AND ended_at >= ?
-     ORDER BY next_check_at LIMIT ?`,
-    now,
-    since,
-    limit,
-  );
-  return rows.map(readStored);
+export const duePending = (sql: Sql, now: number, limit: number): Promise<ChainPaymentRow[]> =>
+  select(sql, "state = 'pending' AND next_check_at <= ? ORDER BY next_check_at LIMIT ?", now, limit);
+
+/** Failed not too long ago, and possibly paid all the same. */
+export function dueFailed(sql: Sql, now: number, limit: number): Promise<ChainPaymentRow[]> {
+  const rest = `${mayHavePaid} AND next_check_at <= ? AND ended_at >= ? ORDER BY next_check_at LIMIT ?`;
+  return select(sql, rest, now, now - FAILED_CHECKED_FOR_MS, limit);
 }
 
 /**
- * For a person: the newest first. One that its chain does not know is shown for as long as it is looked for; one that
- * paid us something, for ever.
+ * What a person may have to look at: payments that failed although our wallet may have been paid, the newest first. One
+ * that its chain does not know is shown for as long as it is looked for; one that paid us something, for ever.
  */
-export async function failedThoughPaid(
+export function failedPayments(
   executor: SqlExecutor,
-  since: number,
   limit: number,
+  now: number,
 ): Promise<ChainPaymentRow[]> {
-  const rows = await executor.all(
-    `SELECT * FROM payment_chain_transactions
-     WHERE ${mayHavePaid} AND (failure_reason <> 'not_found' OR ended_at >= ?)
-     ORDER BY ended_at DESC, transaction_id LIMIT ?`,
-    since,
-    limit,
-  );
-  return rows.map(readStored);
+  const rest = `${mayHavePaid} AND (failure_reason <> 'not_found' OR ended_at >= ?)
+     ORDER BY ended_at DESC, transaction_id LIMIT ?`;
+  return select(executor, rest, now - FAILED_CHECKED_FOR_MS, limit);
+}
+
+/**
+ * Ends a failed payment for good, `chain:transaction`: it was never made, or its payer has been made good otherwise, and
+ * it must not be credited when its chain shows it after all. False when there is no such payment to end.
+ */
+export async function voidPayment(sql: Sql, id: string): Promise<boolean> {
+  const split = id.indexOf(':');
+  if (split < 0) return false;
+  return sql.transaction(async (tx) => {
+    const row = await readRow(tx, id.slice(0, split), id.slice(split + 1));
+    if (row === undefined || row.state !== 'failed' || isFinal(row)) return false;
+    return moveRow(tx, row, { ...row, failure_reason: 'voided' });
+  });
 }

@@ -5,63 +5,42 @@
  */
 
 import { Type } from 'typebox';
-import { type Credits, type Winc, winc } from '../../credits/credits.ts';
+import { type Credits, winc } from '../../credits/credits.ts';
+import { columnList, fieldsReader } from '../../storage/sql/fields.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { amountText, rowReader } from '../../storage/sql/typed-rows.ts';
+import { amountText } from '../../storage/sql/typed-rows.ts';
 import { creditPayment, notSettled, settled } from './credit-payment.ts';
 import { endUncredited, readPaymentRow } from './payment-rows.ts';
-
-export interface UnclearPayment {
-  readonly id: string;
-  /** `open`: it is still asked for, in vain for more than a day. */
-  readonly state: 'open' | 'unclear';
-  readonly network: string;
-  readonly payer: string;
-  readonly nonce: string;
-  /** Atomic units of the token. */
-  readonly value: string;
-  /** Who would be credited, and how much. */
-  readonly address: string;
-  readonly winc: Winc;
-  /** Unix milliseconds. */
-  readonly createdAt: number;
-}
 
 /** For so long an open payment is left to the facilitator and the chain. */
 const openForMs = 24 * 3_600_000;
 
-const readStored = rowReader(
-  'an unclear x402 payment',
-  Type.Object({
-    id: Type.String(),
-    state: Type.Enum(['open', 'unclear']),
-    network: Type.String(),
-    payer: Type.String(),
-    nonce: Type.String(),
-    value: amountText,
-    address: Type.String(),
-    winc: amountText,
-    created_at: Type.Integer(),
-  }),
-);
+const storedPayment = Type.Object({
+  id: Type.String(),
+  /** `open`: it is still asked for, in vain for more than a day. */
+  state: Type.Enum(['open', 'unclear']),
+  network: Type.String(),
+  payer: Type.String(),
+  nonce: Type.String(),
+  /** Atomic units of the token. */
+  value: amountText,
+  /** Who would be credited, and how much. */
+  address: Type.String(),
+  winc: amountText,
+  /** Unix milliseconds. */
+  createdAt: Type.Integer(),
+});
+const readStored = fieldsReader('an unclear x402 payment', storedPayment);
 
 /** The oldest first. */
-export async function unclearPayments(
-  executor: SqlExecutor,
-  limit: number,
-  now: number,
-): Promise<UnclearPayment[]> {
+export async function unclearPayments(executor: SqlExecutor, limit: number, now: number) {
   const rows = await executor.all(
-    `SELECT id, state, network, payer, nonce, value, address, winc, created_at FROM x402_payments
+    `SELECT ${columnList(storedPayment.properties)} FROM x402_payments
      WHERE state = 'unclear' OR (state = 'open' AND created_at < ?) ORDER BY created_at, id LIMIT ?`,
     now - openForMs,
     limit,
   );
-  return rows.map(readStored).map(({ created_at, ...row }) => ({
-    ...row,
-    winc: winc(BigInt(row.winc)),
-    createdAt: created_at,
-  }));
+  return rows.map(readStored).map((row) => ({ ...row, winc: winc(BigInt(row.winc)) }));
 }
 
 /** `transaction` made the transfer; without one it was never made. False when there is no such payment that is open. */

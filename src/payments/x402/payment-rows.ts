@@ -1,60 +1,21 @@
 /** Payments as they are kept: stored before they are settled, credited in the transaction that finishes them. */
 
 import { type Static, Type } from 'typebox';
-import type { Winc } from '../../credits/credits.ts';
-import { winc } from '../../credits/credits.ts';
+import { type Winc, winc } from '../../credits/credits.ts';
 import type { FacilitatorRequest, SettleAnswer } from '../../formats/x402/facilitator.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { insertion } from '../../storage/sql/columns.ts';
-import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import {
-  amountOrNull,
-  amountText,
-  jsonReader,
-  readText,
-  rowReader,
-  textOrNull,
-} from '../../storage/sql/typed-rows.ts';
+  columnList,
+  columnsOf,
+  fieldsReader,
+  optionalAmount,
+  optionalText,
+} from '../../storage/sql/fields.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { amountText, jsonReader, readText } from '../../storage/sql/typed-rows.ts';
 import { type PurchaseState, purchaseState } from './purchases.ts';
 import type { SignedPayment } from './x402.ts';
-
-/**
- * `open`: stored, not known to be settled. `credited` and `failed` are final. `unclear`: it may have been carried out
- * and no transfer to us is known; only a person can tell (`by-hand.ts`).
- */
-const paymentStates = ['open', 'credited', 'failed', 'unclear'] as const;
-export type PaymentState = (typeof paymentStates)[number];
-
-export interface PaymentRow {
-  readonly id: string;
-  readonly version: 1 | 2;
-  /** CAIP-2. */
-  readonly network: string;
-  readonly payer: string;
-  readonly nonce: string;
-  readonly value: bigint;
-  readonly validBefore: bigint;
-  readonly request: FacilitatorRequest;
-  readonly purpose: string;
-  readonly reference: string | null;
-  readonly address: string;
-  readonly addressType: string;
-  readonly winc: Winc;
-  /** Of it, what is reserved for what is bought; undefined: only credits are. */
-  readonly reserved: Winc | undefined;
-  /** Since it was credited; what became of the reservation (`purchases.ts`). */
-  readonly purchase: PurchaseState | undefined;
-  readonly item: string | undefined;
-  /** Who may have its answer again (`claims.ts`). */
-  readonly claim: string | null;
-  readonly state: PaymentState;
-  readonly settlement: SettleAnswer | undefined;
-  readonly leasedUntil: number;
-  /** Grows each time that it is taken to be worked on: who has an older number has lost it. */
-  readonly attempts: number;
-  /** Unix milliseconds. */
-  readonly createdAt: number;
-}
 
 /** What a payment is known by: no two of one payer on one chain have the same nonce. */
 export const paymentId = ({ network, payer, payment }: SignedPayment): string =>
@@ -103,87 +64,76 @@ const readSettlement = jsonReader(
 const storedPayment = Type.Object({
   id: Type.String(),
   version,
+  /** CAIP-2. */
   network: Type.String(),
   payer: Type.String(),
   nonce: Type.String(),
   value: amountText,
-  valid_before: amountText,
+  validBefore: amountText,
   request: Type.String(),
   purpose: Type.String(),
-  reference: textOrNull,
+  reference: optionalText,
   address: Type.String(),
-  address_type: Type.String(),
+  addressType: Type.String(),
   winc: amountText,
-  reserved: amountOrNull,
-  claim: textOrNull,
-  state: Type.Enum(paymentStates),
-  settlement: textOrNull,
-  leased_until: Type.Integer(),
+  reserved: optionalAmount,
+  /** Since it was credited; what became of the reservation (`purchases.ts`). */
+  purchase: Type.Union([purchaseState, Type.Undefined()]),
+  item: optionalText,
+  /** Who may have its answer again (`claims.ts`). */
+  claim: optionalText,
+  state: Type.Enum(['open', 'credited', 'failed', 'unclear']),
+  settlement: optionalText,
+  leasedUntil: Type.Integer(),
+  /** Grows each time that it is taken to be worked on: who has an older number has lost it. */
   attempts: Type.Integer(),
-  purchase: Type.Union([purchaseState, Type.Null()]),
-  item: textOrNull,
-  created_at: Type.Integer(),
+  /** Unix milliseconds. */
+  createdAt: Type.Integer(),
 });
-const readStored = rowReader('an x402 payment', storedPayment);
+const readStored = fieldsReader('an x402 payment', storedPayment);
+const columns = columnList(storedPayment.properties);
 
-const columns = Object.keys(storedPayment.properties).join(', ');
+/**
+ * `state`: `open` is stored, not known to be settled. `credited` and `failed` are final. `unclear`: it may have been
+ * carried out and no transfer to us is known; only a person can tell (`by-hand.ts`).
+ */
+type Stored = Readonly<Static<typeof storedPayment>>;
+type Parsed = 'value' | 'validBefore' | 'request' | 'winc' | 'reserved' | 'settlement';
 
-export async function readPaymentRow(tx: SqlExecutor, id: string): Promise<PaymentRow | undefined> {
-  const row = await tx.get(`SELECT ${columns} FROM x402_payments WHERE id = ? ${tx.forUpdate}`, id);
-  return row === undefined ? undefined : fromStored(readStored(row));
+export interface PaymentRow extends Omit<Stored, Parsed> {
+  readonly value: bigint;
+  readonly validBefore: bigint;
+  readonly request: FacilitatorRequest;
+  readonly winc: Winc;
+  /** Of it, what is reserved for what is bought; undefined: only credits are. */
+  readonly reserved: Winc | undefined;
+  readonly settlement: SettleAnswer | undefined;
 }
 
-function fromStored(row: Static<typeof storedPayment>): PaymentRow {
+export async function readPaymentRow(tx: SqlExecutor, id: string): Promise<PaymentRow | undefined> {
+  const stored = await tx.get(`SELECT ${columns} FROM x402_payments WHERE id = ? ${tx.forUpdate}`, id);
+  if (stored === undefined) return undefined;
+  const row = readStored(stored);
   return {
-    id: row.id,
-    version: row.version,
-    network: row.network,
-    payer: row.payer,
-    nonce: row.nonce,
+    ...row,
     value: BigInt(row.value),
-    validBefore: BigInt(row.valid_before),
+    validBefore: BigInt(row.validBefore),
     request: readRequest(row.request, row.id),
-    purpose: row.purpose,
-    reference: row.reference,
-    address: row.address,
-    addressType: row.address_type,
     winc: winc(BigInt(row.winc)),
-    reserved: row.reserved === null ? undefined : winc(BigInt(row.reserved)),
-    purchase: row.purchase ?? undefined,
-    item: row.item ?? undefined,
-    claim: row.claim,
-    state: row.state,
-    settlement: row.settlement === null ? undefined : readSettlement(row.settlement, row.id),
-    leasedUntil: row.leased_until,
-    attempts: row.attempts,
-    createdAt: row.created_at,
+    reserved: row.reserved === undefined ? undefined : winc(BigInt(row.reserved)),
+    settlement: row.settlement === undefined ? undefined : readSettlement(row.settlement, row.id),
   };
 }
 
 export async function insertPaymentRow(tx: SqlExecutor, row: PaymentRow, now: number): Promise<void> {
-  const values = {
-    id: row.id,
-    version: row.version,
-    network: row.network,
-    payer: row.payer,
-    nonce: row.nonce,
-    value: row.value.toString(),
-    valid_before: row.validBefore.toString(),
+  const values = columnsOf({
+    ...row,
     request: JSON.stringify(row.request),
-    purpose: row.purpose,
-    reference: row.reference,
-    address: row.address,
-    address_type: row.addressType,
-    winc: row.winc.toString(),
-    reserved: row.reserved?.toString() ?? null,
-    claim: row.claim,
-    state: row.state,
-    leased_until: row.leasedUntil,
-    attempts: row.attempts,
-    due_at: now,
-    created_at: now,
-    changed_at: now,
-  };
+    settlement: row.settlement && JSON.stringify(row.settlement),
+    dueAt: now,
+    createdAt: now,
+    changedAt: now,
+  });
   await changeOne(tx, `INSERT INTO x402_payments ${insertion(values)}`, ...Object.values(values));
 }
 

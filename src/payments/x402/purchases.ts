@@ -12,60 +12,43 @@
 import { type Static, Type } from 'typebox';
 import { type Credits, type Winc, winc } from '../../credits/credits.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import {
-  amountOrNull,
-  integerOrNull,
-  readText,
-  rowReader,
-  textOrNull,
-} from '../../storage/sql/typed-rows.ts';
+  columnList,
+  fieldsReader,
+  optionalAmount,
+  optionalInteger,
+  optionalText,
+} from '../../storage/sql/fields.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { readText } from '../../storage/sql/typed-rows.ts';
 import { PurchaseOver } from './errors.ts';
 
 export const purchaseState = Type.Enum(['reserved', 'spent', 'returned']);
 export type PurchaseState = Static<typeof purchaseState>;
 
-const readStored = rowReader(
-  'the purchase of an x402 payment',
-  Type.Object({
-    purchase: Type.Union([purchaseState, Type.Null()]),
-    reserved: amountOrNull,
-    session: textOrNull,
-    item: textOrNull,
-    claim: textOrNull,
-    credited_at: integerOrNull,
-  }),
-);
-
-export interface Purchase {
+const storedPurchase = Type.Object({
   /** Undefined: nothing was ever reserved. */
-  readonly state: PurchaseState | undefined;
-  readonly reserved: Winc;
+  purchase: Type.Union([purchaseState, Type.Undefined()]),
+  reserved: optionalAmount,
   /** The upload in parts that it began. */
-  readonly session: string | undefined;
+  session: optionalText,
   /** The item that it was spent on, or that was there already when it came. */
-  readonly item: string | undefined;
-  readonly claim: string | undefined;
+  item: optionalText,
+  claim: optionalText,
   /** Unix milliseconds. */
-  readonly creditedAt: number;
-}
+  creditedAt: optionalInteger,
+});
+const readStored = fieldsReader('the purchase of an x402 payment', storedPurchase);
 
 /** Locks the payment's row. Undefined when there is no such payment. */
-export async function readPurchase(tx: SqlExecutor, payment: string): Promise<Purchase | undefined> {
+export async function readPurchase(tx: SqlExecutor, payment: string) {
   const stored = await tx.get(
-    `SELECT purchase, reserved, session, item, claim, credited_at FROM x402_payments WHERE id = ? ${tx.forUpdate}`,
+    `SELECT ${columnList(storedPurchase.properties)} FROM x402_payments WHERE id = ? ${tx.forUpdate}`,
     payment,
   );
   if (stored === undefined) return undefined;
-  const row = readStored(stored);
-  return {
-    state: row.purchase ?? undefined,
-    reserved: winc(BigInt(row.reserved ?? 0)),
-    session: row.session ?? undefined,
-    item: row.item ?? undefined,
-    claim: row.claim ?? undefined,
-    creditedAt: row.credited_at ?? 0,
-  };
+  const { purchase: state, reserved = '0', creditedAt = 0, ...row } = readStored(stored);
+  return { ...row, state, reserved: winc(BigInt(reserved)), creditedAt };
 }
 
 /** The payment has begun an upload in parts: this one, and never another. */

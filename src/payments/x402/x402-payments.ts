@@ -83,31 +83,15 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
     isKnown: (payment) => settlements.isKnown(payment),
     now,
   };
-  const settlements = new Settlements({
-    sql: deps.sql,
-    credits: deps.credits,
-    facilitator,
-    chain,
-    payTo,
-    log: deps.log,
-    now,
-    onSettlement: deps.onSettlement ?? (() => {}),
-  });
+  const onSettlement = deps.onSettlement ?? (() => {});
+  const settlements = new Settlements({ ...deps, facilitator, chain, payTo, now, onSettlement });
 
   return {
-    async offer(request) {
-      const price = await pricing.usdcFor(request.winc);
-      return {
-        product: request.product,
-        winc: request.winc,
-        amount: price > minimum ? price : minimum,
-        resource: request.resource,
-        description: request.description,
-        mimeType: request.mimeType,
-        maxTimeoutSeconds: request.timeoutSeconds ?? Math.floor(config.X402_PAYMENT_TIMEOUT_MS / 1000),
-        payTo,
-        networks,
-      };
+    async offer({ timeoutSeconds, ...asked }) {
+      const price = await pricing.usdcFor(asked.winc);
+      const amount = price > minimum ? price : minimum;
+      const maxTimeoutSeconds = timeoutSeconds ?? Math.floor(config.X402_PAYMENT_TIMEOUT_MS / 1000);
+      return { ...asked, amount, maxTimeoutSeconds, payTo, networks };
     },
 
     challenge(quote, reason) {
@@ -191,14 +175,14 @@ function rowOf(payment: SignedPayment, request: SettleRequest, bought: Winc, now
     validBefore: authorization.validBefore,
     request: facilitatorRequest(payment),
     purpose: request.purpose,
-    reference: request.reference ?? null,
+    reference: request.reference,
     address: request.wallet?.address ?? payment.payer,
     addressType: request.wallet?.addressType ?? 'ethereum',
     winc: bought,
     reserved: reserve === undefined || reserve < bought ? reserve : bought,
     purchase: undefined,
     item: undefined,
-    claim: claim === undefined ? null : writeClaim(id, claim),
+    claim: claim && writeClaim(id, claim),
     state: 'open',
     settlement: undefined,
     leasedUntil: 0,

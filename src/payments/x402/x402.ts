@@ -23,17 +23,12 @@ import type { X402Challenge, X402Offer } from '../../formats/x402/requirements.t
 import type { PaymentClaim } from './claims.ts';
 import type { PurchaseState } from './purchases.ts';
 
-export type { X402Challenge, X402Offer } from '../../formats/x402/requirements.ts';
-
-export interface X402OfferRequest {
+/** `resource`: the absolute address of the route with its query. */
+export interface X402OfferRequest extends Pick<X402Offer, 'resource' | 'description' | 'mimeType'> {
   /** What is for sale, in few words: the same for whoever asks for the same, `upload 1024`. Prices are remembered by it. */
   readonly product: string;
   /** What the payer wants to have credited. */
   readonly winc: Winc;
-  /** Absolute address of the route with its query. */
-  readonly resource: string;
-  readonly description: string;
-  readonly mimeType: string;
   /** Default: X402_PAYMENT_TIMEOUT_MS. A long upload needs longer. */
   readonly timeoutSeconds?: number;
 }

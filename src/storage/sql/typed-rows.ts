@@ -8,7 +8,6 @@ import { tryParseJson } from '../../formats/json.ts';
 
 /** An amount as it is stored: a decimal integer of any length. */
 export const amountText = Type.String({ pattern: '^-?[0-9]+$' });
-export const amountOrNull = Type.Union([amountText, Type.Null()]);
 export const textOrNull = Type.Union([Type.String(), Type.Null()]);
 export const integerOrNull = Type.Union([Type.Integer(), Type.Null()]);
 export const bytesOrNull = Type.Union([Type.Refine(Type.Unsafe<Buffer>({}), Buffer.isBuffer), Type.Null()]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readArguments } from './arguments.ts';
+import { readArguments } from './command.ts';
 
 const options = {
   target: { type: 'string' },
