@@ -5,8 +5,19 @@ import type { Ledger } from '../ledger.ts';
 import { feeOf } from '../runtime/execute.ts';
 import { maxAccountData } from '../runtime/invocation.ts';
 import { blockhashLife } from '../slots.ts';
-import { checkContext, inContext, ledgerVersion, type Method, type Methods, withContext } from './method.ts';
-import { addressList, deserialized, integerParam, optionsParam, textParam } from './params.ts';
+import {
+  addressList,
+  checkContext,
+  deserialized,
+  inContext,
+  integerParam,
+  ledgerVersion,
+  type Method,
+  type Methods,
+  optionsParam,
+  textParam,
+  withContext,
+} from './method.ts';
 
 const slotsInEpoch = 432_000;
 const feesShown = 20;
