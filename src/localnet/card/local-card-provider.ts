@@ -15,12 +15,17 @@ import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import { sayLocal } from '../sign.ts';
-import { apiGuard, merchantGuard, type ProviderKeys, unknownPath } from './access.ts';
-import { changeByVisitor, type Provider } from './api.ts';
+import {
+  apiGuard,
+  changeByVisitor,
+  forgetOldAnswers,
+  merchantGuard,
+  type Provider,
+  type ProviderKeys,
+  unknownPath,
+} from './api.ts';
 import { Deliveries } from './deliveries.ts';
 import { Faults } from './faults.ts';
-import { forgetOldAnswers } from './idempotency.ts';
-import { randomLetters } from './ids.ts';
 import { migrations } from './migrations.ts';
 import { chargeRoutes } from './routes/charges.ts';
 import { checkoutPageRoutes } from './routes/checkout-page.ts';
@@ -28,6 +33,7 @@ import { checkoutSessionRoutes } from './routes/checkout-sessions.ts';
 import { paymentIntentRoutes } from './routes/payment-intents.ts';
 import { testControlRoutes } from './routes/test-controls.ts';
 import { expireDueSessions } from './sessions.ts';
+import { randomLetters } from './store.ts';
 
 export interface LocalCardProviderDeps {
   readonly log: Logger;

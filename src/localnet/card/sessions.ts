@@ -1,12 +1,9 @@
 /** Checkout sessions: an order, a page to pay it on, and where the payer goes afterwards. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { invalidRequest } from './errors.ts';
-import { clientSecretFor, newId } from './ids.ts';
 import type { CheckoutSession, LineItem } from './objects.ts';
-import type { IntentOrder } from './payments.ts';
-import { checkAmount, confirmIntent, createIntent } from './payments.ts';
-import type { Change } from './store.ts';
-import { announce, getObject, putObject } from './store.ts';
+import { checkAmount, confirmIntent, createIntent, type IntentOrder } from './payments.ts';
+import { announce, type Change, clientSecretFor, getObject, newId, putObject } from './store.ts';
 import type { TestCard } from './test-cards.ts';
 
 const halfHour = 30 * 60;

@@ -2,9 +2,10 @@
  * Objects and events in SQL. A change to objects, the events it causes and their deliveries are written in
  * one transaction: what happened is announced, and what is announced happened.
  */
+
+import { randomInt } from 'node:crypto';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { noSuch } from './errors.ts';
-import { newId } from './ids.ts';
 import type {
   CardEvent,
   CardObject,
@@ -168,3 +169,25 @@ export async function listEvents(
   );
   return rows.map((row) => readBody(row));
 }
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+export function randomLetters(length: number): string {
+  let text = '';
+  for (let i = 0; i < length; i += 1) text += alphabet[randomInt(alphabet.length)];
+  return text;
+}
+
+export const newId = {
+  charge: () => `ch_${randomLetters(24)}`,
+  dispute: () => `du_${randomLetters(24)}`,
+  event: () => `evt_${randomLetters(24)}`,
+  paymentIntent: () => `pi_${randomLetters(24)}`,
+  paymentMethod: () => `pm_${randomLetters(24)}`,
+  refund: () => `re_${randomLetters(24)}`,
+  request: () => `req_${randomLetters(14)}`,
+  session: () => `cs_test_${randomLetters(58)}`,
+};
+
+/** The secret that lets a browser act on one object, and on nothing else. */
+export const clientSecretFor = (id: string) => `${id}_secret_${randomLetters(25)}`;

@@ -17,7 +17,7 @@ import {
   invalidJson,
   unknownSplit,
 } from '../errors.ts';
-import { storageFee } from '../fees.ts';
+import { storageFee } from '../rules.ts';
 import { headHeight, isGoodAnchor } from './blocks.ts';
 import { putInlineData } from './chunks.ts';
 import { readMinedIn } from './transactions.ts';

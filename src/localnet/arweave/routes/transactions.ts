@@ -12,9 +12,17 @@ import {
   readWeavePlace,
   type StoredTransaction,
 } from '../chain/transactions.ts';
-import { badRequest, invalidAddress, invalidHash, NodeError, notFound, unknownRequest } from '../errors.ts';
-import { MAX_SERVED_DATA_BYTES } from '../rules.ts';
-import { addGet, param, requireId, sendJsonText, sendText } from './answers.ts';
+import {
+  badRequest,
+  invalidAddress,
+  invalidHash,
+  invalidJson,
+  NodeError,
+  notFound,
+  unknownRequest,
+} from '../errors.ts';
+import { MAX_SERVED_DATA_BYTES, MAX_TX_BODY_BYTES } from '../rules.ts';
+import { addGet, param, parseBody, requireId, sendJsonText, sendText } from './answers.ts';
 
 export function transactionRoutes(app: App, node: LocalNode): void {
   const transactionOf = async (id: string): Promise<StoredTransaction> => {
@@ -104,4 +112,19 @@ function sendData(reply: Reply, header: TransactionJson, data: Buffer): Reply {
   const type = tag === undefined ? '' : decodeBase64url(tag.value).toString('utf8');
   const safe = /^[\w!#$%&'*+.^`|~/-]{1,127}(?:; ?[\w.=" -]{1,127})?$/.test(type) ? type : undefined;
   return reply.header('content-type', safe ?? 'application/octet-stream').send(data);
+}
+
+export function postTxRoute(app: App, node: LocalNode): void {
+  app.post(
+    '/tx',
+    { bodyLimit: MAX_TX_BODY_BYTES, schema: { summary: 'Post a signed transaction, as JSON' } },
+    async (request, reply) => {
+      const json = parseBody(request.body);
+      if (json === undefined) throw invalidJson();
+      const outcome = await node.post(json);
+      return outcome === 'accepted'
+        ? sendText(reply, 'OK')
+        : sendText(reply, 'Transaction already processed.', 208);
+    },
+  );
 }

@@ -1,15 +1,11 @@
 /** `/v1/checkout/sessions`: create, retrieve, expire, and what the session sells. */
 import type { App } from '../../../kernel/http/server.ts';
-import type { Provider } from '../api.ts';
-import { get, listOf, pageOf, post } from '../api.ts';
+import { get, listOf, type Provider, pageOf, post } from '../api.ts';
 import { invalidRequest, missingParameter } from '../errors.ts';
-import { randomLetters } from '../ids.ts';
 import type { LineItem } from '../objects.ts';
-import type { Params } from '../params.ts';
-import { readMethodTypes } from '../params.ts';
-import type { SessionOrder } from '../sessions.ts';
-import { createSession, expireSession, getCheckout } from '../sessions.ts';
-import { getObject } from '../store.ts';
+import { type Params, readMethodTypes } from '../params.ts';
+import { createSession, expireSession, getCheckout, type SessionOrder } from '../sessions.ts';
+import { getObject, randomLetters } from '../store.ts';
 
 /** Both the current names of the pages and those before API version 2026-03. */
 const uiModes = ['hosted_page', 'hosted', 'embedded_page', 'embedded'] as const;
