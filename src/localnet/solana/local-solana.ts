@@ -201,18 +201,8 @@ function webSockets(
   };
 }
 
-interface OpenLedger {
-  readonly ledger: Ledger;
-  readonly genesis: Genesis;
-  readonly settings: GenesisSettings;
-}
-
 /** `settings` make a new ledger; an existing one keeps its own, and must be for the same programs. */
-export async function openLedger(
-  sql: Sql,
-  settings: GenesisSettings,
-  clock: () => number,
-): Promise<OpenLedger> {
+export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () => number) {
   const store = new LedgerStore(sql);
   const genesis = (await store.genesis()) ?? (await begin(store, settings, clock()));
   const kept = readSettings(genesis.settings);
@@ -231,11 +221,8 @@ export async function openLedger(
     recent.set(entry.signature, { slot: entry.slot, err: entry.meta.err, sequence: entry.sequence });
   }
   const programs = programTable(kept.programs);
-  return {
-    ledger: new Ledger(store, accounts, programs, slots, last?.sequence ?? 0, recent),
-    genesis,
-    settings: kept,
-  };
+  const ledger = new Ledger(store, accounts, programs, slots, last?.sequence ?? 0, recent);
+  return { ledger, genesis, settings: kept };
 }
 
 async function begin(store: LedgerStore, settings: GenesisSettings, now: number): Promise<Genesis> {
@@ -245,15 +232,8 @@ async function begin(store: LedgerStore, settings: GenesisSettings, now: number)
 }
 
 function readSettings(text: string): GenesisSettings {
-  const value: { programs: NamePrograms; registryCapacity: number; demandFactor: number } = JSON.parse(text);
+  const value: GenesisSettings = JSON.parse(text);
   const { arns, ant, mint } = value.programs;
-  return {
-    programs: {
-      arns: parseSolanaAddress(arns),
-      ant: parseSolanaAddress(ant),
-      mint: parseSolanaAddress(mint),
-    },
-    registryCapacity: value.registryCapacity,
-    demandFactor: value.demandFactor,
-  };
+  for (const address of [arns, ant, mint]) parseSolanaAddress(address);
+  return { ...value, programs: { arns, ant, mint } };
 }

@@ -13,52 +13,41 @@ import type { SqlExecutor } from '../../../storage/sql/sql.ts';
 import { ANCHOR_DEPTH, DIFFICULTY, KRYDER_MULTIPLIER, MINER, PRICE_PER_GIB_MINUTE } from '../rules.ts';
 import type { Wallet } from './wallets.ts';
 
-/** The JSON text as it was written, ready to be sent. */
-export async function blockJsonAt(sql: SqlExecutor, height: number): Promise<string | undefined> {
-  const row = await sql.get<{ json: string }>(
-    'SELECT json FROM blocks WHERE canonical = 1 AND height = ?',
-    height,
-  );
-  return row?.json;
+interface BlockRow {
+  readonly hash: string;
+  readonly height: number;
+  /** The text as it was written, ready to be sent. */
+  readonly json: string;
 }
 
-export async function blockJsonByHash(sql: SqlExecutor, hash: string): Promise<string | undefined> {
-  const row = await sql.get<{ json: string }>('SELECT json FROM blocks WHERE hash = ?', hash);
-  return row?.json;
+/** One column of the first block that `where` names. */
+async function read<Name extends keyof BlockRow>(
+  sql: SqlExecutor,
+  name: Name,
+  where: string,
+  ...values: readonly (string | number)[]
+): Promise<BlockRow[Name] | undefined> {
+  const row = await sql.get<BlockRow>(`SELECT ${name} FROM blocks WHERE ${where}`, ...values);
+  return row?.[name];
 }
+
+const newest = 'canonical = 1 ORDER BY height DESC LIMIT 1';
+
+export const blockJsonAt = (sql: SqlExecutor, height: number) =>
+  read(sql, 'json', 'canonical = 1 AND height = ?', height);
+
+export const blockJsonByHash = (sql: SqlExecutor, hash: string) => read(sql, 'json', 'hash = ?', hash);
+
+export const hashAt = (sql: SqlExecutor, height: number) =>
+  read(sql, 'hash', 'canonical = 1 AND height = ?', height);
 
 /** The newest block; undefined before the first. */
 export async function readHead(sql: SqlExecutor): Promise<Block | undefined> {
-  const row = await sql.get<{ json: string }>(
-    'SELECT json FROM blocks WHERE canonical = 1 ORDER BY height DESC LIMIT 1',
-  );
-  return row && parseBlock(row.json);
+  const json = await read(sql, 'json', newest);
+  return json === undefined ? undefined : JSON.parse(json);
 }
 
-/** Height of the newest block. */
-export async function headHeight(sql: SqlExecutor): Promise<number> {
-  const row = await sql.get<{ height: number }>(
-    'SELECT height FROM blocks WHERE canonical = 1 ORDER BY height DESC LIMIT 1',
-  );
-  return row?.height ?? 0;
-}
-
-/** Height of a block of the current chain. */
-async function heightOf(sql: SqlExecutor, hash: string): Promise<number | undefined> {
-  const row = await sql.get<{ height: number }>(
-    'SELECT height FROM blocks WHERE hash = ? AND canonical = 1',
-    hash,
-  );
-  return row?.height;
-}
-
-export async function hashAt(sql: SqlExecutor, height: number): Promise<string | undefined> {
-  const row = await sql.get<{ hash: string }>(
-    'SELECT hash FROM blocks WHERE canonical = 1 AND height = ?',
-    height,
-  );
-  return row?.hash;
-}
+export const headHeight = async (sql: SqlExecutor) => (await read(sql, 'height', newest)) ?? 0;
 
 /** Hashes from `low` to `high`, newest first. */
 export async function hashList(sql: SqlExecutor, low: number, high: number): Promise<string[]> {
@@ -68,11 +57,6 @@ export async function hashList(sql: SqlExecutor, low: number, high: number): Pro
     high,
   );
   return rows.map((row) => row.hash);
-}
-
-/** Blocks are written by us, so they are what their type says. */
-function parseBlock(json: string): Block {
-  return JSON.parse(json);
 }
 
 /**
@@ -87,7 +71,7 @@ export async function isGoodAnchor(
 ): Promise<boolean> {
   if (anchor === (wallet?.lastTx ?? '')) return true;
   if (!isBlockHash(anchor)) return false;
-  const anchored = await heightOf(sql, anchor);
+  const anchored = await read(sql, 'height', 'hash = ? AND canonical = 1', anchor);
   return anchored !== undefined && height - anchored < ANCHOR_DEPTH;
 }
 

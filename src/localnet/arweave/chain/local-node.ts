@@ -14,7 +14,7 @@ import { MAX_PENDING, PROCESSED_MEMORY_MS } from '../rules.ts';
 import { acceptTransaction, VerificationFailed } from './accept-transaction.ts';
 import { type Block, hashList, readHead } from './blocks.ts';
 import { addToCounter, mineBlock } from './mine.ts';
-import { HeaderCache, readMinedIn, type StoredTransaction } from './transactions.ts';
+import { HeaderCache, readPlace, type StoredTransaction } from './transactions.ts';
 import { readWallet, writeWallet } from './wallets.ts';
 
 interface LocalNodeOptions {
@@ -152,7 +152,7 @@ export class LocalNode {
 
   /** Accepted a short while ago, and not dropped since. */
   async #wasProcessed(id: string): Promise<boolean> {
-    return this.#processed.has(id) && (await readMinedIn(this.sql, id)) !== undefined;
+    return this.#processed.has(id) && (await readPlace(this.sql, id)) !== undefined;
   }
 
   async #mineOne(takePending: boolean): Promise<void> {

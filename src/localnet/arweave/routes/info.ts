@@ -9,7 +9,7 @@ import { readWallet, totalSupply } from '../chain/wallets.ts';
 import { badRequest, blockNotFound, invalidAddress } from '../errors.ts';
 import type { Faults } from '../faults.ts';
 import { ANCHOR_AGE, NETWORK, PROTOCOL_VERSION, RELEASE, storageFee } from '../rules.ts';
-import { addGet, type Handler, param, parseDigits, sendJsonText, sendText } from './answers.ts';
+import { addGet, type Handler, param, parseDigits, sendJson, sendJsonText, sendText } from './answers.ts';
 
 export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: Metrics): void {
   const height = (request: Request) => node.head.height + (faults.of(request)?.wrongHeight ?? 0);
@@ -26,7 +26,7 @@ export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: M
       queue_length: node.pending,
       node_state_latency: 0,
     };
-    return sendJsonText(reply, JSON.stringify(answer));
+    return sendJson(reply, answer);
   };
 
   addGet(app, '/info', 'The node and the head of its chain', info);

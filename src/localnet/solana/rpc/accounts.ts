@@ -8,7 +8,6 @@ import type { Account, AccountReader } from '../accounts.ts';
 import { decimalsOf } from '../meta.ts';
 import {
   addressList,
-  addressParam,
   booleanOption,
   checkContext,
   choiceOption,
@@ -16,7 +15,6 @@ import {
   invalidParams,
   type Methods,
   type Options,
-  optionsParam,
   type RpcContext,
   RpcError,
   rpcCode,
@@ -120,9 +118,9 @@ const maxAccounts = 100;
 const maxFilters = 4;
 
 export const accountMethods: Methods = {
-  getBalance: inContext(1, ({ ledger }, params) => ledger.accounts.get(addressParam(params, 0)).lamports),
+  getBalance: inContext(1, ({ ledger }, params) => ledger.accounts.get(toAddress(params[0])).lamports),
   getAccountInfo: inContext(1, ({ ledger: { accounts } }, params, options) =>
-    accountJson(accounts.get(addressParam(params, 0)), accountView(options), accounts),
+    accountJson(accounts.get(toAddress(params[0])), accountView(options), accounts),
   ),
   getMultipleAccounts: inContext(1, ({ ledger: { accounts } }, params, options) => {
     const view = accountView(options, 'base64');
@@ -131,13 +129,13 @@ export const accountMethods: Methods = {
     );
   }),
   getProgramAccounts: (context, params) => {
-    const options = optionsParam(params, 1);
+    const options = toOptions(params[1]);
     checkContext(context, options);
     const view = accountView(options);
     const filters = readFilters(options);
     const { accounts } = context.ledger;
     const found: object[] = [];
-    for (const [pubkey, account] of accounts.ownedBy(addressParam(params, 0))) {
+    for (const [pubkey, account] of accounts.ownedBy(toAddress(params[0]))) {
       if (filters.every((filter) => filter(account))) {
         found.push({ pubkey, account: accountJson(account, view, accounts) });
       }
@@ -145,14 +143,14 @@ export const accountMethods: Methods = {
     return booleanOption(options, 'withContext') ? withContext(context, found) : found;
   },
   getTokenAccountBalance: (context, params) => {
-    const account = tokenAccount(context, addressParam(params, 0));
+    const account = tokenAccount(context, toAddress(params[0]));
     return withContext(
       context,
       tokenAmount(account.amount, decimalsOf(context.ledger.accounts, account.mint)),
     );
   },
   getTokenSupply: (context, params) => {
-    const { data, owner } = context.ledger.accounts.get(addressParam(params, 0));
+    const { data, owner } = context.ledger.accounts.get(toAddress(params[0]));
     if (owner !== tokenProgram || data.length !== mintSize) {
       throw invalidParams('Invalid param: not a Token mint');
     }
@@ -160,9 +158,9 @@ export const accountMethods: Methods = {
     return withContext(context, tokenAmount(mint.supply, mint.decimals));
   },
   getTokenAccountsByOwner: (context, params) => {
-    const owner = addressParam(params, 0);
-    const choice = optionsParam(params, 1);
-    const view = accountView(optionsParam(params, 2));
+    const owner = toAddress(params[0]);
+    const choice = toOptions(params[1]);
+    const view = accountView(toOptions(params[2]));
     const mint = choice.mint === undefined ? undefined : toAddress(choice.mint);
     if (mint === undefined && toAddress(choice.programId) !== tokenProgram) {
       throw invalidParams('Invalid param: unrecognized Token program id');

@@ -10,12 +10,12 @@ import {
   checkContext,
   deserialized,
   inContext,
-  integerParam,
   ledgerVersion,
   type Method,
   type Methods,
-  optionsParam,
   textParam,
+  toInteger,
+  toOptions,
   withContext,
 } from './method.ts';
 
@@ -23,7 +23,7 @@ const slotsInEpoch = 432_000;
 const feesShown = 20;
 
 const currentSlot: Method = (context, params) => {
-  checkContext(context, optionsParam(params, 0));
+  checkContext(context, toOptions(params[0]));
   return context.ledger.slots.now().slot;
 };
 
@@ -42,7 +42,7 @@ export const chainMethods: Methods = {
   getFirstAvailableBlock: () => 0,
   getTransactionCount: ({ ledger }) => ledger.transactionCount,
   getBlockTime: ({ ledger }, params) => {
-    const slot = integerParam(params, 0);
+    const slot = toInteger(params[0]);
     return slot <= ledger.slots.now().slot ? ledger.slots.timeOf(slot) : null;
   },
   getEpochInfo: ({ ledger }) => {
@@ -85,5 +85,5 @@ export const chainMethods: Methods = {
     return withContext(context, alive ? (feeOf(message) ?? null) : null);
   },
   getMinimumBalanceForRentExemption: (_context, params) =>
-    rentExemptMinimum(integerParam(params, 0, maxAccountData)),
+    rentExemptMinimum(toInteger(params[0], maxAccountData)),
 };

@@ -17,7 +17,7 @@ export type Method = (context: RpcContext, params: Params) => unknown;
 export const inContext =
   (optionsAt: number, read: (context: RpcContext, params: Params, options: Options) => unknown): Method =>
   (context, params) => {
-    const options = optionsParam(params, optionsAt);
+    const options = toOptions(params[optionsAt]);
     checkContext(context, options);
     return withContext(context, read(context, params, options));
   };
@@ -74,10 +74,6 @@ export function invalidParams(message: string): RpcError {
 export type Params = readonly unknown[];
 export type Options = Readonly<Record<string, unknown>>;
 
-export function addressParam(params: Params, index: number): SolanaAddress {
-  return toAddress(params[index]);
-}
-
 export function toAddress(value: unknown): SolanaAddress {
   if (typeof value !== 'string') throw invalidParams('invalid type: expected a string');
   if (!isSolanaAddress(value)) throw invalidParams('Invalid param: WrongSize');
@@ -97,19 +93,11 @@ export function textParam(params: Params, index: number, what: string): string {
 }
 
 /** A whole number from 0, as JSON number. */
-export function integerParam(params: Params, index: number, max = Number.MAX_SAFE_INTEGER): number {
-  return toInteger(params[index], max);
-}
-
 export function toInteger(value: unknown, max = Number.MAX_SAFE_INTEGER): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0 || value > max) {
     throw invalidParams(`invalid type: expected an integer from 0 to ${max}`);
   }
   return value;
-}
-
-export function optionsParam(params: Params, index: number): Options {
-  return toOptions(params[index]);
 }
 
 export function toOptions(value: unknown): Options {

@@ -6,7 +6,7 @@ import type { Ledger, SignatureStatus } from '../ledger.ts';
 import { slotMs } from '../slots.ts';
 import { accountJson, accountView } from './accounts.ts';
 import { stringify } from './dispatch.ts';
-import { addressParam, optionsParam, type Params, RpcError, rpcCode, signatureText } from './method.ts';
+import { type Params, RpcError, rpcCode, signatureText, toAddress, toOptions } from './method.ts';
 import { acceptWebSocket, type TextSocket } from './websocket.ts';
 
 const maxSockets = 1_000;
@@ -106,8 +106,8 @@ export class Subscriptions {
       };
     },
     accountSubscribe: (params, notify) => {
-      const address: SolanaAddress = addressParam(params, 0);
-      const view = accountView(optionsParam(params, 1));
+      const address: SolanaAddress = toAddress(params[0]);
+      const view = accountView(toOptions(params[1]));
       const ledger = this.#ledger;
       return ledger.onCommit((changes) => {
         if (!changes.has(address)) return;

@@ -23,21 +23,19 @@ import { accountJson, accountView, tokenAmount } from './accounts.ts';
 import { latestBlockhash } from './chain-methods.ts';
 import {
   addressList,
-  addressParam,
   booleanOption,
   checkContext,
   choiceOption,
   deserialized,
-  integerParam,
   invalidParams,
   type Methods,
   type Options,
-  optionsParam,
   type Params,
   RpcError,
   rpcCode,
   signatureText,
   textParam,
+  toAddress,
   toInteger,
   toOptions,
   withContext,
@@ -194,7 +192,7 @@ const maxAirdrop = 10_000_000_000_000;
 
 export const transactionMethods: Methods = {
   sendTransaction: async ({ ledger }, params) => {
-    const options = optionsParam(params, 1);
+    const options = toOptions(params[1]);
     const wire = wireParam(params, options);
     const preflight = !booleanOption(options, 'skipPreflight');
     const signature = transactionId(parse(wire));
@@ -207,7 +205,7 @@ export const transactionMethods: Methods = {
   },
 
   simulateTransaction: async (context, params) => {
-    const options = optionsParam(params, 1);
+    const options = toOptions(params[1]);
     checkContext(context, options);
     const transaction = parse(wireParam(params, options));
     const replace = booleanOption(options, 'replaceRecentBlockhash');
@@ -239,7 +237,7 @@ export const transactionMethods: Methods = {
     const list = params[0];
     if (!Array.isArray(list)) throw invalidParams('invalid type: expected a sequence');
     if (list.length > maxStatuses) throw invalidParams(`Too many inputs provided; max ${maxStatuses}`);
-    const history = booleanOption(optionsParam(params, 1), 'searchTransactionHistory');
+    const history = booleanOption(toOptions(params[1]), 'searchTransactionHistory');
     const statuses = await Promise.all(
       list.map((value: unknown) => statusOf(context.ledger, signatureText(value), history)),
     );
@@ -264,8 +262,8 @@ export const transactionMethods: Methods = {
   },
 
   getSignaturesForAddress: async ({ ledger }, params) => {
-    const address = addressParam(params, 0);
-    const options = optionsParam(params, 1);
+    const address = toAddress(params[0]);
+    const options = toOptions(params[1]);
     const limit =
       options.limit === undefined || options.limit === null ? maxHistory : toInteger(options.limit);
     if (limit < 1 || limit > maxHistory) throw invalidParams(`Invalid limit; max ${maxHistory}`);
@@ -287,7 +285,7 @@ export const transactionMethods: Methods = {
   },
 
   requestAirdrop: ({ airdrop }, params) =>
-    airdrop(addressParam(params, 0), BigInt(integerParam(params, 1, maxAirdrop))),
+    airdrop(toAddress(params[0]), BigInt(toInteger(params[1], maxAirdrop))),
 };
 
 function wireParam(params: Params, options: Options): Buffer {
