@@ -62,7 +62,9 @@ export function post(
     const key = request.headers['idempotency-key'];
     const keyed: KeyedRequest | undefined =
       typeof key === 'string' && key !== '' ? { key, path: request.url, body } : undefined;
-    if (keyed !== undefined) checkKey(keyed.key);
+    if (keyed !== undefined && keyed.key.length > maxKeyLength) {
+      throw invalidRequest(`Idempotency keys can be at most ${maxKeyLength} characters long`);
+    }
     const requestId = newId.request();
     const now = unixSeconds(provider);
 
@@ -74,11 +76,7 @@ export function post(
       const change: Change = { tx, now, requestId, idempotencyKey: keyed?.key ?? null };
       const { status = 200, object } = await effect(change, { id: request.params.id ?? '', params, caller });
       params.done();
-      const made: Answer = {
-        status,
-        body: JSON.stringify(await expanded(tx, object, expand)),
-        replayed: false,
-      };
+      const made = { status, body: JSON.stringify(await expanded(tx, object, expand)), replayed: false };
       if (keyed !== undefined) await keepAnswer(tx, keyed, made, now);
       return made;
     });
@@ -251,12 +249,6 @@ interface KeyedRequest {
 
 const fingerprintOf = (request: KeyedRequest) =>
   createHash('sha256').update(`${request.path}\n${request.body}`).digest('hex');
-
-function checkKey(key: string): void {
-  if (key.length > maxKeyLength) {
-    throw invalidRequest(`Idempotency keys can be at most ${maxKeyLength} characters long`);
-  }
-}
 
 async function keptAnswer(tx: SqlExecutor, request: KeyedRequest, now: number): Promise<Answer | undefined> {
   const row = await tx.get<{ fingerprint: string; status: number; body: string; created: number }>(

@@ -1,9 +1,7 @@
 /**
  * The local card provider: the part of Stripe's API that is used here, on loopback, so that the official
  * client works against it unchanged and the code that sells credits is the same at home and in production.
- *
- * `routes/` answers the API and the checkout page, the files beside this one keep the objects and their rules,
- * `deliveries.ts` posts signed webhooks. It may call kernel and storage. Secrets are made on first start.
+ * Secrets are made on first start.
  */
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';

@@ -22,6 +22,8 @@ import type { Ledger } from './ledger.ts';
 /** What a service key is given when the ledger first hears of it: enough for a long time of selling names. */
 const serviceSol = 10_000n * lamportsPerSol;
 const serviceTokens = 1_000_000_000n * 1_000_000n;
+/** Names that upkeep handles at once. */
+const maxAtOnce = 20;
 
 export class Faucet {
   readonly #ledger: Ledger;
@@ -33,10 +35,6 @@ export class Faucet {
     this.#ledger = ledger;
     this.#key = key;
     this.#programs = programs;
-  }
-
-  get address(): SolanaAddress {
-    return this.#key.address;
   }
 
   /** Signs and submits; answers the signature once it is durable. */
@@ -69,42 +67,40 @@ export class Faucet {
       mintTo(mint, tokens, this.#key.address, serviceTokens),
     ]);
   }
-}
 
-/** Names handled at once. */
-const maxAtOnce = 20;
-
-/** Answers how many transactions it took. */
-export async function doDueUpkeep(ledger: Ledger, faucet: Faucet, programs: NamePrograms): Promise<number> {
-  const work = dueWork(ledger, faucet, programs);
-  for (const instruction of work) await faucet.send([instruction]);
-  return work.length;
-}
-
-function dueWork(ledger: Ledger, faucet: Faucet, programs: NamePrograms): Instruction[] {
-  const { accounts } = ledger;
-  const at = arnsAddresses(programs.arns);
-  const now = Math.floor(ledger.slots.now().ms / 1000);
-  const config = arnsConfig.decode(accounts.get(at.config().address).data);
-  const build = arnsBuilder(programs, config.treasury);
-  const work: Instruction[] = [];
-
-  const factor = demandFactor.decode(accounts.get(at.demandFactor().address).data);
-  if (factor.period < currentPeriod(factor.periodZero, now))
-    work.push(build.updateDemandFactor(faucet.address));
-  const over: string[] = [];
-  for (const [, account] of accounts.ownedBy(programs.arns)) {
-    if (work.length >= maxAtOnce) break;
-    if (arnsRecord.matches(account.data)) {
-      const record = arnsRecord.decode(account.data);
-      if (record.end !== undefined && record.end + config.gracePeriod < now) {
-        work.push(build.pruneNameToReturned(faucet.address, record.name));
-      }
-    } else if (returnedName.matches(account.data)) {
-      const { name, returnedAt } = returnedName.decode(account.data);
-      if (returnedAt + config.auctionDuration <= now && over.length < maxAtOnce) over.push(name);
-    }
+  /** What anybody may do on the public registry and nobody would do here; answers how many transactions it took. */
+  async upkeep(): Promise<number> {
+    const work = this.#dueWork();
+    for (const instruction of work) await this.send([instruction]);
+    return work.length;
   }
-  if (over.length > 0) work.push(build.pruneReturnedNames(faucet.address, over));
-  return work;
+
+  #dueWork(): Instruction[] {
+    const { accounts, slots } = this.#ledger;
+    const programs = this.#programs;
+    const { address } = this.#key;
+    const at = arnsAddresses(programs.arns);
+    const now = Math.floor(slots.now().ms / 1000);
+    const config = arnsConfig.decode(accounts.get(at.config().address).data);
+    const build = arnsBuilder(programs, config.treasury);
+    const work: Instruction[] = [];
+
+    const factor = demandFactor.decode(accounts.get(at.demandFactor().address).data);
+    if (factor.period < currentPeriod(factor.periodZero, now)) work.push(build.updateDemandFactor(address));
+    const over: string[] = [];
+    for (const [, account] of accounts.ownedBy(programs.arns)) {
+      if (work.length >= maxAtOnce) break;
+      if (arnsRecord.matches(account.data)) {
+        const record = arnsRecord.decode(account.data);
+        if (record.end !== undefined && record.end + config.gracePeriod < now) {
+          work.push(build.pruneNameToReturned(address, record.name));
+        }
+      } else if (returnedName.matches(account.data)) {
+        const { name, returnedAt } = returnedName.decode(account.data);
+        if (returnedAt + config.auctionDuration <= now && over.length < maxAtOnce) over.push(name);
+      }
+    }
+    if (over.length > 0) work.push(build.pruneReturnedNames(address, over));
+    return work;
+  }
 }

@@ -2,10 +2,7 @@
  * The local Solana ledger: the chain that names live on, on loopback. Real wire transactions with real
  * signatures, blockhashes that live 150 blocks, packets of 1232 bytes, fees, rent, atomic execution, and the
  * name programs with their real layouts, so that what reads and writes the public chain works here unchanged.
- *
- * `runtime/` executes a transaction, `programs/` are the programs, `ledger.ts` orders and keeps, `rpc/` answers
- * JSON-RPC. It may call formats, wallets, kernel and storage. It is no validator: nobody votes, and one process
- * is the whole cluster.
+ * It is no validator: nobody votes, and one process is the whole cluster.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -24,7 +21,7 @@ import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { holdAlone } from '../hold-alone.ts';
 import { AccountStore } from './accounts.ts';
-import { doDueUpkeep, Faucet } from './faucet.ts';
+import { Faucet } from './faucet.ts';
 import {
   defaultDemandFactor,
   defaultRegistryCapacity,
@@ -77,10 +74,11 @@ export function createLocalSolana(
     return running;
   };
   const upkeep = (): Promise<number> => {
-    const { ledger, faucet } = live();
-    doing ??= doDueUpkeep(ledger, faucet, programs).finally(() => {
-      doing = undefined;
-    });
+    doing ??= live()
+      .faucet.upkeep()
+      .finally(() => {
+        doing = undefined;
+      });
     return doing;
   };
 

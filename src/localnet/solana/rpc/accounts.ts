@@ -1,7 +1,6 @@
-/** Accounts as JSON, in the encodings clients ask for. */
+/** Methods that read accounts, and accounts as JSON in the encodings clients ask for. */
 import { zstdCompressSync } from 'node:zlib';
 import { encodeBase58, tryDecodeBase58 } from '../../../formats/base58.ts';
-import type { SolanaAddress } from '../../../formats/solana/address.ts';
 import { tokenProgram } from '../../../formats/solana/programs.ts';
 import { decodeMint, decodeTokenAccount, mintSize, tokenAccountSize } from '../../../formats/solana/token.ts';
 import type { Account, AccountReader } from '../accounts.ts';
@@ -15,7 +14,6 @@ import {
   invalidParams,
   type Methods,
   type Options,
-  type RpcContext,
   RpcError,
   rpcCode,
   toAddress,
@@ -143,11 +141,13 @@ export const accountMethods: Methods = {
     return booleanOption(options, 'withContext') ? withContext(context, found) : found;
   },
   getTokenAccountBalance: (context, params) => {
-    const account = tokenAccount(context, toAddress(params[0]));
-    return withContext(
-      context,
-      tokenAmount(account.amount, decimalsOf(context.ledger.accounts, account.mint)),
-    );
+    const { accounts } = context.ledger;
+    const { data, owner } = accounts.get(toAddress(params[0]));
+    if (owner !== tokenProgram || data.length !== tokenAccountSize) {
+      throw invalidParams('Invalid param: not a Token account');
+    }
+    const { amount, mint } = decodeTokenAccount(data);
+    return withContext(context, tokenAmount(amount, decimalsOf(accounts, mint)));
   },
   getTokenSupply: (context, params) => {
     const { data, owner } = context.ledger.accounts.get(toAddress(params[0]));
@@ -176,14 +176,6 @@ export const accountMethods: Methods = {
     return withContext(context, found);
   },
 };
-
-function tokenAccount(context: RpcContext, address: SolanaAddress) {
-  const { data, owner } = context.ledger.accounts.get(address);
-  if (owner !== tokenProgram || data.length !== tokenAccountSize) {
-    throw invalidParams('Invalid param: not a Token account');
-  }
-  return decodeTokenAccount(data);
-}
 
 type Filter = (account: Account) => boolean;
 

@@ -1,4 +1,4 @@
-/** What a method of the RPC is given, and the answer with the slot it is true for. */
+/** What a method of the RPC is given, how it reads its parameters and refuses, and the answer with its slot. */
 
 import { tryDecodeBase58 } from '../../../formats/base58.ts';
 import { FormatError } from '../../../formats/format-error.ts';

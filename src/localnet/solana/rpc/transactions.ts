@@ -1,4 +1,7 @@
-/** Executed transactions as JSON: raw, as the message's parts, or with the common instructions spelled out. */
+/**
+ * Methods that send, simulate and look up transactions, and executed transactions as JSON: raw, as the message's parts,
+ * or with the common instructions spelled out.
+ */
 import { encodeBase58, tryDecodeBase58 } from '../../../formats/base58.ts';
 import type { SolanaAddress } from '../../../formats/solana/address.ts';
 import { Reader } from '../../../formats/solana/bytes.ts';
@@ -180,10 +183,6 @@ function tokenBalanceJson(balance: TokenBalance): object {
   };
 }
 
-function isVersioned(entry: StoredTransaction): boolean {
-  return parseTransaction(entry.wire).message.version === 0;
-}
-
 const maxTransactionBase58 = 1683;
 const maxStatuses = 256;
 const maxHistory = 1_000;
@@ -264,8 +263,7 @@ export const transactionMethods: Methods = {
   getSignaturesForAddress: async ({ ledger }, params) => {
     const address = toAddress(params[0]);
     const options = toOptions(params[1]);
-    const limit =
-      options.limit === undefined || options.limit === null ? maxHistory : toInteger(options.limit);
+    const limit = options.limit == null ? maxHistory : toInteger(options.limit);
     if (limit < 1 || limit > maxHistory) throw invalidParams(`Invalid limit; max ${maxHistory}`);
     const before = await placeOf(ledger, options.before);
     const until = await placeOf(ledger, options.until);
@@ -365,11 +363,8 @@ async function statusOf(ledger: Ledger, signature: string, history: boolean): Pr
 }
 
 function checkVersion(entry: StoredTransaction, options: Options): { version?: 'legacy' | 0 } {
-  const versioned = isVersioned(entry);
-  if (
-    options.maxSupportedTransactionVersion !== undefined &&
-    options.maxSupportedTransactionVersion !== null
-  ) {
+  const versioned = parseTransaction(entry.wire).message.version === 0;
+  if (options.maxSupportedTransactionVersion != null) {
     toInteger(options.maxSupportedTransactionVersion, 127);
     return { version: versioned ? 0 : 'legacy' };
   }
