@@ -1,9 +1,10 @@
 /** Methods that read accounts, and accounts as JSON in the encodings clients ask for. */
 import { zstdCompressSync } from 'node:zlib';
 import { encodeBase58, tryDecodeBase58 } from '../../../formats/base58.ts';
+import type { SolanaAddress } from '../../../formats/solana/address.ts';
 import { tokenProgram } from '../../../formats/solana/programs.ts';
 import { decodeMint, decodeTokenAccount, mintSize, tokenAccountSize } from '../../../formats/solana/token.ts';
-import type { Account, AccountReader } from '../accounts.ts';
+import type { Account, AccountReader, AccountStore } from '../accounts.ts';
 import { decimalsOf } from '../meta.ts';
 import {
   addressList,
@@ -132,12 +133,9 @@ export const accountMethods: Methods = {
     const view = accountView(options);
     const filters = readFilters(options);
     const { accounts } = context.ledger;
-    const found: object[] = [];
-    for (const [pubkey, account] of accounts.ownedBy(toAddress(params[0]))) {
-      if (filters.every((filter) => filter(account))) {
-        found.push({ pubkey, account: accountJson(account, view, accounts) });
-      }
-    }
+    const found = listed(accounts, toAddress(params[0]), view, (account) =>
+      filters.every((filter) => filter(account)),
+    );
     return booleanOption(options, 'withContext') ? withContext(context, found) : found;
   },
   getTokenAccountBalance: (context, params) => {
@@ -165,19 +163,22 @@ export const accountMethods: Methods = {
     if (mint === undefined && toAddress(choice.programId) !== tokenProgram) {
       throw invalidParams('Invalid param: unrecognized Token program id');
     }
-    const { accounts } = context.ledger;
-    const found: object[] = [];
-    for (const [pubkey, account] of accounts.ownedBy(tokenProgram)) {
-      if (account.data.length !== tokenAccountSize) continue;
-      const token = decodeTokenAccount(account.data);
-      if (token.owner !== owner || (mint !== undefined && token.mint !== mint)) continue;
-      found.push({ pubkey, account: accountJson(account, view, accounts) });
-    }
+    const found = listed(context.ledger.accounts, tokenProgram, view, ({ data }) => {
+      if (data.length !== tokenAccountSize) return false;
+      const token = decodeTokenAccount(data);
+      return token.owner === owner && (mint === undefined || token.mint === mint);
+    });
     return withContext(context, found);
   },
 };
 
 type Filter = (account: Account) => boolean;
+
+function listed(accounts: AccountStore, program: SolanaAddress, view: AccountView, filter: Filter): object[] {
+  return [...accounts.ownedBy(program)]
+    .filter(([, account]) => filter(account))
+    .map(([pubkey, account]) => ({ pubkey, account: accountJson(account, view, accounts) }));
+}
 
 function readFilters(options: Options): Filter[] {
   const { filters } = options;

@@ -84,27 +84,18 @@ function parsedMessageJson(message: Message): object {
       source: 'transaction',
     })),
     recentBlockhash: message.blockhash,
-    instructions: message.instructions.map(({ programIndex, accounts, data }) =>
-      parsedInstruction(
-        message.keys[programIndex]!,
-        accounts.map((index) => message.keys[index]!),
-        data,
-      ),
-    ),
+    instructions: message.instructions.map(({ programIndex, accounts: places, data }) => {
+      const programId = message.keys[programIndex]!;
+      const accounts = places.map((index) => message.keys[index]!);
+      const spelled = spell(programId, accounts, data);
+      if (spelled !== undefined) return { ...spelled, programId, stackHeight: 1 };
+      return { programId, accounts, data: encodeBase58(data), stackHeight: 1 };
+    }),
     ...(message.version === 0 && { addressTableLookups: [] }),
   };
 }
 
-function parsedInstruction(
-  programId: SolanaAddress,
-  accounts: readonly SolanaAddress[],
-  data: Buffer,
-): object {
-  const known = spell(programId, accounts, data);
-  if (known !== undefined) return { ...known, programId, stackHeight: 1 };
-  return { programId, accounts, data: encodeBase58(data), stackHeight: 1 };
-}
-
+/** The common instructions spelled out; undefined for others. */
 function spell(
   programId: SolanaAddress,
   accounts: readonly SolanaAddress[],
