@@ -1,4 +1,4 @@
-/** `/info`, `/`, `/height`, `/peers`, `/time`, `/tx_anchor`, `/total_supply`, `/metrics`: the node about itself. */
+/** The node about itself: `/info`, `/`, `/height`, `/peers`, `/time`, `/tx_anchor`, `/total_supply`, `/metrics`; `/price`, `/wallet`. */
 
 import { isArweaveAddress } from '../../../formats/base64url.ts';
 import type { App, Request } from '../../../kernel/http/server.ts';
