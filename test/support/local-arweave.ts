@@ -16,7 +16,7 @@ import { signTransactionAsync } from '../../src/formats/arweave/transaction-sign
 import { buildTxTree, versionOneDataRoot } from '../../src/formats/arweave/tx-tree.ts';
 import { decodeBase64url, encodeBase64url } from '../../src/formats/base64url.ts';
 import { createLogger } from '../../src/kernel/log.ts';
-import { type Block, hashListMerkle, indepHash } from '../../src/localnet/arweave/chain/block.ts';
+import { type Block, hashListMerkle, indepHash } from '../../src/localnet/arweave/chain/blocks.ts';
 import { createLocalArweave } from '../../src/localnet/arweave/local-arweave.ts';
 
 export interface Answer {

@@ -4,30 +4,22 @@
  */
 import { type Static, Type } from 'typebox';
 
+const number = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum, maximum, description }));
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
+
 export const FaultSettings = Type.Object(
   {
-    latencyMs: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 600_000, description: 'Wait before answering' }),
-    ),
-    status: Type.Optional(
-      Type.Integer({ minimum: 400, maximum: 599, description: 'Answer this instead of doing anything' }),
-    ),
-    hang: Type.Optional(Type.Boolean({ description: 'Never answer' })),
-    truncateChunks: Type.Optional(Type.Boolean({ description: 'GET /chunk gives half of the bytes' })),
-    wrongChunks: Type.Optional(Type.Boolean({ description: 'GET /chunk gives other bytes' })),
-    wrongHeight: Type.Optional(
-      Type.Integer({
-        minimum: -1_000_000,
-        maximum: 1_000_000,
-        description: 'Added to the height that /info and /height say',
-      }),
-    ),
+    latencyMs: number(0, 600_000, 'Wait before answering'),
+    status: number(400, 599, 'Answer this instead of doing anything'),
+    hang: flag('Never answer'),
+    truncateChunks: flag('GET /chunk gives half of the bytes'),
+    wrongChunks: flag('GET /chunk gives other bytes'),
+    wrongHeight: number(-1_000_000, 1_000_000, 'Added to the height that /info and /height say'),
     path: Type.Optional(
       Type.String({ maxLength: 200, description: 'Only for paths that begin so, for example /chunk' }),
     ),
-    count: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Switch off after so many requests' }),
-    ),
+    count: number(1, 1_000_000, 'Switch off after so many requests'),
   },
   { additionalProperties: false },
 );

@@ -2,9 +2,6 @@
  * The local Arweave network: one node that published clients cannot tell from a small real one. It checks what
  * a node checks, answers in a node's words, mines by itself, and keeps everything in one SQLite file. `/info` says
  * that the network is local.
- *
- * `chain/` is the node without HTTP, `routes/` its paths by family, `faults.ts` the switches for tests. Calls
- * formats, kernel and storage.
  */
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';

@@ -9,9 +9,8 @@ import {
 } from '../../../test/support/local-arweave.ts';
 import { Random } from '../../../test/support/random.ts';
 import { encodeBase64url } from '../../formats/base64url.ts';
-import type { Block } from './chain/block.ts';
-import { storageFee } from './fees.ts';
-import { MINER } from './rules.ts';
+import type { Block } from './chain/blocks.ts';
+import { MINER, storageFee } from './rules.ts';
 
 const AR = 1_000_000_000_000n;
 const stranger = encodeBase64url(Buffer.alloc(32, 5));

@@ -23,8 +23,7 @@ import {
   signTransactionEcdsa,
 } from '../../formats/arweave/transaction-signature.ts';
 import { decodeBase64url, encodeBase64url } from '../../formats/base64url.ts';
-import { storageFee } from './fees.ts';
-import { MINER, MINER_SHARE } from './rules.ts';
+import { MINER, MINER_SHARE, storageFee } from './rules.ts';
 
 const AR = 1_000_000_000_000n;
 const stranger = encodeBase64url(Buffer.alloc(32, 5));

@@ -2,22 +2,17 @@
  * How the API's routes are written: authentication, strict parameters, one transaction for a whole change
  * with its idempotency, and Stripe's headers. The files in `routes/` only say what each call does.
  */
+
+import { createHash } from 'node:crypto';
 import { isRecord } from '../../formats/json.ts';
-import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { App, Guard, Reply, Request } from '../../kernel/http/server.ts';
 import { sameSecret } from '../../kernel/same-secret.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import type { Caller, ProviderKeys } from './access.ts';
-import { callerOf } from './access.ts';
 import type { Deliveries } from './deliveries.ts';
-import { invalidRequest, secretKeyRequired, unauthorized } from './errors.ts';
+import { CardApiError, invalidRequest, noSuchRoute, secretKeyRequired, unauthorized } from './errors.ts';
 import type { Faults } from './faults.ts';
-import { FormError, parseForm } from './form.ts';
-import type { Answer, KeyedRequest } from './idempotency.ts';
-import { checkKey, keepAnswer, keptAnswer } from './idempotency.ts';
-import { newId } from './ids.ts';
-import { Params } from './params.ts';
-import type { Change, Page } from './store.ts';
-import { apiVersion, findAnyObject } from './store.ts';
+import { FormError, Params, parseForm } from './params.ts';
+import { apiVersion, type Change, findAnyObject, newId, type Page } from './store.ts';
 
 /** What the routes stand on. */
 export interface Provider {
@@ -67,7 +62,9 @@ export function post(
     const key = request.headers['idempotency-key'];
     const keyed: KeyedRequest | undefined =
       typeof key === 'string' && key !== '' ? { key, path: request.url, body } : undefined;
-    if (keyed !== undefined) checkKey(keyed.key);
+    if (keyed !== undefined && keyed.key.length > maxKeyLength) {
+      throw invalidRequest(`Idempotency keys can be at most ${maxKeyLength} characters long`);
+    }
     const requestId = newId.request();
     const now = unixSeconds(provider);
 
@@ -79,11 +76,7 @@ export function post(
       const change: Change = { tx, now, requestId, idempotencyKey: keyed?.key ?? null };
       const { status = 200, object } = await effect(change, { id: request.params.id ?? '', params, caller });
       params.done();
-      const made: Answer = {
-        status,
-        body: JSON.stringify(await expanded(tx, object, expand)),
-        replayed: false,
-      };
+      const made = { status, body: JSON.stringify(await expanded(tx, object, expand)), replayed: false };
       if (keyed !== undefined) await keepAnswer(tx, keyed, made, now);
       return made;
     });
@@ -191,4 +184,109 @@ async function expandPath(tx: SqlExecutor, holder: unknown, parts: readonly stri
   const value = holder[part];
   if (typeof value === 'string') holder[part] = (await findAnyObject(tx, value)) ?? value;
   await expandPath(tx, holder[part] === null ? {} : holder[part], holder[part] === null ? [] : rest);
+}
+
+export interface ProviderKeys {
+  readonly secretKey: string;
+  readonly publishableKey: string;
+  readonly webhookSecret: string;
+}
+
+type Caller = 'merchant' | 'browser';
+
+/** `Authorization: Bearer <key>`, or Basic with the key as user name (what `curl -u key:` sends). */
+function callerOf(authorization: string | undefined, keys: ProviderKeys): Caller {
+  const key = keyOf(authorization ?? '');
+  if (key !== undefined && sameSecret(key, keys.secretKey)) return 'merchant';
+  if (key !== undefined && sameSecret(key, keys.publishableKey)) return 'browser';
+  throw unauthorized();
+}
+
+function keyOf(authorization: string): string | undefined {
+  const [scheme = '', value = ''] = authorization.split(' ', 2);
+  if (/^bearer$/i.test(scheme)) return value;
+  if (/^basic$/i.test(scheme)) return Buffer.from(value, 'base64').toString().split(':', 1)[0];
+  return undefined;
+}
+
+/** Any key: what a browser may do with its own is each call's to say. */
+export function apiGuard(keys: ProviderKeys): Guard {
+  return {
+    check: (request) => void callerOf(request.headers.authorization, keys),
+    noSuchRoute: unknownPath,
+    preflights: true,
+  };
+}
+
+/** The secret key. */
+export function merchantGuard(keys: ProviderKeys): Guard {
+  return {
+    check(request) {
+      if (callerOf(request.headers.authorization, keys) !== 'merchant') throw secretKeyRequired();
+    },
+    noSuchRoute: unknownPath,
+  };
+}
+
+export const unknownPath = ({ method, url }: Request): CardApiError =>
+  noSuchRoute(method, url.split('?', 1)[0] ?? url);
+
+const day = 24 * 3600;
+const maxKeyLength = 255;
+
+/** An answer of the API; `body` is JSON text, so that a replay is the same to the byte. */
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly replayed: boolean;
+}
+
+interface KeyedRequest {
+  readonly key: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+const fingerprintOf = (request: KeyedRequest) =>
+  createHash('sha256').update(`${request.path}\n${request.body}`).digest('hex');
+
+async function keptAnswer(tx: SqlExecutor, request: KeyedRequest, now: number): Promise<Answer | undefined> {
+  const row = await tx.get<{ fingerprint: string; status: number; body: string; created: number }>(
+    'SELECT fingerprint, status, body, created FROM replies WHERE key = ?',
+    request.key,
+  );
+  if (row === undefined) return undefined;
+  if (row.created + day <= now) {
+    await tx.run('DELETE FROM replies WHERE key = ?', request.key);
+    return undefined;
+  }
+  if (row.fingerprint !== fingerprintOf(request)) {
+    throw new CardApiError(400, {
+      type: 'idempotency_error',
+      message:
+        'Keys for idempotent requests can only be used with the same parameters they were first used with.',
+    });
+  }
+  return { status: row.status, body: row.body, replayed: true };
+}
+
+async function keepAnswer(
+  tx: SqlExecutor,
+  request: KeyedRequest,
+  answer: Answer,
+  now: number,
+): Promise<void> {
+  await tx.run(
+    'INSERT INTO replies (key, fingerprint, status, body, created) VALUES (?, ?, ?, ?, ?)',
+    request.key,
+    fingerprintOf(request),
+    answer.status,
+    answer.body,
+    now,
+  );
+}
+
+/** Forgets what is older than a day. */
+export async function forgetOldAnswers(tx: SqlExecutor, now: number): Promise<void> {
+  await tx.run('DELETE FROM replies WHERE created <= ?', now - day);
 }

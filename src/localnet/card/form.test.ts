@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FormError, formLimits, parseForm } from './form.ts';
+import { FormError, formLimits, parseForm } from './params.ts';
 
 const plain = (text: string): unknown => JSON.parse(JSON.stringify(parseForm(text)));
 

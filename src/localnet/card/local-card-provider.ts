@@ -1,9 +1,7 @@
 /**
  * The local card provider: the part of Stripe's API that is used here, on loopback, so that the official
  * client works against it unchanged and the code that sells credits is the same at home and in production.
- *
- * `routes/` answers the API and the checkout page, the files beside this one keep the objects and their rules,
- * `deliveries.ts` posts signed webhooks. It may call kernel and storage. Secrets are made on first start.
+ * Secrets are made on first start.
  */
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -15,12 +13,17 @@ import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import { sayLocal } from '../sign.ts';
-import { apiGuard, merchantGuard, type ProviderKeys, unknownPath } from './access.ts';
-import { changeByVisitor, type Provider } from './api.ts';
+import {
+  apiGuard,
+  changeByVisitor,
+  forgetOldAnswers,
+  merchantGuard,
+  type Provider,
+  type ProviderKeys,
+  unknownPath,
+} from './api.ts';
 import { Deliveries } from './deliveries.ts';
 import { Faults } from './faults.ts';
-import { forgetOldAnswers } from './idempotency.ts';
-import { randomLetters } from './ids.ts';
 import { migrations } from './migrations.ts';
 import { chargeRoutes } from './routes/charges.ts';
 import { checkoutPageRoutes } from './routes/checkout-page.ts';
@@ -28,6 +31,7 @@ import { checkoutSessionRoutes } from './routes/checkout-sessions.ts';
 import { paymentIntentRoutes } from './routes/payment-intents.ts';
 import { testControlRoutes } from './routes/test-controls.ts';
 import { expireDueSessions } from './sessions.ts';
+import { randomLetters } from './store.ts';
 
 export interface LocalCardProviderDeps {
   readonly log: Logger;

@@ -1,11 +1,8 @@
-/** Payment intents and the charges they cause: create, confirm with a test card, cancel. */
+/** Payment intents, the charges they cause with test cards, and what may follow: refunds and disputes. */
 import { CardApiError, invalidRequest } from './errors.ts';
-import { clientSecretFor, newId } from './ids.ts';
-import type { Charge, Dispute, PaymentError, PaymentIntent } from './objects.ts';
-import type { Change } from './store.ts';
-import { announce, putObject } from './store.ts';
-import type { TestCard } from './test-cards.ts';
-import { cardByMethod } from './test-cards.ts';
+import type { Charge, Dispute, PaymentError, PaymentIntent, Refund } from './objects.ts';
+import { announce, type Change, clientSecretFor, getObject, newId, putObject } from './store.ts';
+import { cardByMethod, type TestCard } from './test-cards.ts';
 
 /** What a payment is for; a checkout keeps it until its page is paid. */
 export interface IntentOrder {
@@ -218,4 +215,108 @@ function requireOpen({ status }: PaymentIntent, verb: string): void {
   throw invalidRequest(`You cannot ${verb} this PaymentIntent because it has a status of ${status}.`, {
     code: 'payment_intent_unexpected_state',
   });
+}
+
+interface RefundOrder {
+  readonly amount: number | undefined;
+  readonly reason: string | undefined;
+  readonly metadata: Record<string, string>;
+}
+
+export async function refundIntent(
+  change: Change,
+  intent: PaymentIntent,
+  order: RefundOrder,
+): Promise<Refund> {
+  if (intent.latest_charge === null || intent.status !== 'succeeded') {
+    throw invalidRequest(`This PaymentIntent (${intent.id}) does not have a successful charge to refund.`, {
+      param: 'payment_intent',
+    });
+  }
+  return refundCharge(change, await getObject(change.tx, 'charge', intent.latest_charge), order);
+}
+
+export async function refundCharge(change: Change, charge: Charge, order: RefundOrder): Promise<Refund> {
+  if (charge.refunded) {
+    throw invalidRequest(`Charge ${charge.id} has already been refunded.`, {
+      code: 'charge_already_refunded',
+    });
+  }
+  if (charge.disputed) {
+    throw invalidRequest(`Charge ${charge.id} has been charged back; cannot issue a refund.`, {
+      code: 'charge_disputed',
+    });
+  }
+  const left = charge.amount - charge.amount_refunded;
+  const amount = order.amount ?? left;
+  if (amount < 1 || amount > left) {
+    throw invalidRequest(`Refund amount (${amount}) is greater than unrefunded amount on charge (${left})`, {
+      param: 'amount',
+    });
+  }
+  const refund: Refund = {
+    id: newId.refund(),
+    object: 'refund',
+    amount,
+    charge: charge.id,
+    created: change.now,
+    currency: charge.currency,
+    metadata: order.metadata,
+    payment_intent: charge.payment_intent,
+    reason: order.reason ?? null,
+    status: 'succeeded',
+  };
+  const refunded: Charge = {
+    ...charge,
+    amount_refunded: charge.amount_refunded + amount,
+    refunded: charge.amount_refunded + amount === charge.amount,
+  };
+  await putObject(change, refund, charge.payment_intent);
+  await putObject(change, refunded);
+  await announce(change, 'charge.refunded', refunded);
+  await announce(change, 'refund.created', refund);
+  if (cardByMethod(charge.payment_method)?.outcome.kind !== 'refund-fails') return refund;
+
+  // The bank sends the money back: the charge counts as paid again.
+  const failed: Refund = { ...refund, status: 'failed', failure_reason: 'expired_or_canceled_card' };
+  await putObject(change, failed);
+  await putObject(change, charge);
+  await announce(change, 'refund.failed', failed);
+  return refund;
+}
+
+/** As Stripe's test mode decides: the text `winning_evidence` wins, `losing_evidence` loses, any other waits. */
+export async function submitEvidence(change: Change, dispute: Dispute, text: string): Promise<Dispute> {
+  requireUndecided(dispute);
+  const submitted: Dispute = {
+    ...dispute,
+    evidence: { uncategorized_text: text },
+    evidence_details: {
+      ...dispute.evidence_details,
+      has_evidence: true,
+      submission_count: dispute.evidence_details.submission_count + 1,
+    },
+  };
+  if (text === 'winning_evidence') return decide(change, submitted, 'won');
+  if (text === 'losing_evidence') return decide(change, submitted, 'lost');
+  await putObject(change, submitted);
+  await announce(change, 'charge.dispute.updated', submitted);
+  return submitted;
+}
+
+export async function acceptDispute(change: Change, dispute: Dispute): Promise<Dispute> {
+  requireUndecided(dispute);
+  return decide(change, dispute, 'lost');
+}
+
+async function decide(change: Change, dispute: Dispute, status: 'lost' | 'won'): Promise<Dispute> {
+  const closed: Dispute = { ...dispute, status };
+  await putObject(change, closed);
+  if (status === 'won') await announce(change, 'charge.dispute.funds_reinstated', closed);
+  await announce(change, 'charge.dispute.closed', closed);
+  return closed;
+}
+
+function requireUndecided(dispute: Dispute): void {
+  if (dispute.status !== 'needs_response') throw invalidRequest('This dispute is already closed');
 }

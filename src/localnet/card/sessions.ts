@@ -1,34 +1,98 @@
 /** Checkout sessions: an order, a page to pay it on, and where the payer goes afterwards. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { invalidRequest } from './errors.ts';
-import { clientSecretFor, newId } from './ids.ts';
+import { invalidRequest, missingParameter } from './errors.ts';
 import type { CheckoutSession, LineItem } from './objects.ts';
-import type { IntentOrder } from './payments.ts';
-import { checkAmount, confirmIntent, createIntent } from './payments.ts';
-import type { Change } from './store.ts';
-import { announce, getObject, putObject } from './store.ts';
+import { type Params, readMethodTypes } from './params.ts';
+import { checkAmount, confirmIntent, createIntent, type IntentOrder } from './payments.ts';
+import {
+  announce,
+  type Change,
+  clientSecretFor,
+  getObject,
+  newId,
+  putObject,
+  randomLetters,
+} from './store.ts';
 import type { TestCard } from './test-cards.ts';
 
 const halfHour = 30 * 60;
 const day = 24 * 3600;
 
-export interface SessionOrder {
-  readonly uiMode: string;
-  readonly embedded: boolean;
-  readonly successUrl: string | null;
-  readonly cancelUrl: string | null;
-  readonly returnUrl: string | undefined;
-  readonly redirectOnCompletion: 'always' | 'if_required' | 'never' | undefined;
-  readonly expiresAt: number | undefined;
-  readonly automaticTax: boolean;
-  readonly clientReference: string | null;
-  readonly customerEmail: string | null;
-  readonly metadata: Record<string, string>;
-  readonly items: readonly LineItem[];
-  readonly intent: Pick<IntentOrder, 'description' | 'metadata' | 'receiptEmail'>;
-  readonly currency: string;
-  readonly methodTypes: readonly string[];
+/** Both the current names of the pages and those before API version 2026-03. */
+const uiModes = ['hosted_page', 'hosted', 'embedded_page', 'embedded'] as const;
+
+/** What a session is created from, strictly read. */
+export function readOrder(params: Params) {
+  if (params.choice('mode', ['payment']) === undefined) throw missingParameter('mode');
+  const uiMode = params.choice('ui_mode', uiModes) ?? 'hosted_page';
+  const tax = params.object('automatic_tax');
+  const automaticTax = tax?.flag('enabled') ?? false;
+  tax?.done();
+  const items = readItems(params.objects('line_items'));
+  const [first] = items;
+  if (first === undefined) throw missingParameter('line_items');
+  const currency = params.optionalText('currency')?.toLowerCase() ?? first.currency;
+  if (items.some((item) => item.currency !== currency)) {
+    throw invalidRequest('All line items must have the session currency', { param: 'currency' });
+  }
+  const intent = params.object('payment_intent_data');
+  const order = {
+    uiMode,
+    embedded: uiMode.startsWith('embedded'),
+    successUrl: params.url('success_url') ?? null,
+    cancelUrl: params.url('cancel_url') ?? null,
+    returnUrl: params.url('return_url'),
+    redirectOnCompletion: params.choice('redirect_on_completion', ['always', 'if_required', 'never']),
+    expiresAt: params.optionalInteger('expires_at'),
+    automaticTax,
+    clientReference: params.optionalText('client_reference_id', 200) ?? null,
+    customerEmail: params.optionalText('customer_email', 320) ?? null,
+    metadata: params.metadata(),
+    items,
+    intent: {
+      description: intent?.optionalText('description') ?? null,
+      metadata: intent?.metadata() ?? {},
+      receiptEmail: intent?.optionalText('receipt_email') ?? null,
+    },
+    currency,
+    methodTypes: readMethodTypes(params),
+  };
+  intent?.done();
+  return order;
 }
+
+function readItems(list: readonly Params[] | undefined): LineItem[] {
+  return (list ?? []).map((item) => {
+    const price = item.object('price_data');
+    if (price === undefined) throw missingParameter('line_items[0][price_data]');
+    const product = price.object('product_data');
+    if (product === undefined) throw missingParameter('line_items[0][price_data][product_data]');
+    const quantity = item.optionalInteger('quantity') ?? 1;
+    const unit = price.integer('unit_amount');
+    const currency = price.text('currency').toLowerCase();
+    price.choice('tax_behavior', ['exclusive', 'inclusive', 'unspecified']);
+    const name = product.text('name', 250);
+    const details = product.optionalText('description', 5_000) ?? null;
+    product.metadata();
+    product.optionalText('tax_code');
+    product.texts('images');
+    for (const read of [product, price, item]) read.done();
+    if (quantity < 1)
+      throw invalidRequest('Quantity must be at least 1', { param: 'line_items[0][quantity]' });
+    return {
+      id: `li_${randomLetters(24)}`,
+      object: 'item',
+      amount_subtotal: unit * quantity,
+      amount_total: unit * quantity,
+      currency,
+      description: name,
+      details,
+      quantity,
+    };
+  });
+}
+
+type SessionOrder = ReturnType<typeof readOrder>;
 
 export async function createSession(
   change: Change,

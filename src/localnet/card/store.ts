@@ -2,9 +2,10 @@
  * Objects and events in SQL. A change to objects, the events it causes and their deliveries are written in
  * one transaction: what happened is announced, and what is announced happened.
  */
+
+import { randomInt } from 'node:crypto';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { noSuch } from './errors.ts';
-import { newId } from './ids.ts';
 import type {
   CardEvent,
   CardObject,
@@ -60,9 +61,7 @@ interface BodyRow {
 }
 
 /** Bodies are written by us, so they are what their type says. */
-function readBody<T>(row: BodyRow): T;
-function readBody<T>(row: BodyRow | undefined): T | undefined;
-function readBody(row: BodyRow | undefined): unknown {
+function readBody<T>(row: BodyRow | undefined): T | undefined {
   return row && JSON.parse(row.body);
 }
 
@@ -71,34 +70,37 @@ export interface Page {
   readonly startingAfter: string | undefined;
 }
 
-/** Newest first, as the API lists. One more than asked for is read, to know whether there is more. */
 export async function listObjects<K extends Kind>(
   tx: SqlExecutor,
   kind: K,
   parent: string | undefined,
   page: Page,
 ): Promise<Kinds[K][]> {
-  const before = await position(tx, 'objects', page.startingAfter);
-  const rows = await tx.all<BodyRow>(
-    `SELECT body FROM objects WHERE ${parent === undefined ? '' : 'parent = ? AND'} kind = ? AND seq < ?
-     ORDER BY seq DESC LIMIT ?`,
-    ...(parent === undefined ? [] : [parent]),
-    kind,
-    before,
-    page.limit + 1,
-  );
-  return rows.map((row) => readBody(row));
+  if (parent === undefined) return listBodies(tx, 'objects', 'kind = ?', [kind], page);
+  return listBodies(tx, 'objects', 'parent = ? AND kind = ?', [parent, kind], page);
 }
 
-async function position(
+/** Newest first, as the API lists. One more than asked for is read, to know whether there is more. */
+async function listBodies<T>(
   tx: SqlExecutor,
   table: 'events' | 'objects',
-  id: string | undefined,
-): Promise<number> {
-  if (id === undefined) return Number.MAX_SAFE_INTEGER;
-  const row = await tx.get<{ seq: number }>(`SELECT seq FROM ${table} WHERE id = ?`, id);
-  if (row === undefined) throw noSuch('object', id, 'starting_after');
-  return row.seq;
+  where: string,
+  values: readonly (string | number)[],
+  { limit, startingAfter }: Page,
+): Promise<T[]> {
+  let before = Number.MAX_SAFE_INTEGER;
+  if (startingAfter !== undefined) {
+    const row = await tx.get<{ seq: number }>(`SELECT seq FROM ${table} WHERE id = ?`, startingAfter);
+    if (row === undefined) throw noSuch('object', startingAfter, 'starting_after');
+    before = row.seq;
+  }
+  const rows = await tx.all<BodyRow>(
+    `SELECT body FROM ${table} WHERE ${where} AND seq < ? ORDER BY seq DESC LIMIT ?`,
+    ...values,
+    before,
+    limit + 1,
+  );
+  return rows.map(({ body }) => JSON.parse(body));
 }
 
 /** Writes an object; `parent` is what it is listed under (a payment intent's charges, refunds, disputes). */
@@ -156,15 +158,29 @@ export async function listEvents(
   filter: { since: number; types: readonly string[] },
   page: Page,
 ): Promise<CardEvent[]> {
-  const before = await position(tx, 'events', page.startingAfter);
   const wanted = filter.types.map(() => '?').join(', ');
-  const rows = await tx.all<BodyRow>(
-    `SELECT body FROM events WHERE seq < ? AND created >= ? ${wanted === '' ? '' : `AND type IN (${wanted})`}
-     ORDER BY seq DESC LIMIT ?`,
-    before,
-    filter.since,
-    ...filter.types,
-    page.limit + 1,
-  );
-  return rows.map((row) => readBody(row));
+  const where = `created >= ? ${wanted === '' ? '' : `AND type IN (${wanted})`}`;
+  return listBodies(tx, 'events', where, [filter.since, ...filter.types], page);
 }
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+export function randomLetters(length: number): string {
+  let text = '';
+  for (let i = 0; i < length; i += 1) text += alphabet[randomInt(alphabet.length)];
+  return text;
+}
+
+export const newId = {
+  charge: () => `ch_${randomLetters(24)}`,
+  dispute: () => `du_${randomLetters(24)}`,
+  event: () => `evt_${randomLetters(24)}`,
+  paymentIntent: () => `pi_${randomLetters(24)}`,
+  paymentMethod: () => `pm_${randomLetters(24)}`,
+  refund: () => `re_${randomLetters(24)}`,
+  request: () => `req_${randomLetters(14)}`,
+  session: () => `cs_test_${randomLetters(58)}`,
+};
+
+/** The secret that lets a browser act on one object, and on nothing else. */
+export const clientSecretFor = (id: string) => `${id}_secret_${randomLetters(25)}`;

@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import Stripe from 'stripe';
 import { silentLog } from '../../kernel/testing.ts';
-import type { LocalCardProvider } from './local-card-provider.ts';
-import { createLocalCardProvider } from './local-card-provider.ts';
+import { createLocalCardProvider, type LocalCardProvider } from './local-card-provider.ts';
 
 export interface ProviderForTest {
   readonly provider: LocalCardProvider;

@@ -55,7 +55,9 @@ export class AccountStore implements AccountReader {
   apply(changes: AccountChanges): void {
     for (const [address, account] of changes) {
       const before = this.#accounts.get(address);
-      if (before !== undefined && before.owner !== account?.owner) this.#unlist(before.owner, address);
+      if (before !== undefined && before.owner !== account?.owner) {
+        this.#byOwner.get(before.owner)?.delete(address);
+      }
       if (account === undefined) {
         this.#accounts.delete(address);
       } else {
@@ -71,10 +73,6 @@ export class AccountStore implements AccountReader {
     const set = this.#byOwner.get(owner);
     if (set === undefined) this.#byOwner.set(owner, new Set([address]));
     else set.add(address);
-  }
-
-  #unlist(owner: SolanaAddress, address: SolanaAddress): void {
-    this.#byOwner.get(owner)?.delete(address);
   }
 }
 

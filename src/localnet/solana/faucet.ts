@@ -1,8 +1,16 @@
 /** The ledger's own key at work: airdrops, first funds of the service, upkeep of the registry. */
-
 import { encodeBase58 } from '../../formats/base58.ts';
+import {
+  arnsAddresses,
+  arnsConfig,
+  arnsRecord,
+  demandFactor,
+  returnedName,
+} from '../../formats/solana/accounts-arns.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { arnsBuilder } from '../../formats/solana/instructions-arns.ts';
 import { compileMessage, type Instruction } from '../../formats/solana/message.ts';
+import { currentPeriod } from '../../formats/solana/name-prices.ts';
 import { lamportsPerSol, type NamePrograms } from '../../formats/solana/programs.ts';
 import { memo, transferLamports } from '../../formats/solana/system.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, mintTo } from '../../formats/solana/token.ts';
@@ -14,6 +22,8 @@ import type { Ledger } from './ledger.ts';
 /** What a service key is given when the ledger first hears of it: enough for a long time of selling names. */
 const serviceSol = 10_000n * lamportsPerSol;
 const serviceTokens = 1_000_000_000n * 1_000_000n;
+/** Names that upkeep handles at once. */
+const maxAtOnce = 20;
 
 export class Faucet {
   readonly #ledger: Ledger;
@@ -25,10 +35,6 @@ export class Faucet {
     this.#ledger = ledger;
     this.#key = key;
     this.#programs = programs;
-  }
-
-  get address(): SolanaAddress {
-    return this.#key.address;
   }
 
   /** Signs and submits; answers the signature once it is durable. */
@@ -60,5 +66,41 @@ export class Faucet {
       createAssociatedTokenAccount(this.#key.address, address, mint),
       mintTo(mint, tokens, this.#key.address, serviceTokens),
     ]);
+  }
+
+  /** What anybody may do on the public registry and nobody would do here; answers how many transactions it took. */
+  async upkeep(): Promise<number> {
+    const work = this.#dueWork();
+    for (const instruction of work) await this.send([instruction]);
+    return work.length;
+  }
+
+  #dueWork(): Instruction[] {
+    const { accounts, slots } = this.#ledger;
+    const programs = this.#programs;
+    const { address } = this.#key;
+    const at = arnsAddresses(programs.arns);
+    const now = Math.floor(slots.now().ms / 1000);
+    const config = arnsConfig.decode(accounts.get(at.config().address).data);
+    const build = arnsBuilder(programs, config.treasury);
+    const work: Instruction[] = [];
+
+    const factor = demandFactor.decode(accounts.get(at.demandFactor().address).data);
+    if (factor.period < currentPeriod(factor.periodZero, now)) work.push(build.updateDemandFactor(address));
+    const over: string[] = [];
+    for (const [, account] of accounts.ownedBy(programs.arns)) {
+      if (work.length >= maxAtOnce) break;
+      if (arnsRecord.matches(account.data)) {
+        const record = arnsRecord.decode(account.data);
+        if (record.end !== undefined && record.end + config.gracePeriod < now) {
+          work.push(build.pruneNameToReturned(address, record.name));
+        }
+      } else if (returnedName.matches(account.data)) {
+        const { name, returnedAt } = returnedName.decode(account.data);
+        if (returnedAt + config.auctionDuration <= now && over.length < maxAtOnce) over.push(name);
+      }
+    }
+    if (over.length > 0) work.push(build.pruneReturnedNames(address, over));
+    return work;
   }
 }

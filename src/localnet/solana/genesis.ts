@@ -10,7 +10,6 @@ import {
   demandFactor,
   nameRegistry,
   reservedName,
-  schemaVersion,
 } from '../../formats/solana/accounts-arns.ts';
 import { type SolanaAddress, toSolanaAddress } from '../../formats/solana/address.ts';
 import {
@@ -31,8 +30,10 @@ import {
 } from '../../formats/solana/programs.ts';
 import { associatedTokenAddress, encodeMint, encodeTokenAccount } from '../../formats/solana/token.ts';
 import { ed25519PrivateKey, ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
-import type { Account } from './accounts.ts';
+import { type Account, emptyAccount } from './accounts.ts';
+import { stamp } from './programs/anchor.ts';
 import { programTable } from './programs/program-table.ts';
+import { newTokenAccount } from './programs/token.ts';
 
 export interface GenesisSettings {
   readonly programs: NamePrograms;
@@ -79,84 +80,48 @@ export function genesisAccounts(
 
   for (const program of programTable(programs).keys()) {
     const owner = program === systemProgram ? nativeLoader : bpfLoader;
-    accounts.set(program, {
-      lamports: rentExemptMinimum(36),
-      owner,
-      data: Buffer.from('local ledger'),
-      executable: true,
-    });
+    const data = Buffer.from('local ledger');
+    accounts.set(program, { lamports: rentExemptMinimum(36), owner, data, executable: true });
   }
-  accounts.set(faucet, {
-    lamports: faucetSol * lamportsPerSol,
-    owner: systemProgram,
-    data: Buffer.alloc(0),
-    executable: false,
+  accounts.set(faucet, { ...emptyAccount, lamports: faucetSol * lamportsPerSol });
+  const mint = encodeMint({
+    authority: faucet,
+    supply: 0n,
+    decimals: tokenDecimals,
+    initialized: true,
+    freezeAuthority: undefined,
   });
-  put(
-    programs.mint,
-    tokenProgram,
-    encodeMint({
-      authority: faucet,
-      supply: 0n,
-      decimals: tokenDecimals,
-      initialized: true,
-      freezeAuthority: undefined,
-    }),
-  );
-  put(
+  put(programs.mint, tokenProgram, mint);
+  put(treasury, tokenProgram, encodeTokenAccount(newTokenAccount(programs.mint, at.config().address)));
+  const config = arnsConfig.encode({
+    authority: faucet,
+    mint: programs.mint,
     treasury,
-    tokenProgram,
-    encodeTokenAccount({
-      mint: programs.mint,
-      owner: at.config().address,
-      amount: 0n,
-      delegate: undefined,
-      state: 'initialized',
-      delegatedAmount: 0n,
-      closeAuthority: undefined,
-    }),
-  );
-  put(
-    at.config().address,
-    programs.arns,
-    arnsConfig.encode({
-      authority: faucet,
-      mint: programs.mint,
-      treasury,
-      gracePeriod: gracePeriodSeconds,
-      auctionDuration: auctionSeconds,
-      maxLeaseYears,
-      totalNames: 0n,
-      nextRecordsPrune: never,
-      nextReturnedPrune: never,
-      migrationActive: false,
-      migrationAuthority: faucet,
-      bump: at.config().bump,
-      version: schemaVersion,
-    }),
-  );
-  const factor = BigInt(settings.demandFactor);
-  put(
-    at.demandFactor().address,
-    programs.arns,
-    demandFactor.encode(genesisDemandFactor(factor, seconds, at.demandFactor().bump)),
-  );
+    gracePeriod: gracePeriodSeconds,
+    auctionDuration: auctionSeconds,
+    maxLeaseYears,
+    totalNames: 0n,
+    nextRecordsPrune: never,
+    nextReturnedPrune: never,
+    migrationActive: false,
+    migrationAuthority: faucet,
+    ...stamp(at.config()),
+  });
+  put(at.config().address, programs.arns, config);
+  const factor = genesisDemandFactor(BigInt(settings.demandFactor), seconds, at.demandFactor().bump);
+  put(at.demandFactor().address, programs.arns, demandFactor.encode(factor));
   const registry = Buffer.alloc(nameRegistry.headSize + nameRegistry.slotSize * settings.registryCapacity);
   nameRegistry.encodeHead({ authority: faucet, count: 0 }).copy(registry);
   put(at.registry().address, programs.arns, registry);
-  put(
-    at.reserved('www').address,
-    programs.arns,
-    reservedName.encode({
-      name: 'www',
-      reservedFor: undefined,
-      expiresAt: undefined,
-      reservedBy: faucet,
-      createdAt: seconds,
-      bump: at.reserved('www').bump,
-      version: schemaVersion,
-    }),
-  );
+  const reserved = reservedName.encode({
+    name: 'www',
+    reservedFor: undefined,
+    expiresAt: undefined,
+    reservedBy: faucet,
+    createdAt: seconds,
+    ...stamp(at.reserved('www')),
+  });
+  put(at.reserved('www').address, programs.arns, reserved);
   return accounts;
 }
 

@@ -2,17 +2,17 @@
  * The local Solana ledger: the chain that names live on, on loopback. Real wire transactions with real
  * signatures, blockhashes that live 150 blocks, packets of 1232 bytes, fees, rent, atomic execution, and the
  * name programs with their real layouts, so that what reads and writes the public chain works here unchanged.
- *
- * `runtime/` executes a transaction, `programs/` are the programs, `ledger.ts` orders and keeps, `rpc/` answers
- * JSON-RPC. It may call formats, wallets, kernel and storage. It is no validator: nobody votes, and one process
- * is the whole cluster.
+ * It is no validator: nobody votes, and one process is the whole cluster.
  */
+
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
 import { createJob } from '../../kernel/background/job.ts';
+import { StartupError } from '../../kernel/errors.ts';
 import { type App, createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
@@ -20,15 +20,23 @@ import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { holdAlone } from '../hold-alone.ts';
+import { AccountStore } from './accounts.ts';
 import { Faucet } from './faucet.ts';
-import { defaultDemandFactor, defaultRegistryCapacity, faucetOf } from './genesis.ts';
-import type { Ledger } from './ledger.ts';
+import {
+  defaultDemandFactor,
+  defaultRegistryCapacity,
+  faucetOf,
+  type GenesisSettings,
+  genesisAccounts,
+} from './genesis.ts';
+import { Ledger, type SignatureStatus } from './ledger.ts';
 import { migrations } from './migrations.ts';
-import { openLedger } from './open.ts';
-import { doDueUpkeep } from './registry-upkeep.ts';
+import { programTable } from './programs/program-table.ts';
 import { answerText } from './rpc/dispatch.ts';
 import type { RpcContext } from './rpc/method.ts';
 import { Subscriptions } from './rpc/subscriptions.ts';
+import { blockhashLife, Slots } from './slots.ts';
+import { type Genesis, LedgerStore } from './store.ts';
 
 export interface LocalSolanaDeps {
   readonly log: Logger;
@@ -66,10 +74,11 @@ export function createLocalSolana(
     return running;
   };
   const upkeep = (): Promise<number> => {
-    const { ledger, faucet } = live();
-    doing ??= doDueUpkeep(ledger, faucet, programs).finally(() => {
-      doing = undefined;
-    });
+    doing ??= live()
+      .faucet.upkeep()
+      .finally(() => {
+        doing = undefined;
+      });
     return doing;
   };
 
@@ -188,4 +197,41 @@ function webSockets(
       nextPort.close();
     },
   };
+}
+
+/** `settings` make a new ledger; an existing one keeps its own, and must be for the same programs. */
+export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () => number) {
+  const store = new LedgerStore(sql);
+  const genesis = (await store.genesis()) ?? (await begin(store, settings, clock()));
+  const kept = readSettings(genesis.settings);
+  if (kept.programs.arns !== settings.programs.arns || kept.programs.ant !== settings.programs.ant) {
+    throw new StartupError(
+      'the local Solana ledger was made for other name programs: remove its file or set ARNS_PROGRAM_CLUSTER back',
+    );
+  }
+  const accounts = new AccountStore();
+  for await (const [address, account] of store.accounts()) accounts.apply(new Map([[address, account]]));
+  const slots = new Slots(genesis.seed, genesis.createdMs, clock);
+  const last = await store.last();
+  if (last !== undefined) slots.notBefore(last.timeMs);
+  const recent = new Map<string, SignatureStatus>();
+  for await (const entry of store.since(slots.now().slot - 2 * blockhashLife)) {
+    recent.set(entry.signature, { slot: entry.slot, err: entry.meta.err, sequence: entry.sequence });
+  }
+  const programs = programTable(kept.programs);
+  const ledger = new Ledger(store, accounts, programs, slots, last?.sequence ?? 0, recent);
+  return { ledger, genesis, settings: kept };
+}
+
+async function begin(store: LedgerStore, settings: GenesisSettings, now: number): Promise<Genesis> {
+  const genesis = { seed: randomBytes(32), createdMs: now, settings: JSON.stringify(settings) };
+  await store.begin(genesis, genesisAccounts(genesis.seed, now, settings));
+  return genesis;
+}
+
+function readSettings(text: string): GenesisSettings {
+  const value: GenesisSettings = JSON.parse(text);
+  const { arns, ant, mint } = value.programs;
+  for (const address of [arns, ant, mint]) parseSolanaAddress(address);
+  return { ...value, programs: { arns, ant, mint } };
 }

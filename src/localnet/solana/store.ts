@@ -20,10 +20,9 @@ export interface Genesis {
   readonly settings: string;
 }
 
-type TransactionRow = Omit<StoredTransaction, 'timeMs' | 'meta'> & {
-  readonly time_ms: number;
-  readonly meta: string;
-};
+type TransactionRow = Omit<StoredTransaction, 'meta'> & { readonly meta: string };
+
+const columns = 'sequence, signature, slot, time_ms AS "timeMs", wire, meta';
 
 export class LedgerStore {
   readonly #sql: Sql;
@@ -32,11 +31,8 @@ export class LedgerStore {
     this.#sql = sql;
   }
 
-  async genesis(): Promise<Genesis | undefined> {
-    const row = await this.#sql.get<{ seed: Buffer; created_ms: number; settings: string }>(
-      'SELECT seed, created_ms, settings FROM genesis WHERE id = 1',
-    );
-    return row && { seed: row.seed, createdMs: row.created_ms, settings: row.settings };
+  genesis(): Promise<Genesis | undefined> {
+    return this.#sql.get('SELECT seed, created_ms AS "createdMs", settings FROM genesis WHERE id = 1');
   }
 
   async begin(genesis: Genesis, accounts: AccountChanges): Promise<void> {
@@ -98,16 +94,15 @@ export class LedgerStore {
     });
   }
 
-  async last(): Promise<{ sequence: number; timeMs: number } | undefined> {
-    const row = await this.#sql.get<{ sequence: number; time_ms: number }>(
-      'SELECT sequence, time_ms FROM ledger_transaction ORDER BY sequence DESC LIMIT 1',
+  last(): Promise<{ sequence: number; timeMs: number } | undefined> {
+    return this.#sql.get(
+      'SELECT sequence, time_ms AS "timeMs" FROM ledger_transaction ORDER BY sequence DESC LIMIT 1',
     );
-    return row && { sequence: row.sequence, timeMs: row.time_ms };
   }
 
   async bySignature(signature: string): Promise<StoredTransaction | undefined> {
     const row = await this.#sql.get<TransactionRow>(
-      'SELECT sequence, signature, slot, time_ms, wire, meta FROM ledger_transaction WHERE signature = ?',
+      `SELECT ${columns} FROM ledger_transaction WHERE signature = ?`,
       signature,
     );
     return row && stored(row);
@@ -119,10 +114,9 @@ export class LedgerStore {
     range: { readonly before: number; readonly after: number; readonly limit: number },
   ): Promise<StoredTransaction[]> {
     const rows = await this.#sql.all<TransactionRow>(
-      `SELECT t.sequence, t.signature, t.slot, t.time_ms, t.wire, t.meta
-         FROM address_transaction a JOIN ledger_transaction t ON t.sequence = a.sequence
-        WHERE a.address = ? AND a.sequence < ? AND a.sequence > ?
-        ORDER BY a.sequence DESC LIMIT ?`,
+      `SELECT ${columns} FROM address_transaction JOIN ledger_transaction USING (sequence)
+        WHERE address = ? AND sequence < ? AND sequence > ?
+        ORDER BY sequence DESC LIMIT ?`,
       address,
       range.before,
       range.after,
@@ -134,18 +128,14 @@ export class LedgerStore {
   /** Signatures and errors since a slot, oldest first: what a restarted ledger must remember having seen. */
   async *since(slot: number): AsyncGenerator<StoredTransaction> {
     const rows = this.#sql.stream<TransactionRow>(
-      `SELECT sequence, signature, slot, time_ms, wire, meta FROM ledger_transaction
-        WHERE slot >= ? ORDER BY sequence`,
+      `SELECT ${columns} FROM ledger_transaction WHERE slot >= ? ORDER BY sequence`,
       slot,
     );
     for await (const row of rows) yield stored(row);
   }
 }
 
-function stored({ time_ms: timeMs, meta: text, ...row }: TransactionRow): StoredTransaction {
-  const meta: TransactionMeta = JSON.parse(text);
-  return { ...row, timeMs, meta };
-}
+const stored = (row: TransactionRow): StoredTransaction => ({ ...row, meta: JSON.parse(row.meta) });
 
 async function writeAccounts(tx: SqlExecutor, accounts: AccountChanges): Promise<void> {
   for (const [address, account] of accounts) {

@@ -1,7 +1,6 @@
 /**
  * The local x402 facilitator: verifies real EIP-712 signatures and settles them on a token ledger of its own, as
- * a facilitator does on a chain. `routes.ts` speaks the facilitator's protocol, `rpc.ts` the chain's,
- * `token-ledger.ts` keeps the money. It may call formats, wallets, kernel and storage.
+ * a facilitator does on a chain.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,7 +1,11 @@
 /** `/verify`, `/settle`, `/supported`; `/mint` and `/balance/{address}` for the token; `/test/faults` for tests. */
 import { type Static, Type } from 'typebox';
-import type { FacilitatorRequest, SettleAnswer, VerifyAnswer } from '../../formats/x402/facilitator.ts';
-import { x402Reasons } from '../../formats/x402/facilitator.ts';
+import {
+  type FacilitatorRequest,
+  type SettleAnswer,
+  type VerifyAnswer,
+  x402Reasons,
+} from '../../formats/x402/facilitator.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App } from '../../kernel/http/server.ts';

@@ -1,9 +1,12 @@
 /** The checks of the `exact` scheme on EVM chains, for both versions of the protocol. */
-import type { FacilitatorRequest } from '../../formats/x402/facilitator.ts';
-import { x402Reasons } from '../../formats/x402/facilitator.ts';
+import { type FacilitatorRequest, x402Reasons } from '../../formats/x402/facilitator.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
-import type { X402Payment } from '../../formats/x402/payment.ts';
-import { MalformedPayment, readPayment, UnknownPaymentVersion } from '../../formats/x402/payment.ts';
+import {
+  MalformedPayment,
+  readPayment,
+  UnknownPaymentVersion,
+  type X402Payment,
+} from '../../formats/x402/payment.ts';
 import { isSignedByHolder } from '../../wallets/ethereum/transfer-authorization.ts';
 import type { TokenLedger } from './token-ledger.ts';
 

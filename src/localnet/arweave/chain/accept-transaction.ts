@@ -17,10 +17,10 @@ import {
   invalidJson,
   unknownSplit,
 } from '../errors.ts';
-import { storageFee } from '../fees.ts';
+import { storageFee } from '../rules.ts';
 import { headHeight, isGoodAnchor } from './blocks.ts';
 import { putInlineData } from './chunks.ts';
-import { readMinedIn } from './transactions.ts';
+import { readPlace } from './transactions.ts';
 import { readWallet } from './wallets.ts';
 
 /** A transaction the chain does not take; the codes are what GET /tx/{id} later says with 410. */
@@ -89,7 +89,7 @@ function inlineTree(transaction: Transaction): DataTree | undefined {
 /** Duplicates, price, funds, anchor: against the chain and the mempool as they are in this very moment. */
 async function checkState(tx: SqlExecutor, posted: Posted): Promise<void> {
   const { transaction, owner, target, anchor } = posted;
-  const known = await readMinedIn(tx, posted.id);
+  const known = await readPlace(tx, posted.id);
   if (known !== undefined) throw known.height === null ? alreadyInMempool() : alreadyOnWeave();
   const opensAccount = target !== '' && (await readWallet(tx, target)) === undefined;
   const codes: string[] = [];
@@ -98,7 +98,7 @@ async function checkState(tx: SqlExecutor, posted: Posted): Promise<void> {
   const promised = await pendingSpend(tx, owner);
   if ((wallet?.balance ?? 0n) < promised + transaction.quantity + transaction.reward) codes.push('overspend');
   if (codes.length > 0) throw new VerificationFailed(codes);
-  const anchored = anchor === '' ? undefined : await readMinedIn(tx, anchor);
+  const anchored = anchor === '' ? undefined : await readPlace(tx, anchor);
   if (anchored?.height === null) throw anchorInMempool();
   if (!(await isGoodAnchor(tx, anchor, wallet, await headHeight(tx)))) throw badAnchor();
 }

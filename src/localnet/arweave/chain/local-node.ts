@@ -7,20 +7,17 @@ import { isTxId } from '../../../formats/base64url.ts';
 import { isRecord } from '../../../formats/json.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { openSqliteFile } from '../../../storage/sql/open.ts';
-import type { Sql } from '../../../storage/sql/sql.ts';
+import type { Sql, SqlExecutor } from '../../../storage/sql/sql.ts';
 import { invalidHash, invalidJson, mempoolFull, verificationFailed } from '../errors.ts';
 import { migrations } from '../migrations.ts';
 import { MAX_PENDING, PROCESSED_MEMORY_MS } from '../rules.ts';
 import { acceptTransaction, VerificationFailed } from './accept-transaction.ts';
-import type { Block } from './block.ts';
-import { readHead } from './blocks.ts';
-import { addToCounter } from './counters.ts';
-import { type Rollback, rollBack } from './fork.ts';
-import { mineBlock } from './mine.ts';
-import { HeaderCache, readMinedIn, type StoredTransaction } from './transactions.ts';
+import { type Block, hashList, readHead } from './blocks.ts';
+import { addToCounter, mineBlock } from './mine.ts';
+import { HeaderCache, readPlace, type StoredTransaction } from './transactions.ts';
 import { readWallet, writeWallet } from './wallets.ts';
 
-export interface LocalNodeOptions {
+interface LocalNodeOptions {
   readonly path: string;
   readonly log: Logger;
   /** 0 mines only when asked. */
@@ -155,7 +152,7 @@ export class LocalNode {
 
   /** Accepted a short while ago, and not dropped since. */
   async #wasProcessed(id: string): Promise<boolean> {
-    return this.#processed.has(id) && (await readMinedIn(this.sql, id)) !== undefined;
+    return this.#processed.has(id) && (await readPlace(this.sql, id)) !== undefined;
   }
 
   async #mineOne(takePending: boolean): Promise<void> {
@@ -204,4 +201,36 @@ function idOf(json: unknown): string {
   const { id } = json;
   if (typeof id !== 'string' || !isTxId(id)) throw invalidHash();
   return id;
+}
+
+interface Rollback {
+  /** Hashes of the blocks that are orphans now, newest first. */
+  readonly orphaned: string[];
+  /** Ids of the transactions that are pending again, oldest first. */
+  readonly returned: string[];
+}
+
+/** Undoes the blocks from `lowest` up to the head at `highest`. What was minted meanwhile stays. */
+async function rollBack(tx: SqlExecutor, lowest: number, highest: number): Promise<Rollback> {
+  const orphaned = await hashList(tx, lowest, highest);
+  const undone = await tx.all<{ address: string; change: string; last_tx: string }>(
+    'SELECT address, change, last_tx FROM undo WHERE height >= ? ORDER BY height DESC',
+    lowest,
+  );
+  for (const { address, change, last_tx } of undone) {
+    const balance = (await readWallet(tx, address))?.balance ?? 0n;
+    await writeWallet(tx, address, { balance: balance - BigInt(change), lastTx: last_tx });
+  }
+  const returned = await tx.all<{ id: string }>(
+    'SELECT id FROM transactions WHERE height >= ? ORDER BY sequence',
+    lowest,
+  );
+  await tx.run(
+    `UPDATE transactions SET height = NULL, block_hash = NULL, weave_end = NULL, tx_path = NULL
+     WHERE height >= ?`,
+    lowest,
+  );
+  await tx.run('UPDATE blocks SET canonical = 0 WHERE height >= ? AND canonical = 1', lowest);
+  await tx.run('DELETE FROM undo WHERE height >= ?', lowest);
+  return { orphaned, returned: returned.map((row) => row.id) };
 }

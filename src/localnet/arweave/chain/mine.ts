@@ -7,10 +7,8 @@ import { buildTxTree, type TxTree } from '../../../formats/arweave/tx-tree.ts';
 import { decodeBase64url, encodeBase64url } from '../../../formats/base64url.ts';
 import type { SqlExecutor } from '../../../storage/sql/sql.ts';
 import { MAX_BLOCK_TRANSACTIONS, MAX_FORK_DEPTH, MAX_REWARD_POOL, MINER, MINER_SHARE } from '../rules.ts';
-import { type Block, makeBlock, noPoa, type Poa } from './block.ts';
-import { isGoodAnchor, readHead } from './blocks.ts';
+import { type Block, isGoodAnchor, makeBlock, noPoa, type Poa, readHead } from './blocks.ts';
 import { chunkAtWeaveOffset, dropOrphanChunks } from './chunks.ts';
-import { addToCounter } from './counters.ts';
 import { Wallets, walletListHash } from './wallets.ts';
 
 interface PendingRow {
@@ -26,7 +24,7 @@ interface PendingRow {
   data_size: number;
 }
 
-export interface MineOptions {
+interface MineOptions {
   /** Unix seconds. */
   readonly now: number;
   /** False makes an empty block and leaves the mempool as it is. */
@@ -151,4 +149,22 @@ async function recall(tx: SqlExecutor, previous: Block | undefined): Promise<Poa
   const chunk = await chunkAtWeaveOffset(tx, (seed % previous.weave_size) + 1);
   if (chunk === undefined) return noPoa;
   return { ...noPoa, tx_path: encodeBase64url(chunk.txPath), data_path: encodeBase64url(chunk.dataPath) };
+}
+
+type CounterName = 'minted' | 'blocks';
+
+async function readCounter(sql: SqlExecutor, name: CounterName): Promise<bigint> {
+  const row = await sql.get<{ value: string }>('SELECT value FROM counters WHERE name = ?', name);
+  return BigInt(row?.value ?? '0');
+}
+
+/** The value after adding. */
+export async function addToCounter(tx: SqlExecutor, name: CounterName, amount: bigint): Promise<bigint> {
+  const value = (await readCounter(tx, name)) + amount;
+  await tx.run(
+    'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+    name,
+    value,
+  );
+  return value;
 }

@@ -10,36 +10,22 @@ export interface StoredTransaction {
   readonly height: number | null;
 }
 
-function readTransaction(sql: SqlExecutor, id: string): Promise<StoredTransaction | undefined> {
-  return sql.get('SELECT header, height FROM transactions WHERE id = ?', id);
-}
-
-interface MinedIn {
+interface TransactionPlace {
   /** null while pending. */
   readonly height: number | null;
   readonly block_hash: string | null;
-}
-
-export function readMinedIn(sql: SqlExecutor, id: string): Promise<MinedIn | undefined> {
-  return sql.get('SELECT height, block_hash FROM transactions WHERE id = ?', id);
-}
-
-interface WeavePlace {
   /** Weave offset of the last byte of data, counted from 1; null while pending and without data. */
   readonly weave_end: number | null;
+  /** What the weave calls its data: version 1 has a root too, though it is not in the header. */
+  readonly data_root: Buffer;
   readonly data_size: number;
 }
 
-export function readWeavePlace(sql: SqlExecutor, id: string): Promise<WeavePlace | undefined> {
-  return sql.get('SELECT weave_end, data_size FROM transactions WHERE id = ?', id);
-}
-
-/** What the weave calls its data: version 1 has a root too, though it is not in the header. */
-export function readDataPlace(
-  sql: SqlExecutor,
-  id: string,
-): Promise<{ data_root: Buffer; data_size: number } | undefined> {
-  return sql.get('SELECT data_root, data_size FROM transactions WHERE id = ?', id);
+export function readPlace(sql: SqlExecutor, id: string): Promise<TransactionPlace | undefined> {
+  return sql.get(
+    'SELECT height, block_hash, weave_end, data_root, data_size FROM transactions WHERE id = ?',
+    id,
+  );
 }
 
 export async function pendingIds(sql: SqlExecutor): Promise<string[]> {
@@ -67,7 +53,10 @@ export class HeaderCache {
     const kept = this.#kept.get(id);
     if (kept !== undefined) return kept;
     const forks = this.#forks;
-    const transaction = await readTransaction(sql, id);
+    const transaction = await sql.get<StoredTransaction>(
+      'SELECT header, height FROM transactions WHERE id = ?',
+      id,
+    );
     // What was read before a fork is not kept after it.
     if (transaction !== undefined && transaction.height !== null && forks === this.#forks) {
       this.#kept.set(id, transaction);

@@ -13,9 +13,12 @@ export function sendJsonText(reply: Reply, json: string, status = 200): Reply {
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(json);
 }
 
+export const sendJson = (reply: Reply, value: unknown, status = 200): Reply =>
+  sendJsonText(reply, JSON.stringify(value), status);
+
 export function sendNodeError(reply: Reply, error: NodeError): Reply {
   if (typeof error.body === 'string') return sendText(reply, error.body, error.status);
-  return sendJsonText(reply, JSON.stringify(error.body), error.status);
+  return sendJson(reply, error.body, error.status);
 }
 
 /** The id in a path, or the refusal that this route gives for anything else. */

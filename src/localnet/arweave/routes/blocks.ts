@@ -4,13 +4,13 @@ import type { App } from '../../../kernel/http/server.ts';
 import { blockJsonAt, blockJsonByHash, hashList } from '../chain/blocks.ts';
 import type { LocalNode } from '../chain/local-node.ts';
 import { badRequest, blockNotFound, invalidHeight } from '../errors.ts';
-import { addGet, type Handler, param, parseDigits, sendJsonText } from './answers.ts';
+import { addGet, type Handler, param, parseDigits, sendJson, sendJsonText } from './answers.ts';
 
 /** Hashes that one answer may hold. */
 const MAX_HASHES = 10_000;
 
 export function blockRoutes(app: App, node: LocalNode): void {
-  const current: Handler = async (_request, reply) => sendJsonText(reply, JSON.stringify(node.head));
+  const current: Handler = async (_request, reply) => sendJson(reply, node.head);
   addGet(app, '/block/current', 'The newest block', current);
   addGet(app, '/current_block', 'The newest block', current);
 
@@ -36,7 +36,7 @@ export function blockRoutes(app: App, node: LocalNode): void {
 
   addGet(app, '/hash_list', 'Block hashes, newest first', async (_request, reply) => {
     const { height } = node.head;
-    return sendJsonText(reply, JSON.stringify(await hashList(node.sql, height - MAX_HASHES + 1, height)));
+    return sendJson(reply, await hashList(node.sql, height - MAX_HASHES + 1, height));
   });
 
   addGet(
@@ -50,7 +50,7 @@ export function blockRoutes(app: App, node: LocalNode): void {
       if (from > to) throw badRequest('start_bigger_than_end');
       if (to - from >= MAX_HASHES) throw badRequest('range_too_big');
       if (from > node.head.height) throw badRequest('start_too_big');
-      return sendJsonText(reply, JSON.stringify(await hashList(node.sql, from, to)));
+      return sendJson(reply, await hashList(node.sql, from, to));
     },
   );
 }

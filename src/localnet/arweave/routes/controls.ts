@@ -6,7 +6,7 @@ import type { LocalNode } from '../chain/local-node.ts';
 import { badRequest, invalidAddress } from '../errors.ts';
 import { FaultSettings, type Faults } from '../faults.ts';
 import { MAX_FORK_DEPTH, MAX_MINED_AT_ONCE, MAX_MINT, NETWORK } from '../rules.ts';
-import { param, parseBody, parseDigits, sendJsonText, sendText } from './answers.ts';
+import { param, parseBody, parseDigits, sendJson, sendJsonText, sendText } from './answers.ts';
 
 const ForkBody = Type.Object(
   {
@@ -29,10 +29,7 @@ async function parseJsonBody(request: Request): Promise<void> {
 
 export function controlRoutes(app: App, node: LocalNode, faults: Faults): void {
   const sendHead = (reply: Reply): Reply =>
-    sendJsonText(
-      reply,
-      JSON.stringify({ network: NETWORK, height: node.head.height, current: node.head.indep_hash }),
-    );
+    sendJson(reply, { network: NETWORK, height: node.head.height, current: node.head.indep_hash });
 
   app.get('/mine', { schema: { summary: 'Mine one block' } }, async (_request, reply) => {
     await node.mine(1);
@@ -72,12 +69,12 @@ export function controlRoutes(app: App, node: LocalNode, faults: Faults): void {
       if (depth > node.head.height) throw badRequest('depth must leave the first block');
       const rollback = await node.fork(depth, blocks);
       const { height, indep_hash } = node.head;
-      return sendJsonText(reply, JSON.stringify({ height, current: indep_hash, ...rollback }));
+      return sendJson(reply, { height, current: indep_hash, ...rollback });
     },
   );
 
   app.get('/faults', { schema: { summary: 'The switches that are on' } }, (_request, reply) =>
-    sendJsonText(reply, JSON.stringify(faults.settings)),
+    sendJson(reply, faults.settings),
   );
   app.post<{ Body: FaultSettings }>(
     '/faults',
@@ -87,7 +84,7 @@ export function controlRoutes(app: App, node: LocalNode, faults: Faults): void {
     },
     async (request, reply) => {
       faults.set(request.body);
-      return sendJsonText(reply, JSON.stringify(faults.settings));
+      return sendJson(reply, faults.settings);
     },
   );
   app.delete('/faults', { schema: { summary: 'Behave again' } }, async (_request, reply) => {

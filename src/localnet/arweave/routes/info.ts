@@ -1,13 +1,15 @@
-/** `/info`, `/`, `/height`, `/peers`, `/time`, `/tx_anchor`, `/total_supply`, `/metrics`: the node about itself. */
+/** The node about itself: `/info`, `/`, `/height`, `/peers`, `/time`, `/tx_anchor`, `/total_supply`, `/metrics`; `/price`, `/wallet`. */
+
+import { isArweaveAddress } from '../../../formats/base64url.ts';
 import type { App, Request } from '../../../kernel/http/server.ts';
 import type { Metrics } from '../../../kernel/metrics.ts';
 import { hashAt } from '../chain/blocks.ts';
 import type { LocalNode } from '../chain/local-node.ts';
-import { totalSupply } from '../chain/wallets.ts';
-import { blockNotFound } from '../errors.ts';
+import { readWallet, totalSupply } from '../chain/wallets.ts';
+import { badRequest, blockNotFound, invalidAddress } from '../errors.ts';
 import type { Faults } from '../faults.ts';
-import { ANCHOR_AGE, NETWORK, PROTOCOL_VERSION, RELEASE } from '../rules.ts';
-import { addGet, type Handler, sendJsonText, sendText } from './answers.ts';
+import { ANCHOR_AGE, NETWORK, PROTOCOL_VERSION, RELEASE, storageFee } from '../rules.ts';
+import { addGet, type Handler, param, parseDigits, sendJson, sendJsonText, sendText } from './answers.ts';
 
 export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: Metrics): void {
   const height = (request: Request) => node.head.height + (faults.of(request)?.wrongHeight ?? 0);
@@ -24,7 +26,7 @@ export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: M
       queue_length: node.pending,
       node_state_latency: 0,
     };
-    return sendJsonText(reply, JSON.stringify(answer));
+    return sendJson(reply, answer);
   };
 
   addGet(app, '/info', 'The node and the head of its chain', info);
@@ -49,4 +51,38 @@ export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: M
   addGet(app, '/metrics', 'Prometheus metrics', async (_request, reply) =>
     reply.header('content-type', metrics.contentType).send(await metrics.text()),
   );
+}
+
+export function priceAndWalletRoutes(app: App, node: LocalNode): void {
+  const size = (text: string): number => {
+    const bytes = parseDigits(text);
+    if (bytes === undefined) throw badRequest('size_must_be_an_integer');
+    return bytes;
+  };
+  const address = (text: string): string => {
+    if (!isArweaveAddress(text)) throw invalidAddress();
+    return text;
+  };
+
+  addGet(app, '/price/:size', 'Winston to store so many bytes', (request, reply) =>
+    sendText(reply, String(storageFee(size(param(request, 'size')), false))),
+  );
+
+  addGet(app, '/price/:size/:target', 'The same, with a transfer to the target', async (request, reply) => {
+    const bytes = size(param(request, 'size'));
+    const target = param(request, 'target');
+    // The contract's path ends with the word itself: the price for a recipient that has no wallet yet.
+    const opensAccount = target === 'target' || (await readWallet(node.sql, address(target))) === undefined;
+    return sendText(reply, String(storageFee(bytes, opensAccount)));
+  });
+
+  addGet(app, '/wallet/:address/balance', 'Winston in a wallet', async (request, reply) => {
+    const wallet = await readWallet(node.sql, address(param(request, 'address')));
+    return sendText(reply, String(wallet?.balance ?? 0n));
+  });
+
+  addGet(app, '/wallet/:address/last_tx', 'Id of the last transaction it sent', async (request, reply) => {
+    const wallet = await readWallet(node.sql, address(param(request, 'address')));
+    return sendText(reply, wallet?.lastTx ?? '');
+  });
 }

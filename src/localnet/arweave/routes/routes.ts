@@ -9,10 +9,8 @@ import { sendNodeError, sendText } from './answers.ts';
 import { blockRoutes } from './blocks.ts';
 import { chunkRoutes } from './chunks.ts';
 import { controlRoutes } from './controls.ts';
-import { infoRoutes } from './info.ts';
-import { priceAndWalletRoutes } from './prices-and-wallets.ts';
-import { transactionRoutes } from './transactions.ts';
-import { postTxRoute } from './tx.ts';
+import { infoRoutes, priceAndWalletRoutes } from './info.ts';
+import { postTxRoute, transactionRoutes } from './transactions.ts';
 
 /** Registers everything the node answers; `stopping` ends what hangs on purpose. */
 export function nodeRoutes(app: App, node: LocalNode, metrics: Metrics, stopping: AbortSignal): void {

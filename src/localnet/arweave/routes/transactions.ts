@@ -4,17 +4,18 @@ import { decodeBase64url } from '../../../formats/base64url.ts';
 import type { App, Reply } from '../../../kernel/http/server.ts';
 import { readData } from '../chain/chunks.ts';
 import type { LocalNode } from '../chain/local-node.ts';
+import { parseHeader, pendingIds, readPlace, type StoredTransaction } from '../chain/transactions.ts';
 import {
-  parseHeader,
-  pendingIds,
-  readDataPlace,
-  readMinedIn,
-  readWeavePlace,
-  type StoredTransaction,
-} from '../chain/transactions.ts';
-import { badRequest, invalidAddress, invalidHash, NodeError, notFound, unknownRequest } from '../errors.ts';
-import { MAX_SERVED_DATA_BYTES } from '../rules.ts';
-import { addGet, param, requireId, sendJsonText, sendText } from './answers.ts';
+  badRequest,
+  invalidAddress,
+  invalidHash,
+  invalidJson,
+  NodeError,
+  notFound,
+  unknownRequest,
+} from '../errors.ts';
+import { MAX_SERVED_DATA_BYTES, MAX_TX_BODY_BYTES } from '../rules.ts';
+import { addGet, param, parseBody, requireId, sendJson, sendJsonText, sendText } from './answers.ts';
 
 export function transactionRoutes(app: App, node: LocalNode): void {
   const transactionOf = async (id: string): Promise<StoredTransaction> => {
@@ -26,7 +27,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
   const pending = (reply: Reply): Reply => sendText(reply, 'Pending', 202);
 
   addGet(app, '/tx/pending', 'Ids that wait to be mined', async (_request, reply) =>
-    sendJsonText(reply, JSON.stringify(await pendingIds(node.sql))),
+    sendJson(reply, await pendingIds(node.sql)),
   );
 
   addGet(app, '/tx/:id', 'A transaction that was mined', async (request, reply) => {
@@ -40,7 +41,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
   });
 
   addGet(app, '/tx/:id/status', 'Where a transaction was mined', async (request, reply) => {
-    const mined = await readMinedIn(node.sql, requireId(param(request, 'id'), invalidAddress));
+    const mined = await readPlace(node.sql, requireId(param(request, 'id'), invalidAddress));
     if (mined === undefined) throw notFound();
     const { height, block_hash } = mined;
     if (height === null) return pending(reply);
@@ -49,12 +50,12 @@ export function transactionRoutes(app: App, node: LocalNode): void {
       block_indep_hash: block_hash,
       number_of_confirmations: node.head.height - height + 1,
     };
-    return sendJsonText(reply, JSON.stringify(status));
+    return sendJson(reply, status);
   });
 
   addGet(app, '/tx/:id/offset', 'Where its data lies in the weave', async (request, reply) => {
     const id = requireId(param(request, 'id'), () => badRequest('invalid_address'));
-    const place = await readWeavePlace(node.sql, id);
+    const place = await readPlace(node.sql, id);
     if (place === undefined || place.weave_end === null) throw new NodeError(404, '');
     return sendJsonText(reply, `{"offset":"${place.weave_end}","size":"${place.data_size}"}`);
   });
@@ -80,7 +81,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
   });
 
   async function dataOf(id: string): Promise<Buffer> {
-    const place = await readDataPlace(node.sql, id);
+    const place = await readPlace(node.sql, id);
     if (place === undefined) throw notFound();
     if (place.data_size > MAX_SERVED_DATA_BYTES) throw badRequest('tx_data_too_big');
     const data = await readData(node.sql, place.data_root, place.data_size);
@@ -93,7 +94,7 @@ function sendField(reply: Reply, header: TransactionJson, field: string): Reply 
   if (!Object.hasOwn(header, field)) throw badRequest('invalid_field');
   const value: unknown = Reflect.get(header, field);
   if (typeof value === 'string' || typeof value === 'number') return sendText(reply, String(value));
-  return sendJsonText(reply, JSON.stringify(value));
+  return sendJson(reply, value);
 }
 
 /** What the sender calls its data; a type that cannot stand in a header is not repeated. */
@@ -104,4 +105,19 @@ function sendData(reply: Reply, header: TransactionJson, data: Buffer): Reply {
   const type = tag === undefined ? '' : decodeBase64url(tag.value).toString('utf8');
   const safe = /^[\w!#$%&'*+.^`|~/-]{1,127}(?:; ?[\w.=" -]{1,127})?$/.test(type) ? type : undefined;
   return reply.header('content-type', safe ?? 'application/octet-stream').send(data);
+}
+
+export function postTxRoute(app: App, node: LocalNode): void {
+  app.post(
+    '/tx',
+    { bodyLimit: MAX_TX_BODY_BYTES, schema: { summary: 'Post a signed transaction, as JSON' } },
+    async (request, reply) => {
+      const json = parseBody(request.body);
+      if (json === undefined) throw invalidJson();
+      const outcome = await node.post(json);
+      return outcome === 'accepted'
+        ? sendText(reply, 'OK')
+        : sendText(reply, 'Transaction already processed.', 208);
+    },
+  );
 }

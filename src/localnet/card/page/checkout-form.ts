@@ -1,6 +1,5 @@
 /** The card form as it is sent: what was typed, what is wrong with it, and the card it names. */
-import type { TestCard } from '../test-cards.ts';
-import { cardByNumber, passesLuhn } from '../test-cards.ts';
+import { cardByNumber, passesLuhn, type TestCard } from '../test-cards.ts';
 
 export type FieldName = 'email' | 'number' | 'expiry' | 'cvc' | 'name';
 export type Typed = Readonly<Record<FieldName, string>>;

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type Stripe from 'stripe';
 import { startProvider } from '../testing.ts';
-import { money } from './checkout-page.ts';
-import { escapeHtml, html } from './html.ts';
+import { escapeHtml, html, money } from './checkout-page.ts';
 
 const good = { number: '4242 4242 4242 4242', expiry: '12 / 40', cvc: '123', name: 'Ada' };
 

@@ -6,8 +6,6 @@ import { createHash } from 'node:crypto';
 import type { CheckoutSession, LineItem } from '../objects.ts';
 import { testCards } from '../test-cards.ts';
 import type { FieldName, Typed, Wrong } from './checkout-form.ts';
-import type { Markup, Part } from './html.ts';
-import { html, Markup as Raw } from './html.ts';
 import { script } from './script.ts';
 import { style } from './style.ts';
 
@@ -81,7 +79,7 @@ export function checkoutPage(view: CheckoutView): string {
       ${field(view, 'name', 'Name on card', html`autocomplete="cc-name" required`)}
       <button class="submit" type="submit">Pay ${total}</button>
     </form>
-    <details${view.wrong.number === undefined ? undefined : new Raw(' open')}>
+    <details${view.wrong.number === undefined ? undefined : new Markup(' open')}>
       <summary>Test cards</summary>
       <table><tbody>${testCards.map(
         (card) => html`<tr>
@@ -136,18 +134,52 @@ export function messagePage(title: string, text: string, link?: { href: string; 
 
 function document(title: string, embedded: boolean, body: Markup, withScript: boolean): string {
   return html`<!doctype html>
-<html lang="en"${embedded ? new Raw(' class="embedded"') : undefined}>
+<html lang="en"${embedded ? new Markup(' class="embedded"') : undefined}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${title}</title>
-<style>${new Raw(style)}</style>
+<style>${new Markup(style)}</style>
 </head>
 <body>
 ${body}
-${withScript ? html`<script>${new Raw(script)}</script>` : undefined}
+${withScript ? html`<script>${new Markup(script)}</script>` : undefined}
 </body>
 </html>
 `.text;
+}
+
+class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+export const escapeHtml = (text: string) =>
+  text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+
+type Part = Markup | string | number | undefined | readonly Part[];
+
+export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Markup {
+  let text = strings[0] ?? '';
+  for (const [index, value] of values.entries()) text += written(value) + (strings[index + 1] ?? '');
+  return new Markup(text);
+}
+
+function written(part: Part): string {
+  if (part === undefined) return '';
+  if (part instanceof Markup) return part.text;
+  if (Array.isArray(part)) return part.map(written).join('');
+  return escapeHtml(String(part));
 }

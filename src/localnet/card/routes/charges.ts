@@ -1,12 +1,9 @@
 /** What follows a payment: `/v1/charges`, `/v1/refunds`, `/v1/disputes`, `/v1/events`. */
 import type { App } from '../../../kernel/http/server.ts';
-import type { Call, Provider } from '../api.ts';
-import { get, listOf, pageOf, post } from '../api.ts';
-import { acceptDispute, submitEvidence } from '../disputes.ts';
+import { type Call, get, listOf, type Provider, pageOf, post } from '../api.ts';
 import { missingParameter, noSuch } from '../errors.ts';
-import { refundCharge, refundIntent } from '../refunds.ts';
-import type { Kind } from '../store.ts';
-import { findEvent, getObject, listEvents, listObjects } from '../store.ts';
+import { acceptDispute, refundCharge, refundIntent, submitEvidence } from '../payments.ts';
+import { findEvent, getObject, type Kind, listEvents, listObjects } from '../store.ts';
 
 export function chargeRoutes(app: App, provider: Provider): void {
   readable(app, provider, '/charges', 'charge');

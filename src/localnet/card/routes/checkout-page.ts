@@ -1,12 +1,10 @@
 /** `/c/pay/{session}`: the hosted page, and `/c/embedded/{client secret}`: the same inside another page. */
 import type { App, Reply } from '../../../kernel/http/server.ts';
 import { sameSecret } from '../../../kernel/same-secret.ts';
-import type { Provider } from '../api.ts';
-import { changeByVisitor, unixSeconds } from '../api.ts';
+import { changeByVisitor, type Provider, unixSeconds } from '../api.ts';
 import type { CheckoutSession } from '../objects.ts';
 import { checkTyped, emptyForm, readTyped } from '../page/checkout-form.ts';
-import type { CheckoutView } from '../page/checkout-page.ts';
-import { checkoutPage, messagePage, securityPolicy } from '../page/checkout-page.ts';
+import { type CheckoutView, checkoutPage, messagePage, securityPolicy } from '../page/checkout-page.ts';
 import { getCheckout, paySession } from '../sessions.ts';
 import { findObject } from '../store.ts';
 

@@ -1,15 +1,12 @@
 /** `/v1/payment_intents`: create, retrieve, confirm, cancel. */
 import type { App } from '../../../kernel/http/server.ts';
 import type { SqlExecutor } from '../../../storage/sql/sql.ts';
-import type { Call, Effected, Provider } from '../api.ts';
-import { get, post, requireClientSecret } from '../api.ts';
+import { type Call, type Effected, get, type Provider, post, requireClientSecret } from '../api.ts';
 import { invalidRequest } from '../errors.ts';
 import type { PaymentIntent } from '../objects.ts';
 import { readMethodTypes } from '../params.ts';
-import type { Confirmation } from '../payments.ts';
-import { cancelIntent, cardForMethod, confirmIntent, createIntent } from '../payments.ts';
-import type { Change } from '../store.ts';
-import { getObject, putObject } from '../store.ts';
+import { type Confirmation, cancelIntent, cardForMethod, confirmIntent, createIntent } from '../payments.ts';
+import { type Change, getObject, putObject } from '../store.ts';
 
 export function paymentIntentRoutes(app: App, provider: Provider): void {
   post(app, provider, '/payment_intents', async (change, call) => {

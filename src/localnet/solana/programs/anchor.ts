@@ -2,16 +2,18 @@
  * What the Anchor framework does before a handler of the name programs runs: finds the instruction by its eight
  * bytes and checks the accounts it was given, with Anchor's own error codes.
  */
-
 import { FormatError } from '../../../formats/format-error.ts';
-import type { SolanaAddress } from '../../../formats/solana/address.ts';
+import { schemaVersion } from '../../../formats/solana/accounts-arns.ts';
+import { addressBytes, type SolanaAddress } from '../../../formats/solana/address.ts';
 import type { AccountKind, InstructionKind } from '../../../formats/solana/anchor.ts';
+import { Writer } from '../../../formats/solana/bytes.ts';
+import { writableSigner } from '../../../formats/solana/message.ts';
 import type { DerivedAddress } from '../../../formats/solana/pda.ts';
 import type { ProgramError } from '../../../formats/solana/program-errors.ts';
-import { systemProgram } from '../../../formats/solana/programs.ts';
+import { rentExemptMinimum, systemProgram } from '../../../formats/solana/programs.ts';
+import { createAccount, systemInstruction, transferLamports } from '../../../formats/solana/system.ts';
 import { failCustom } from '../runtime/errors.ts';
 import type { Invocation, Program } from '../runtime/invocation.ts';
-import { createDerivedAccount } from './derived-account.ts';
 
 const anchorErrors = {
   InstructionFallbackNotFound: 101,
@@ -28,7 +30,7 @@ const anchorErrors = {
   AccountNotInitialized: 3012,
 } as const;
 
-export type AnchorErrorName = keyof typeof anchorErrors;
+type AnchorErrorName = keyof typeof anchorErrors;
 
 export function failAnchor(call: Invocation, name: AnchorErrorName, account?: string): never {
   const where = account === undefined ? 'occurred' : `caused by account: ${account}`;
@@ -87,6 +89,9 @@ export function anchorProgram(handlers: readonly Handler[]): Program {
     },
   };
 }
+
+/** What every account at a derived address ends with. */
+export const stamp = ({ bump }: DerivedAddress) => ({ bump, version: schemaVersion });
 
 /** An account with its decoded contents. */
 export interface Typed<T> {
@@ -193,10 +198,29 @@ export class AnchorCall {
     else this.create(kind, payer, derived, value);
   }
 
-  save<T>(kind: AccountKind<T>, account: Typed<T>): void {
-    this.call.writeData(
-      account.address,
-      kind.encode(account.value, this.call.account(account.address).data.length),
-    );
+  save<T>(kind: AccountKind<T>, account: Typed<T>, change: Partial<T> = {}): void {
+    account.value = { ...account.value, ...change };
+    const { length } = this.call.account(account.address).data;
+    this.call.writeData(account.address, kind.encode(account.value, length));
   }
+}
+
+/** The account must be empty: a used one fails with "already in use". */
+export function createDerivedAccount(
+  call: Invocation,
+  payer: SolanaAddress,
+  { address, seeds }: DerivedAddress,
+  space: number,
+  owner: SolanaAddress = call.programId,
+): void {
+  const held = call.account(address).lamports;
+  const rent = rentExemptMinimum(space);
+  if (held === 0n) {
+    call.invoke(createAccount(payer, address, rent, space, owner), seeds);
+    return;
+  }
+  if (held < rent) call.invoke(transferLamports(payer, address, rent - held));
+  const system = (data: Buffer) => ({ programId: systemProgram, accounts: [writableSigner(address)], data });
+  call.invoke(system(new Writer().u32(systemInstruction.allocate).u64(BigInt(space)).finish()), seeds);
+  call.invoke(system(new Writer().u32(systemInstruction.assign).bytes(addressBytes(owner)).finish()), seeds);
 }

@@ -7,7 +7,7 @@ import { systemProgram, tokenProgram } from '../../../formats/solana/programs.ts
 import { decodeTokenAccount, tokenAccountSize, tokenInstruction } from '../../../formats/solana/token.ts';
 import { fail, parsed } from '../runtime/errors.ts';
 import type { Program } from '../runtime/invocation.ts';
-import { createDerivedAccount } from './derived-account.ts';
+import { createDerivedAccount } from './anchor.ts';
 
 export const associatedToken: Program = {
   units: () => 15_000,

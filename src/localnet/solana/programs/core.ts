@@ -6,7 +6,6 @@ import {
   type CoreAsset,
   decodeCoreAsset,
   encodeCoreAsset,
-  type Trait,
   traits,
 } from '../../../formats/solana/core-asset.ts';
 import { coreInstruction } from '../../../formats/solana/core-instructions.ts';
@@ -45,13 +44,7 @@ function optional(call: Invocation, index: number): SolanaAddress | undefined {
   return address === call.programId ? undefined : address;
 }
 
-interface CreateArguments {
-  readonly name: string;
-  readonly uri: string;
-  readonly traits: Trait[] | undefined;
-}
-
-function readCreate(reader: Reader): CreateArguments {
+function readCreate(reader: Reader) {
   if (reader.u8() !== 0) failCustom(coreError.invalidPlugin);
   const name = string.read(reader);
   const uri = string.read(reader);
@@ -76,28 +69,23 @@ function create(call: Invocation, reader: Reader): void {
   if (optional(call, 1) !== undefined) failCustom(coreError.incorrectAccount);
   if (call.address(6) !== systemProgram) failCustom(coreError.invalidSystemProgram);
   const updateAuthority = optional(call, 5) ?? authority;
-  const data = encodeCoreAsset({
-    owner: optional(call, 4) ?? updateAuthority,
-    updateAuthority,
-    name: args.name,
-    uri: args.uri,
-    traits: args.traits,
-  });
+  const data = encodeCoreAsset({ owner: optional(call, 4) ?? updateAuthority, updateAuthority, ...args });
   call.invoke(createAccount(payer, asset, rentExemptMinimum(data.length), data.length, call.programId));
   call.writeData(asset, data);
 }
 
-function readAsset(call: Invocation, address: SolanaAddress): CoreAsset {
-  const account = call.account(address);
-  if (account.owner !== call.programId) failCustom(coreError.incorrectAccount);
-  return parsed(() => decodeCoreAsset(account.data), 'InvalidAccountData');
-}
-
-function transfer(call: Invocation): void {
+/** The asset at the first place, and who signs for the change. */
+function readAsset(call: Invocation): { address: SolanaAddress; authority: SolanaAddress; asset: CoreAsset } {
   const address = call.address(0);
   const authority = optional(call, 3) ?? call.address(2);
   call.requireSigner(authority);
-  const asset = readAsset(call, address);
+  const account = call.account(address);
+  if (account.owner !== call.programId) failCustom(coreError.incorrectAccount);
+  return { address, authority, asset: parsed(() => decodeCoreAsset(account.data), 'InvalidAccountData') };
+}
+
+function transfer(call: Invocation): void {
+  const { address, authority, asset } = readAsset(call);
   if (asset.owner !== authority) failCustom(coreError.noApprovals);
   writeAsset(call, address, call.address(2), { ...asset, owner: call.address(4) });
 }
@@ -107,10 +95,7 @@ function updatePlugin(call: Invocation, reader: Reader): void {
     if (reader.u8() !== attributesPlugin) failCustom(coreError.invalidPlugin);
     return traits.read(reader);
   });
-  const address = call.address(0);
-  const authority = optional(call, 3) ?? call.address(2);
-  call.requireSigner(authority);
-  const asset = readAsset(call, address);
+  const { address, authority, asset } = readAsset(call);
   if (asset.traits === undefined) failCustom(coreError.pluginNotFound);
   if (asset.updateAuthority !== authority) failCustom(coreError.noApprovals);
   writeAsset(call, address, call.address(2), { ...asset, traits: list });

@@ -39,10 +39,9 @@ const handlers: Readonly<Record<number, (call: Invocation, reader: Reader) => vo
   [tokenInstruction.initializeMint2]: initializeMint,
   [tokenInstruction.initializeAccount]: (call) => initializeAccount(call, call.address(2)),
   [tokenInstruction.initializeAccount3]: (call, reader) => initializeAccount(call, reader.address()),
-  [tokenInstruction.transfer]: (call, reader) =>
-    transfer(call, { from: 0, to: 1, authority: 2 }, reader.u64(), undefined),
+  [tokenInstruction.transfer]: (call, reader) => transfer(call, [0, 1, 2], reader.u64()),
   [tokenInstruction.transferChecked]: (call, reader) =>
-    transfer(call, { from: 0, mint: 1, to: 2, authority: 3 }, reader.u64(), reader.u8()),
+    transfer(call, [0, 2, 3], reader.u64(), { decimals: reader.u8(), mint: call.address(1) }),
   [tokenInstruction.approve]: approve,
   [tokenInstruction.revoke]: revoke,
   [tokenInstruction.mintTo]: (call, reader) => mintTo(call, reader.u64(), undefined),
@@ -106,7 +105,11 @@ function initializeAccount(call: Invocation, owner: SolanaAddress): void {
   if (mintAccount.owner !== call.programId || mintAccount.data.length !== mintSize) {
     failCustom(tokenError.invalidMint);
   }
-  writeAccount(call, address, {
+  writeAccount(call, address, newTokenAccount(mint, owner));
+}
+
+export function newTokenAccount(mint: SolanaAddress, owner: SolanaAddress): TokenAccount {
+  return {
     mint,
     owner,
     amount: 0n,
@@ -114,32 +117,25 @@ function initializeAccount(call: Invocation, owner: SolanaAddress): void {
     state: 'initialized',
     delegatedAmount: 0n,
     closeAuthority: undefined,
-  });
+  };
 }
 
-interface TransferPlaces {
-  readonly from: number;
-  readonly to: number;
-  readonly authority: number;
-  readonly mint?: number;
-}
-
+/** `places` are of the source, the target and the authority; a checked transfer names the mint and its decimals. */
 function transfer(
   call: Invocation,
-  places: TransferPlaces,
+  places: readonly [number, number, number],
   amount: bigint,
-  decimals: number | undefined,
+  checked?: { readonly decimals: number; readonly mint: SolanaAddress },
 ): void {
-  const from = call.address(places.from);
-  const to = call.address(places.to);
-  const authority = call.address(places.authority);
+  const [from, to, authority] = [call.address(places[0]), call.address(places[1]), call.address(places[2])];
   const source = readAccount(call, from);
   const target = readAccount(call, to);
   if (source.amount < amount) failCustom(tokenError.insufficientFunds);
   if (source.mint !== target.mint) failCustom(tokenError.mintMismatch);
-  if (places.mint !== undefined) {
-    if (call.address(places.mint) !== source.mint) failCustom(tokenError.mintMismatch);
-    if (readMint(call, source.mint).decimals !== decimals) failCustom(tokenError.mintDecimalsMismatch);
+  if (checked !== undefined) {
+    if (checked.mint !== source.mint) failCustom(tokenError.mintMismatch);
+    if (readMint(call, source.mint).decimals !== checked.decimals)
+      failCustom(tokenError.mintDecimalsMismatch);
   }
   const delegated = source.delegate === authority && source.owner !== authority;
   if (!delegated && source.owner !== authority) failCustom(tokenError.ownerMismatch);

@@ -5,14 +5,25 @@ import type { Ledger } from '../ledger.ts';
 import { feeOf } from '../runtime/execute.ts';
 import { maxAccountData } from '../runtime/invocation.ts';
 import { blockhashLife } from '../slots.ts';
-import { checkContext, inContext, ledgerVersion, type Method, type Methods, withContext } from './method.ts';
-import { addressList, deserialized, integerParam, optionsParam, textParam } from './params.ts';
+import {
+  addressList,
+  checkContext,
+  deserialized,
+  inContext,
+  ledgerVersion,
+  type Method,
+  type Methods,
+  textParam,
+  toInteger,
+  toOptions,
+  withContext,
+} from './method.ts';
 
 const slotsInEpoch = 432_000;
 const feesShown = 20;
 
 const currentSlot: Method = (context, params) => {
-  checkContext(context, optionsParam(params, 0));
+  checkContext(context, toOptions(params[0]));
   return context.ledger.slots.now().slot;
 };
 
@@ -31,7 +42,7 @@ export const chainMethods: Methods = {
   getFirstAvailableBlock: () => 0,
   getTransactionCount: ({ ledger }) => ledger.transactionCount,
   getBlockTime: ({ ledger }, params) => {
-    const slot = integerParam(params, 0);
+    const slot = toInteger(params[0]);
     return slot <= ledger.slots.now().slot ? ledger.slots.timeOf(slot) : null;
   },
   getEpochInfo: ({ ledger }) => {
@@ -74,5 +85,5 @@ export const chainMethods: Methods = {
     return withContext(context, alive ? (feeOf(message) ?? null) : null);
   },
   getMinimumBalanceForRentExemption: (_context, params) =>
-    rentExemptMinimum(integerParam(params, 0, maxAccountData)),
+    rentExemptMinimum(toInteger(params[0], maxAccountData)),
 };

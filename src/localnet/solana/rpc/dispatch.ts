@@ -1,11 +1,9 @@
 /** JSON-RPC 2.0 over texts: one call or a batch in, one answer out. Amounts beyond 2^53 stay exact. */
 import type { Logger } from '../../../kernel/log.ts';
-import { accountMethods } from './account-methods.ts';
+import { accountMethods } from './accounts.ts';
 import { chainMethods } from './chain-methods.ts';
-import { RpcError, rpcCode } from './errors.ts';
-import type { Method, RpcContext } from './method.ts';
-import type { Params } from './params.ts';
-import { transactionMethods } from './transaction-methods.ts';
+import { type Method, type Params, type RpcContext, RpcError, rpcCode } from './method.ts';
+import { transactionMethods } from './transactions.ts';
 
 declare global {
   interface JSON {

@@ -4,10 +4,9 @@ import type { Duplex } from 'node:stream';
 import type { SolanaAddress } from '../../../formats/solana/address.ts';
 import type { Ledger, SignatureStatus } from '../ledger.ts';
 import { slotMs } from '../slots.ts';
-import { accountJson, accountView } from './accounts-json.ts';
+import { accountJson, accountView } from './accounts.ts';
 import { stringify } from './dispatch.ts';
-import { RpcError, rpcCode } from './errors.ts';
-import { addressParam, optionsParam, type Params, signatureText } from './params.ts';
+import { type Params, RpcError, rpcCode, signatureText, toAddress, toOptions } from './method.ts';
 import { acceptWebSocket, type TextSocket } from './websocket.ts';
 
 const maxSockets = 1_000;
@@ -107,8 +106,8 @@ export class Subscriptions {
       };
     },
     accountSubscribe: (params, notify) => {
-      const address: SolanaAddress = addressParam(params, 0);
-      const view = accountView(optionsParam(params, 1));
+      const address: SolanaAddress = toAddress(params[0]);
+      const view = accountView(toOptions(params[1]));
       const ledger = this.#ledger;
       return ledger.onCommit((changes) => {
         if (!changes.has(address)) return;

@@ -28,18 +28,23 @@ export type InstructionErrorName =
 
 export type InstructionError = InstructionErrorName | { readonly Custom: number };
 
+/** The errors that need no detail, with the sentence that Solana's own tools print for each. */
+const sentences = {
+  AccountNotFound: 'Attempt to debit an account but found no record of a prior credit.',
+  ProgramAccountNotFound: 'Attempt to load a program that does not exist',
+  InsufficientFundsForFee: 'Insufficient funds for fee',
+  InvalidAccountForFee: 'This account may not be used to pay transaction fees',
+  AlreadyProcessed: 'This transaction has already been processed',
+  BlockhashNotFound: 'Blockhash not found',
+  InvalidProgramForExecution: 'This program may not be used for executing instructions',
+  SignatureFailure: 'Transaction did not pass signature verification',
+  AccountLoadedTwice: 'Account loaded twice',
+  TooManyAccountLocks: 'Transaction locked too many accounts',
+  AddressLookupTableNotFound: "Transaction loads an address table account that doesn't exist",
+};
+
 export type TransactionError =
-  | 'AccountNotFound'
-  | 'ProgramAccountNotFound'
-  | 'InsufficientFundsForFee'
-  | 'InvalidAccountForFee'
-  | 'AlreadyProcessed'
-  | 'BlockhashNotFound'
-  | 'InvalidProgramForExecution'
-  | 'SignatureFailure'
-  | 'AccountLoadedTwice'
-  | 'TooManyAccountLocks'
-  | 'AddressLookupTableNotFound'
+  | keyof typeof sentences
   | { readonly InstructionError: readonly [number, InstructionError] }
   | { readonly InsufficientFundsForRent: { readonly account_index: number } }
   | { readonly DuplicateInstruction: number };
@@ -86,17 +91,3 @@ export function describeTransactionError(error: TransactionError): string {
   }
   return `Transaction contains a duplicate instruction (${error.DuplicateInstruction}) that is not allowed`;
 }
-
-const sentences: Record<Extract<TransactionError, string>, string> = {
-  AccountNotFound: 'Attempt to debit an account but found no record of a prior credit.',
-  ProgramAccountNotFound: 'Attempt to load a program that does not exist',
-  InsufficientFundsForFee: 'Insufficient funds for fee',
-  InvalidAccountForFee: 'This account may not be used to pay transaction fees',
-  AlreadyProcessed: 'This transaction has already been processed',
-  BlockhashNotFound: 'Blockhash not found',
-  InvalidProgramForExecution: 'This program may not be used for executing instructions',
-  SignatureFailure: 'Transaction did not pass signature verification',
-  AccountLoadedTwice: 'Account loaded twice',
-  TooManyAccountLocks: 'Transaction locked too many accounts',
-  AddressLookupTableNotFound: "Transaction loads an address table account that doesn't exist",
-};

@@ -24,12 +24,6 @@ import {
 
 const maxAccountLocks = 64;
 
-interface BlockTime {
-  readonly slot: number;
-  /** Unix seconds. */
-  readonly now: number;
-}
-
 export interface Execution {
   readonly error: TransactionError | undefined;
   /** Undefined when the transaction may not even pay its fee: then it is not recorded at all. */
@@ -45,7 +39,7 @@ export function executeTransaction(
   message: Message,
   accounts: AccountReader,
   programs: ProgramTable,
-  time: BlockTime,
+  time: Pick<TransactionScope, 'slot' | 'now'>,
 ): Execution {
   const problem = checkLocks(message);
   if (problem !== undefined) return refused(problem);
@@ -61,8 +55,7 @@ export function executeTransaction(
   const scope: TransactionScope = {
     state: work,
     programs,
-    now: time.now,
-    slot: time.slot,
+    ...time,
     logs: new Logs(),
     meter: new ComputeMeter(budget.unitLimit),
     inner: [],

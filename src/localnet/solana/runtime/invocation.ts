@@ -7,16 +7,12 @@ import type { SolanaAddress } from '../../../formats/solana/address.ts';
 import type { AccountMeta, Instruction } from '../../../formats/solana/message.ts';
 import { tryCreateProgramAddress } from '../../../formats/solana/pda.ts';
 import { systemProgram } from '../../../formats/solana/programs.ts';
-import { type Account, type AccountReader, emptyAccount } from '../accounts.ts';
+import { type Account, emptyAccount, type Overlay } from '../accounts.ts';
 import { fail, InstructionFailure } from './errors.ts';
 
 /** What all calls of one transaction share. */
-export interface TransactionState extends AccountReader {
-  set(address: SolanaAddress, account: Account): void;
-}
-
 export interface TransactionScope {
-  readonly state: TransactionState;
+  readonly state: Overlay;
   readonly programs: ProgramTable;
   /** Unix seconds of the block. */
   readonly now: number;
@@ -213,9 +209,9 @@ export function runInstruction(
     );
     logs.add(`Program ${instruction.programId} success`);
   } catch (error) {
-    const failure = error instanceof InstructionFailure ? error : undefined;
-    if (failure === undefined) throw error;
-    logs.add(`Program ${instruction.programId} failed: ${failure.message}`);
-    throw failure;
+    if (error instanceof InstructionFailure) {
+      logs.add(`Program ${instruction.programId} failed: ${error.message}`);
+    }
+    throw error;
   }
 }

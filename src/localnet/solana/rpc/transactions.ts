@@ -1,5 +1,14 @@
-/** Methods that send, simulate and look up transactions. */
-import { tryDecodeBase58 } from '../../../formats/base58.ts';
+/**
+ * Methods that send, simulate and look up transactions, and executed transactions as JSON: raw, as the message's parts,
+ * or with the common instructions spelled out.
+ */
+import { encodeBase58, tryDecodeBase58 } from '../../../formats/base58.ts';
+import type { SolanaAddress } from '../../../formats/solana/address.ts';
+import { Reader } from '../../../formats/solana/bytes.ts';
+import { isWritableKey, type Message } from '../../../formats/solana/message.ts';
+import { memoProgram, memoProgramV1, systemProgram, tokenProgram } from '../../../formats/solana/programs.ts';
+import { systemInstruction } from '../../../formats/solana/system.ts';
+import { tokenInstruction } from '../../../formats/solana/token.ts';
 import {
   maxTransactionBase64,
   maxTransactionBytes,
@@ -8,30 +17,162 @@ import {
   transactionId,
 } from '../../../formats/solana/transaction.ts';
 import { type Ledger, LedgerBusy, NotATransaction, TransactionRefused } from '../ledger.ts';
+import type { TokenBalance, TransactionMeta } from '../meta.ts';
 import { describeTransactionError } from '../runtime/errors.ts';
 import type { Execution } from '../runtime/execute.ts';
 import { signaturesHold } from '../signatures.ts';
 import type { StoredTransaction } from '../store.ts';
-import { accountJson, accountView } from './accounts-json.ts';
+import { accountJson, accountView, tokenAmount } from './accounts.ts';
 import { latestBlockhash } from './chain-methods.ts';
-import { invalidParams, RpcError, rpcCode } from './errors.ts';
-import { checkContext, type Methods, withContext } from './method.ts';
 import {
   addressList,
-  addressParam,
   booleanOption,
+  checkContext,
   choiceOption,
   deserialized,
-  integerParam,
+  invalidParams,
+  type Methods,
   type Options,
-  optionsParam,
   type Params,
+  RpcError,
+  rpcCode,
   signatureText,
   textParam,
+  toAddress,
   toInteger,
   toOptions,
-} from './params.ts';
-import { isVersioned, metaJson, statusJson, transactionJson } from './transactions-json.ts';
+  withContext,
+} from './method.ts';
+
+type TransactionEncoding = 'json' | 'jsonParsed' | 'base64' | 'base58';
+
+function transactionJson(wire: Buffer, encoding: TransactionEncoding): unknown {
+  if (encoding === 'base64') return [wire.toString('base64'), 'base64'];
+  if (encoding === 'base58') return [encodeBase58(wire), 'base58'];
+  const { signatures, message } = parseTransaction(wire);
+  return {
+    signatures: signatures.map((signature) => encodeBase58(signature)),
+    message: encoding === 'json' ? messageJson(message) : parsedMessageJson(message),
+  };
+}
+
+function messageJson(message: Message): object {
+  return {
+    header: {
+      numRequiredSignatures: message.requiredSignatures,
+      numReadonlySignedAccounts: message.readonlySigned,
+      numReadonlyUnsignedAccounts: message.readonlyUnsigned,
+    },
+    accountKeys: message.keys,
+    recentBlockhash: message.blockhash,
+    instructions: message.instructions.map(({ programIndex, accounts, data }) => ({
+      programIdIndex: programIndex,
+      accounts,
+      data: encodeBase58(data),
+      stackHeight: 1,
+    })),
+    ...(message.version === 0 && { addressTableLookups: [] }),
+  };
+}
+
+function parsedMessageJson(message: Message): object {
+  return {
+    accountKeys: message.keys.map((pubkey, index) => ({
+      pubkey,
+      signer: index < message.requiredSignatures,
+      writable: isWritableKey(message, index),
+      source: 'transaction',
+    })),
+    recentBlockhash: message.blockhash,
+    instructions: message.instructions.map(({ programIndex, accounts: places, data }) => {
+      const programId = message.keys[programIndex]!;
+      const accounts = places.map((index) => message.keys[index]!);
+      const spelled = spell(programId, accounts, data);
+      if (spelled !== undefined) return { ...spelled, programId, stackHeight: 1 };
+      return { programId, accounts, data: encodeBase58(data), stackHeight: 1 };
+    }),
+    ...(message.version === 0 && { addressTableLookups: [] }),
+  };
+}
+
+/** The common instructions spelled out; undefined for others. */
+function spell(
+  programId: SolanaAddress,
+  accounts: readonly SolanaAddress[],
+  data: Buffer,
+): object | undefined {
+  if (programId === memoProgram || programId === memoProgramV1) {
+    return { program: 'spl-memo', parsed: data.toString('utf8') };
+  }
+  if (programId === systemProgram && data.length === 12) {
+    const reader = new Reader(data);
+    if (reader.u32() !== systemInstruction.transfer) return undefined;
+    const info = { source: accounts[0], destination: accounts[1], lamports: reader.u64() };
+    return { program: 'system', parsed: { info, type: 'transfer' } };
+  }
+  if (programId !== tokenProgram) return undefined;
+  if (data.length === 9 && data[0] === tokenInstruction.transfer) {
+    const amount = new Reader(data.subarray(1)).u64().toString();
+    const info = { source: accounts[0], destination: accounts[1], authority: accounts[2], amount };
+    return { program: 'spl-token', parsed: { info, type: 'transfer' } };
+  }
+  if (data.length === 10 && data[0] === tokenInstruction.transferChecked) {
+    const reader = new Reader(data.subarray(1));
+    const info = {
+      source: accounts[0],
+      mint: accounts[1],
+      destination: accounts[2],
+      authority: accounts[3],
+      tokenAmount: tokenAmount(reader.u64(), reader.u8()),
+    };
+    return { program: 'spl-token', parsed: { info, type: 'transferChecked' } };
+  }
+  return undefined;
+}
+
+function statusJson(err: TransactionMeta['err']): object {
+  return err === null ? { Ok: null } : { Err: err };
+}
+
+function metaJson(meta: TransactionMeta): object {
+  return {
+    err: meta.err,
+    status: statusJson(meta.err),
+    fee: BigInt(meta.fee),
+    preBalances: meta.pre.map(BigInt),
+    postBalances: meta.post.map(BigInt),
+    innerInstructions: innerJson(meta),
+    logMessages: meta.logs,
+    preTokenBalances: meta.preTokens.map(tokenBalanceJson),
+    postTokenBalances: meta.postTokens.map(tokenBalanceJson),
+    rewards: [],
+    loadedAddresses: { writable: [], readonly: [] },
+    computeUnitsConsumed: meta.units,
+    ...(meta.returnData && {
+      returnData: { programId: meta.returnData.programId, data: [meta.returnData.data, 'base64'] },
+    }),
+  };
+}
+
+function innerJson(meta: TransactionMeta): object[] {
+  const groups = new Map<number, object[]>();
+  for (const { outer, ...instruction } of meta.inner) {
+    const group = groups.get(outer);
+    if (group === undefined) groups.set(outer, [instruction]);
+    else group.push(instruction);
+  }
+  return [...groups].map(([index, instructions]) => ({ index, instructions }));
+}
+
+function tokenBalanceJson(balance: TokenBalance): object {
+  return {
+    accountIndex: balance.accountIndex,
+    mint: balance.mint,
+    owner: balance.owner,
+    programId: tokenProgram,
+    uiTokenAmount: tokenAmount(BigInt(balance.amount), balance.decimals),
+  };
+}
 
 const maxTransactionBase58 = 1683;
 const maxStatuses = 256;
@@ -41,7 +182,7 @@ const maxAirdrop = 10_000_000_000_000;
 
 export const transactionMethods: Methods = {
   sendTransaction: async ({ ledger }, params) => {
-    const options = optionsParam(params, 1);
+    const options = toOptions(params[1]);
     const wire = wireParam(params, options);
     const preflight = !booleanOption(options, 'skipPreflight');
     const signature = transactionId(parse(wire));
@@ -54,7 +195,7 @@ export const transactionMethods: Methods = {
   },
 
   simulateTransaction: async (context, params) => {
-    const options = optionsParam(params, 1);
+    const options = toOptions(params[1]);
     checkContext(context, options);
     const transaction = parse(wireParam(params, options));
     const replace = booleanOption(options, 'replaceRecentBlockhash');
@@ -86,7 +227,7 @@ export const transactionMethods: Methods = {
     const list = params[0];
     if (!Array.isArray(list)) throw invalidParams('invalid type: expected a sequence');
     if (list.length > maxStatuses) throw invalidParams(`Too many inputs provided; max ${maxStatuses}`);
-    const history = booleanOption(optionsParam(params, 1), 'searchTransactionHistory');
+    const history = booleanOption(toOptions(params[1]), 'searchTransactionHistory');
     const statuses = await Promise.all(
       list.map((value: unknown) => statusOf(context.ledger, signatureText(value), history)),
     );
@@ -111,10 +252,9 @@ export const transactionMethods: Methods = {
   },
 
   getSignaturesForAddress: async ({ ledger }, params) => {
-    const address = addressParam(params, 0);
-    const options = optionsParam(params, 1);
-    const limit =
-      options.limit === undefined || options.limit === null ? maxHistory : toInteger(options.limit);
+    const address = toAddress(params[0]);
+    const options = toOptions(params[1]);
+    const limit = options.limit == null ? maxHistory : toInteger(options.limit);
     if (limit < 1 || limit > maxHistory) throw invalidParams(`Invalid limit; max ${maxHistory}`);
     const before = await placeOf(ledger, options.before);
     const until = await placeOf(ledger, options.until);
@@ -134,7 +274,7 @@ export const transactionMethods: Methods = {
   },
 
   requestAirdrop: ({ airdrop }, params) =>
-    airdrop(addressParam(params, 0), BigInt(integerParam(params, 1, maxAirdrop))),
+    airdrop(toAddress(params[0]), BigInt(toInteger(params[1], maxAirdrop))),
 };
 
 function wireParam(params: Params, options: Options): Buffer {
@@ -214,11 +354,8 @@ async function statusOf(ledger: Ledger, signature: string, history: boolean): Pr
 }
 
 function checkVersion(entry: StoredTransaction, options: Options): { version?: 'legacy' | 0 } {
-  const versioned = isVersioned(entry);
-  if (
-    options.maxSupportedTransactionVersion !== undefined &&
-    options.maxSupportedTransactionVersion !== null
-  ) {
+  const versioned = parseTransaction(entry.wire).message.version === 0;
+  if (options.maxSupportedTransactionVersion != null) {
     toInteger(options.maxSupportedTransactionVersion, 127);
     return { version: versioned ? 0 : 'legacy' };
   }
