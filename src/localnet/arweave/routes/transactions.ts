@@ -1,4 +1,4 @@
-/** Reading transactions: `/tx/…`, `/unconfirmed_tx/{id}`, and their data. */
+/** Reading and posting transactions: `/tx/…`, `/unconfirmed_tx/{id}`, and their data. */
 import type { TransactionJson } from '../../../formats/arweave/transaction-json.ts';
 import { decodeBase64url } from '../../../formats/base64url.ts';
 import type { App, Reply } from '../../../kernel/http/server.ts';
