@@ -7,7 +7,7 @@ import { verifyTransactionAsync } from '../../formats/arweave/transaction-signat
 import { FormatError } from '../../formats/format-error.ts';
 import type { Header } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
-import { headerOf } from './chain-header.ts';
+import { headerOf } from './fetch-block.ts';
 import { entryOf } from './write-block.ts';
 
 /** Indexes a transaction from its JSON; false when it is not one or not rightly signed. */

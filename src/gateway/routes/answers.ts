@@ -6,8 +6,8 @@ import type { NodeAnswer } from '../../outside/arweave/node.ts';
 import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import type { NodeChunks } from '../chain/node-chunks.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
-import type { Blocklist } from '../content/blocklist.ts';
-import { nodeError } from '../errors.ts';
+import type { Blocklist, Span } from '../content/blocklist.ts';
+import { blocked, nodeError } from '../errors.ts';
 import type { Meter } from '../meter.ts';
 
 export interface ChainReadsDeps {
@@ -66,3 +66,25 @@ export const pendingAnswer = (reply: Reply): Reply =>
     .header('cache-control', 'no-store')
     .header('content-type', 'text/plain; charset=utf-8')
     .send('Pending');
+
+/**
+ * The block list on the routes that pass on a node's bytes: throws 451 where the id, its content, or a blocked item in
+ * the asked bytes (all, where none are named) is blocked.
+ */
+export async function refuseBlockedBytes(
+  { blocklist, index, contentHash }: ChainReadsDeps,
+  id: string,
+  asked?: Span,
+): Promise<void> {
+  if (blocklist.blocksId(id)) throw blocked(id);
+  const located = await index.locate(id);
+  // A copy that nobody has hashed is no way around: it is read to its end first, as on the content routes.
+  const isUnread = located?.hash === undefined && blocklist.wantsHashes && located?.height !== undefined;
+  const hash = isUnread ? await contentHash(id) : located?.hash;
+  if (hash !== undefined && blocklist.blocksHash(hash)) throw blocked(id);
+  if (located === undefined) return;
+  const start = located.placement?.dataOffsetInRoot ?? 0;
+  const content = { start, end: start + located.size };
+  const part = blocklist.blockedPart(located.placement?.root ?? id, content, asked ?? content, id);
+  if (part !== undefined) throw blocked(part);
+}

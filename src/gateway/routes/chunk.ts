@@ -2,11 +2,17 @@
 import { hash } from 'node:crypto';
 import { encodeBase64url } from '../../formats/base64url.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { RawChunk } from '../chain/raw-chunk.ts';
+import type { RawChunk } from '../chain/node-chunks.ts';
 import { nodeError } from '../errors.ts';
 import { param } from '../paths.ts';
-import { addGet, type ChainReadsDeps, cacheFor, cacheForever, parseDigits } from './answers.ts';
-import { refuseBlockedBytes } from './refuse-blocked.ts';
+import {
+  addGet,
+  type ChainReadsDeps,
+  cacheFor,
+  cacheForever,
+  parseDigits,
+  refuseBlockedBytes,
+} from './answers.ts';
 import { sendJsonText } from './text-errors.ts';
 
 interface Owner {

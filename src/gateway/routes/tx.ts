@@ -14,10 +14,10 @@ import {
   cacheFor,
   cacheForever,
   pendingAnswer,
+  refuseBlockedBytes,
   relay,
   requireId,
 } from './answers.ts';
-import { refuseBlockedBytes } from './refuse-blocked.ts';
 import { sendJsonText, sendText } from './text-errors.ts';
 
 /** No transaction's JSON is longer without its data: owner, signature and 2 KiB of tags. */

@@ -26,8 +26,7 @@ import type { Band } from '../publication/document.ts';
 import { type Publication, sha256Hex, signPublication } from '../publication/document.ts';
 import { type Observer, observerOf } from '../publication/observer.ts';
 import { InstalledBands } from './installed.ts';
-import { SeenSequences } from './seen.ts';
-import { Subscriber } from './subscriber.ts';
+import { SeenSequences, Subscriber } from './subscriber.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const observer: Observer = observerOf(generateKeyPairSync('ed25519').privateKey);

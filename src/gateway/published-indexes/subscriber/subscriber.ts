@@ -8,19 +8,20 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../../config/config.ts';
 import { FormatError } from '../../../formats/format-error.ts';
+import { tryParseJson } from '../../../formats/json.ts';
+import { writeFileDurably } from '../../../kernel/files.ts';
 import { publicLookup } from '../../../kernel/http/public-addresses.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { HttpClient } from '../../../outside/http.ts';
 import { rootIndex } from '../bands/build.ts';
 import { manifestName } from '../bands/manifest.ts';
 import { folderNames } from '../bands/stored.ts';
-import { isDiskError, LockHeld, withLock } from '../files.ts';
+import { isDiskError, LockHeld, readBounded, withLock } from '../files.ts';
 import { type IndexFolders, indexFolders } from '../folders.ts';
 import { type Band, type VerifiedPublication, verifyPublication } from '../publication/document.ts';
 import { DownloadFailed, fetchDocument, publisherClient, VerifyFailed } from './download.ts';
 import { bytesBelow, bytesOfBand, installedName, tidyIncoming } from './incoming.ts';
 import { type ByteOrigin, installBand } from './install-band.ts';
-import { SeenSequences } from './seen.ts';
 import type { Subscription } from './subscriptions.ts';
 
 export type Outcome =
@@ -274,4 +275,37 @@ function outcomeOf(error: unknown): Outcome {
   if (error instanceof FormatError) return 'signature_failed';
   if (error instanceof DownloadFailed) return 'download_failed';
   return 'unreachable';
+}
+
+export class SeenSequences {
+  /** By publisher and key. */
+  readonly entries: ReadonlyMap<string, number>;
+
+  private constructor(entries: ReadonlyMap<string, number>) {
+    this.entries = entries;
+  }
+
+  static async read(path: string): Promise<SeenSequences> {
+    const bytes = await readBounded(path, 1024 * 1024);
+    const seen = new Map<string, number>();
+    // Where the file was damaged every publisher counts as new: nobody else could have damaged it.
+    for (const [who, sequence] of Object.entries(Object(tryParseJson(bytes?.toString('utf8') ?? '')))) {
+      if (typeof sequence === 'number' && Number.isSafeInteger(sequence)) seen.set(who, sequence);
+    }
+    return new SeenSequences(seen);
+  }
+
+  of(publisher: string, key: string): number | undefined {
+    return this.entries.get(`${publisher}/${key}`);
+  }
+
+  /** Written over what is there now: other publishers are followed at the same time, by other processes too. */
+  static note(path: string, publisher: string, key: string, sequence: number): Promise<void> {
+    return withLock(`${path}.lock`, async () => {
+      const { entries } = await SeenSequences.read(path);
+      const who = `${publisher}/${key}`;
+      const highest = Math.max(sequence, entries.get(who) ?? 0);
+      await writeFileDurably(path, JSON.stringify(Object.fromEntries(new Map(entries).set(who, highest))));
+    });
+  }
 }
