@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Sql, SqlValue } from '../../storage/sql/sql.ts';
 import { compareKeys, type OrderKey, tieOf } from './order.ts';
-import { postedTerms, unpackTerms } from './records.ts';
+import { postedTerms, type Selected, unpackTerms } from './records.ts';
 import { selectIn } from './rows.ts';
 import { farthestNext, MergedScan, orderBy, type ScanRange, type SqlPart, scanOf } from './scan.ts';
 import { EVERY_TERM, INGESTED_TERM } from './terms.ts';
@@ -218,8 +218,8 @@ export class Search {
       .slice(0, limit);
   }
 
-  #judged(records: readonly number[]): Promise<(JudgedRecord & { id: Buffer })[]> {
-    return selectIn(this.#sql, `SELECT id, ${judgedColumns} FROM records WHERE record IN ({in})`, records);
+  #judged(records: readonly number[]): Promise<JudgedRecord[]> {
+    return selectIn(this.#sql, `SELECT ${judgedColumns} FROM records WHERE record IN ({in})`, records);
   }
 
   async #rarestFirst(groups: Groups): Promise<Groups> {
@@ -312,15 +312,8 @@ function probeOf(
 }
 
 /** What a record is judged by. */
-interface JudgedRecord {
-  readonly record: number;
-  readonly kind: number;
-  readonly pos: number;
-  readonly indexed_at: number;
-  readonly terms: Buffer;
-}
-
-const judgedColumns = 'record, kind, pos, indexed_at, terms';
+const judgedColumns = 'record, id, kind, pos, indexed_at, terms';
+type JudgedRecord = Selected<typeof judgedColumns>;
 
 /** Whether a record that was read has what the filters ask for. */
 function passes(row: JudgedRecord, criteria: Criteria): boolean {

@@ -8,25 +8,19 @@ import { inflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { firstPos } from '../chain-index/order.ts';
+import { columnsOf } from '../chain-index/records.ts';
 import { selectIn } from '../chain-index/rows.ts';
 import { EVERY_TERM } from '../chain-index/terms.ts';
-import type { BlockRow, RecordRow, Relations } from './rows.ts';
+import { type BlockRow, type ExportedRecord, exportedColumns, type Relations } from './rows.ts';
 
 interface Key {
   readonly tie: number;
   readonly record: number;
 }
 
-interface StoredRow extends RecordRow {
-  readonly record: number;
-  readonly owner: number;
-  readonly parent: number | null;
-  readonly root: number | null;
-}
-
 /** A record and what it refers to. */
 export interface Related {
-  readonly row: RecordRow;
+  readonly row: ExportedRecord;
   readonly relations: Relations;
 }
 
@@ -97,11 +91,9 @@ export class RecordReader {
   }
 
   async #fetch(records: readonly number[]): Promise<Related[]> {
-    const rows = await selectIn<StoredRow>(
+    const rows = await selectIn<ExportedRecord>(
       this.#sql,
-      `SELECT r.record, r.id, r.kind, r.height, r.block_index, r.indexed_at, r.format, r.signature_type, r.target,
-         r.anchor, r.quantity, r.reward, r.data_size, r.data_root, r.content_type, r.tags, r.parent_offset,
-         r.item_offset, r.data_offset, r.item_size, r.owner, r.parent, r.root, length(s.signature) AS signature_size
+      `SELECT ${columnsOf('r', exportedColumns)}, length(s.signature) AS signature_size
        FROM records r LEFT JOIN signatures s ON s.record = r.record WHERE r.record IN ({in})`,
       records,
     );
@@ -120,7 +112,7 @@ export class RecordReader {
     return record === null ? null : (this.#ids.get(record) ?? null);
   }
 
-  async #learn(rows: readonly StoredRow[]): Promise<void> {
+  async #learn(rows: readonly ExportedRecord[]): Promise<void> {
     const owners = new Set<number>();
     const ids = new Set<number>();
     for (const { owner, parent, root } of rows) {
