@@ -1,18 +1,13 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
-
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Config } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
 import { type App, type Guard, mount, mountGuarded } from '../../kernel/http/server.ts';
-import type { Logger } from '../../kernel/log.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
 import { sameSecret } from '../../kernel/same-secret.ts';
-import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
-import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { GatewayContext } from '../chain/context.ts';
 import type { Blocklist } from '../content/blocklist.ts';
 import { Exporter } from '../export/exporter.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
@@ -33,12 +28,9 @@ import { SharedJob } from './shared-job.ts';
 
 const mapError = createErrorMapper((_status, message) => message);
 
-export interface AdminDeps extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere'> {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly index: SqlGatewayIndex;
-  readonly nodes: NodePool;
+export interface AdminDeps
+  extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere'>,
+    Pick<GatewayContext, 'config' | 'log' | 'metrics' | 'index' | 'nodes'> {
   readonly queue: BundleQueue;
   readonly onDemand: OnDemandImport;
   readonly adminKey: string;

@@ -2,7 +2,6 @@
  * Chunks from nodes, believed only with a proof. A node that gives a false one is asked last from then on,
  * and the next is tried.
  */
-
 import { hash } from 'node:crypto';
 import { BRANCH_BYTES, HASH_BYTES, hashBranch, hashLeaf, LEAF_BYTES } from '../../formats/arweave/merkle.ts';
 import { claimedEnd, verifyPath } from '../../formats/arweave/proof.ts';

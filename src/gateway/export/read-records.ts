@@ -3,7 +3,6 @@
  * rows are fetched in batches: memory follows the largest block, not the range. What is read is stable and does not
  * change; what is pruned during the export is missing.
  */
-
 import { inflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../storage/sql/sql.ts';

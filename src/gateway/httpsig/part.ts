@@ -2,21 +2,13 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import type { Config } from '../../config/config.ts';
 import { encodeBase58 } from '../../formats/base58.ts';
 import type { App, Request } from '../../kernel/http/server.ts';
 import { makeEd25519Key, readOrCreateKey } from '../../kernel/keys.ts';
-import type { Logger } from '../../kernel/log.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
+import type { GatewayContext } from '../chain/context.ts';
 
 type Pair = readonly [string, string];
-
-export interface SignatureDeps {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-}
 
 export interface SignaturePart extends Part {
   /** Its part of `/gw/info`. */
@@ -29,7 +21,11 @@ interface Signer {
   sign(base: string): string;
 }
 
-export function createSignaturePart({ config, log, metrics }: SignatureDeps): SignaturePart {
+export function createSignaturePart({
+  config,
+  log,
+  metrics,
+}: Pick<GatewayContext, 'config' | 'log' | 'metrics'>): SignaturePart {
   if (!config.HTTPSIG_ENABLED) return { name: 'signatures', info: () => ({}) };
   const signed = metrics.plainCounter('httpsig_signed_total', 'Answers signed');
   const failed = metrics.plainCounter('httpsig_errors_total', 'Answers that could not be signed');

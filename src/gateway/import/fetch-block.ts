@@ -2,7 +2,6 @@
  * Blocks and their transactions from nodes, read strictly. A transaction is believed only when its signature and id
  * are right; what no node gives rightly is reported as missing and fetched later.
  */
-
 import { hash } from 'node:crypto';
 import type { Transaction } from '../../formats/arweave/transaction.ts';
 import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts';

@@ -1,20 +1,13 @@
 /** What chain reads are given, and how they answer: in a node's words, with how long a cache may keep them. */
 import { isTxId } from '../../formats/base64url.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { Logger } from '../../kernel/log.ts';
 import type { NodeAnswer } from '../../outside/arweave/node.ts';
-import type { NodePool } from '../../outside/arweave/node-pool.ts';
-import type { NodeChunks } from '../chain/node-chunks.ts';
-import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { GatewayContext } from '../chain/context.ts';
 import type { Blocklist, Span } from '../content/blocklist.ts';
 import { blocked, nodeError } from '../errors.ts';
 import type { Meter } from '../meter.ts';
 
-export interface ChainReadsDeps {
-  readonly log: Logger;
-  readonly index: SqlGatewayIndex;
-  readonly nodes: NodePool;
-  readonly chunks: NodeChunks;
+export interface ChainReadsDeps extends Pick<GatewayContext, 'log' | 'index' | 'nodes' | 'chunks'> {
   readonly meter: Meter;
   readonly blocklist: Blocklist;
   /** Base64url SHA-256 of content that nobody has hashed yet: it is read to its end. undefined where there is none. */

@@ -4,7 +4,6 @@
  * records once and the new ones from then on; of items that the index does not have, from whoever else knows. What
  * was learnt is kept: an item may leave the index and still lie in its bundle.
  */
-
 import type { Sql } from '../../../storage/sql/sql.ts';
 import { deleteRows, insertRows, selectIn } from '../../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';

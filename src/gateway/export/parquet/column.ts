@@ -2,7 +2,6 @@
  * One column of the current row group. Values are written where they will lie on disk as they come: no object per
  * row or cell is kept, and the memory is used again for the next group.
  */
-
 import { zstdCompressSync } from 'node:zlib';
 import { binary, i32, i64, list, struct, type Value, varint } from './thrift.ts';
 
