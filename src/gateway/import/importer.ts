@@ -2,7 +2,9 @@
  * Follows the chain: imports the blocks that nodes agree on, takes back what a fork replaced, fills holes, and never
  * stops for good. One process at a time imports into a database (see `Lease`); the others see what it wrote.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { Lease, LostLease } from '../../storage/sql/lease.ts';
@@ -106,7 +108,7 @@ export class Importer {
         }
         metrics.errors.inc();
         this.#failures += 1;
-        this.#trouble = `Import failed: ${error instanceof Error ? error.message : String(error)}.`;
+        this.#trouble = `Import failed: ${messageOf(error)}.`;
         // An outage is told once by the nodes' health check; anything else is ours to explain.
         if (!(error instanceof UpstreamError)) log.error({ err: error }, 'the importer failed, it goes on');
         pause = Math.max(pause, errorDelayMs);
