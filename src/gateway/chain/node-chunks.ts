@@ -25,20 +25,8 @@ export class NodeChunks implements Chunks {
   async chunk(request: ChunkRequest, signal?: AbortSignal): Promise<ProvenChunk | undefined> {
     // The weave counts bytes from 1: the end offset is that of the last byte.
     const weaveOffset = request.endOffset - request.dataSize + 1 + request.offset;
-    let lied = false;
-    for await (const answer of this.#nodes.each(`/chunk/${weaveOffset}`, {
-      signal,
-      lane: 'bytes',
-      maxBytes: maxChunkAnswer,
-    })) {
-      if (answer.status !== 200) continue;
-      const proven = prove(answer, request);
-      if (proven !== undefined) return proven;
-      lied = true;
-      answer.distrust();
-    }
-    if (lied) throw upstreamFailed(new Error(`no node gave a right proof for the chunk at ${weaveOffset}`));
-    return undefined;
+    const problem = `no node gave a right proof for the chunk at ${weaveOffset}`;
+    return this.#first(weaveOffset, signal, problem, (answer) => prove(answer, request));
   }
 
   /** Any chunk by weave offset, for those who check it themselves; undefined when no node has one. */
@@ -46,19 +34,30 @@ export class NodeChunks implements Chunks {
     weaveOffset: number,
     signal?: AbortSignal,
   ): Promise<(RawChunk & { readonly url: string }) | undefined> {
-    let lied = false;
-    for await (const answer of this.#nodes.each(`/chunk/${weaveOffset}`, {
-      signal,
-      lane: 'bytes',
-      maxBytes: maxChunkAnswer,
-    })) {
-      if (answer.status !== 200) continue;
+    const problem = `the chunk at ${weaveOffset} contradicts its own path`;
+    return this.#first(weaveOffset, signal, problem, (answer) => {
       const raw = parseRawChunk(answer.body);
-      if (raw !== undefined) return { ...raw, url: answer.url };
+      return raw && { ...raw, url: answer.url };
+    });
+  }
+
+  /** What the first node that is right says; undefined where all say that there is none. */
+  async #first<T>(
+    weaveOffset: number,
+    signal: AbortSignal | undefined,
+    problem: string,
+    read: (answer: NodeAnswer) => T | undefined,
+  ): Promise<T | undefined> {
+    let lied = false;
+    const options = { signal, lane: 'bytes', maxBytes: maxChunkAnswer } as const;
+    for await (const answer of this.#nodes.each(`/chunk/${weaveOffset}`, options)) {
+      if (answer.status !== 200) continue;
+      const found = read(answer);
+      if (found !== undefined) return found;
       lied = true;
       answer.distrust();
     }
-    if (lied) throw upstreamFailed(new Error(`the chunk at ${weaveOffset} contradicts its own path`));
+    if (lied) throw upstreamFailed(new Error(problem));
     return undefined;
   }
 

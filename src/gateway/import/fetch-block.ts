@@ -72,20 +72,21 @@ export async function fetchTransaction(
 ): Promise<Header | undefined> {
   for await (const answer of nodes.each(`/${path}/${id}`, asked)) {
     if (answer.status !== 200) continue;
-    const header = await parseSigned(answer.body, id);
+    const header = await parseSigned(tryParseJson(answer.body.toString('utf8')), id);
     if (header !== undefined) return header;
     answer.distrust();
   }
   return undefined;
 }
 
-async function parseSigned(body: Buffer, id: string): Promise<Header | undefined> {
+/** The header of a transaction's JSON; undefined when it is none, is not rightly signed, or has another id. */
+export async function parseSigned(json: unknown, id?: string): Promise<Header | undefined> {
   try {
-    const transaction = parseTransactionJson(JSON.parse(body.toString('utf8')));
-    if (transaction.id.toString('base64url') !== id) return undefined;
+    const transaction = parseTransactionJson(json);
+    if (id !== undefined && transaction.id.toString('base64url') !== id) return undefined;
     return (await verifyTransactionAsync(transaction)) ? headerOf(transaction) : undefined;
   } catch (error) {
-    if (error instanceof FormatError || error instanceof SyntaxError) return undefined;
+    if (error instanceof FormatError) return undefined;
     throw error;
   }
 }
@@ -105,7 +106,7 @@ function decimal(value: unknown): string {
 const RSA_SIGNATURE = 1;
 
 /** A chain transaction as a header of the index; undefined when the signature names no signer. */
-export function headerOf(transaction: Transaction): Header | undefined {
+function headerOf(transaction: Transaction): Header | undefined {
   const ownerKey = transactionOwner(transaction);
   if (ownerKey === undefined) return undefined;
   return {

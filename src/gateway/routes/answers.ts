@@ -1,4 +1,5 @@
 /** What chain reads are given, and how they answer: in a node's words, with how long a cache may keep them. */
+
 import { isTxId } from '../../formats/base64url.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { NodeAnswer } from '../../outside/arweave/node.ts';
@@ -6,6 +7,7 @@ import type { GatewayContext } from '../chain/context.ts';
 import type { Blocklist, Span } from '../content/blocklist.ts';
 import { blocked, nodeError } from '../errors.ts';
 import type { Meter } from '../meter.ts';
+import { sendText } from './text-errors.ts';
 
 export interface ChainReadsDeps extends Pick<GatewayContext, 'log' | 'index' | 'nodes' | 'chunks'> {
   readonly meter: Meter;
@@ -45,6 +47,11 @@ export function cacheForever(reply: Reply): Reply {
   return reply.header('cache-control', 'public, max-age=31536000, immutable');
 }
 
+/** What is stable is cached for good; the rest may still move. */
+export function cacheBy(reply: Reply, isStable: boolean): Reply {
+  return isStable ? cacheForever(reply) : cacheFor(reply, 30);
+}
+
 /** Passes a node's answer on: status, type and body as they came. 0 seconds: no cache keeps it. */
 export function relay(reply: Reply, answer: NodeAnswer, seconds: number): Reply {
   if (answer.status === 200 && seconds > 0) cacheFor(reply, seconds);
@@ -54,11 +61,7 @@ export function relay(reply: Reply, answer: NodeAnswer, seconds: number): Reply 
 }
 
 export const pendingAnswer = (reply: Reply): Reply =>
-  reply
-    .code(202)
-    .header('cache-control', 'no-store')
-    .header('content-type', 'text/plain; charset=utf-8')
-    .send('Pending');
+  sendText(reply.code(202).header('cache-control', 'no-store'), 'Pending');
 
 /**
  * The block list on the routes that pass on a node's bytes: throws 451 where the id, its content, or a blocked item in
