@@ -1,9 +1,6 @@
 /** What `debug` shows: how much is indexed, how far, how fresh, and what is wrong with it (interface §4.4). */
-
-import type { Config } from '../../config/config.ts';
-import type { NodePool } from '../../outside/arweave/node-pool.ts';
+import type { GatewayContext } from '../chain/context.ts';
 import { firstPos, PENDING_POS } from '../chain-index/order.ts';
-import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../chain-index/terms.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
 import type { StorageHealth } from './health.ts';
@@ -15,10 +12,7 @@ const unknown = -1;
 const positionsPerBlock = firstPos(1);
 const daySeconds = 86_400;
 
-export interface DebugDeps {
-  readonly config: Config;
-  readonly index: SqlGatewayIndex;
-  readonly nodes: NodePool;
+export interface DebugDeps extends Pick<GatewayContext, 'config' | 'index' | 'nodes'> {
   readonly queue: BundleQueue;
   readonly requested: RequestedTransactions;
   readonly blocklist: LiveBlocklist;

@@ -1,19 +1,12 @@
 /** What operators watch beside requests and content: how far the import is behind, and how long the queues are. */
 import type { Job } from '../../kernel/background/job.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
-import type { Logger } from '../../kernel/log.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { NodePool } from '../../outside/arweave/node-pool.ts';
-import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { GatewayContext } from '../chain/context.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
 import type { LiveBlocklist } from './moderation/live-blocklist.ts';
 import type { RequestedTransactions } from './requested-transactions.ts';
 
-export interface AdminMetricsOptions {
-  readonly metrics: Metrics;
-  readonly log: Logger;
-  readonly index: SqlGatewayIndex;
-  readonly nodes: NodePool;
+export interface AdminMetricsOptions extends Pick<GatewayContext, 'metrics' | 'log' | 'index' | 'nodes'> {
   readonly queue: BundleQueue;
   readonly requested: RequestedTransactions;
   readonly blocklist: LiveBlocklist;

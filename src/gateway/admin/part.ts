@@ -1,21 +1,19 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Config } from '../../config/config.ts';
+import { StartupError } from '../../kernel/errors.ts';
 import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
-import { type App, mount, mountGuarded } from '../../kernel/http/server.ts';
-import type { Logger } from '../../kernel/log.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
+import { type App, type Guard, mount, mountGuarded } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
-import type { NodePool } from '../../outside/arweave/node-pool.ts';
+import { sameSecret } from '../../kernel/same-secret.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
-import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { GatewayContext } from '../chain/context.ts';
 import type { Blocklist } from '../content/blocklist.ts';
 import { Exporter } from '../export/exporter.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
-import { adminGuard, fingerprint } from './auth.ts';
-import { databaseUnavailable } from './errors.ts';
+import { databaseUnavailable, noSuchRoute, unauthorized } from './errors.ts';
 import { StorageHealth } from './health.ts';
 import { createAdminMetrics } from './metrics.ts';
 import { BlockStore } from './moderation/block-store.ts';
@@ -30,12 +28,9 @@ import { SharedJob } from './shared-job.ts';
 
 const mapError = createErrorMapper((_status, message) => message);
 
-export interface AdminDeps extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere'> {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly index: SqlGatewayIndex;
-  readonly nodes: NodePool;
+export interface AdminDeps
+  extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere'>,
+    Pick<GatewayContext, 'config' | 'log' | 'metrics' | 'index' | 'nodes'> {
   readonly queue: BundleQueue;
   readonly onDemand: OnDemandImport;
   readonly adminKey: string;
@@ -121,4 +116,27 @@ function takeEmptyBodies(scope: App): void {
     if (body === '') done(null, undefined);
     else parse(request, body, done);
   });
+}
+
+/**
+ * The admin key: `Authorization: Bearer <key>` and nothing else, compared in constant time (interface §5). It is
+ * asked before a path is looked at, so that without it nothing can be learnt, not even which routes there are. Also
+ * keeps the answers out of caches and of other sites' pages.
+ */
+function adminGuard(key: string): Guard {
+  if (key === '') throw new StartupError('the admin key is empty: set ADMIN_API_KEY or ADMIN_API_KEY_FILE');
+  const expected = `Bearer ${key}`;
+  return {
+    check(request, reply) {
+      reply.header('cache-control', 'no-store');
+      reply.removeHeader('access-control-allow-origin');
+      if (!sameSecret(request.headers.authorization ?? '', expected)) throw unauthorized();
+    },
+    noSuchRoute,
+  };
+}
+
+/** Tells keys apart in the log without showing them. */
+function fingerprint(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 8);
 }

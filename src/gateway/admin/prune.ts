@@ -3,7 +3,9 @@
  * transactions with room between them, so that imports and readers go on. Chain transactions, bundles, items that may
  * still move and cached content stay.
  */
+
 import { setImmediate as turn } from 'node:timers/promises';
+import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { traced } from '../../kernel/tracing/tracing.ts';
 import { type Cursor, dropStableItems } from '../chain-index/drop.ts';
@@ -106,7 +108,7 @@ export class Pruning {
       this.#log.info({ ...range, pruned: status.pruned }, 'stable data items pruned');
       return status.pruned;
     } catch (error) {
-      const words = error instanceof Error ? error.message : String(error);
+      const words = messageOf(error);
       this.#status = { ...status, status: 'errored', error: words, endTime: new Date().toISOString() };
       this.#log.warn({ err: error, ...status }, 'pruning ended early; what was removed stays removed');
       throw error;

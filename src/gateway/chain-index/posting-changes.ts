@@ -1,7 +1,7 @@
 /** Records that change their place in the order: which postings go and which come. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { type RecordKind, tieOf } from './order.ts';
-import { postedTerms } from './records.ts';
+import { tieOf } from './order.ts';
+import { postedTerms, type Selected } from './records.ts';
 import { deleteRows, insertRows } from './rows.ts';
 
 export const postingColumns = ['term', 'pos', 'tie', 'record'] as const;
@@ -9,19 +9,8 @@ export const postingColumns = ['term', 'pos', 'tie', 'record'] as const;
 /** Records per transaction: about ten milliseconds of SQLite. */
 export const WRITE_BATCH = 128;
 
-export interface StoredRecord {
-  readonly record: number;
-  readonly id: Buffer;
-  readonly kind: RecordKind;
-  readonly height: number | null;
-  readonly block_index: number | null;
-  readonly pos: number;
-  readonly indexed_at: number;
-  readonly root: number | null;
-  readonly terms: Buffer;
-}
-
 export const storedColumns = 'record, id, kind, height, block_index, pos, indexed_at, root, terms';
+export type StoredRecord = Selected<typeof storedColumns>;
 
 export interface PostingChanges {
   readonly removed: number[][];

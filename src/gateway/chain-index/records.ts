@@ -67,36 +67,56 @@ export interface Prepared {
   readonly tags: Buffer;
 }
 
-export const recordColumns = [
-  'id',
-  'kind',
-  'height',
-  'block_index',
-  'pos',
-  'indexed_at',
-  'owner',
-  'format',
-  'signature_type',
-  'target',
-  'anchor',
-  'quantity',
-  'reward',
-  'denomination',
-  'data_size',
-  'data_root',
-  'content_type',
-  'content_encoding',
-  'tags',
-  'root',
-  'parent',
-  'parent_offset',
-  'item_offset',
-  'data_offset',
-  'item_size',
-  'terms',
-  'hash',
-  'verified',
-] as const;
+/** A row of `records`. */
+export interface RecordRow {
+  readonly record: number;
+  readonly id: Buffer;
+  readonly kind: RecordKind;
+  readonly height: number | null;
+  readonly block_index: number | null;
+  readonly pos: number;
+  readonly indexed_at: number;
+  readonly owner: number;
+  readonly format: number;
+  readonly signature_type: number;
+  readonly target: Buffer | null;
+  readonly anchor: Buffer | null;
+  readonly quantity: string;
+  readonly reward: string;
+  readonly denomination: number;
+  readonly data_size: number;
+  readonly data_root: Buffer | null;
+  readonly end_offset: number | null;
+  readonly content_type: string | null;
+  readonly content_encoding: string | null;
+  readonly tags: Buffer;
+  readonly root: number | null;
+  readonly parent: number | null;
+  readonly parent_offset: number | null;
+  readonly item_offset: number | null;
+  readonly data_offset: number | null;
+  readonly item_size: number | null;
+  readonly terms: Buffer;
+  readonly hash: Buffer | null;
+  readonly verified: number;
+}
+
+type NamesIn<List> = List extends `${infer Name}, ${infer Rest}` ? Name | NamesIn<Rest> : List;
+
+/** The part of a row that a list of columns selects, such as `id, kind`. */
+export type Selected<List extends string> = Pick<RecordRow, NamesIn<List> & keyof RecordRow>;
+
+/** The columns of a list with the name of their table before each. */
+export const columnsOf = (table: string, list: string): string =>
+  list
+    .split(', ')
+    .map((column) => `${table}.${column}`)
+    .join(', ');
+
+export const recordColumns =
+  `id, kind, height, block_index, pos, indexed_at, owner, format, signature_type, target,
+  anchor, quantity, reward, denomination, data_size, data_root, content_type, content_encoding, tags, root, parent,
+  parent_offset, item_offset, data_offset, item_size, terms, hash, verified`.split(/,\s+/);
 
 export function positionOf(kind: RecordKind, mined: Mined | undefined, indexedAt: number): number {
   return mined === undefined ? pendingPos(indexedAt) : minedPos(mined.height, mined.blockIndex, kind);

@@ -7,20 +7,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Sql, SqlValue } from '../../storage/sql/sql.ts';
 import { compareKeys, type OrderKey, tieOf } from './order.ts';
-import {
-  type Criteria,
-  type JudgedRecord,
-  judgedColumns,
-  type Probe,
-  passes,
-  placeholders,
-  probeOf,
-} from './probe.ts';
+import { postedTerms, type Selected, unpackTerms } from './records.ts';
 import { selectIn } from './rows.ts';
-import { farthestNext, MergedScan, orderBy, type ScanRange, scanOf } from './scan.ts';
+import { farthestNext, MergedScan, orderBy, type ScanRange, type SqlPart, scanOf } from './scan.ts';
 import { EVERY_TERM, INGESTED_TERM } from './terms.ts';
-
-export type { Criteria } from './probe.ts';
 
 /** Asked between steps: throws when nobody waits for the answer any more. An `AbortSignal` is one. */
 export interface Interruption {
@@ -228,8 +218,8 @@ export class Search {
       .slice(0, limit);
   }
 
-  #judged(records: readonly number[]): Promise<(JudgedRecord & { id: Buffer })[]> {
-    return selectIn(this.#sql, `SELECT id, ${judgedColumns} FROM records WHERE record IN ({in})`, records);
+  #judged(records: readonly number[]): Promise<JudgedRecord[]> {
+    return selectIn(this.#sql, `SELECT ${judgedColumns} FROM records WHERE record IN ({in})`, records);
   }
 
   async #rarestFirst(groups: Groups): Promise<Groups> {
@@ -271,4 +261,69 @@ export class Search {
     const span = 1 + (newest?.pos ?? 0) - (older?.pos ?? 0);
     return countLimit + densitySample * (MAX / 2 ** 20 / span);
   }
+}
+
+export interface Criteria {
+  /** Records must have at least one term of every group. An empty group matches nothing. */
+  readonly groups: readonly (readonly number[])[];
+  /** Records must have none of these terms. */
+  readonly none: readonly number[];
+  /** Inclusive bounds of the position. */
+  readonly minPos: number;
+  readonly maxPos: number;
+  /** Inclusive bounds of the time of indexing, unix seconds. */
+  readonly minIngested: number | undefined;
+  readonly maxIngested: number | undefined;
+  /** Only these records, where given. */
+  readonly records: readonly number[] | undefined;
+}
+
+const placeholders = (count: number): string => Array.from({ length: count }, () => '?').join(', ');
+
+interface Probe extends SqlPart {
+  readonly joins: string;
+  /** Look-ups that one candidate may cost. */
+  readonly cost: number;
+}
+
+/** The conditions that a candidate `c` must pass besides the driver's; undefined when there are none. */
+function probeOf(
+  criteria: Pick<Criteria, 'none' | 'minIngested' | 'maxIngested'>,
+  groups: readonly (readonly number[])[],
+  pos: 'c.pos' | 'r.pos',
+): Probe | undefined {
+  const conditions: string[] = [];
+  const values: SqlValue[] = [];
+  const probe = (terms: readonly number[]) => {
+    values.push(...terms);
+    return `EXISTS (SELECT 1 FROM postings p WHERE p.term IN (${placeholders(terms.length)})
+      AND p.pos = ${pos} AND p.tie = c.tie AND p.record = c.record)`;
+  };
+  for (const group of groups) conditions.push(probe(group));
+  if (criteria.none.length > 0) conditions.push(`NOT ${probe(criteria.none)}`);
+  const cost = Math.max(1, values.length);
+  let joins = '';
+  if (criteria.minIngested !== undefined || criteria.maxIngested !== undefined) {
+    joins = 'JOIN records r ON r.record = c.record';
+    conditions.push('r.indexed_at >= ? AND r.indexed_at <= ?');
+    values.push(criteria.minIngested ?? 0, criteria.maxIngested ?? Number.MAX_SAFE_INTEGER);
+  }
+  return conditions.length === 0 ? undefined : { text: conditions.join(' AND '), values, joins, cost };
+}
+
+/** What a record is judged by. */
+const judgedColumns = 'record, id, kind, pos, indexed_at, terms';
+type JudgedRecord = Selected<typeof judgedColumns>;
+
+/** Whether a record that was read has what the filters ask for. */
+function passes(row: JudgedRecord, criteria: Criteria): boolean {
+  const terms = new Set(postedTerms(row.kind, unpackTerms(row.terms)));
+  return (
+    row.pos >= criteria.minPos &&
+    row.pos <= criteria.maxPos &&
+    row.indexed_at >= (criteria.minIngested ?? 0) &&
+    row.indexed_at <= (criteria.maxIngested ?? Number.MAX_SAFE_INTEGER) &&
+    criteria.groups.every((group) => group.some((term) => terms.has(term))) &&
+    !criteria.none.some((term) => terms.has(term))
+  );
 }

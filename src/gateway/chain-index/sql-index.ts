@@ -15,31 +15,16 @@ import type {
   StatusInBlock,
 } from './gateway-index.ts';
 import { PENDING_POS, TRANSACTION } from './order.ts';
+import { columnsOf, type Selected } from './records.ts';
 import { Search } from './search.ts';
 import { unpackRawTags, unpackTags } from './tags.ts';
 import { CHAIN_TERM, Terms } from './terms.ts';
 import { IndexWriter } from './writer.ts';
 
-interface LocatedRow {
-  readonly id: Buffer;
-  readonly kind: number;
-  readonly height: number | null;
-  readonly owner: number;
-  readonly signature_type: number;
-  readonly target: Buffer | null;
-  readonly anchor: Buffer | null;
-  readonly data_size: number;
-  readonly data_root: Buffer | null;
-  readonly end_offset: number | null;
-  readonly content_type: string | null;
-  readonly content_encoding: string | null;
-  readonly tags: Buffer;
-  readonly parent_offset: number | null;
-  readonly item_offset: number | null;
-  readonly data_offset: number | null;
-  readonly item_size: number | null;
-  readonly hash: Buffer | null;
-  readonly verified: number;
+const locatedColumns =
+  'id, kind, height, owner, signature_type, target, anchor, data_size, data_root, end_offset, content_type, content_encoding, tags, parent_offset, item_offset, data_offset, item_size, hash, verified';
+
+interface LocatedRow extends Selected<typeof locatedColumns> {
   readonly root_id: Buffer | null;
   readonly root_size: number | null;
   readonly root_data_root: Buffer | null;
@@ -48,30 +33,15 @@ interface LocatedRow {
   readonly parent_id: Buffer | null;
 }
 
-const locate = `SELECT r.id, r.kind, r.height, r.owner, r.signature_type, r.target, r.anchor, r.data_size,
-    r.data_root, r.end_offset, r.content_type, r.content_encoding, r.tags, r.parent_offset, r.item_offset,
-    r.data_offset, r.item_size, r.hash, r.verified,
+const locate = `SELECT ${columnsOf('r', locatedColumns)},
     root.id AS root_id, root.data_size AS root_size, root.data_root AS root_data_root,
     root.end_offset AS root_end_offset, root.verified AS root_verified, parent.id AS parent_id
   FROM records r LEFT JOIN records root ON root.record = r.root
     LEFT JOIN records parent ON parent.record = r.parent
   WHERE r.id = ?`;
 
-interface TransactionRow {
-  readonly id: Buffer;
-  readonly format: number;
-  readonly owner: number;
-  readonly signature_type: number;
-  readonly target: Buffer | null;
-  readonly anchor: Buffer | null;
-  readonly quantity: string;
-  readonly reward: string;
-  readonly denomination: number;
-  readonly data_size: number;
-  readonly data_root: Buffer | null;
-  readonly tags: Buffer;
-  readonly signature: Buffer | null;
-}
+const transactionColumns =
+  'format, owner, signature_type, target, anchor, quantity, reward, denomination, data_size, data_root, tags';
 
 /** ECDSA transactions carry no owner: the key is recovered from the signature. */
 export const ECDSA_SIGNATURE = 3;
@@ -112,7 +82,7 @@ export class SqlGatewayIndex implements GatewayIndex {
   }
 
   async locate(id: Id): Promise<Located | undefined> {
-    const row = await this.sql.get<LocatedRow>(locate, Buffer.from(id, 'base64url'));
+    const row = await this.sql.get<LocatedRow>(locate, bytesOf(id));
     if (row === undefined) return undefined;
     const address = (await this.terms.ownerAddresses([row.owner])).get(row.owner);
     const isTransaction = row.kind === TRANSACTION;
@@ -142,18 +112,17 @@ export class SqlGatewayIndex implements GatewayIndex {
     const row = await this.sql.get<{ signature: Buffer | null; key: Buffer | null }>(
       `SELECT s.signature, o.value AS key FROM records r LEFT JOIN signatures s ON s.record = r.record
          LEFT JOIN terms o ON o.term = r.owner WHERE r.id = ?`,
-      Buffer.from(id, 'base64url'),
+      bytesOf(id),
     );
     if (row === undefined || row.signature === null) return undefined;
     return { signature: base64url(row.signature), owner: base64url(row.key) };
   }
 
   async chainTransaction(id: Id): Promise<ChainTransaction | undefined> {
-    const row = await this.sql.get<TransactionRow>(
-      `SELECT r.id, r.format, r.owner, r.signature_type, r.target, r.anchor, r.quantity, r.reward,
-         r.denomination, r.data_size, r.data_root, r.tags, s.signature
+    const row = await this.sql.get<Selected<typeof transactionColumns> & { signature: Buffer | null }>(
+      `SELECT ${columnsOf('r', transactionColumns)}, s.signature
        FROM records r LEFT JOIN signatures s ON s.record = r.record WHERE r.id = ? AND r.kind = ?`,
-      Buffer.from(id, 'base64url'),
+      bytesOf(id),
       TRANSACTION,
     );
     if (row === undefined || row.signature === null) return undefined;
@@ -180,7 +149,7 @@ export class SqlGatewayIndex implements GatewayIndex {
   }
 
   async transactionsWithDataRoot(dataRoot: string): Promise<Id[]> {
-    const bytes = Buffer.from(dataRoot, 'base64url');
+    const bytes = bytesOf(dataRoot);
     // Never a join key: transactions without data have none.
     if (bytes.length !== 32) return [];
     const rows = await this.sql.all<{ id: Buffer }>(
@@ -193,7 +162,7 @@ export class SqlGatewayIndex implements GatewayIndex {
   async statusInBlock(id: Id): Promise<StatusInBlock | undefined> {
     const row = await this.sql.get<{ height: number; id: Buffer }>(
       'SELECT b.height, b.id FROM records r JOIN blocks b ON b.height = r.height WHERE r.id = ?',
-      Buffer.from(id, 'base64url'),
+      bytesOf(id),
     );
     return row && { height: row.height, blockId: base64url(row.id) };
   }
@@ -203,7 +172,7 @@ export class SqlGatewayIndex implements GatewayIndex {
   }
 
   blockById(id: string): Promise<BlockSummary | undefined> {
-    return blocks.blockById(this.sql, Buffer.from(id, 'base64url'));
+    return blocks.blockById(this.sql, bytesOf(id));
   }
 
   async blockJson(key: number | string): Promise<string | undefined> {
@@ -214,9 +183,9 @@ export class SqlGatewayIndex implements GatewayIndex {
   async noteVerified(id: Id, hash: string, verified: boolean): Promise<boolean> {
     const changed = await this.sql.run(
       'UPDATE records SET hash = ?, verified = ? WHERE id = ? AND (verified = 0 OR hash IS NULL OR ? = 1)',
-      Buffer.from(hash, 'base64url'),
+      bytesOf(hash),
       verified ? 1 : 0,
-      Buffer.from(id, 'base64url'),
+      bytesOf(id),
       verified ? 1 : 0,
     );
     if (changed > 0) return true;
@@ -224,17 +193,14 @@ export class SqlGatewayIndex implements GatewayIndex {
   }
 
   async forgetHash(id: Id): Promise<void> {
-    await this.sql.run(
-      'UPDATE records SET hash = NULL, verified = 0 WHERE id = ?',
-      Buffer.from(id, 'base64url'),
-    );
+    await this.sql.run('UPDATE records SET hash = NULL, verified = 0 WHERE id = ?', bytesOf(id));
   }
 
   async noteEndOffset(id: Id, endOffset: number): Promise<void> {
     await this.sql.run(
       'UPDATE records SET end_offset = ? WHERE id = ? AND kind = ?',
       endOffset,
-      Buffer.from(id, 'base64url'),
+      bytesOf(id),
       TRANSACTION,
     );
   }
@@ -265,7 +231,7 @@ export class SqlGatewayIndex implements GatewayIndex {
   async recordOf(id: Id): Promise<number | undefined> {
     const row = await this.sql.get<{ record: number }>(
       'SELECT record FROM records WHERE id = ?',
-      Buffer.from(id, 'base64url'),
+      bytesOf(id),
     );
     return row?.record;
   }
@@ -297,4 +263,8 @@ function placementOf(row: LocatedRow): Placement | undefined {
 
 function base64url(bytes: Buffer | null): string {
   return bytes === null ? '' : bytes.toString('base64url');
+}
+
+function bytesOf(text: string): Buffer {
+  return Buffer.from(text, 'base64url');
 }

@@ -40,26 +40,14 @@ export function tagTerm(name: Uint8Array, value: Uint8Array): TermSpec {
 }
 
 /** `key` is the public key where it is known; it is kept with the term, once per owner. */
-export const ownerTerm = (address: Buffer, key: Uint8Array | null): TermSpec => ({
-  kind: termKinds.owner,
-  hash: address,
-  name: null,
-  value: key,
-});
+export const ownerTerm = (address: Buffer, key: Uint8Array | null): TermSpec =>
+  plainTerm(termKinds.owner, address, key);
+export const recipientTerm = (address: Buffer): TermSpec => plainTerm(termKinds.recipient, address);
+export const bundleTerm = (id: Buffer): TermSpec => plainTerm(termKinds.bundle, id);
 
-export const recipientTerm = (address: Buffer): TermSpec => ({
-  kind: termKinds.recipient,
-  hash: address,
-  name: null,
-  value: null,
-});
-
-export const bundleTerm = (id: Buffer): TermSpec => ({
-  kind: termKinds.bundle,
-  hash: id,
-  name: null,
-  value: null,
-});
+function plainTerm(kind: TermKind, id: Buffer, value: Uint8Array | null = null): TermSpec {
+  return { kind, hash: id, name: null, value };
+}
 
 /** PostgreSQL refuses index rows of more than some 2,700 bytes; names of tags can be longer. */
 const nameStart = (name: Uint8Array | null): Uint8Array | null => name?.subarray(0, 256) ?? null;
@@ -140,11 +128,6 @@ export class Terms {
     if (this.#sql.engine !== 'postgres' || this.#made < Math.max(1_000, this.#countedAt * 10)) return;
     this.#countedAt = this.#made;
     await this.#sql.run('ANALYZE terms');
-  }
-
-  /** The key of a term that may not exist: undefined means nothing was ever indexed under it. */
-  async find(kind: TermKind, hash: Buffer): Promise<number | undefined> {
-    return (await this.findAll(kind, [hash]))[0];
   }
 
   /** The keys of those terms that exist. */

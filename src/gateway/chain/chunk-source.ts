@@ -2,7 +2,6 @@
  * The plainest `ByteSource`: the data of a transaction or item read chunk by chunk from nodes, each proven
  * before it is handed on. A few chunks are fetched ahead; order is kept.
  */
-
 import type { GatewayIndex, Located } from '../chain-index/gateway-index.ts';
 import { UpstreamError, upstreamFailed } from '../errors.ts';
 import type { ByteRange, ByteSource, OpenedBytes } from './byte-source.ts';

@@ -60,7 +60,7 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
   if (described === undefined) throw notFound();
   const record = await recordOf(parts, id);
   if (record === undefined) throw notFound();
-  refuseBlockedParts(parts.blocklist(), described, undefined);
+  refuseBlockedParts(parts.blocklist, described, undefined);
   const isInline = described.size <= inlineLimit;
   if (request.method === 'HEAD') {
     const rest = JSON.stringify({ ...record, data_tree: [], data: '' });
@@ -72,7 +72,7 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
       .send();
   }
   // Before they are read: who is refused costs no memory.
-  const charged = parts.meter().charge(request, isInline ? described.size : 0, `data:${id}`);
+  const charged = parts.meter.charge(request, isInline ? described.size : 0, `data:${id}`);
   if (charged !== undefined) reply.headers(await charged);
   // As bytes, as base64url, and as JSON.
   largeAnswers.hold(reply.raw, isInline ? described.size * 3 : 0);

@@ -176,7 +176,7 @@ export interface ContentPart extends Part {
 
 export function createContentPart({ config, content, blocklist, meter }: ContentPartDeps): ContentPart {
   const { apexId, apexName } = apexOf(config);
-  const parts: ServeParts = { ...content.serving, blocklist: () => blocklist, meter: () => meter };
+  const parts: ServeParts = { ...content.serving, blocklist, meter };
   return {
     name: 'content',
     apex: apexHandler(parts, { apexId, apexName }),

@@ -136,7 +136,7 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     if (!isNameLabel(label)) throw notFound();
     const target = await resolveLabel(parts, request, label);
     if (target === undefined) throw notFound();
-    if (parts.blocklist().blocksId(target.id)) throw blocked(target.id);
+    if (parts.blocklist.blocksId(target.id)) throw blocked(target.id);
     const { name, undername } = splitLabel(label);
     return await reply
       .headers(nameHeaders(label, name, undername, target))

@@ -64,7 +64,7 @@ export async function servePlace(
   const key = `${place.slashRedirect === undefined ? options.reason : 'bare'}/${id}/${place.path}`;
   const readyKey = options.headers === undefined ? key : undefined;
   const ready = readyKey === undefined ? undefined : parts.ready.find(request, readyKey);
-  if (ready !== undefined && !parts.blocklist().blocksId(id) && isStillServed(parts, ready.described)) {
+  if (ready !== undefined && !parts.blocklist.blocksId(id) && isStillServed(parts, ready.described)) {
     const sent = sendReady(parts, request, reply, ready);
     if (sent !== undefined) return sent;
   }
@@ -112,7 +112,7 @@ export async function resolveLabel(
   request: Request,
   label: string,
 ): Promise<ResolvedTarget | undefined> {
-  if (parts.blocklist().blocksName(label)) throw blocked(label);
+  if (parts.blocklist.blocksName(label)) throw blocked(label);
   const { name, undername } = splitLabel(label);
   return await parts.names.resolve(name, undername, journeyOf(request));
 }
@@ -126,15 +126,14 @@ function sendReady(
 ): Promise<Reply> | Reply | undefined {
   const answer = answers.answer(request, ready);
   if (answer === undefined) return undefined;
-  const charged = meter().charge(request, answer.body?.length ?? 0, `data:${ready.id}`);
+  const charged = meter.charge(request, answer.body?.length ?? 0, `data:${ready.id}`);
   metrics.cacheHits.inc();
   if (charged === undefined) return answers.send(reply, answer);
   return charged.then((more) => answers.send(reply, answer, more));
 }
 
 /** Whether an answer that was given before may be given again. */
-function isStillServed({ blocklist }: ServeParts, described: Described): boolean {
-  const list = blocklist();
+function isStillServed({ blocklist: list }: ServeParts, described: Described): boolean {
   const { id, hash, size } = described;
   if (list.blocksId(id) || (hash !== undefined && list.blocksHash(hash))) return false;
   return blockedPartOf(list, described, { start: 0, end: size }) === undefined;
@@ -142,11 +141,10 @@ function isStillServed({ blocklist }: ServeParts, described: Described): boolean
 
 /** By id, and by what the bytes are: a copy under another id is no way around. */
 export async function refuseBlocked(
-  { blocklist, content }: AnswerParts,
+  { blocklist: list, content }: AnswerParts,
   request: Request,
   id: string,
 ): Promise<void> {
-  const list = blocklist();
   if (list.blocksId(id)) throw blocked(id);
   if (!list.wantsHashes) return;
   const journey = journeyOf(request);

@@ -1,30 +1,25 @@
 /**
- * The records of a range of heights, ordered by height and id. Only the keys of one block are sorted at a time, and
+ * The blocks and records of a range of heights. Records are ordered by height and id. Only the keys of one block are sorted at a time, and
  * rows are fetched in batches: memory follows the largest block, not the range. What is read is stable and does not
  * change; what is pruned during the export is missing.
  */
+import { inflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { firstPos } from '../chain-index/order.ts';
+import { columnsOf } from '../chain-index/records.ts';
 import { selectIn } from '../chain-index/rows.ts';
 import { EVERY_TERM } from '../chain-index/terms.ts';
-import type { RecordRow, Relations } from './rows.ts';
+import { type BlockRow, type ExportedRecord, exportedColumns, type Relations } from './rows.ts';
 
 interface Key {
   readonly tie: number;
   readonly record: number;
 }
 
-interface StoredRow extends RecordRow {
-  readonly record: number;
-  readonly owner: number;
-  readonly parent: number | null;
-  readonly root: number | null;
-}
-
 /** A record and what it refers to. */
 export interface Related {
-  readonly row: RecordRow;
+  readonly row: ExportedRecord;
   readonly relations: Relations;
 }
 
@@ -95,11 +90,9 @@ export class RecordReader {
   }
 
   async #fetch(records: readonly number[]): Promise<Related[]> {
-    const rows = await selectIn<StoredRow>(
+    const rows = await selectIn<ExportedRecord>(
       this.#sql,
-      `SELECT r.record, r.id, r.kind, r.height, r.block_index, r.indexed_at, r.format, r.signature_type, r.target,
-         r.anchor, r.quantity, r.reward, r.data_size, r.data_root, r.content_type, r.tags, r.parent_offset,
-         r.item_offset, r.data_offset, r.item_size, r.owner, r.parent, r.root, length(s.signature) AS signature_size
+      `SELECT ${columnsOf('r', exportedColumns)}, length(s.signature) AS signature_size
        FROM records r LEFT JOIN signatures s ON s.record = r.record WHERE r.record IN ({in})`,
       records,
     );
@@ -118,7 +111,7 @@ export class RecordReader {
     return record === null ? null : (this.#ids.get(record) ?? null);
   }
 
-  async #learn(rows: readonly StoredRow[]): Promise<void> {
+  async #learn(rows: readonly ExportedRecord[]): Promise<void> {
     const owners = new Set<number>();
     const ids = new Set<number>();
     for (const { owner, parent, root } of rows) {
@@ -158,4 +151,33 @@ function rowsOf(fetched: Fetched): Related[] {
 
 function byTie(a: Key, b: Key): number {
   return a.tie - b.tie || a.record - b.record;
+}
+
+interface StoredBlock extends Omit<BlockRow, 'nonce' | 'hash'> {
+  readonly body: Buffer | null;
+}
+
+const maxBlockBytes = 64 * 1024 * 1024;
+
+/** The blocks of a range of heights, with what only their stored bodies know. */
+export async function* readBlocks(sql: Sql, from: number, to: number): AsyncGenerator<BlockRow> {
+  const rows = sql.stream<StoredBlock>(
+    `SELECT b.height, b.id, b.previous, b.timestamp, b.tx_count, b.block_size, body.body
+     FROM blocks b LEFT JOIN block_bodies body ON body.height = b.height
+     WHERE b.height >= ? AND b.height <= ? ORDER BY b.height`,
+    from,
+    to,
+  );
+  for await (const { body, ...row } of rows) {
+    const json: unknown =
+      body === null
+        ? {}
+        : JSON.parse(inflateRawSync(body, { maxOutputLength: maxBlockBytes }).toString('utf8'));
+    yield { ...row, nonce: field(json, 'nonce'), hash: field(json, 'hash') };
+  }
+}
+
+function field(json: unknown, name: string): Buffer | null {
+  const value: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, name) : undefined;
+  return typeof value === 'string' && value !== '' ? Buffer.from(value, 'base64url') : null;
 }

@@ -1,4 +1,5 @@
 /** A block, a record and its tags as rows of the tables. */
+import type { Selected } from '../chain-index/records.ts';
 import { walkTags } from '../chain-index/tags.ts';
 import type { Columns } from './tables.ts';
 
@@ -13,28 +14,15 @@ export interface BlockRow {
   readonly hash: Buffer | null;
 }
 
-export interface RecordRow {
-  readonly id: Buffer;
-  readonly kind: number;
+/** Columns of `records` that an export reads. */
+export const exportedColumns =
+  'record, id, kind, height, block_index, indexed_at, format, signature_type, target, anchor, quantity, reward, data_size, data_root, content_type, tags, parent_offset, item_offset, data_offset, item_size, owner, parent, root';
+
+/** Of a record that is mined. */
+export type ExportedRecord = Selected<typeof exportedColumns> & {
   readonly height: number;
-  readonly block_index: number | null;
-  readonly indexed_at: number;
-  readonly format: number;
-  readonly signature_type: number;
-  readonly target: Buffer | null;
-  readonly anchor: Buffer | null;
-  readonly quantity: string;
-  readonly reward: string;
-  readonly data_size: number;
-  readonly data_root: Buffer | null;
-  readonly content_type: string | null;
-  readonly tags: Buffer;
-  readonly parent_offset: number | null;
-  readonly item_offset: number | null;
-  readonly data_offset: number | null;
-  readonly item_size: number | null;
   readonly signature_size: number | null;
-}
+};
 
 /** What a record only refers to. */
 export interface Relations {
@@ -61,7 +49,7 @@ export function addBlock(to: Columns<'blocks'>, row: BlockRow): void {
   to.size.number(Number(row.block_size));
 }
 
-export function addTransaction(to: Columns<'transactions'>, row: RecordRow, relations: Relations): void {
+export function addTransaction(to: Columns<'transactions'>, row: ExportedRecord, relations: Relations): void {
   const { owner } = relations;
   to.id.blob(row.id);
   to.blockIndex.number(row.block_index);
@@ -76,7 +64,7 @@ export function addTransaction(to: Columns<'transactions'>, row: RecordRow, rela
   else addChainPart(to, row);
 }
 
-function addChainPart(to: Columns<'transactions'>, row: RecordRow): void {
+function addChainPart(to: Columns<'transactions'>, row: ExportedRecord): void {
   to.isDataItem.bool(false);
   to.indexedAt.none();
   to.quantity.decimal(row.quantity);
@@ -100,7 +88,11 @@ function addChainPart(to: Columns<'transactions'>, row: RecordRow): void {
   }
 }
 
-function addItemPart(to: Columns<'transactions'>, row: RecordRow, { owner, parent, root }: Relations): void {
+function addItemPart(
+  to: Columns<'transactions'>,
+  row: ExportedRecord,
+  { owner, parent, root }: Relations,
+): void {
   const { item_offset: offset, signature_size: signatureSize } = row;
   const signatureOffset = offset === null ? null : offset + typeBytes;
   to.isDataItem.bool(true);
@@ -125,7 +117,7 @@ function addItemPart(to: Columns<'transactions'>, row: RecordRow, { owner, paren
 }
 
 /** Calls `endRow` after each tag. */
-export function addTags(to: Columns<'tags'>, row: RecordRow, endRow: () => void): void {
+export function addTags(to: Columns<'tags'>, row: ExportedRecord, endRow: () => void): void {
   const isItem = row.kind === 1;
   let index = 0;
   walkTags(row.tags, (nameStart, valueStart, end) => {

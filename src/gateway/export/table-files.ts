@@ -58,16 +58,11 @@ export class TableFiles<C extends Record<string, Column>> {
     this.rows += 1;
     this.#rowsOfFile += 1;
     this.#rowsOfGroup += 1;
-    if (this.#rowsOfFile === this.#options.maxFileRows) this.#close();
+    if (this.#rowsOfFile === this.#options.maxFileRows) this.finish();
     else if (this.#isGroupFull()) {
       this.#rowsOfGroup = 0;
       this.#open.addGroup();
     }
-  }
-
-  /** What was added is whole and on disk, under temporary names. */
-  finish(): void {
-    this.#close();
   }
 
   /** Gives the files their names, and removes what earlier runs left of this partition. Answers how many there are. */
@@ -103,7 +98,8 @@ export class TableFiles<C extends Record<string, Column>> {
     return this.#list.reduce((sum, { size }) => sum + size, 0) >= bytesPerGroup;
   }
 
-  #close(): void {
+  /** What was added is whole and on disk, under a temporary name. */
+  finish(): void {
     if (this.#open === undefined) return;
     this.#open.finish();
     this.#finished.push({ file: this.#open, name: this.#name() });

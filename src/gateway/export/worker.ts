@@ -1,5 +1,7 @@
 /** An export on its own thread: encoding is work, and the event loop has readers to answer. */
+
 import { parentPort, workerData } from 'node:worker_threads';
+import { messageOf } from '../../kernel/errors.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
 import { gatewayMigrations } from '../migrations.ts';
 import { type ExportPlan, type ExportProgress, writeExport } from './write.ts';
@@ -35,7 +37,7 @@ async function run({ databaseUrl, dataDir, plan, stop }: ExportWorkerData): Prom
 /** What an operator has to see to, in plain words where the disk is at fault. */
 function reasonOf(error: unknown, { outputDir }: ExportPlan): string {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
-  const words = error instanceof Error ? error.message : String(error);
+  const words = messageOf(error);
   const disk = typeof code === 'string' ? diskFaults[code] : undefined;
   return disk === undefined ? words : `${disk}: ${outputDir} (${words})`;
 }

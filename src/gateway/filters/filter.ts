@@ -39,26 +39,10 @@ export class FilterError extends Error {
 }
 
 /** Attributes of transactions and data items that a filter may name. */
-export const recordAttributes = [
-  'id',
-  'format',
-  'anchor',
-  'last_tx',
-  'owner',
-  'owner_address',
-  'target',
-  'quantity',
-  'reward',
-  'signature',
-  'signature_type',
-  'data_size',
-  'data_root',
-  'content_type',
-  'content_encoding',
-  'parent_id',
-  'root_tx_id',
-  'root_transaction_id',
-] as const;
+export const recordAttributes: readonly string[] =
+  `id format anchor last_tx owner owner_address target quantity
+  reward signature signature_type data_size data_root content_type content_encoding parent_id root_tx_id
+  root_transaction_id`.split(/\s+/);
 
 const maxDepth = 32;
 

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { toSummary } from '../chain-index/blocks.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
 import { DATA_ITEM } from '../chain-index/order.ts';
+import type { Selected } from '../chain-index/records.ts';
 import { selectIn } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { type Tag, unpackTags } from '../chain-index/tags.ts';
@@ -39,25 +40,6 @@ export interface TransactionEdge {
   readonly node: TransactionNode;
 }
 
-interface NodeRow {
-  readonly record: number;
-  readonly id: Buffer;
-  readonly kind: number;
-  readonly height: number | null;
-  readonly block_index: number | null;
-  readonly indexed_at: number;
-  readonly owner: number;
-  readonly signature_type: number;
-  readonly target: Buffer | null;
-  readonly anchor: Buffer | null;
-  readonly quantity: string;
-  readonly reward: string;
-  readonly data_size: number;
-  readonly content_type: string | null;
-  readonly tags: Buffer;
-  readonly parent: number | null;
-}
-
 /** An edge, and what is looked up only when it is asked for. */
 interface Built {
   readonly edge: TransactionEdge;
@@ -70,6 +52,7 @@ export type Wants = ReadonlySet<string>;
 
 const columns =
   'record, id, kind, height, block_index, indexed_at, owner, signature_type, target, anchor, quantity, reward, data_size, content_type, tags, parent';
+type NodeRow = Selected<typeof columns>;
 
 const none = '';
 /** The schema's fields are not null: what is not stored is said so. */

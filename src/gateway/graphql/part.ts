@@ -4,10 +4,8 @@ import { Type } from 'typebox';
 import { isRecord, tryParseJson } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { Logger } from '../../kernel/log.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
-import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { GatewayContext } from '../chain/context.ts';
 import type { Meter } from '../meter.ts';
 import { RequestBudget } from './cost.ts';
 import {
@@ -29,10 +27,7 @@ const Body = Type.Object({
   operationName: Type.Optional(Type.String()),
 });
 
-export interface GraphqlDeps {
-  readonly index: SqlGatewayIndex;
-  readonly log: Logger;
-  readonly metrics: Metrics;
+export interface GraphqlDeps extends Pick<GatewayContext, 'index' | 'log' | 'metrics'> {
   readonly meter: Meter;
 }
 

@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:cryp
 import { describe, it } from 'node:test';
 import { startAdminGateway } from '../../../test/support/admin-gateway.ts';
 import { makeTransaction, text, until } from '../../../test/support/local-gateway.ts';
-import { coveredHeaders, signatureBase } from './signature.ts';
+import { coveredHeaders, signatureBase } from './part.ts';
 
 describe('the signature base', () => {
   it('is that of the published vector', () => {

@@ -2,17 +2,19 @@
  * Blocks and their transactions from nodes, read strictly. A transaction is believed only when its signature and id
  * are right; what no node gives rightly is reported as missing and fetched later.
  */
+import { hash } from 'node:crypto';
+import type { Transaction } from '../../formats/arweave/transaction.ts';
 import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts';
-import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
+import { transactionOwner, verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import { isCount, isRecord, tryParseJson } from '../../formats/json.ts';
 import type { AskOptions, NodePool } from '../../outside/arweave/node-pool.ts';
 import type { NewBlock } from '../chain-index/blocks.ts';
-import { MAX_BLOCK_INDEX, MAX_HEIGHT } from '../chain-index/order.ts';
+import { MAX_BLOCK_INDEX, MAX_HEIGHT, TRANSACTION } from '../chain-index/order.ts';
 import type { Header } from '../chain-index/records.ts';
+import { ECDSA_SIGNATURE } from '../chain-index/sql-index.ts';
 import { upstreamFailed } from '../errors.ts';
-import { headerOf } from './chain-header.ts';
 
 export interface FetchedBlock extends NewBlock {
   /** Ids in block order. */
@@ -70,20 +72,21 @@ export async function fetchTransaction(
 ): Promise<Header | undefined> {
   for await (const answer of nodes.each(`/${path}/${id}`, asked)) {
     if (answer.status !== 200) continue;
-    const header = await parseSigned(answer.body, id);
+    const header = await parseSigned(tryParseJson(answer.body.toString('utf8')), id);
     if (header !== undefined) return header;
     answer.distrust();
   }
   return undefined;
 }
 
-async function parseSigned(body: Buffer, id: string): Promise<Header | undefined> {
+/** The header of a transaction's JSON; undefined when it is none, is not rightly signed, or has another id. */
+export async function parseSigned(json: unknown, id?: string): Promise<Header | undefined> {
   try {
-    const transaction = parseTransactionJson(JSON.parse(body.toString('utf8')));
-    if (transaction.id.toString('base64url') !== id) return undefined;
+    const transaction = parseTransactionJson(json);
+    if (id !== undefined && transaction.id.toString('base64url') !== id) return undefined;
     return (await verifyTransactionAsync(transaction)) ? headerOf(transaction) : undefined;
   } catch (error) {
-    if (error instanceof FormatError || error instanceof SyntaxError) return undefined;
+    if (error instanceof FormatError) return undefined;
     throw error;
   }
 }
@@ -98,4 +101,33 @@ function hashBytes(value: unknown): Buffer | undefined {
 function decimal(value: unknown): string {
   if (isCount(value)) return String(value);
   return typeof value === 'string' && /^[0-9]{1,40}$/.test(value) ? value : '0';
+}
+
+const RSA_SIGNATURE = 1;
+
+/** A chain transaction as a header of the index; undefined when the signature names no signer. */
+function headerOf(transaction: Transaction): Header | undefined {
+  const ownerKey = transactionOwner(transaction);
+  if (ownerKey === undefined) return undefined;
+  return {
+    id: transaction.id,
+    kind: TRANSACTION,
+    ownerKey,
+    ownerAddress: hash('sha256', ownerKey, 'buffer'),
+    signature: transaction.signature,
+    signatureType: transaction.owner.length === 0 ? ECDSA_SIGNATURE : RSA_SIGNATURE,
+    format: transaction.format,
+    target: orNull(transaction.target),
+    anchor: orNull(transaction.lastTx),
+    quantity: String(transaction.quantity),
+    reward: String(transaction.reward),
+    denomination: transaction.denomination,
+    dataSize: transaction.dataSize,
+    dataRoot: orNull(transaction.dataRoot),
+    tags: transaction.tags,
+  };
+}
+
+function orNull(bytes: Buffer): Buffer | null {
+  return bytes.length === 0 ? null : bytes;
 }

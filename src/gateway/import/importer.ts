@@ -2,7 +2,9 @@
  * Follows the chain: imports the blocks that nodes agree on, takes back what a fork replaced, fills holes, and never
  * stops for good. One process at a time imports into a database (see `Lease`); the others see what it wrote.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { Lease, LostLease } from '../../storage/sql/lease.ts';
@@ -13,7 +15,6 @@ import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { UpstreamError } from '../errors.ts';
 import { FetchAhead } from './fetch-ahead.ts';
 import { type FetchedBlock, fetchBlock, fetchTransaction } from './fetch-block.ts';
-import { highestHole } from './holes.ts';
 import type { ImportMetrics } from './metrics.ts';
 import { type BlockTransactions, type BlockWriterOptions, writeBlock } from './write-block.ts';
 
@@ -107,7 +108,7 @@ export class Importer {
         }
         metrics.errors.inc();
         this.#failures += 1;
-        this.#trouble = `Import failed: ${error instanceof Error ? error.message : String(error)}.`;
+        this.#trouble = `Import failed: ${messageOf(error)}.`;
         // An outage is told once by the nodes' health check; anything else is ours to explain.
         if (!(error instanceof UpstreamError)) log.error({ err: error }, 'the importer failed, it goes on');
         pause = Math.max(pause, errorDelayMs);
@@ -289,4 +290,29 @@ export class Importer {
       ahead.stop();
     }
   }
+}
+
+/** The highest run of heights from `start` on that is not imported although a higher block is. */
+async function highestHole(
+  index: SqlGatewayIndex,
+  start: number,
+): Promise<{ from: number; to: number } | undefined> {
+  const counted = await index.sql.get<{ n: number; low: number | null; high: number | null }>(
+    'SELECT count(*) AS n, min(height) AS low, max(height) AS high FROM blocks WHERE height >= ?',
+    start,
+  );
+  if (counted === undefined || counted.low === null || counted.high === null) return undefined;
+  if (counted.low === start && counted.n === counted.high - counted.low + 1) return undefined;
+  const upper = await index.sql.get<{ height: number }>(
+    `SELECT b.height FROM blocks b WHERE b.height > ? AND NOT EXISTS
+       (SELECT 1 FROM blocks c WHERE c.height = b.height - 1) ORDER BY b.height DESC LIMIT 1`,
+    start,
+  );
+  if (upper === undefined) return undefined;
+  const lower = await index.sql.get<{ height: number | null }>(
+    'SELECT max(height) AS height FROM blocks WHERE height < ? AND height >= ?',
+    upper.height,
+    start,
+  );
+  return { from: lower?.height == null ? start : lower.height + 1, to: upper.height - 1 };
 }

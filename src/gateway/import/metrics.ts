@@ -1,18 +1,7 @@
-/** Figures of the import, under the names that dashboards of public gateways use. */
-import type { Counter, Gauge, Metrics } from '../../kernel/metrics.ts';
+/** What is counted of the import, under the names that dashboards of public gateways use. */
+import type { Metrics } from '../../kernel/metrics.ts';
 
-export interface ImportMetrics {
-  readonly blocks: Counter;
-  readonly transactions: Counter;
-  readonly missing: Counter;
-  readonly errors: Counter;
-  readonly height: Gauge;
-  readonly running: Gauge;
-  readonly forks: Counter;
-  readonly lastForkDepth: Gauge;
-}
-
-export function createImportMetrics(metrics: Metrics): ImportMetrics {
+export function createImportMetrics(metrics: Metrics) {
   return {
     blocks: metrics.counter('blocks_imported_total', 'Blocks imported'),
     transactions: metrics.counter(
@@ -27,3 +16,5 @@ export function createImportMetrics(metrics: Metrics): ImportMetrics {
     lastForkDepth: metrics.gauge('last_fork_depth', 'Blocks that the last fork took back'),
   };
 }
+
+export type ImportMetrics = ReturnType<typeof createImportMetrics>;

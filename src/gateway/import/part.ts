@@ -1,15 +1,12 @@
 /** What writes the index: importer, side jobs, unbundler, their metrics and what is wrong with them. */
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
-import type { Config } from '../../config/config.ts';
 import { createJob } from '../../kernel/background/job.ts';
-import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
 import { createPool } from '../../kernel/pool/pool.ts';
-import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
-import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { GatewayContext } from '../chain/context.ts';
 import type { Filters } from '../filters/filter.ts';
 import { compileFilter } from '../filters/match.ts';
 import type { UnbundleTasks } from '../unbundle/read-bundle.ts';
@@ -17,16 +14,11 @@ import { Unbundler, type UnbundlerEvents } from '../unbundle/unbundler.ts';
 import { Importer } from './importer.ts';
 import { createImportMetrics } from './metrics.ts';
 import type { OnDemandImport } from './on-demand.ts';
-import { OutdatedBundles } from './outdated-bundles.ts';
+import { judgeOutdatedBundles } from './outdated-bundles.ts';
 import type { BundleIntake } from './queue-bundle.ts';
 import { SideJobs } from './side-jobs.ts';
 
-export interface WritersDeps {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly index: SqlGatewayIndex;
-  readonly nodes: NodePool;
+export interface WritersDeps extends Pick<GatewayContext, 'config' | 'log' | 'metrics' | 'index' | 'nodes'> {
   readonly filters: Filters;
   readonly intake: BundleIntake;
   readonly onDemand: Pick<OnDemandImport, 'fetch'>;
@@ -82,7 +74,7 @@ export function createWritersPart(deps: WritersDeps): Part {
 
   return {
     name: 'writers',
-    jobs: config.START_WRITERS ? [importer, sideJobs, unbundler, new OutdatedBundles(shared), counting] : [],
+    jobs: config.START_WRITERS ? [importer, sideJobs, unbundler, judgeOutdatedBundles(shared), counting] : [],
     start: () => queue.useFilters(filters.unbundle, filters.index),
     stop: () => pool.close(),
     problems() {

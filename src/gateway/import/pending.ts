@@ -2,25 +2,14 @@
  * Transactions that are known before they are mined: posted through this gateway, or seen in a node's mempool.
  * They are indexed without a height and upgraded when their block comes.
  */
-import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts';
-import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
-import { FormatError } from '../../formats/format-error.ts';
 import type { Header } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
-import { headerOf } from './chain-header.ts';
+import { parseSigned } from './fetch-block.ts';
 import { entryOf } from './write-block.ts';
 
 /** Indexes a transaction from its JSON; false when it is not one or not rightly signed. */
 export async function indexPending(index: SqlGatewayIndex, json: unknown): Promise<boolean> {
-  let transaction: ReturnType<typeof parseTransactionJson>;
-  try {
-    transaction = parseTransactionJson(json);
-  } catch (error) {
-    if (error instanceof FormatError) return false;
-    throw error;
-  }
-  if (!(await verifyTransactionAsync(transaction))) return false;
-  const header = headerOf(transaction);
+  const header = await parseSigned(json);
   if (header === undefined) return false;
   await indexHeader(index, header);
   return true;

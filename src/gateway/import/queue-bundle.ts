@@ -1,6 +1,6 @@
 /** Chain transactions and stored records that are bundles, put into the queue where the unbundle filter lets them through. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import type { Header } from '../chain-index/records.ts';
+import { columnsOf, type Header, type Selected } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { unpackRawTags } from '../chain-index/tags.ts';
 import type { Predicate } from '../filters/match.ts';
@@ -54,32 +54,24 @@ export async function queueKnownBundle(
   );
 }
 
+const headerColumns =
+  'id, kind, format, signature_type, target, anchor, quantity, reward, denomination, data_size, data_root, tags';
+
+interface HeaderRow extends Selected<typeof headerColumns> {
+  readonly address: Buffer;
+  readonly key: Buffer | null;
+  readonly signature: Buffer | null;
+  readonly parent_id: Buffer | null;
+  readonly root_id: Buffer | null;
+}
+
 /** A stored record's header, as filters want it. */
 async function readHeader(
   index: SqlGatewayIndex,
   id: string,
 ): Promise<{ header: Header; parent: Buffer | undefined; root: Buffer | undefined } | undefined> {
-  const row = await index.sql.get<{
-    id: Buffer;
-    kind: 0 | 1;
-    format: number;
-    signature_type: number;
-    target: Buffer | null;
-    anchor: Buffer | null;
-    quantity: string;
-    reward: string;
-    denomination: number;
-    data_size: number;
-    data_root: Buffer | null;
-    tags: Buffer;
-    address: Buffer;
-    key: Buffer | null;
-    signature: Buffer | null;
-    parent_id: Buffer | null;
-    root_id: Buffer | null;
-  }>(
-    `SELECT r.id, r.kind, r.format, r.signature_type, r.target, r.anchor, r.quantity, r.reward, r.denomination,
-       r.data_size, r.data_root, r.tags, o.hash AS address, o.value AS key, s.signature,
+  const row = await index.sql.get<HeaderRow>(
+    `SELECT ${columnsOf('r', headerColumns)}, o.hash AS address, o.value AS key, s.signature,
        parent.id AS parent_id, root.id AS root_id
      FROM records r JOIN terms o ON o.term = r.owner LEFT JOIN signatures s ON s.record = r.record
        LEFT JOIN records parent ON parent.record = r.parent LEFT JOIN records root ON root.record = r.root
@@ -89,18 +81,10 @@ async function readHeader(
   if (row === undefined) return undefined;
   return {
     header: {
-      id: row.id,
-      kind: row.kind,
+      ...row,
       ownerKey: row.key,
       ownerAddress: row.address,
-      signature: row.signature,
       signatureType: row.signature_type,
-      format: row.format,
-      target: row.target,
-      anchor: row.anchor,
-      quantity: row.quantity,
-      reward: row.reward,
-      denomination: row.denomination,
       dataSize: row.data_size,
       dataRoot: row.data_root,
       tags: unpackRawTags(row.tags),

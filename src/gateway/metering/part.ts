@@ -1,10 +1,9 @@
 /** The configured meter, with what it keeps running and what `/gw/info` says about it. */
 import type { Config } from '../../config/config.ts';
 import type { Request } from '../../kernel/http/server.ts';
-import type { Logger } from '../../kernel/log.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
+import type { GatewayContext } from '../chain/context.ts';
 import { parseHost, splitLabel } from '../content/names/host.ts';
 import { freeMeter, type Meter } from '../meter.ts';
 import { Buckets } from './buckets.ts';
@@ -19,10 +18,7 @@ import { TokenMeter } from './token-meter.ts';
 /** Who takes payments for bytes, and who is credited. */
 export type EgressPayee = Pick<EgressPaymentsOptions, 'x402' | 'pricing' | 'wallet'>;
 
-export interface MeterDeps {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly metrics: Metrics;
+export interface MeterDeps extends Pick<GatewayContext, 'config' | 'log' | 'metrics'> {
   readonly sql: Sql;
   /** undefined: nothing can be paid. */
   readonly payee: EgressPayee | undefined;

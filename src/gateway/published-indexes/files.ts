@@ -1,4 +1,5 @@
 /** Small durable acts on files: written whole or not at all, and there after a crash. */
+
 import { createHash, randomBytes, subtle } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import {
@@ -15,10 +16,7 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-
-export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
-}
+import { hasCode } from '../../kernel/errors.ts';
 
 /** The disk is full or broken: nothing that is tried elsewhere helps. */
 export function isDiskError(error: unknown): boolean {
@@ -47,6 +45,14 @@ export async function readBounded(path: string, limit: number): Promise<Buffer |
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;
   }
+}
+
+/** undefined where there is no file, or none that can be looked at. */
+export function sizeOf(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => undefined,
+  );
 }
 
 /** Files up to here are hashed whole, on another thread. */

@@ -1,4 +1,6 @@
-/** Names of indexes, bands and files as they may stand in a document, a path or on disk. */
+/** Names and members as they may stand in a document, a path or on disk. */
+import { FormatError } from '../../formats/format-error.ts';
+import { isRecord } from '../../formats/json.ts';
 
 const indexName = /^[a-z0-9-]{1,64}$/;
 const partName = /^[A-Za-z0-9._-]{1,128}$/;
@@ -18,4 +20,10 @@ export function isPartName(text: string): boolean {
 
 export function isSha256(text: string): boolean {
   return sha256Hex.test(text);
+}
+
+/** Own members only: nothing is ever inherited from a prototype. Throws `FormatError` for what has none. */
+export function ownMembers(value: unknown, problem: string): Readonly<Record<string, unknown>> {
+  if (!isRecord(value)) throw new FormatError(problem);
+  return Object.assign(Object.create(null), value);
 }

@@ -1,12 +1,10 @@
 /** Published indexes as a part of the gateway. */
-import type { Config } from '../../config/config.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { mount } from '../../kernel/http/server.ts';
-import type { Logger } from '../../kernel/log.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
+import type { GatewayContext } from '../chain/context.ts';
 import type { Meter } from '../meter.ts';
 import { gatewayPrefixes } from '../paths.ts';
 import { buildBands } from './bands/build.ts';
@@ -20,10 +18,7 @@ import { Subscriber, subscriberSettings } from './subscriber/subscriber.ts';
 import { readSubscriptions } from './subscriber/subscriptions.ts';
 import { TorrentCommand } from './torrent-command.ts';
 
-export interface IndexesPartDeps {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly metrics: Metrics;
+export interface IndexesPartDeps extends Pick<GatewayContext, 'config' | 'log' | 'metrics'> {
   readonly sql: Sql;
   readonly meter: Meter;
   /** The bands of others that content is found with. */
@@ -81,7 +76,7 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
     routes: (app) =>
       mount(
         app,
-        (scope) => indexRoutes(scope, { catalog, folders, meter: () => meter }),
+        (scope) => indexRoutes(scope, { catalog, folders, meter }),
         gatewayPrefixes(config.GW_ALIAS_PREFIXES),
       ),
     jobs: [

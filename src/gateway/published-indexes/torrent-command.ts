@@ -7,15 +7,15 @@
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childEnvironment } from '../../config/config.ts';
 import { torrentName } from '../../formats/torrent/torrent.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
-import { StartupError } from '../../kernel/errors.ts';
+import { messageOf, StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
-import { LockHeld, withLock } from './files.ts';
+import { LockHeld, sizeOf, withLock } from './files.ts';
 import type { IndexFolders } from './folders.ts';
 import type { Catalog } from './publication/catalog.ts';
 import type { Band } from './publication/document.ts';
@@ -151,7 +151,7 @@ class Program {
     const { infohash, log, backoff, words } = this.#options;
     for (let failures = 0; ; ) {
       const startedAt = performance.now();
-      const failure = await this.#runOnce().catch(reasonOf);
+      const failure = await this.#runOnce().catch(messageOf);
       if (failure === undefined || this.#stopped.signal.aborted) return;
       failures = performance.now() - startedAt >= steadyMs ? 1 : failures + 1;
       const waitMs = backoffMs(backoff, failures);
@@ -234,15 +234,4 @@ function runProgram(
       settle(code === 0 ? undefined : `ended with ${killedBy ?? `code ${code}`}: ${output.trim()}`),
     );
   });
-}
-
-function sizeOf(path: string): Promise<number | undefined> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => undefined,
-  );
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,20 +1,16 @@
 /** What chain reads are given, and how they answer: in a node's words, with how long a cache may keep them. */
-import { isTxId } from '../../formats/base64url.ts';
-import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { Logger } from '../../kernel/log.ts';
-import type { NodeAnswer } from '../../outside/arweave/node.ts';
-import type { NodePool } from '../../outside/arweave/node-pool.ts';
-import type { NodeChunks } from '../chain/node-chunks.ts';
-import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
-import type { Blocklist } from '../content/blocklist.ts';
-import { nodeError } from '../errors.ts';
-import type { Meter } from '../meter.ts';
 
-export interface ChainReadsDeps {
-  readonly log: Logger;
-  readonly index: SqlGatewayIndex;
-  readonly nodes: NodePool;
-  readonly chunks: NodeChunks;
+import { isTxId } from '../../formats/base64url.ts';
+import type { Span } from '../../kernel/http/byte-ranges.ts';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { NodeAnswer } from '../../outside/arweave/node.ts';
+import type { GatewayContext } from '../chain/context.ts';
+import type { Blocklist } from '../content/blocklist.ts';
+import { blocked, nodeError } from '../errors.ts';
+import type { Meter } from '../meter.ts';
+import { sendText } from './text-errors.ts';
+
+export interface ChainReadsDeps extends Pick<GatewayContext, 'log' | 'index' | 'nodes' | 'chunks'> {
   readonly meter: Meter;
   readonly blocklist: Blocklist;
   /** Base64url SHA-256 of content that nobody has hashed yet: it is read to its end. undefined where there is none. */
@@ -52,6 +48,11 @@ export function cacheForever(reply: Reply): Reply {
   return reply.header('cache-control', 'public, max-age=31536000, immutable');
 }
 
+/** What is stable is cached for good; the rest may still move. */
+export function cacheBy(reply: Reply, isStable: boolean): Reply {
+  return isStable ? cacheForever(reply) : cacheFor(reply, 30);
+}
+
 /** Passes a node's answer on: status, type and body as they came. 0 seconds: no cache keeps it. */
 export function relay(reply: Reply, answer: NodeAnswer, seconds: number): Reply {
   if (answer.status === 200 && seconds > 0) cacheFor(reply, seconds);
@@ -61,8 +62,26 @@ export function relay(reply: Reply, answer: NodeAnswer, seconds: number): Reply 
 }
 
 export const pendingAnswer = (reply: Reply): Reply =>
-  reply
-    .code(202)
-    .header('cache-control', 'no-store')
-    .header('content-type', 'text/plain; charset=utf-8')
-    .send('Pending');
+  sendText(reply.code(202).header('cache-control', 'no-store'), 'Pending');
+
+/**
+ * The block list on the routes that pass on a node's bytes: throws 451 where the id, its content, or a blocked item in
+ * the asked bytes (all, where none are named) is blocked.
+ */
+export async function refuseBlockedBytes(
+  { blocklist, index, contentHash }: ChainReadsDeps,
+  id: string,
+  asked?: Span,
+): Promise<void> {
+  if (blocklist.blocksId(id)) throw blocked(id);
+  const located = await index.locate(id);
+  // A copy that nobody has hashed is no way around: it is read to its end first, as on the content routes.
+  const isUnread = located?.hash === undefined && blocklist.wantsHashes && located?.height !== undefined;
+  const hash = isUnread ? await contentHash(id) : located?.hash;
+  if (hash !== undefined && blocklist.blocksHash(hash)) throw blocked(id);
+  if (located === undefined) return;
+  const start = located.placement?.dataOffsetInRoot ?? 0;
+  const content = { start, end: start + located.size };
+  const part = blocklist.blockedPart(located.placement?.root ?? id, content, asked ?? content, id);
+  if (part !== undefined) throw blocked(part);
+}

@@ -2,7 +2,7 @@
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
 import { param } from '../paths.ts';
-import { addGet, type ChainReadsDeps, cacheFor, cacheForever, parseDigits, relay } from './answers.ts';
+import { addGet, type ChainReadsDeps, cacheBy, cacheFor, parseDigits, relay } from './answers.ts';
 import { sendJsonText } from './text-errors.ts';
 
 export function blockRoutes(app: App, { index, nodes }: ChainReadsDeps): void {
@@ -30,7 +30,7 @@ export function blockRoutes(app: App, { index, nodes }: ChainReadsDeps): void {
     if (height === undefined) throw nodeError(404, 'Block not found.');
     const json = await index.blockJson(height);
     if (json !== undefined) {
-      return sendJsonText(height <= index.stableHeight ? cacheForever(reply) : cacheFor(reply, 30), json);
+      return sendJsonText(cacheBy(reply, height <= index.stableHeight), json);
     }
     return relay(reply, await nodes.get(`/block/height/${height}`), 30);
   });
@@ -43,10 +43,7 @@ export function blockRoutes(app: App, { index, nodes }: ChainReadsDeps): void {
     const block = await index.blockById(hash);
     const json = block === undefined ? undefined : await index.blockJson(block.height);
     if (block !== undefined && json !== undefined) {
-      return sendJsonText(
-        block.height <= index.stableHeight ? cacheForever(reply) : cacheFor(reply, 30),
-        json,
-      );
+      return sendJsonText(cacheBy(reply, block.height <= index.stableHeight), json);
     }
     return relay(reply, await nodes.get(`/block/hash/${hash}`), 30);
   });

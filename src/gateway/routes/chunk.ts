@@ -2,11 +2,10 @@
 import { hash } from 'node:crypto';
 import { encodeBase64url } from '../../formats/base64url.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import type { RawChunk } from '../chain/raw-chunk.ts';
+import type { RawChunk } from '../chain/node-chunks.ts';
 import { nodeError } from '../errors.ts';
 import { param } from '../paths.ts';
-import { addGet, type ChainReadsDeps, cacheFor, cacheForever, parseDigits } from './answers.ts';
-import { refuseBlockedBytes } from './refuse-blocked.ts';
+import { addGet, type ChainReadsDeps, cacheBy, parseDigits, refuseBlockedBytes } from './answers.ts';
 import { sendJsonText } from './text-errors.ts';
 
 interface Owner {
@@ -53,9 +52,6 @@ export function chunkRoutes(app: App, deps: ChainReadsDeps): void {
     if (charged !== undefined) reply.headers(await charged);
   }
 
-  const cached = (reply: Reply, owner: Owner | undefined) =>
-    owner?.stable === true ? cacheForever(reply) : cacheFor(reply, 30);
-
   addGet(app, '/chunk/:offset', 'The chunk at a weave offset, with its proofs', async (request, reply) => {
     const { chunk, owner } = await chunkOf(request);
     const json = {
@@ -66,7 +62,7 @@ export function chunkRoutes(app: App, deps: ChainReadsDeps): void {
     };
     const text = JSON.stringify(json);
     await charge(request, reply, text.length);
-    return sendJsonText(cached(reply, owner), text);
+    return sendJsonText(cacheBy(reply, owner?.stable === true), text);
   });
 
   addGet(app, '/chunk/:offset/data', 'The bytes of the chunk at a weave offset', async (request, reply) => {
@@ -94,6 +90,6 @@ export function chunkRoutes(app: App, deps: ChainReadsDeps): void {
         'x-arweave-chunk-tx-start-offset': String(owner.start),
       });
     }
-    return cached(reply, owner).send(chunk.bytes);
+    return cacheBy(reply, owner?.stable === true).send(chunk.bytes);
   });
 }

@@ -1,21 +1,16 @@
 /** `GET /`, `/gw/info`, `/gw/healthcheck`, `/gw/peers`, `/gw/__gateway_metrics`, each also under the aliases. */
-import type { Config } from '../../config/config.ts';
 import { redactUrl } from '../../config/redact.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { mount } from '../../kernel/http/server.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
-import type { NodePool } from '../../outside/arweave/node-pool.ts';
+import type { GatewayContext } from '../chain/context.ts';
 import type { PeerGateway } from '../content/sources/gateways.ts';
 import type { Filters } from '../filters/filter.ts';
 import { gatewayPrefixes } from '../paths.ts';
 
 export type Handler = (request: Request, reply: Reply) => Promise<unknown>;
 
-export interface GatewayRoutesDeps {
-  readonly config: Config;
-  readonly metrics: Metrics;
-  readonly nodes: NodePool;
+export interface GatewayRoutesDeps extends Pick<GatewayContext, 'config' | 'metrics' | 'nodes'> {
   readonly filters: Filters;
   readonly release: string;
   /** What other parts add to `/gw/info`. */

@@ -3,11 +3,13 @@
  * once, so that GraphQL shows it before it is mined.
  */
 import { tryParseJson } from '../../formats/json.ts';
+import { hasCode } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { nodeError } from '../errors.ts';
 import { HeldBytes } from '../held-bytes.ts';
 import { indexPending } from '../import/pending.ts';
 import { type ChainReadsDeps, relay } from './answers.ts';
+import { sendText } from './text-errors.ts';
 
 /** 10 MiB of inline data in base64url and the header. */
 const maxTxBytes = 14 * 1024 * 1024;
@@ -20,12 +22,8 @@ export function postRoutes(app: App, { index, nodes, log }: ChainReadsDeps): voi
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     scope.setErrorHandler((error, _request, reply) => {
-      if (error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-        return reply
-          .code(413)
-          .header('cache-control', 'no-store')
-          .header('content-type', 'text/plain; charset=utf-8')
-          .send('Payload too large');
+      if (hasCode(error, 'FST_ERR_CTP_BODY_TOO_LARGE')) {
+        return sendText(reply.code(413).header('cache-control', 'no-store'), 'Payload too large');
       }
       throw error;
     });

@@ -1,5 +1,4 @@
 /** Errors of the gateway's reading routes: the words as plain text, as nodes and gateways send them. */
-
 import { HttpError } from '../../kernel/errors.ts';
 import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
 import type { App, Reply } from '../../kernel/http/server.ts';

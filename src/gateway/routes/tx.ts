@@ -11,13 +11,14 @@ import { param } from '../paths.ts';
 import {
   addGet,
   type ChainReadsDeps,
+  cacheBy,
   cacheFor,
   cacheForever,
   pendingAnswer,
+  refuseBlockedBytes,
   relay,
   requireId,
 } from './answers.ts';
-import { refuseBlockedBytes } from './refuse-blocked.ts';
 import { sendJsonText, sendText } from './text-errors.ts';
 
 /** No transaction's JSON is longer without its data: owner, signature and 2 KiB of tags. */
@@ -51,7 +52,7 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
     const located = await index.locate(id);
     const json = located && (await recordJson(deps, located));
     if (located !== undefined && json !== undefined) {
-      return sendJsonText(located.stable ? cacheForever(reply) : cacheFor(reply, 30), JSON.stringify(json));
+      return sendJsonText(cacheBy(reply, located.stable), JSON.stringify(json));
     }
     // A node's JSON may carry the data itself.
     await refuseBlockedBytes(deps, id);
@@ -94,19 +95,16 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
     const id = requireId(param(request, 'id'), 'Invalid hash.');
     const field = param(request, 'field');
     if (!/^[a-z_]{1,20}(\.[a-z0-9]{1,10})?$/.test(field)) throw nodeError(400, { error: 'invalid_field' });
-    if (field === 'data' || field.startsWith('data.')) await refuseBlockedBytes(deps, id);
+    const isData = field === 'data' || field.startsWith('data.');
+    if (isData) await refuseBlockedBytes(deps, id);
     const located = await index.locate(id);
-    const json =
-      field.startsWith('data.') || field === 'data'
-        ? undefined
-        : located && (await recordJson(deps, located));
+    const json = isData ? undefined : located && (await recordJson(deps, located));
     if (located === undefined || json === undefined) {
       return relayOr(request, reply, id, `/${field}`, located);
     }
     const value = Object.hasOwn(json, field) ? json[field] : undefined;
     if (value === undefined) throw nodeError(400, { error: 'invalid_field' });
-    if (located.stable) cacheForever(reply);
-    else cacheFor(reply, 30);
+    cacheBy(reply, located.stable);
     return typeof value === 'object'
       ? sendJsonText(reply, JSON.stringify(value))
       : sendText(reply, String(value));

@@ -1,5 +1,4 @@
 /** Which transactions and items are bundles, and how filters see them. */
-
 import type { Header } from '../chain-index/records.ts';
 import type { RawTag } from '../chain-index/tags.ts';
 import type { Subject } from '../filters/match.ts';
@@ -21,50 +20,34 @@ export function isBundle(tags: readonly RawTag[]): boolean {
   return format && version;
 }
 
+const text = (bytes: Buffer | null): string => (bytes === null ? '' : bytes.toString('base64url'));
+
+const attributes: Readonly<Record<string, (header: Header) => string | number | undefined>> = {
+  id: ({ id }) => text(id),
+  format: ({ format }) => format,
+  anchor: ({ anchor }) => text(anchor),
+  last_tx: ({ anchor }) => text(anchor),
+  owner: ({ ownerKey }) => text(ownerKey),
+  owner_address: ({ ownerAddress }) => text(ownerAddress),
+  target: ({ target }) => text(target),
+  quantity: ({ quantity }) => quantity,
+  reward: ({ reward }) => reward,
+  signature: ({ signature }) => text(signature),
+  signature_type: ({ signatureType }) => signatureType,
+  data_size: ({ dataSize }) => dataSize,
+  data_root: ({ dataRoot }) => text(dataRoot),
+  content_type: ({ tags }) => tagValue(tags, 'content-type'),
+  content_encoding: ({ tags }) => tagValue(tags, 'content-encoding'),
+};
+
 /** A record as filters see it; `parent` and `root` are ids, for items. */
 export function subjectOf(header: Header, parent?: string, root?: string): Subject {
-  const text = (bytes: Buffer | null) => (bytes === null ? '' : bytes.toString('base64url'));
   return {
     tags: header.tags,
     attribute(name) {
-      switch (name) {
-        case 'id':
-          return text(header.id);
-        case 'format':
-          return header.format;
-        case 'anchor':
-        case 'last_tx':
-          return text(header.anchor);
-        case 'owner':
-          return text(header.ownerKey);
-        case 'owner_address':
-          return text(header.ownerAddress);
-        case 'target':
-          return text(header.target);
-        case 'quantity':
-          return header.quantity;
-        case 'reward':
-          return header.reward;
-        case 'signature':
-          return text(header.signature);
-        case 'signature_type':
-          return header.signatureType;
-        case 'data_size':
-          return header.dataSize;
-        case 'data_root':
-          return text(header.dataRoot);
-        case 'content_type':
-          return tagValue(header.tags, 'content-type');
-        case 'content_encoding':
-          return tagValue(header.tags, 'content-encoding');
-        case 'parent_id':
-          return parent;
-        case 'root_tx_id':
-        case 'root_transaction_id':
-          return root;
-        default:
-          return undefined;
-      }
+      if (name === 'parent_id') return parent;
+      if (name === 'root_tx_id' || name === 'root_transaction_id') return root;
+      return attributes[name]?.(header);
     },
   };
 }

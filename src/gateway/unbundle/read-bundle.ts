@@ -2,7 +2,7 @@
  * Reads a bundle in one pass with bounded memory. Items travel to the worker threads in batches, a few batches at a
  * time; an item too large for that is hashed as it streams by. What is wrong with one item costs that item only.
  */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import {
   type BundleHeader,
   type BundleProblem,
@@ -11,15 +11,14 @@ import {
   measureBundleHeader,
   parseBundleHeader,
 } from '../../formats/ans104/bundle-header.ts';
+import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import type { Pool } from '../../kernel/pool/pool.ts';
 import { verifyStreamed } from '../../wallets/data-items/verify.ts';
 import { DATA_ITEM } from '../chain-index/order.ts';
 import type { Header } from '../chain-index/records.ts';
 import { unpackRawTags } from '../chain-index/tags.ts';
-import { ByteFeed } from './byte-feed.ts';
-import { lengthCells, type ReadBatch } from './item-columns.ts';
-import { orNull, type SignedFields, signedFields } from './signed-fields.ts';
+import { lengthCells, type ReadBatch, rawTagsOf } from './item-columns.ts';
 
 export type UnbundleTasks = typeof import('./tasks.ts');
 
@@ -279,4 +278,74 @@ class ItemReader {
     this.duplicated += 1;
     return true;
   }
+}
+
+/** A stream of pieces read by length: exactly so many bytes, or piece by piece up to so many. */
+class ByteFeed {
+  readonly #pieces: AsyncIterator<Buffer>;
+  #rest: Buffer = Buffer.alloc(0);
+  #position = 0;
+  /** Sees every byte once, in order. */
+  readonly #seen: ((piece: Buffer) => void) | undefined;
+
+  constructor(stream: AsyncIterable<Buffer>, seen?: (piece: Buffer) => void) {
+    this.#pieces = stream[Symbol.asyncIterator]();
+    this.#seen = seen;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  /** The next bytes, at most `limit`; undefined at the end of the stream. */
+  async some(limit: number): Promise<Buffer | undefined> {
+    while (this.#rest.length === 0) {
+      const next = await this.#pieces.next();
+      if (next.done === true) return undefined;
+      this.#rest = next.value;
+      this.#seen?.(this.#rest);
+    }
+    const piece = this.#rest.subarray(0, limit);
+    this.#rest = this.#rest.subarray(piece.length);
+    this.#position += piece.length;
+    return piece;
+  }
+
+  /** Fills the target; false when the stream ends before. */
+  async fill(target: Uint8Array): Promise<boolean> {
+    for (let at = 0; at < target.length; ) {
+      const piece = await this.some(target.length - at);
+      if (piece === undefined) return false;
+      target.set(piece, at);
+      at += piece.length;
+    }
+    return true;
+  }
+
+  /** Lets the source stop; safe after the end too. */
+  async close(): Promise<void> {
+    await this.#pieces.return?.();
+  }
+}
+
+/** What an item's own header says of it, as the index keeps it. */
+type SignedFields = Pick<
+  Header,
+  'signature' | 'ownerKey' | 'ownerAddress' | 'signatureType' | 'target' | 'anchor' | 'tags'
+>;
+
+function signedFields(header: ItemHeader): SignedFields {
+  return {
+    signature: header.signature,
+    ownerKey: header.owner,
+    ownerAddress: hash('sha256', header.owner, 'buffer'),
+    signatureType: header.signatureType,
+    target: orNull(header.target),
+    anchor: orNull(header.anchor),
+    tags: rawTagsOf(header),
+  };
+}
+
+function orNull(bytes: Buffer): Buffer | null {
+  return bytes.length === 0 ? null : bytes;
 }

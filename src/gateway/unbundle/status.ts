@@ -1,35 +1,15 @@
 /** The bundle status record of interface §2, as the operator routes show it. */
 import type { Sql } from '../../storage/sql/sql.ts';
 
-export interface BundleStatus {
+/** The columns of the statement below; those that are not named here are numbers, null where nothing happened yet. */
+type BundleStatus = Readonly<Record<string, unknown>> & {
   readonly id: string;
   readonly rootTransactionId: string;
-  /** 1 = ANS-104. */
-  readonly formatId: number;
-  readonly unbundleFilterId: number | null;
-  readonly indexFilterId: number | null;
-  readonly previousUnbundleFilterId: number | null;
-  readonly previousIndexFilterId: number | null;
-  readonly dataItemCount: number | null;
-  readonly matchedDataItemCount: number | null;
-  readonly duplicatedDataItemCount: number | null;
-  readonly firstQueuedAt: number | null;
-  readonly lastQueuedAt: number | null;
-  readonly firstSkippedAt: number | null;
-  readonly lastSkippedAt: number | null;
-  readonly firstUnbundledAt: number | null;
-  readonly lastUnbundledAt: number | null;
-  readonly firstFullyIndexedAt: number | null;
-  readonly lastFullyIndexedAt: number | null;
-  readonly importAttemptCount: number;
   readonly retryAttemptCount: number;
-  readonly firstRetriedAt: number | null;
-  readonly lastRetriedAt: number | null;
-  /** Beyond the record: items that were broken or wrongly signed, where the bundle stands, and why. */
-  readonly invalidDataItemCount: number | null;
+  /** Beyond the record, with `invalidDataItemCount`: where the bundle stands, and why. */
   readonly state: string;
   readonly lastError: string | null;
-}
+};
 
 export async function bundleStatus(sql: Sql, id: string): Promise<BundleStatus | undefined> {
   const row = await sql.get<BundleStatus & { id: Buffer; rootTransactionId: Buffer }>(

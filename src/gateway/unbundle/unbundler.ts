@@ -2,7 +2,9 @@
  * Works the bundle queue: opens a bundle's bytes, reads its items, writes those that the index filter lets through,
  * and queues the bundles among them. Several gateways may work one queue.
  */
+
 import { randomUUID } from 'node:crypto';
+import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Pool } from '../../kernel/pool/pool.ts';
 import { traced } from '../../kernel/tracing/tracing.ts';
@@ -130,7 +132,7 @@ export class Unbundler {
       events.failed();
       const mayRetry = !(error instanceof BadBundle);
       log.warn({ bundle: id, err: error, retries: claimed.retry_attempt_count, mayRetry }, 'bundle not read');
-      await queue.fail(claimed, holder, error instanceof Error ? error.message : String(error), mayRetry);
+      await queue.fail(claimed, holder, messageOf(error), mayRetry);
     } finally {
       clearInterval(holding);
     }

@@ -6,9 +6,9 @@
  */
 
 import type { Span } from '../../../kernel/http/byte-ranges.ts';
-import { selectIn } from '../../chain-index/rows.ts';
+import type { Sql } from '../../../storage/sql/sql.ts';
+import { deleteRows, insertRows, selectIn } from '../../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
-import { type Place, PlaceStore } from './place-store.ts';
 
 /** Knows where items lie that this index does not have: a subscribed one. */
 export type LocateElsewhere = (id: string) => Promise<Omit<Place, 'id' | 'hash'> | undefined>;
@@ -158,4 +158,47 @@ function placesOf(rows: readonly PlacedRow[]): Place[] {
       { id: row.id.toString('base64url'), hash, root, start: row.start, end: row.start + row.data_size },
     ];
   });
+}
+
+/** Payload of an item in the data of its root; ids and hash in base64url. */
+interface Place {
+  readonly id: string;
+  readonly hash: string | null;
+  readonly root: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Places that were learnt, kept in the database: an item pruned from the index still lies in its bundle. */
+class PlaceStore {
+  readonly #sql: Sql;
+  #known = new Set<string>();
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /** Those that `isWanted`; the others are forgotten, since their block was lifted. */
+  async load(isWanted: (place: Place) => boolean): Promise<Place[]> {
+    const rows = await this.#sql.all<Place & { place: number }>(
+      'SELECT place, id, hash, root, start_at AS "start", end_at AS "end" FROM blocked_places',
+    );
+    const wanted = rows.filter(isWanted);
+    const lifted = rows.filter((row) => !isWanted(row)).map(({ place }) => [place]);
+    if (lifted.length > 0) await deleteRows(this.#sql, 'blocked_places', ['place'], lifted);
+    this.#known = new Set(wanted.map(({ id, root }) => `${id} ${root}`));
+    return wanted;
+  }
+
+  async keep(places: readonly Place[]): Promise<void> {
+    const fresh = places.filter(({ id, root }) => !this.#known.has(`${id} ${root}`));
+    await insertRows(
+      this.#sql,
+      'blocked_places',
+      ['id', 'hash', 'root', 'start_at', 'end_at'],
+      fresh.map(({ id, hash, root, start, end }) => [id, hash, root, start, end]),
+      'ON CONFLICT (id, root) DO NOTHING',
+    );
+    for (const { id, root } of fresh) this.#known.add(`${id} ${root}`);
+  }
 }

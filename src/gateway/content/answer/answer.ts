@@ -34,9 +34,9 @@ export interface AnswerParts {
   readonly metrics: ContentMetrics;
   readonly ready: ReadyAnswers;
   /** Asked anew for each request: the admin part may replace it. */
-  readonly blocklist: () => Blocklist;
+  readonly blocklist: Blocklist;
   /** Asked anew for each request, as the list is. */
-  readonly meter: () => Meter;
+  readonly meter: Meter;
 }
 
 /** Answers GET and HEAD for one id that is neither blocked nor to be resolved any further. */
@@ -53,7 +53,7 @@ export async function answerContent(
   const cached = await parts.content.cached.open(described);
   try {
     const asked = askedOf(request, described, options);
-    refuseBlockedParts(parts.blocklist(), described, asked.spans);
+    refuseBlockedParts(parts.blocklist, described, asked.spans);
     const answer: Answer = { parts, request, reply, options, journey, asked };
     if (cached !== undefined) {
       parts.metrics.cacheHits.inc();
@@ -189,7 +189,7 @@ async function send(answer: Answer, opened: OpenedContent, fetching?: Fetching):
     return await reply.code(304).headers(headers).send();
   }
   const { spans } = asked;
-  const charged = parts.meter().charge(request, bodyBytes(request, size, spans), `data:${described.id}`);
+  const charged = parts.meter.charge(request, bodyBytes(request, size, spans), `data:${described.id}`);
   if (charged !== undefined) Object.assign(headers, await charged);
   const { readyKey } = options;
   const again = charged === undefined && opened.fromCache && journey.hops === 0;

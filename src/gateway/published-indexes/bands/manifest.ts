@@ -1,6 +1,8 @@
 /** `manifest.json` of a band: which partition files it has and what they cover. */
+
 import { FormatError } from '../../../formats/format-error.ts';
-import { isCount, isRecord, tryParseJson } from '../../../formats/json.ts';
+import { isCount, tryParseJson } from '../../../formats/json.ts';
+import { ownMembers } from '../names.ts';
 
 export const manifestName = 'manifest.json';
 export const maxManifestBytes = 10 * 1024 * 1024;
@@ -79,6 +81,5 @@ export function supersededBy(metadata: Readonly<Record<string, unknown>> | undef
 }
 
 function members(value: unknown): Readonly<Record<string, unknown>> {
-  if (!isRecord(value)) throw new FormatError('the manifest is not made as it should be');
-  return Object.assign(Object.create(null), value);
+  return ownMembers(value, 'the manifest is not made as it should be');
 }

@@ -2,7 +2,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../../../formats/format-error.ts';
-import { hasCode, readBounded } from '../files.ts';
+import { hasCode } from '../../../kernel/errors.ts';
+import { readBounded } from '../files.ts';
 import { isPartName } from '../names.ts';
 import { type BandManifest, manifestName, maxManifestBytes, parseManifest } from './manifest.ts';
 

@@ -2,8 +2,10 @@
  * What is published at the moment, as look-ups: a request names an entry of the signed document or nothing, and
  * never becomes part of a path. A document that cannot be read or is wrong publishes nothing.
  */
+
 import { stat } from 'node:fs/promises';
 import { pieceLength, torrentName } from '../../../formats/torrent/torrent.ts';
+import { hasCode } from '../../../kernel/errors.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { readBounded } from '../files.ts';
 import type { IndexFolders } from '../folders.ts';
@@ -74,7 +76,7 @@ export class Catalog {
       this.#isDamaged = false;
     } catch (error) {
       this.#published = undefined;
-      const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+      const missing = hasCode(error, 'ENOENT');
       this.#isDamaged = !missing;
       if (!missing) this.#log.warn({ err: error }, 'the index publication cannot be served');
       else this.#seen = '';

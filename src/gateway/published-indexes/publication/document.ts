@@ -11,8 +11,8 @@ import { tryDecodeBase58 } from '../../../formats/base58.ts';
 import { isTxId } from '../../../formats/base64url.ts';
 import { canonicalJson } from '../../../formats/canonical-json.ts';
 import { FormatError } from '../../../formats/format-error.ts';
-import { isCount, isRecord } from '../../../formats/json.ts';
-import { isIndexName, isPartName, isSha256 } from '../names.ts';
+import { isCount } from '../../../formats/json.ts';
+import { isIndexName, isPartName, isSha256, ownMembers } from '../names.ts';
 import type { Observer } from './observer.ts';
 
 export const maxDocumentBytes = 4 * 1024 * 1024;
@@ -230,11 +230,7 @@ function readList<T>(
   return items;
 }
 
-/** Own members only: nothing is ever inherited from a prototype. */
-function members(value: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (!isRecord(value)) throw new FormatError(`${what} must be an object`);
-  return Object.assign(Object.create(null), value);
-}
+const members = (value: unknown, what: string) => ownMembers(value, `${what} must be an object`);
 
 function readCount(value: unknown, what: string): number {
   if (!isCount(value)) throw new FormatError(`${what} must be a whole number`);

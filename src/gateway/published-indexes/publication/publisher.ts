@@ -9,12 +9,12 @@ import type { Config } from '../../../config/config.ts';
 import { tryDecodeBase58 } from '../../../formats/base58.ts';
 import { canonicalJson } from '../../../formats/canonical-json.ts';
 import { FormatError } from '../../../formats/format-error.ts';
-import { StartupError } from '../../../kernel/errors.ts';
+import { hasCode, StartupError } from '../../../kernel/errors.ts';
 import { writeFileDurably } from '../../../kernel/files.ts';
 import { rootIndex } from '../bands/build.ts';
 import { heightRangeOf, manifestName, supersededBy } from '../bands/manifest.ts';
 import { type StoredBand, storedBands } from '../bands/stored.ts';
-import { hasCode, pinByDigest, readBounded, removeHalfWritten, withLock } from '../files.ts';
+import { pinByDigest, readBounded, removeHalfWritten, withLock } from '../files.ts';
 import { type IndexFolders, indexFolders } from '../folders.ts';
 import {
   type Band,
@@ -27,7 +27,7 @@ import {
   verifyPublication,
 } from './document.ts';
 import type { Observer } from './observer.ts';
-import { PublisherState } from './state.ts';
+import { type PublisherState, readState, writeState } from './state.ts';
 import { bandTorrent } from './torrents.ts';
 
 export interface PublisherOptions {
@@ -91,7 +91,7 @@ export class Publisher {
 
   async #publish(): Promise<PublishReport> {
     const { observer, ttlSeconds } = this.#options;
-    const state = await PublisherState.read(this.#folders.state);
+    const state = await readState(this.#folders.state);
     const { live, dropped } = await this.#bands();
     const bands: Band[] = [];
     const sizes = live.map(({ manifest }) => manifest.partitions.reduce((sum, { size }) => sum + size, 0));
@@ -135,7 +135,7 @@ export class Publisher {
     if (bytes.length > maxDocumentBytes) throw new Error('the publication is too large: use larger bands');
     verifyPublication(bytes);
     // A sequence that was written down is never used again, whatever happens next.
-    await state.write(sequence, listedIn(bands));
+    await writeState(this.#folders.state, { ...state, sequence }, listedIn(bands));
     await writeFileDurably(this.#folders.document, bytes);
     await this.#prune(indexes, dropped);
     return { published: true, sequence, ...count };

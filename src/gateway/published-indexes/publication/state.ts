@@ -1,65 +1,48 @@
 /** What the publisher remembers: the last sequence, and digests of files it has read. Can be lost without harm. */
+import { memberOf, tryParseJson } from '../../../formats/json.ts';
 import { writeFileDurably } from '../../../kernel/files.ts';
 import { readBounded } from '../files.ts';
 import { isSha256 } from '../names.ts';
 
 const maxBytes = 64 * 1024 * 1024;
 
-export class PublisherState {
+export interface PublisherState {
   /** Highest sequence that was ever given out. */
   readonly sequence: number;
   /** By fingerprint of the file. */
   readonly digests: Map<string, string>;
   /** v1 infohashes by torrent name. */
   readonly torrents: Map<string, string>;
-  readonly #path: string;
+}
 
-  private constructor(
-    path: string,
-    sequence: number,
-    digests: Map<string, string>,
-    torrents: Map<string, string>,
-  ) {
-    this.#path = path;
-    this.sequence = sequence;
-    this.digests = digests;
-    this.torrents = torrents;
-  }
+/** Where it cannot be read, the document on disk still says the sequence; digests are computed again. */
+export async function readState(path: string): Promise<PublisherState> {
+  const bytes = await readBounded(path, maxBytes).catch(() => undefined);
+  const value = tryParseJson(bytes?.toString('utf8') ?? '');
+  const sequence = memberOf(value, 'sequence');
+  return {
+    sequence: Number.isSafeInteger(sequence) ? Number(sequence) : 0,
+    digests: textsOf(memberOf(value, 'digests'), isSha256),
+    torrents: textsOf(memberOf(value, 'torrents'), (text) => /^[0-9a-f]{40}$/.test(text)),
+  };
+}
 
-  static async read(path: string): Promise<PublisherState> {
-    let sequence = 0;
-    let digests = new Map<string, string>();
-    let torrents = new Map<string, string>();
-    try {
-      const bytes = await readBounded(path, maxBytes);
-      const value: unknown = bytes === undefined ? undefined : JSON.parse(bytes.toString('utf8'));
-      if (typeof value === 'object' && value !== null) {
-        if ('sequence' in value && Number.isSafeInteger(value.sequence)) sequence = Number(value.sequence);
-        if ('digests' in value) digests = textsOf(value.digests, isSha256);
-        if ('torrents' in value) torrents = textsOf(value.torrents, (text) => /^[0-9a-f]{40}$/.test(text));
-      }
-    } catch {
-      // The document on disk still says the sequence; digests are computed again.
-    }
-    return new PublisherState(path, sequence, digests, torrents);
-  }
-
-  /** Forgets what belongs to files and torrents that are not listed any more. */
-  write(
-    sequence: number,
-    listed: { readonly digests: ReadonlySet<string>; readonly infohashes: ReadonlySet<string> },
-  ): Promise<void> {
-    const digests = [...this.digests].filter(([, digest]) => listed.digests.has(digest));
-    const torrents = [...this.torrents].filter(([, infohash]) => listed.infohashes.has(infohash));
-    return writeFileDurably(
-      this.#path,
-      JSON.stringify({
-        sequence,
-        digests: Object.fromEntries(digests),
-        torrents: Object.fromEntries(torrents),
-      }),
-    );
-  }
+/** Forgets what belongs to files and torrents that are not listed any more. */
+export function writeState(
+  path: string,
+  { sequence, digests, torrents }: PublisherState,
+  listed: { readonly digests: ReadonlySet<string>; readonly infohashes: ReadonlySet<string> },
+): Promise<void> {
+  const kept = (texts: Map<string, string>, wanted: ReadonlySet<string>) =>
+    Object.fromEntries([...texts].filter(([, text]) => wanted.has(text)));
+  return writeFileDurably(
+    path,
+    JSON.stringify({
+      sequence,
+      digests: kept(digests, listed.digests),
+      torrents: kept(torrents, listed.infohashes),
+    }),
+  );
 }
 
 function textsOf(value: unknown, isRight: (text: string) => boolean): Map<string, string> {

@@ -282,7 +282,7 @@ test('a metered gateway prices bytes only, and marks them private', async (t) =>
   };
   const server = testServer();
   const catalog = new Catalog(folders(), silentLog);
-  server.mount((app) => indexRoutes(app, { catalog, folders: folders(), meter: () => meter }), ['/gw']);
+  server.mount((app) => indexRoutes(app, { catalog, folders: folders(), meter }), ['/gw']);
   await server.listen();
   t.after(() => server.close());
   const path = `${prefix}/blob/${file.sha256}`;

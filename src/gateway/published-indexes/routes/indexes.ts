@@ -19,13 +19,13 @@ const forever = 'max-age=31536000, immutable';
 export interface IndexRoutesOptions {
   readonly catalog: Catalog;
   readonly folders: IndexFolders;
-  readonly meter: () => Meter;
+  readonly meter: Meter;
 }
 
 export function indexRoutes(app: App, { catalog, folders, meter }: IndexRoutesOptions): void {
   const send = (request: Request, reply: Reply, file: BandFile | undefined, caching: string) => {
     if (file === undefined) throw notPublished();
-    return sendIndexFile(request, reply, file, { blobs: folders.blobs, meter: meter(), caching });
+    return sendIndexFile(request, reply, file, { blobs: folders.blobs, meter, caching });
   };
 
   async function listing(request: Request, reply: Reply): Promise<Reply> {
@@ -71,7 +71,7 @@ export function indexRoutes(app: App, { catalog, folders, meter }: IndexRoutesOp
     const [torrent, length] = [param(request, 'torrentName'), param(request, 'length')];
     const known = (await catalog.current())?.pads.get(torrent)?.has(length);
     if (known !== true) throw notPublished();
-    return sendPadding(request, reply, Number(length), meter(), forever);
+    return sendPadding(request, reply, Number(length), meter, forever);
   }
 
   async function torrentFile(request: Request, reply: Reply): Promise<Reply> {

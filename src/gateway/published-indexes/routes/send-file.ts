@@ -1,13 +1,13 @@
 /** Serves one listed file from its pinned bytes: conditional, by range, priced, and only while it is what was signed. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../../../kernel/errors.ts';
 import { contentRange, parseRange, type Span } from '../../../kernel/http/byte-ranges.ts';
 import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import { sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { Meter } from '../../meter.ts';
 import { beingUpdated, malformedRange, notAvailable, unsatisfiableRange } from '../errors.ts';
-import { hasCode } from '../files.ts';
 import type { BandFile } from '../publication/document.ts';
 
 export interface SendOptions {

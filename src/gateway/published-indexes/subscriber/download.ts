@@ -3,12 +3,14 @@
  * arrived are kept and continued after a break; those that turn out wrong are thrown away. Redirects, compressed answers
  * and bytes beyond the listed size are refused.
  */
-import { mkdir, open, rm, stat } from 'node:fs/promises';
+
+import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFully } from '../../../formats/cdb64/layout.ts';
 import { FormatError } from '../../../formats/format-error.ts';
+import { messageOf } from '../../../kernel/errors.ts';
 import { type HttpClient, readLimited } from '../../../outside/http.ts';
-import { digestFile, isDiskError } from '../files.ts';
+import { digestFile, isDiskError, sizeOf } from '../files.ts';
 import { type BandFile, maxDocumentBytes } from '../publication/document.ts';
 
 export class DownloadFailed extends Error {
@@ -92,8 +94,7 @@ async function fetchRest(
   start: number,
   { http, address, signal, received }: FetchFileOptions,
 ): Promise<void> {
-  const failed = (cause: unknown) =>
-    new DownloadFailed(`${address}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  const failed = (cause: unknown) => new DownloadFailed(`${address}: ${messageOf(cause)}`, { cause });
   const answer = await http
     .open(address, {
       headers: { 'accept-encoding': 'identity', ...(start > 0 && { range: `bytes=${start}-` }) },
@@ -132,11 +133,4 @@ async function fetchRest(
     await out.close();
   }
   if (at < file.size) throw new DownloadFailed(`${address} stopped after ${at} of ${file.size} bytes`);
-}
-
-async function sizeOf(path: string): Promise<number | undefined> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => undefined,
-  );
 }

@@ -4,8 +4,9 @@
  *   parts/<sha256>         files from their start to where they broke off
  *   <band>~<generation>/   checked files of a band that is not whole yet
  */
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sizeOf } from '../files.ts';
 import { type Band, sha256Hex } from '../publication/document.ts';
 
 /**
@@ -30,24 +31,18 @@ export async function tidyIncoming(incoming: string, offered: readonly Band[]): 
 /** Bytes of a band that are there. */
 export async function bytesOfBand(band: Band, incoming: string): Promise<number> {
   let sum = await bytesBelow(join(incoming, installedName(band)));
-  for (const { sha256 } of band.files) sum += await sizeOf(join(incoming, 'parts', sha256));
+  for (const { sha256 } of band.files) sum += (await sizeOf(join(incoming, 'parts', sha256))) ?? 0;
   return sum;
 }
 
 export async function bytesBelow(folder: string): Promise<number> {
   let sum = 0;
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  for (const entry of entries) if (entry.isFile()) sum += await sizeOf(join(entry.parentPath, entry.name));
+  for (const entry of entries)
+    if (entry.isFile()) sum += (await sizeOf(join(entry.parentPath, entry.name))) ?? 0;
   return sum;
 }
 
 function namesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch(() => []);
-}
-
-function sizeOf(path: string): Promise<number> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  );
 }

@@ -3,12 +3,12 @@
  * publisher and then from its web seeds, every file is checked by its digest, the band as a whole by its kind, and then
  * one rename installs it.
  */
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../../../formats/format-error.ts';
 import { syncFolder } from '../../../kernel/files.ts';
 import type { HttpClient } from '../../../outside/http.ts';
-import { digestFile, isDiskError } from '../files.ts';
+import { digestFile, isDiskError, sizeOf } from '../files.ts';
 import type { Band, BandFile } from '../publication/document.ts';
 import { checkRootBand } from './check-band.ts';
 import { blobAddress, DownloadFailed, fetchFile, VerifyFailed } from './download.ts';
@@ -88,11 +88,7 @@ async function missingOf({ files }: Band, whole: string): Promise<BandFile[]> {
 }
 
 async function isFile(path: string, file: BandFile): Promise<boolean> {
-  const size = await stat(path).then(
-    (found) => found.size,
-    () => -1,
-  );
-  return size === file.size && (await digestFile(path)).sha256 === file.sha256;
+  return (await sizeOf(path)) === file.size && (await digestFile(path)).sha256 === file.sha256;
 }
 
 /** The publisher itself first. */

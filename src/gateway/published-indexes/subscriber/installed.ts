@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { findInCdb64 } from '../../../formats/cdb64/find.ts';
 import { headerBytes } from '../../../formats/cdb64/layout.ts';
 import { decodeRootEntry } from '../../../formats/cdb64/root-entry.ts';
+import { hasCode } from '../../../kernel/errors.ts';
 import { rootIndex } from '../bands/build.ts';
 import { heightRangeOf, manifestName, maxManifestBytes, parseManifest } from '../bands/manifest.ts';
 import { folderNames } from '../bands/stored.ts';
-import { hasCode, readBounded } from '../files.ts';
+import { readBounded } from '../files.ts';
 import { indexFolders } from '../folders.ts';
 import { PagedFile } from './paged-file.ts';
 

@@ -26,8 +26,7 @@ import type { Band } from '../publication/document.ts';
 import { type Publication, sha256Hex, signPublication } from '../publication/document.ts';
 import { type Observer, observerOf } from '../publication/observer.ts';
 import { InstalledBands } from './installed.ts';
-import { SeenSequences } from './seen.ts';
-import { Subscriber } from './subscriber.ts';
+import { noteSeen, readSeen, Subscriber } from './subscriber.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const observer: Observer = observerOf(generateKeyPairSync('ed25519').privateKey);
@@ -360,13 +359,11 @@ test('what a crash left half-way is not used, and the next poll finishes', async
 test('sequences of publishers that are followed at the same time are all kept', async () => {
   const { subscriptions } = folders;
   await Promise.all(
-    Array.from({ length: 12 }, (_, at) =>
-      SeenSequences.note(subscriptions, `publisher ${at}`, 'key', at + 1),
-    ),
+    Array.from({ length: 12 }, (_, at) => noteSeen(subscriptions, `publisher ${at}/key`, at + 1)),
   );
-  await SeenSequences.note(subscriptions, 'publisher 7', 'key', 3);
-  const seen = await SeenSequences.read(subscriptions);
-  for (let at = 0; at < 12; at += 1) assert.equal(seen.of(`publisher ${at}`, 'key'), at + 1);
+  await noteSeen(subscriptions, 'publisher 7/key', 3);
+  const seen = await readSeen(subscriptions);
+  for (let at = 0; at < 12; at += 1) assert.equal(seen.get(`publisher ${at}/key`), at + 1);
 });
 
 test('several who look at once install once', async () => {

@@ -4,23 +4,26 @@
  * all of it is sound. A band comes into use by one rename, and what it replaces goes only after that: whatever
  * fails, the old bands keep serving.
  */
+
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../../config/config.ts';
 import { FormatError } from '../../../formats/format-error.ts';
+import { tryParseJson } from '../../../formats/json.ts';
+import { messageOf } from '../../../kernel/errors.ts';
+import { writeFileDurably } from '../../../kernel/files.ts';
 import { publicLookup } from '../../../kernel/http/public-addresses.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { HttpClient } from '../../../outside/http.ts';
 import { rootIndex } from '../bands/build.ts';
 import { manifestName } from '../bands/manifest.ts';
 import { folderNames } from '../bands/stored.ts';
-import { isDiskError, LockHeld, withLock } from '../files.ts';
+import { isDiskError, LockHeld, readBounded, withLock } from '../files.ts';
 import { type IndexFolders, indexFolders } from '../folders.ts';
 import { type Band, type VerifiedPublication, verifyPublication } from '../publication/document.ts';
 import { DownloadFailed, fetchDocument, publisherClient, VerifyFailed } from './download.ts';
 import { bytesBelow, bytesOfBand, installedName, tidyIncoming } from './incoming.ts';
 import { type ByteOrigin, installBand } from './install-band.ts';
-import { SeenSequences } from './seen.ts';
 import type { Subscription } from './subscriptions.ts';
 
 export type Outcome =
@@ -115,11 +118,10 @@ export class Subscriber {
       });
       return { ...report, outcome };
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
       const outcome = outcomeOf(error);
       if (outcome !== 'busy')
         this.#options.log.warn({ err: error, publisher: subscription.publisher }, 'a subscription failed');
-      return { ...report, outcome, reason };
+      return { ...report, outcome, reason: messageOf(error) };
     }
   }
 
@@ -128,18 +130,13 @@ export class Subscriber {
     const publication = verifyPublication(bytes);
     if (publication.keyId !== subscription.key || publication.publisher !== subscription.publisher)
       return 'signature_failed';
-    const seen = await SeenSequences.read(this.#options.folders.subscriptions);
-    const last = seen.of(subscription.publisher, subscription.key);
+    const { subscriptions } = this.#options.folders;
+    const who = `${subscription.publisher}/${subscription.key}`;
+    const last = (await readSeen(subscriptions)).get(who);
     if (last !== undefined && publication.sequence < last) return 'replayed';
     if (last !== undefined && publication.sequence > last + maxJump) return 'sequence_jump';
     if (Date.parse(publication.expiresAt) <= this.#now()) return 'expired';
-    if (publication.sequence !== last)
-      await SeenSequences.note(
-        this.#options.folders.subscriptions,
-        subscription.publisher,
-        subscription.key,
-        publication.sequence,
-      );
+    if (publication.sequence !== last) await noteSeen(subscriptions, who, publication.sequence);
     return publication;
   }
 
@@ -274,4 +271,24 @@ function outcomeOf(error: unknown): Outcome {
   if (error instanceof FormatError) return 'signature_failed';
   if (error instanceof DownloadFailed) return 'download_failed';
   return 'unreachable';
+}
+
+/** The highest sequence seen by publisher and key, so that an older document is never taken for a newer one. */
+export async function readSeen(path: string): Promise<Map<string, number>> {
+  const bytes = await readBounded(path, 1024 * 1024);
+  const seen = new Map<string, number>();
+  // Where the file was damaged every publisher counts as new: nobody else could have damaged it.
+  for (const [who, sequence] of Object.entries(Object(tryParseJson(bytes?.toString('utf8') ?? '')))) {
+    if (typeof sequence === 'number' && Number.isSafeInteger(sequence)) seen.set(who, sequence);
+  }
+  return seen;
+}
+
+/** Written over what is there now: other publishers are followed at the same time, by other processes too. */
+export function noteSeen(path: string, who: string, sequence: number): Promise<void> {
+  return withLock(`${path}.lock`, async () => {
+    const seen = await readSeen(path);
+    seen.set(who, Math.max(sequence, seen.get(who) ?? 0));
+    await writeFileDurably(path, JSON.stringify(Object.fromEntries(seen)));
+  });
 }
