@@ -22,7 +22,7 @@ import { createChainHead } from './intake/chain-head.ts';
 import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
 import { Receipts } from './intake/receipts.ts';
-import { UploadMetrics } from './metrics.ts';
+import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
 import { Finalizer } from './multipart/finalizer.ts';
 import { PartBudget } from './multipart/part-budget.ts';
 import { chunksRoutes } from './routes/chunks.ts';
@@ -98,7 +98,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       nodes: new ArweaveNodes(deps.arweaveNodeUrls),
       disk,
       announcer,
-      metrics: new UploadMetrics(metrics, { gatewayListens: () => announcer?.isHealthy ?? false, disk }),
+      metrics: createUploadMetrics(metrics, { gatewayListens: () => announcer?.isHealthy ?? false, disk }),
     };
     const intake = intakePart(config, shared);
     const paid = deps.x402 && paidUploadsPart(config, shared, deps.x402, intake);
