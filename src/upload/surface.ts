@@ -32,12 +32,7 @@ import { operatorRoutes } from './routes/operator.ts';
 import { priceRoutes } from './routes/price.ts';
 import { txRoutes } from './routes/tx.ts';
 import { txStatusRoutes } from './routes/tx-status.ts';
-import {
-  payableUploads,
-  payForSession,
-  type X402UploadDeps,
-  x402UploadRoutes,
-} from './routes/x402-upload.ts';
+import { type X402UploadDeps, x402UploadRoutes } from './routes/x402-upload.ts';
 import { UploadPayments } from './x402/upload-payment.ts';
 
 export interface UploadDeps {
@@ -187,7 +182,7 @@ function itemsPart(config: Config, shared: Shared, { intake }: IntakePart, paid?
       txRoutes(app, {
         intake,
         trustedProxies: config.TRUSTED_PROXY_COUNT,
-        ...(paid && { payable: payableUploads(paid.uploads) }),
+        paid: paid?.uploads,
       });
       txStatusRoutes(app, sql);
       dataItemRoutes(app, sql, blobs);
@@ -223,7 +218,6 @@ function multipartPart(
   paid?: PaidUploadsPart,
 ): Part {
   const lifeMs = config.MULTIPART_EXPIRY_SECS * 1_000;
-  const maxOpenPerAddress = config.MULTIPART_MAX_OPEN_PER_IP;
   const budget = new PartBudget(config.MULTIPART_MAX_BYTES_PER_IP ?? 4 * config.MAX_DATA_ITEM_SIZE);
   const finalizer = new Finalizer({
     ...shared,
@@ -242,9 +236,9 @@ function multipartPart(
         finalizer,
         maxItemBytes: config.MAX_DATA_ITEM_SIZE,
         trustedProxies: config.TRUSTED_PROXY_COUNT,
-        maxOpenPerAddress,
+        maxOpenPerAddress: config.MULTIPART_MAX_OPEN_PER_IP,
         lifeMs,
-        ...(paid && { payForSession: payForSession(paid.uploads, maxOpenPerAddress) }),
+        paid: paid?.uploads,
       }),
   };
 }

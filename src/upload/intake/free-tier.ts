@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
-import { uploadErrors } from '../errors.ts';
+import { FreeAllowanceUsedUp } from '../errors.ts';
 
 export class FreeTier {
   readonly limitBytes: number;
@@ -43,7 +43,7 @@ export class FreeTier {
     const bytes = (open ? row.bytes : 0) + size;
     if (bytes > this.#allowance) {
       const left = open ? row.window_start + this.#windowMs - now : this.#windowMs;
-      throw uploadErrors.freeLimit(Math.ceil(left / 1_000));
+      throw new FreeAllowanceUsedUp(Math.ceil(left / 1_000));
     }
     await tx.run(
       `INSERT INTO upload_free_bytes (address, bytes, window_start) VALUES (?, ?, ?)
