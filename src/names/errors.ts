@@ -99,6 +99,13 @@ export const stillBusy = () =>
 export const sponsorEmpty = () =>
   answer(503, 'This service cannot pay for names at the moment', { retryAfter: 60 });
 
+/** For the `catch` of a promise: a failure of the chain as this answer, anything else as it is. */
+export const chainFailureAs =
+  (failure: (cause: unknown) => NamesError) =>
+  (error: unknown): never => {
+    throw isChainFailure(error) ? failure(error) : error;
+  };
+
 /** What the rooms below throw, as an answer of this surface; anything else as it is. */
 export function translateError(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) return databaseUnavailable();

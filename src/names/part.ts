@@ -17,7 +17,6 @@ import type { Sql } from '../storage/sql/sql.ts';
 import type { ActionContext } from './actions/context.ts';
 import { reconcileActions } from './actions/reconcile.ts';
 import { sponsorTokens } from './actions/sponsor.ts';
-import { ActionStore } from './actions/store.ts';
 import { BackgroundWork } from './background.ts';
 import { CardPurchases } from './cards/purchases.ts';
 import { createBuilders } from './chain/builders.ts';
@@ -99,7 +98,6 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   );
   const actions: ActionContext | undefined = key && {
     sql,
-    store: new ActionStore(sql),
     credits: deps.credits,
     prices,
     chain,
@@ -146,7 +144,6 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     sql,
     pricing,
     prices,
-    registry,
     signatures: deps.signatures,
     actions,
     cards,

@@ -10,7 +10,6 @@ import type { SolanaKey } from '../chain/service-key.ts';
 import type { Locks } from '../locks.ts';
 import type { NamesMetrics } from '../metrics.ts';
 import type { NamePrices } from '../prices/prices.ts';
-import type { ActionStore } from './store.ts';
 
 interface ActionSettings {
   /** How long an action may wait for its owner. */
@@ -23,7 +22,6 @@ interface ActionSettings {
 
 export interface ActionContext {
   readonly sql: Sql;
-  readonly store: ActionStore;
   readonly credits: Credits;
   readonly prices: NamePrices;
   readonly chain: NameChain;

@@ -1,8 +1,8 @@
 /** Actions as they are kept. Every step is a guarded update: who comes second changes nothing. */
 import { type Static, Type } from 'typebox';
 import type { ArnsRecord } from '../../formats/solana/accounts-arns.ts';
-import type { SolanaAddress } from '../../formats/solana/address.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { selection } from '../../storage/sql/columns.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import {
   amountText,
   bytesOrNull,
@@ -46,20 +46,46 @@ const readBefore = jsonReader('what stood before a name purchase', beforeState);
 
 export const addressOrNull = Type.Union([solanaAddress, Type.Null()]);
 
-export interface Action {
-  readonly nonce: string;
-  readonly payer: string;
-  readonly payerType: string;
-  readonly payerNonce: string;
+const storedAction = Type.Object({
+  nonce: Type.String(),
+  payer: Type.String(),
+  payerType: Type.String(),
+  payerNonce: Type.String(),
+  request: Type.String(),
+  antId: addressOrNull,
+  winc: amountText,
+  mtoken: amountText,
+  tokenWinc: amountText,
+  keptWinc: amountText,
+  status: Type.Enum([...openStatuses, ...finalStatuses]),
+  beforeState: textOrNull,
+  ownerSigns: flag,
+  prepared: bytesOrNull,
+  signature: textOrNull,
+  lastValidBlockHeight: integerOrNull,
+  serviceWire: bytesOrNull,
+  serviceSignature: textOrNull,
+  serviceLastValid: integerOrNull,
+  /** Unix milliseconds. */
+  expiresAt: Type.Integer(),
+  messageId: textOrNull,
+  failedReason: textOrNull,
+  failedAt: integerOrNull,
+  createdAt: Type.Integer(),
+});
+const columns = selection(Object.keys(storedAction.properties));
+const readStored = rowReader('a name action', storedAction);
+const readRequest = jsonReader('the request of a name action', actionRequest);
+
+type ReadHere = 'request' | 'winc' | 'mtoken' | 'tokenWinc' | 'keptWinc' | 'ownerSigns';
+export interface Action extends Readonly<Omit<Static<typeof storedAction>, ReadHere>> {
   readonly request: ActionRequest;
-  readonly antId: SolanaAddress | undefined;
   readonly winc: bigint;
   readonly mtoken: bigint;
   /** The part of `winc` that pays for making a token. */
   readonly tokenWinc: bigint;
   /** The part of `winc` that was spent on the chain and does not come back, whatever becomes of the rest. */
   readonly keptWinc: bigint;
-  readonly status: ActionStatus;
   readonly before: BeforeState | undefined;
   /** Whether it will wait for its owner once it is prepared. */
   readonly ownerSigns: boolean;
@@ -67,85 +93,59 @@ export interface Action {
   readonly owned: SignedTransaction | undefined;
   /** The service's own. */
   readonly service: SignedTransaction | undefined;
-  /** Unix milliseconds. */
-  readonly expiresAt: number;
-  readonly messageId: string | undefined;
-  readonly failedReason: string | undefined;
-  readonly failedAt: number | undefined;
-  readonly createdAt: number;
 }
 
-const storedAction = Type.Object({
-  nonce: Type.String(),
-  payer: Type.String(),
-  payer_type: Type.String(),
-  payer_nonce: Type.String(),
-  request: Type.String(),
-  ant_id: addressOrNull,
-  winc: amountText,
-  mtoken: amountText,
-  token_winc: amountText,
-  kept_winc: amountText,
-  status: Type.Enum([...openStatuses, ...finalStatuses]),
-  before_state: textOrNull,
-  owner_signs: flag,
-  prepared: bytesOrNull,
-  signature: textOrNull,
-  last_valid_block_height: integerOrNull,
-  service_wire: bytesOrNull,
-  service_signature: textOrNull,
-  service_last_valid: integerOrNull,
-  expires_at: Type.Integer(),
-  message_id: textOrNull,
-  failed_reason: textOrNull,
-  failed_at: integerOrNull,
-  created_at: Type.Integer(),
-});
-const columns = Object.keys(storedAction.properties).join(', ');
-const readStored = rowReader('a name action', storedAction);
-const readRequest = jsonReader('the request of a name action', actionRequest);
-
-type NewAction = Omit<
+type NewAction = Pick<
   Action,
-  'keptWinc' | 'status' | 'owned' | 'service' | 'messageId' | 'failedReason' | 'failedAt'
+  | 'nonce'
+  | 'payer'
+  | 'payerType'
+  | 'payerNonce'
+  | 'request'
+  | 'antId'
+  | 'winc'
+  | 'mtoken'
+  | 'tokenWinc'
+  | 'before'
+  | 'ownerSigns'
+  | 'expiresAt'
+  | 'createdAt'
 >;
 
-export class ActionStore {
-  readonly #sql: Sql;
+/** A nonce is the same in either letter case; before that was so, one was stored as it came. */
+export async function findAction(sql: SqlExecutor, nonce: string): Promise<Action | undefined> {
+  const uuid = canonicalUuid(nonce) ?? nonce;
+  const rows = await sql.all(`SELECT ${columns} FROM arns_action WHERE nonce IN (?, ?)`, nonce, uuid);
+  const row = rows.find((found) => found.nonce === nonce) ?? rows[0];
+  return row && toAction(row);
+}
 
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
+export async function findByPayerNonce(
+  sql: SqlExecutor,
+  payer: string,
+  payerNonce: string,
+): Promise<Action | undefined> {
+  const where = 'payer = ? AND payer_nonce = ?';
+  const row = await sql.get(`SELECT ${columns} FROM arns_action WHERE ${where}`, payer, payerNonce);
+  return row && toAction(row);
+}
 
-  /** A nonce is the same in either letter case; before that was so, one was stored as it came. */
-  async byNonce(nonce: string): Promise<Action | undefined> {
-    const uuid = canonicalUuid(nonce) ?? nonce;
-    const rows = await this.#sql.all(`SELECT ${columns} FROM arns_action WHERE nonce IN (?, ?)`, nonce, uuid);
-    const row = rows.find((found) => found.nonce === nonce) ?? rows[0];
-    return row && toAction(row);
-  }
-
-  async byPayerNonce(payer: string, payerNonce: string): Promise<Action | undefined> {
-    const row = await this.#sql.get(
-      `SELECT ${columns} FROM arns_action WHERE payer = ? AND payer_nonce = ?`,
-      payer,
-      payerNonce,
-    );
-    return row && toAction(row);
-  }
-
-  /** Actions that are not finished and were not changed since, a page at a time in order of nonce. */
-  async open(unchangedSince: number, after: string, limit: number): Promise<Action[]> {
-    const rows = await this.#sql.all(
-      `SELECT ${columns} FROM arns_action
-        WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND updated_at <= ? AND nonce > ?
-        ORDER BY nonce LIMIT ?`,
-      unchangedSince,
-      after,
-      limit,
-    );
-    return rows.map(toAction);
-  }
+/** Actions that are not finished and were not changed since, a page at a time in order of nonce. */
+export async function openActions(
+  sql: SqlExecutor,
+  unchangedSince: number,
+  after: string,
+  limit: number,
+): Promise<Action[]> {
+  const rows = await sql.all(
+    `SELECT ${columns} FROM arns_action
+      WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND updated_at <= ? AND nonce > ?
+      ORDER BY nonce LIMIT ?`,
+    unchangedSince,
+    after,
+    limit,
+  );
+  return rows.map(toAction);
 }
 
 /**
@@ -179,7 +179,7 @@ export async function insertAction(tx: SqlExecutor, action: NewAction): Promise<
     JSON.stringify(request),
     'name' in request ? request.name : null,
     'owner' in request ? request.owner : null,
-    action.antId ?? null,
+    action.antId,
     action.winc.toString(),
     action.mtoken.toString(),
     action.tokenWinc.toString(),
@@ -243,29 +243,19 @@ export async function keptWincOf(tx: SqlExecutor, nonce: string): Promise<bigint
   return BigInt(row?.kept_winc ?? 0);
 }
 
-function toAction(row: unknown): Action {
-  const stored = readStored(row);
+function toAction(stored: unknown): Action {
+  const row = readStored(stored);
   return {
-    nonce: stored.nonce,
-    payer: stored.payer,
-    payerType: stored.payer_type,
-    payerNonce: stored.payer_nonce,
-    request: readRequest(stored.request),
-    antId: stored.ant_id ?? undefined,
-    winc: BigInt(stored.winc),
-    mtoken: BigInt(stored.mtoken),
-    tokenWinc: BigInt(stored.token_winc),
-    keptWinc: BigInt(stored.kept_winc),
-    status: stored.status,
-    before: toBefore(stored.before_state),
-    ownerSigns: stored.owner_signs === 1,
-    owned: toTransaction(stored.prepared, stored.signature, stored.last_valid_block_height),
-    service: toTransaction(stored.service_wire, stored.service_signature, stored.service_last_valid),
-    expiresAt: stored.expires_at,
-    messageId: stored.message_id ?? undefined,
-    failedReason: stored.failed_reason ?? undefined,
-    failedAt: stored.failed_at ?? undefined,
-    createdAt: stored.created_at,
+    ...row,
+    request: readRequest(row.request),
+    winc: BigInt(row.winc),
+    mtoken: BigInt(row.mtoken),
+    tokenWinc: BigInt(row.tokenWinc),
+    keptWinc: BigInt(row.keptWinc),
+    before: toBefore(row.beforeState),
+    ownerSigns: row.ownerSigns === 1,
+    owned: toTransaction(row.prepared, row.signature, row.lastValidBlockHeight),
+    service: toTransaction(row.serviceWire, row.serviceSignature, row.serviceLastValid),
   };
 }
 

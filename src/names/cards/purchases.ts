@@ -133,8 +133,8 @@ export class CardPurchases {
       status: bought?.status ?? (failed ? 'FAILED' : 'PENDING'),
       createdDate: new Date(quote.createdAt).toISOString(),
       paidBy: [],
-      ...(confirmed && bought.messageId !== undefined && { messageId: bought.messageId }),
-      ...(confirmed && bought.antId !== undefined && { antId: bought.antId, processId: bought.antId }),
+      ...(confirmed && bought.messageId !== null && { messageId: bought.messageId }),
+      ...(confirmed && bought.antId !== null && { antId: bought.antId, processId: bought.antId }),
       ...(failedAt !== undefined && { failedDate: new Date(failedAt).toISOString() }),
       ...(failedReason !== undefined && { failedReason }),
     };

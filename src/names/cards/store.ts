@@ -1,6 +1,7 @@
 /** Names paid by card, from the payment to the registered name. Before the payment there is only the card quote. */
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { selection } from '../../storage/sql/columns.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import {
   amountText,
@@ -53,41 +54,31 @@ const readQuote = jsonReader(
   }),
 );
 
-export interface PaidPurchase extends Promised {
-  /** The card quote's id. */
-  readonly nonce: string;
-  readonly address: string;
-  readonly addressType: string;
-  readonly status: PurchaseStatus;
-  readonly stage: Stage;
-  readonly antId: SolanaAddress | undefined;
-  readonly before: BeforeState | undefined;
-  readonly service: SignedTransaction | undefined;
-  readonly messageId: string | undefined;
-  readonly failedReason: string | undefined;
-  readonly failedAt: number | undefined;
-  readonly expiresAt: number;
-}
-
 const storedPurchase = Type.Object({
+  /** The card quote's id. */
   nonce: Type.String(),
   address: Type.String(),
-  address_type: Type.String(),
+  addressType: Type.String(),
   quote: Type.String(),
   status: Type.Enum(statuses),
   stage: Type.Enum(stages),
-  ant_id: addressOrNull,
-  before_state: textOrNull,
-  service_wire: bytesOrNull,
-  service_signature: textOrNull,
-  service_last_valid: integerOrNull,
-  message_id: textOrNull,
-  failed_reason: textOrNull,
-  failed_at: integerOrNull,
-  expires_at: Type.Integer(),
+  antId: addressOrNull,
+  beforeState: textOrNull,
+  serviceWire: bytesOrNull,
+  serviceSignature: textOrNull,
+  serviceLastValid: integerOrNull,
+  messageId: textOrNull,
+  failedReason: textOrNull,
+  failedAt: integerOrNull,
+  expiresAt: Type.Integer(),
 });
-const columns = Object.keys(storedPurchase.properties).join(', ');
+const columns = selection(Object.keys(storedPurchase.properties));
 const readStored = rowReader('a name purchase', storedPurchase);
+
+export interface PaidPurchase extends Promised, Readonly<Static<typeof storedPurchase>> {
+  readonly before: BeforeState | undefined;
+  readonly service: SignedTransaction | undefined;
+}
 
 /** Amounts as text: the JSON travels through the card quote's details too. */
 export function writePromised(promised: Promised): string {
@@ -202,21 +193,12 @@ export async function move(
   return changed === 1;
 }
 
-function toPurchase(row: unknown): PaidPurchase {
-  const stored = readStored(row);
+function toPurchase(stored: unknown): PaidPurchase {
+  const row = readStored(stored);
   return {
-    ...readPromised(stored.quote),
-    nonce: stored.nonce,
-    address: stored.address,
-    addressType: stored.address_type,
-    status: stored.status,
-    stage: stored.stage,
-    antId: stored.ant_id ?? undefined,
-    before: toBefore(stored.before_state),
-    service: toTransaction(stored.service_wire, stored.service_signature, stored.service_last_valid),
-    messageId: stored.message_id ?? undefined,
-    failedReason: stored.failed_reason ?? undefined,
-    failedAt: stored.failed_at ?? undefined,
-    expiresAt: stored.expires_at,
+    ...readPromised(row.quote),
+    ...row,
+    before: toBefore(row.beforeState),
+    service: toTransaction(row.serviceWire, row.serviceSignature, row.serviceLastValid),
   };
 }

@@ -70,19 +70,19 @@ export function custodialSpawnPlan(build: Builders, spawn: Omit<Spawn, 'owner'>,
 }
 
 /** What the registry is paid for; anybody may, so the service alone signs. */
-export function registryPlan(build: Builders, purchase: Purchase, ant: SolanaAddress | undefined): Plan {
+export function registryPlan(build: Builders, purchase: Purchase, ant: SolanaAddress | null): Plan {
   return { instructions: [registryInstruction(build, purchase, ant)] };
 }
 
 function registryInstruction(
   { arns, service }: Builders,
   purchase: Purchase,
-  ant: SolanaAddress | undefined,
+  ant: SolanaAddress | null,
 ): Instruction {
   switch (purchase.action) {
     case 'buy-name': {
       // The program takes any address: a name bound to none could never be managed.
-      if (ant === undefined) throw new Error('a name is bought for a token');
+      if (ant === null) throw new Error('a name is bought for a token');
       const { name, type, years } = purchase;
       return arns.buyName(service, { name, type, years, ant });
     }

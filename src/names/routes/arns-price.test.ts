@@ -27,7 +27,6 @@ before(async () => {
         sql: bench.sql,
         pricing: bench.pricing,
         prices,
-        registry: bench.registry,
         signatures: new RequestSignatures({ sql: bench.sql, service: 'test', now }),
         actions: undefined,
         cards: undefined,

@@ -14,3 +14,9 @@ export const assignments = (columns: Columns): string =>
   Object.keys(columns)
     .map((name) => `${name} = ?`)
     .join(', ');
+
+/** `ant_id AS "antId", name`: columns under their names in camel case. */
+export const selection = (names: readonly string[]): string =>
+  names
+    .map((name) => `${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)} AS "${name}"`)
+    .join(', ');
