@@ -74,13 +74,8 @@ export class Finalizer {
 
   constructor(deps: FinalizerDeps) {
     this.#deps = deps;
-    const { log, sweepMs } = deps;
-    this.#sweeping = createJob({
-      name: 'unfinished uploads',
-      everyMs: sweepMs,
-      log,
-      run: () => this.#sweep(),
-    });
+    const { log, sweepMs: everyMs } = deps;
+    this.#sweeping = createJob({ name: 'unfinished uploads', everyMs, log, run: () => this.#sweep() });
   }
 
   start(): void {
@@ -232,15 +227,7 @@ export class Finalizer {
     const failure = answer instanceof HttpError ? answer.message : undefined;
     if (state === 'finalizing') await postponeClaim(sql, claim, now()).catch(() => {});
     else if (state === 'UNDERFUNDED') await markUnderfunded(sql, claim, failure, now());
-    else {
-      await closeSession(
-        sql,
-        credits,
-        claim,
-        { state, ...(failure === undefined ? {} : { failure }) },
-        now(),
-      );
-    }
+    else await closeSession(sql, credits, claim, { state, failure }, now());
   }
 
   async #finished(session: SessionRow): Promise<Accepted> {
