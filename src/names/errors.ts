@@ -82,10 +82,7 @@ export const chainUnreadable = (cause?: unknown) =>
   answer(
     503,
     "Could not read the ANT's on-chain state; nothing was decided and your credits are still reserved",
-    {
-      retryAfter: 5,
-      cause,
-    },
+    { retryAfter: 5, cause },
   );
 export const notYetSeen = () =>
   answer(503, 'Blockhash not found by the node yet; send the same signed transaction again', {

@@ -164,21 +164,20 @@ async function debit(
       if (ownerSigns && (await awaitingCountIn(tx, payer.address)) >= maxOpen) {
         throw tooManyOpenActions(maxOpen);
       }
-      await insertAction(tx, {
+      const columns = {
         nonce,
         payer: payer.address,
-        payerType: payer.kind,
-        payerNonce,
-        request,
-        antId: checked.antId ?? null,
-        winc: checked.winc,
-        mtoken: checked.mtoken,
-        tokenWinc: checked.tokenWinc ?? 0n,
-        before: checked.before,
-        ownerSigns,
-        expiresAt: at + lifeMs,
-        createdAt: at,
-      });
+        payer_type: payer.kind,
+        payer_nonce: payerNonce,
+        ant_id: checked.antId ?? null,
+        winc: checked.winc.toString(),
+        mtoken: checked.mtoken.toString(),
+        token_winc: (checked.tokenWinc ?? 0n).toString(),
+        before_state: checked.before === undefined ? null : JSON.stringify(checked.before),
+        owner_signs: ownerSigns ? 1 : 0,
+        expires_at: at + lifeMs,
+      };
+      await insertAction(tx, request, columns, at);
       await context.credits.within(tx).reserve({
         id: nonce,
         reason: 'arns_action',
@@ -295,7 +294,8 @@ async function checkAuthority(
   request: Exclude<TokenRequest, RecordRequest>,
   payer: string,
 ): Promise<CheckedAction> {
-  const ant = await readAnt(context, request.antId);
+  const ant = await context.registry.ant(request.antId);
+  if (ant === undefined) throw antNotFound(request.antId);
   const held = ant.owner === context.key.address;
   if (held) {
     if (request.action !== 'transfer' || (await custodialPayer(context.sql, ant.asset)) !== payer) {
@@ -322,10 +322,4 @@ function checkControllers({ action, target }: Exclude<TokenRequest, RecordReques
     }
   }
   if (action === 'remove-controller' && !listed) throw badRequest(`${target} is not a controller`);
-}
-
-async function readAnt(context: ActionContext, antId: SolanaAddress): Promise<AntState> {
-  const ant = await context.registry.ant(antId);
-  if (ant === undefined) throw antNotFound(antId);
-  return ant;
 }

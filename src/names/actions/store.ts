@@ -1,7 +1,7 @@
 /** Actions as they are kept. Every step is a guarded update: who comes second changes nothing. */
 import { type Static, Type } from 'typebox';
 import type { ArnsRecord } from '../../formats/solana/accounts-arns.ts';
-import { selection } from '../../storage/sql/columns.ts';
+import { assignments, type Columns, given, insertion, selection } from '../../storage/sql/columns.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import {
   amountText,
@@ -73,7 +73,7 @@ const storedAction = Type.Object({
   failedAt: integerOrNull,
   createdAt: Type.Integer(),
 });
-const columns = selection(Object.keys(storedAction.properties));
+const selected = selection(Object.keys(storedAction.properties));
 const readStored = rowReader('a name action', storedAction);
 const readRequest = jsonReader('the request of a name action', actionRequest);
 
@@ -95,27 +95,10 @@ export interface Action extends Readonly<Omit<Static<typeof storedAction>, ReadH
   readonly service: SignedTransaction | undefined;
 }
 
-type NewAction = Pick<
-  Action,
-  | 'nonce'
-  | 'payer'
-  | 'payerType'
-  | 'payerNonce'
-  | 'request'
-  | 'antId'
-  | 'winc'
-  | 'mtoken'
-  | 'tokenWinc'
-  | 'before'
-  | 'ownerSigns'
-  | 'expiresAt'
-  | 'createdAt'
->;
-
 /** A nonce is the same in either letter case; before that was so, one was stored as it came. */
 export async function findAction(sql: SqlExecutor, nonce: string): Promise<Action | undefined> {
   const uuid = canonicalUuid(nonce) ?? nonce;
-  const rows = await sql.all(`SELECT ${columns} FROM arns_action WHERE nonce IN (?, ?)`, nonce, uuid);
+  const rows = await sql.all(`SELECT ${selected} FROM arns_action WHERE nonce IN (?, ?)`, nonce, uuid);
   const row = rows.find((found) => found.nonce === nonce) ?? rows[0];
   return row && toAction(row);
 }
@@ -126,7 +109,7 @@ export async function findByPayerNonce(
   payerNonce: string,
 ): Promise<Action | undefined> {
   const where = 'payer = ? AND payer_nonce = ?';
-  const row = await sql.get(`SELECT ${columns} FROM arns_action WHERE ${where}`, payer, payerNonce);
+  const row = await sql.get(`SELECT ${selected} FROM arns_action WHERE ${where}`, payer, payerNonce);
   return row && toAction(row);
 }
 
@@ -138,7 +121,7 @@ export async function openActions(
   limit: number,
 ): Promise<Action[]> {
   const rows = await sql.all(
-    `SELECT ${columns} FROM arns_action
+    `SELECT ${selected} FROM arns_action
       WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND updated_at <= ? AND nonce > ?
       ORDER BY nonce LIMIT ?`,
     unchangedSince,
@@ -165,30 +148,24 @@ export async function awaitingCountIn(tx: SqlExecutor, payer: string): Promise<n
   return row?.n ?? 0;
 }
 
-export async function insertAction(tx: SqlExecutor, action: NewAction): Promise<void> {
-  const { request } = action;
-  await tx.run(
-    `INSERT INTO arns_action (nonce, payer, payer_type, payer_nonce, action, request, name, owner, ant_id, winc,
-       mtoken, token_winc, status, before_state, owner_signs, expires_at, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?, ?)`,
-    action.nonce,
-    action.payer,
-    action.payerType,
-    action.payerNonce,
-    request.action,
-    JSON.stringify(request),
-    'name' in request ? request.name : null,
-    'owner' in request ? request.owner : null,
-    action.antId,
-    action.winc.toString(),
-    action.mtoken.toString(),
-    action.tokenWinc.toString(),
-    action.before === undefined ? null : JSON.stringify(action.before),
-    action.ownerSigns ? 1 : 0,
-    action.expiresAt,
-    action.createdAt,
-    action.createdAt,
-  );
+/** One that is paid for, with nothing done yet. */
+export async function insertAction(
+  tx: SqlExecutor,
+  request: ActionRequest,
+  columns: Columns,
+  at: number,
+): Promise<void> {
+  const row = {
+    ...columns,
+    action: request.action,
+    request: JSON.stringify(request),
+    name: 'name' in request ? request.name : null,
+    owner: 'owner' in request ? request.owner : null,
+    status: 'reserved',
+    created_at: at,
+    updated_at: at,
+  };
+  await tx.run(`INSERT INTO arns_action ${insertion(row)}`, ...Object.values(row));
 }
 
 /** Moves an action on if it still stands where it stood; answers whether it did. */
@@ -207,35 +184,36 @@ export async function advance(
     readonly keptWinc?: bigint;
   },
 ): Promise<boolean> {
-  const failed = to === 'failed' || to === 'expired';
+  const { at, owned, service } = changes;
+  const columns = given({
+    status: to,
+    updated_at: at,
+    ant_id: changes.antId,
+    message_id: changes.messageId,
+    prepared: owned?.wire,
+    signature: owned?.signature,
+    last_valid_block_height: owned?.lastValidBlockHeight,
+    ...serviceColumns(service),
+    failed_reason: changes.failedReason,
+    failed_at: to === 'failed' || to === 'expired' ? at : undefined,
+    kept_winc: changes.keptWinc?.toString(),
+  });
   const changed = await sql.run(
-    `UPDATE arns_action SET status = ?, updated_at = ?,
-       ant_id = COALESCE(?, ant_id), message_id = COALESCE(?, message_id),
-       prepared = COALESCE(?, prepared), signature = COALESCE(?, signature),
-       last_valid_block_height = COALESCE(?, last_valid_block_height),
-       service_wire = COALESCE(?, service_wire), service_signature = COALESCE(?, service_signature),
-       service_last_valid = COALESCE(?, service_last_valid),
-       failed_reason = COALESCE(?, failed_reason), failed_at = COALESCE(?, failed_at),
-       kept_winc = COALESCE(?, kept_winc)
-     WHERE nonce = ? AND status IN (${from.map(() => '?').join(', ')})`,
-    to,
-    changes.at,
-    changes.antId ?? null,
-    changes.messageId ?? null,
-    changes.owned?.wire ?? null,
-    changes.owned?.signature ?? null,
-    changes.owned?.lastValidBlockHeight ?? null,
-    changes.service?.wire ?? null,
-    changes.service?.signature ?? null,
-    changes.service?.lastValidBlockHeight ?? null,
-    changes.failedReason ?? null,
-    failed ? changes.at : null,
-    changes.keptWinc?.toString() ?? null,
+    `UPDATE arns_action SET ${assignments(columns)}
+      WHERE nonce = ? AND status IN (${from.map(() => '?').join(', ')})`,
+    ...Object.values(columns),
     nonce,
     ...from,
   );
   return changed === 1;
 }
+
+/** Of actions and card purchases alike. */
+export const serviceColumns = (service: SignedTransaction | undefined) => ({
+  service_wire: service?.wire,
+  service_signature: service?.signature,
+  service_last_valid: service?.lastValidBlockHeight,
+});
 
 /** What does not come back of an action as it stands in this transaction. */
 export async function keptWincOf(tx: SqlExecutor, nonce: string): Promise<bigint> {

@@ -1,5 +1,4 @@
 /** Names by card: a quote and a session, then the payment, then the name (interface §4.2). */
-
 import { type Credits, winc } from '../../credits/credits.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type {
@@ -152,14 +151,7 @@ export class CardPurchases {
     return {
       paidIn: async (tx, quote) => {
         const at = now();
-        await insertPurchase(tx, {
-          nonce: quote.id,
-          address: quote.address,
-          addressType: quote.addressType,
-          promised: promisedOf(quote),
-          at,
-          expiresAt: at + settings.lifeMs,
-        });
+        await insertPurchase(tx, quote, promisedOf(quote), at, at + settings.lifeMs);
       },
       // A process that dies before this leaves it to the reconciler.
       paid: (quote) => later(() => fulfil(this.#context, quote.id)),

@@ -151,28 +151,23 @@ function readPayers(fields: Fields): string[] {
 async function isSignable({ actions }: NamesContext, { status, owned }: Action): Promise<boolean> {
   if (actions === undefined || owned === undefined || status !== 'awaiting') return false;
   try {
-    return (await actions.chain.finalizedHeight()) <= owned.lastValidBlockHeight;
+    return (await actions.chain.finalized()).height <= owned.lastValidBlockHeight;
   } catch {
     return true;
   }
 }
 
-type PublicStatus = 'completed' | 'awaiting-signature' | 'pending' | 'expired' | 'failed';
-
 /** `pending` is said only of what needs no signature and is not finished: nobody should try to sign it. */
-function publicStatus(action: Action): PublicStatus {
-  switch (action.status) {
-    case 'reserved':
-    case 'sending':
-      return 'pending';
-    case 'awaiting':
-    case 'signed':
-    case 'spawned':
-      return 'awaiting-signature';
-    default:
-      return action.status;
-  }
-}
+const publicStatus: Readonly<Record<Action['status'], string>> = {
+  reserved: 'pending',
+  sending: 'pending',
+  awaiting: 'awaiting-signature',
+  signed: 'awaiting-signature',
+  spawned: 'awaiting-signature',
+  completed: 'completed',
+  expired: 'expired',
+  failed: 'failed',
+};
 
 /**
  * The action envelope (interface §2), as it is answered by create, sign and status. Absent members are left out.
@@ -181,11 +176,11 @@ function publicStatus(action: Action): PublicStatus {
  */
 function envelopeOf(action: Action, feePayer: string, signable: boolean) {
   const { owned, request } = action;
-  const open = owned !== undefined && publicStatus(action) === 'awaiting-signature';
+  const open = owned !== undefined && publicStatus[action.status] === 'awaiting-signature';
   return {
     nonce: action.nonce,
     action: request.action,
-    status: publicStatus(action),
+    status: publicStatus[action.status],
     wincQty: action.winc.toString(),
     ...('name' in request && { name: request.name }),
     ...('owner' in request && { ownerAddress: request.owner }),

@@ -15,6 +15,12 @@ export const assignments = (columns: Columns): string =>
     .map((name) => `${name} = ?`)
     .join(', ');
 
+/** Without those that are undefined: they keep the value they have. */
+export const given = (columns: Readonly<Record<string, SqlValue | undefined>>): Columns =>
+  Object.fromEntries(
+    Object.entries(columns).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+
 /** `ant_id AS "antId", name`: columns under their names in camel case. */
 export const selection = (names: readonly string[]): string =>
   names
