@@ -179,11 +179,7 @@ function itemsPart(config: Config, shared: Shared, { intake }: IntakePart, paid?
         maxDataItemBytes: config.MAX_DATA_ITEM_SIZE,
         x402: paid !== undefined,
       });
-      txRoutes(app, {
-        intake,
-        trustedProxies: config.TRUSTED_PROXY_COUNT,
-        paid: paid?.uploads,
-      });
+      txRoutes(app, { intake, trustedProxies: config.TRUSTED_PROXY_COUNT, paid: paid?.uploads });
       txStatusRoutes(app, sql);
       dataItemRoutes(app, sql, blobs);
     },
@@ -219,13 +215,7 @@ function multipartPart(
 ): Part {
   const lifeMs = config.MULTIPART_EXPIRY_SECS * 1_000;
   const budget = new PartBudget(config.MULTIPART_MAX_BYTES_PER_IP ?? 4 * config.MAX_DATA_ITEM_SIZE);
-  const finalizer = new Finalizer({
-    ...shared,
-    intake,
-    hashes,
-    sweepMs: 2 * config.BUNDLE_POLL_MS,
-    lifeMs,
-  });
+  const finalizer = new Finalizer({ ...shared, intake, hashes, sweepMs: 2 * config.BUNDLE_POLL_MS, lifeMs });
   return {
     name: 'multipart',
     jobs: [finalizer],

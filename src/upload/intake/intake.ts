@@ -145,19 +145,12 @@ export class Intake {
     size: number,
   ): Promise<void> {
     const { freeTier, pricing, credits } = this.#deps;
-    if (payers.prepaid !== undefined || payers.reserved !== undefined) return;
-    if (freeTier.covers(size, signer.address)) return;
+    const { prepaid, reserved, paidBy } = payers;
     const { address, kind: signerType } = signer;
+    if (prepaid !== undefined || reserved !== undefined || freeTier.covers(size, address)) return;
     const { winc: amount } = await pricing.quoteBytes(size, address);
-    const request = {
-      id,
-      reason: 'upload',
-      signer: address,
-      signerType,
-      amount,
-      paidBy: payers.paidBy,
-    } as const;
-    if ((await credits.preview(request)) === undefined) throw uploadErrors.insufficientBalance();
+    const spend = { id, reason: 'upload', signer: address, signerType, amount, paidBy } as const;
+    if ((await credits.preview(spend)) === undefined) throw uploadErrors.insufficientBalance();
   }
 
   /** Makes a payload durable; if nothing comes of it, the sweeper deletes it. */

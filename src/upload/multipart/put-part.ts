@@ -121,17 +121,11 @@ async function checkRoom(
   if (totalBytes !== null && bytes > totalBytes)
     throw uploadErrors.invalidChunk(`Only ${totalBytes} bytes were paid for`);
   if (bytes > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
-  if (replaced === undefined && (await countParts(sql, id)) >= multipartLimits.maxParts)
+  if (replaced !== undefined) return replaced;
+  const parts = await sql.get<{ n: number }>('SELECT COUNT(*) AS n FROM upload_parts WHERE session = ?', id);
+  if ((parts?.n ?? 0) >= multipartLimits.maxParts)
     throw uploadErrors.invalidChunk('There are too many chunks');
-  return replaced;
-}
-
-async function countParts(sql: SqlExecutor, session: string): Promise<number> {
-  const parts = await sql.get<{ n: number }>(
-    'SELECT COUNT(*) AS n FROM upload_parts WHERE session = ?',
-    session,
-  );
-  return parts?.n ?? 0;
+  return undefined;
 }
 
 function checkOpen(session: SessionRow): void {
