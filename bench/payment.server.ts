@@ -19,7 +19,7 @@ import { createGifts } from '../src/payment/gifts.ts';
 import { paymentMigrations } from '../src/payment/migrations.ts';
 import { createPaymentSurface } from '../src/payment/surface.ts';
 import { configuredFees } from '../src/pricing/configured.ts';
-import { staticRates } from '../src/pricing/rates/static.ts';
+import { staticRates } from '../src/pricing/rates/table.ts';
 import { createPricing } from '../src/pricing/service.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
 import { signPss } from '../src/wallets/arweave/rsa.ts';

@@ -15,7 +15,7 @@ import { openDatabase } from '../src/storage/sql/open.ts';
 import { Bundler } from '../src/upload/bundler/bundler.ts';
 import { noteBlobs, useNoted } from '../src/upload/items/blob-uses.ts';
 import { insertItem } from '../src/upload/items/item-rows.ts';
-import { UploadMetrics } from '../src/upload/metrics.ts';
+import { createUploadMetrics } from '../src/upload/metrics.ts';
 import { testMigrations } from '../src/upload/testing.ts';
 import { signItem, solanaSigner } from '../src/wallets/data-items/signer.ts';
 import { testArweaveKey, testEd25519Key } from '../src/wallets/testing/keys.ts';
@@ -96,7 +96,7 @@ async function bundlingBench(): Promise<Measurement[]> {
       nodes,
       credits: createCredits({ sql }),
       wallet: testArweaveKey,
-      metrics: new UploadMetrics(new Metrics(), {
+      metrics: createUploadMetrics(new Metrics(), {
         gatewayListens: () => true,
         disk: { freeBytes: 0, reservedBytes: 0, isLow: false },
       }),

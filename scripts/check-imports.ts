@@ -55,7 +55,7 @@ export const floors: Record<string, string[][]> = {
     ['card', 'chain', 'x402'],
   ],
   names: [
-    ['locks.ts', 'metrics.ts', 'background.ts'],
+    ['locks.ts', 'metrics.ts'],
     ['errors.ts', 'receipts.ts'],
     ['requests'],
     ['prices'],

@@ -82,10 +82,7 @@ export const chainUnreadable = (cause?: unknown) =>
   answer(
     503,
     "Could not read the ANT's on-chain state; nothing was decided and your credits are still reserved",
-    {
-      retryAfter: 5,
-      cause,
-    },
+    { retryAfter: 5, cause },
   );
 export const notYetSeen = () =>
   answer(503, 'Blockhash not found by the node yet; send the same signed transaction again', {
@@ -98,6 +95,13 @@ export const stillBusy = () =>
   });
 export const sponsorEmpty = () =>
   answer(503, 'This service cannot pay for names at the moment', { retryAfter: 60 });
+
+/** For the `catch` of a promise: a failure of the chain as this answer, anything else as it is. */
+export const chainFailureAs =
+  (failure: (cause: unknown) => NamesError) =>
+  (error: unknown): never => {
+    throw isChainFailure(error) ? failure(error) : error;
+  };
 
 /** What the rooms below throw, as an answer of this surface; anything else as it is. */
 export function translateError(error: unknown): unknown {

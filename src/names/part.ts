@@ -17,11 +17,8 @@ import type { Sql } from '../storage/sql/sql.ts';
 import type { ActionContext } from './actions/context.ts';
 import { reconcileActions } from './actions/reconcile.ts';
 import { sponsorTokens } from './actions/sponsor.ts';
-import { ActionStore } from './actions/store.ts';
-import { BackgroundWork } from './background.ts';
 import { CardPurchases } from './cards/purchases.ts';
-import { createBuilders } from './chain/builders.ts';
-import { Planner } from './chain/plan.ts';
+import { createBuilders, Planner } from './chain/plan.ts';
 import type { SolanaKey } from './chain/service-key.ts';
 import { translateError } from './errors.ts';
 import { Locks } from './locks.ts';
@@ -85,21 +82,18 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   }
   const metrics = createNamesMetrics(deps.metrics);
   const background = new BackgroundWork(log);
-  const prices = new NamePrices(
+  const prices = new NamePrices({
     registry,
     pricing,
-    {
-      spawnSurcharge: amountOf(config, 'ANT_SPAWN_WINC_SURCHARGE'),
-      actionFloor: amountOf(config, 'ARNS_ACTION_FLOOR_WINC') ?? 0n,
-      actionMargin: config.ARNS_ACTION_MARGIN,
-      microLamports: config.ARNS_UNIT_PRICE_MICROLAMPORTS,
-      buyer: key?.address,
-    },
     now,
-  );
+    spawnSurcharge: amountOf(config, 'ANT_SPAWN_WINC_SURCHARGE'),
+    actionFloor: amountOf(config, 'ARNS_ACTION_FLOOR_WINC') ?? 0n,
+    actionMargin: config.ARNS_ACTION_MARGIN,
+    microLamports: config.ARNS_UNIT_PRICE_MICROLAMPORTS,
+    buyer: key?.address,
+  });
   const actions: ActionContext | undefined = key && {
     sql,
-    store: new ActionStore(sql),
     credits: deps.credits,
     prices,
     chain,
@@ -146,7 +140,6 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     sql,
     pricing,
     prices,
-    registry,
     signatures: deps.signatures,
     actions,
     cards,
@@ -210,4 +203,32 @@ function amountOf(
   const amount = parseAmount(text);
   if (amount === undefined) throw new StartupError(`${name} must be an amount of winc`);
   return amount;
+}
+
+/** Work that a request begins and nobody waits for. It ends before the part stops. */
+class BackgroundWork {
+  readonly #log: Logger;
+  readonly #running = new Set<Promise<void>>();
+  #stopped = false;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  run(work: () => Promise<void>): void {
+    if (this.#stopped) return;
+    const running: Promise<void> = work()
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'background work on names failed'))
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.settled();
+  }
 }

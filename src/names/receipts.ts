@@ -82,28 +82,24 @@ export async function giveBackCustody(tx: SqlExecutor, reference: string): Promi
   await tx.run('UPDATE arns_receipt SET custodial = 1 WHERE reference = ? AND custodial = 2', reference);
 }
 
-/** Where the token of a purchase is. */
-export interface Holding {
+interface HoldingRow {
   readonly reference: string;
   readonly name: string;
   readonly antId: string;
   readonly payer: string;
-  readonly owner: string | undefined;
-  readonly custody: Custody;
+  readonly owner: string | null;
+  readonly custodial: number;
 }
+const holdingColumns = 'reference, name, ant_id AS "antId", payer, owner, custodial';
 
-interface HoldingRow {
-  reference: string;
-  name: string;
-  ant_id: string;
-  payer: string;
-  owner: string | null;
-  custodial: number;
+/** Where the token of a purchase is. */
+export interface Holding extends HoldingRow {
+  readonly custody: Custody;
 }
 
 export async function holdingOf(executor: SqlExecutor, reference: string): Promise<Holding | undefined> {
   const row = await executor.get<HoldingRow>(
-    'SELECT reference, name, ant_id, payer, owner, custodial FROM arns_receipt WHERE reference = ?',
+    `SELECT ${holdingColumns} FROM arns_receipt WHERE reference = ?`,
     reference,
   );
   return row && toHolding(row);
@@ -112,8 +108,7 @@ export async function holdingOf(executor: SqlExecutor, reference: string): Promi
 /** Tokens that the service keeps because their payment has gone back, the newest first. */
 export async function takenBackNames(executor: SqlExecutor, limit: number): Promise<Holding[]> {
   const rows = await executor.all<HoldingRow>(
-    `SELECT reference, name, ant_id, payer, owner, custodial FROM arns_receipt
-      WHERE custodial = 2 ORDER BY id DESC LIMIT ?`,
+    `SELECT ${holdingColumns} FROM arns_receipt WHERE custodial = 2 ORDER BY id DESC LIMIT ?`,
     limit,
   );
   return rows.map(toHolding);
@@ -121,14 +116,7 @@ export async function takenBackNames(executor: SqlExecutor, limit: number): Prom
 
 function toHolding(row: HoldingRow): Holding {
   const custody = row.custodial === 1 ? 'buyer' : row.custodial === 2 ? 'operator' : 'none';
-  return {
-    reference: row.reference,
-    name: row.name,
-    antId: row.ant_id,
-    payer: row.payer,
-    owner: row.owner ?? undefined,
-    custody,
-  };
+  return { ...row, custody };
 }
 
 /**

@@ -1,12 +1,13 @@
 /** Pricing as the environment describes it. */
 import type { Config } from '../config/config.ts';
+import { ArweaveNodes } from '../outside/arweave/nodes.ts';
 import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
 import type { PaymentAdjustment } from './catalogue/rows.ts';
 import { decimal } from './decimal.ts';
-import { nodePrices } from './network-price.ts';
-import type { Pricing } from './pricing.ts';
+import type { NetworkPriceSource, Pricing } from './pricing.ts';
+import { REFERENCE_BYTES } from './quotes/bytes.ts';
 import { httpRates } from './rates/http.ts';
-import { staticRates } from './rates/static.ts';
+import { staticRates } from './rates/table.ts';
 import { createPricing } from './service.ts';
 
 interface ConfiguredPricingDeps {
@@ -63,4 +64,16 @@ export function configuredFees(
     fee('configured-fee', 'inclusive', multiplier),
     fee('configured-kyve-fee', 'inclusive_kyve', kyveMultiplier),
   ].filter(({ magnitudeText }) => Number(magnitudeText) !== 1);
+}
+
+/** The price of storage, asked of Arweave nodes in their order of preference. */
+export function nodePrices(nodeUrls: readonly string[], timeoutMs = 5_000): NetworkPriceSource {
+  const nodes = new ArweaveNodes(nodeUrls, { timeoutMs });
+  return {
+    async fetch() {
+      const price = await nodes.price(REFERENCE_BYTES);
+      if (price === 0n) throw new Error('an Arweave node stores 10 GiB for nothing');
+      return price;
+    },
+  };
 }

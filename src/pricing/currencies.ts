@@ -32,16 +32,10 @@ export const currencyFacts: Readonly<Record<Currency, CurrencyFacts>> = {
   usd: facts(500, 1_000_000, [2_500, 5_000, 10_000], 50),
 };
 
-const known: ReadonlySet<string> = new Set(currencies);
-
 /** Any letter case; undefined for a code that is not charged. */
 export function parseCurrency(code: string): Currency | undefined {
   const lower = code.toLowerCase();
-  return isCurrency(lower) ? lower : undefined;
-}
-
-function isCurrency(code: string): code is Currency {
-  return known.has(code);
+  return currencies.find((known) => known === lower);
 }
 
 /** Minor units in one major unit. */

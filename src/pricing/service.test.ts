@@ -7,7 +7,7 @@ import { forEachEngine } from '../storage/sql/testing.ts';
 import { addRow, allRows, endRows, InvalidRow } from './catalogue/rows.ts';
 import { configuredFees } from './configured.ts';
 import { AdjustmentUsedUp, OracleUnavailable, PromoCodeRefused, renderAdjustment, winc } from './pricing.ts';
-import { staticRates } from './rates/static.ts';
+import { staticRates } from './rates/table.ts';
 import { createPricing } from './service.ts';
 
 forEachEngine((_engine, open) => {

@@ -38,10 +38,10 @@ import {
   discount,
   type FiatPrices,
   fiatOfWinc,
+  limitsOf,
   wincOfFiat,
   withFees,
 } from './quotes/fiat.ts';
-import { limitsOf } from './quotes/limits.ts';
 import { chargeTokenFees, usdcOfWinc, usdOfToken, wincOfToken, wincOfUsdc } from './quotes/token.ts';
 
 const GIBIBYTE = 2 ** 30;
@@ -128,8 +128,9 @@ class PricingService implements Pricing {
 
   async quoteBytes(bytes: number, user?: string): Promise<BytesQuote> {
     const inputs = this.#knownInputs() ?? (await this.#inputs());
-    const spared = user === undefined ? undefined : await this.#sparedBy(inputs.catalogue, user);
-    return this.#bytesQuote(bytes, inputs, spared);
+    if (user === undefined) return this.#bytesQuote(bytes, inputs);
+    const rows = this.#uploadRows(inputs.catalogue);
+    return this.#bytesQuote(bytes, inputs, await sparedBy(this.#options.sql, rows, user, this.#now()));
   }
 
   knownBytesQuote(bytes: number): BytesQuote | undefined {
@@ -258,10 +259,6 @@ class PricingService implements Pricing {
     if (catalogue.length === 0) return noRows;
     const now = this.#now();
     return catalogue.filter((row) => row.kind === 'upload').filter((row) => isActive(row, now));
-  }
-
-  #sparedBy(catalogue: readonly CatalogueRow[], user: string): Promise<Map<string, bigint>> {
-    return sparedBy(this.#options.sql, this.#uploadRows(catalogue), user, this.#now());
   }
 
   /** The same for every item while the rates stand. */

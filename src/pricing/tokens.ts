@@ -23,13 +23,5 @@ export const tokenFacts: Readonly<Record<Token, TokenFacts>> = {
   'polygon-usdc': { exponent: 6, rateId: 'usd-coin' },
 };
 
-const known: ReadonlySet<string> = new Set(tokens);
-
 /** Undefined for a name that is no token of ours. */
-export function parseToken(name: string): Token | undefined {
-  return isToken(name) ? name : undefined;
-}
-
-function isToken(name: string): name is Token {
-  return known.has(name);
-}
+export const parseToken = (name: string): Token | undefined => tokens.find((known) => known === name);

@@ -14,30 +14,11 @@ export interface ChainAccount {
   readonly data: Buffer;
 }
 
-interface Blockhash {
-  readonly blockhash: string;
-  /** The last block that may hold a transaction with this hash. */
-  readonly lastValidBlockHeight: number;
-}
-
-/** A block that no fork can undo: its slot and its height, from one answer. */
-interface FinalizedBlock {
-  readonly slot: number;
-  readonly height: number;
-}
-
 export interface TransactionStatus {
-  readonly slot: number;
   /** The chain's own error value; null when it went well. */
   readonly err: unknown;
   readonly finalized: boolean;
   readonly confirmed: boolean;
-}
-
-interface Simulation {
-  readonly err: unknown;
-  readonly logs: readonly string[];
-  readonly unitsConsumed: number;
 }
 
 type AccountFilter =
@@ -53,15 +34,15 @@ export interface NameChain {
     program: SolanaAddress,
     filters: readonly AccountFilter[],
   ): Promise<{ address: SolanaAddress; account: ChainAccount }[]>;
-  latestBlockhash(): Promise<Blockhash>;
+  /** With the last block that may hold a transaction with this hash. */
+  latestBlockhash(): Promise<{ readonly blockhash: string; readonly lastValidBlockHeight: number }>;
   /** The newest block no fork can undo. From then on accounts are read only from nodes that have reached it. */
-  finalized(): Promise<FinalizedBlock>;
-  finalizedHeight(): Promise<number>;
+  finalized(): Promise<{ readonly slot: number; readonly height: number }>;
   /** Unix seconds of the newest block. */
   blockTime(): Promise<number>;
   /** Sends; answers the signature. With `preflight` a transaction that would fail is refused with its error. */
   send(wire: Buffer, preflight: boolean): Promise<string>;
-  simulate(wire: Buffer): Promise<Simulation>;
+  simulate(wire: Buffer): Promise<{ readonly err: unknown; readonly logs: readonly string[] }>;
   /** What became of a transaction, however long ago; undefined when the node that was asked has not seen it. */
   status(signature: string): Promise<TransactionStatus | undefined>;
   /** The same asked of every node, with the slot of the answer: only this says that the chain has not seen it. */
@@ -113,7 +94,6 @@ const readSimulation = answerReader(
     Type.Object({
       err: Type.Unknown(),
       logs: Type.Union([Type.Array(Type.String()), Type.Null()]),
-      unitsConsumed: Type.Optional(Type.Unknown()),
     }),
   ),
 );
@@ -188,9 +168,6 @@ export function createNameChain({
       finalizedSlot = Math.max(finalizedSlot, epoch.absoluteSlot);
       return { slot: epoch.absoluteSlot, height: epoch.blockHeight };
     },
-    async finalizedHeight() {
-      return (await chain.finalized()).height;
-    },
     async blockTime() {
       const slot = await call(readInteger, 'getSlot', [{ commitment }]);
       return call(readInteger, 'getBlockTime', [slot]);
@@ -207,8 +184,7 @@ export function createNameChain({
     async simulate(wire) {
       const options = { encoding: 'base64', sigVerify: false, replaceRecentBlockhash: true, commitment };
       const { value } = await call(readSimulation, 'simulateTransaction', [wire.toString('base64'), options]);
-      const { err, logs, unitsConsumed } = value;
-      return { err, logs: logs ?? [], unitsConsumed: typeof unitsConsumed === 'number' ? unitsConsumed : 0 };
+      return { err: value.err, logs: value.logs ?? [] };
     },
     async status(signature) {
       const answer = toStatus(await call(readStatuses, 'getSignatureStatuses', statusQuestion(signature)));
@@ -233,9 +209,9 @@ const statusQuestion = (signature: string) => [[signature], { searchTransactionH
 /** One node's answer, at the slot that the node had reached when it made it. */
 function toStatus({ context, value: [status] }: ReturnType<typeof readStatuses>): LookUp<TransactionStatus> {
   if (status === undefined || status === null) return absent(context.slot);
-  const { slot, err, confirmationStatus: level } = status;
+  const { err, confirmationStatus: level } = status;
   const finalized = level === 'finalized';
-  return found({ slot, err, finalized, confirmed: finalized || level === 'confirmed' }, context.slot);
+  return found({ err, finalized, confirmed: finalized || level === 'confirmed' }, context.slot);
 }
 
 function toAccount({ owner, lamports, data: [bytes = ''] }: Static<typeof Account>): ChainAccount {

@@ -1,5 +1,4 @@
 /** Names, tokens and records as they stand on the chain now. Nothing is cached here. */
-
 import {
   type AntConfig,
   type AntControllers,
@@ -43,8 +42,6 @@ export interface NameState {
 /** A name token with its owner and controllers. */
 export interface AntState {
   readonly asset: SolanaAddress;
-  /** Bytes of the asset account: they decide the rent of changing it. */
-  readonly assetSize: number;
   /** The holder of the asset: the only truth about who owns the name. */
   readonly owner: SolanaAddress;
   readonly config: AntConfig;
@@ -148,7 +145,6 @@ export function createNameRegistry(
     const owner = coreAssetOwner(account.data);
     return {
       asset,
-      assetSize: account.data.length,
       owner,
       config: state,
       controllers: state.lastKnownOwner === owner ? list.controllers : [],

@@ -99,7 +99,7 @@ test('a lease that ran out stops resolving after its grace period', async () => 
 
 test('transactions are sent, simulated and found again', async () => {
   const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
-  assert.equal(lastValidBlockHeight, (await chain.finalizedHeight()) + 150);
+  assert.equal(lastValidBlockHeight, (await chain.finalized()).height + 150);
   assert.equal(await chain.blockTime(), Math.floor(ledger.time / 1000));
   const wire = signed(blockhash, [memo('hello')], service);
   assert.equal((await chain.simulate(wire)).err, null);

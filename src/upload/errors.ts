@@ -44,7 +44,6 @@ export const uploadErrors = {
   cutShort: () => new HttpError(400, 'The request ended before the item did'),
   forbidden: () => new HttpError(403, 'Forbidden'),
   insufficientBalance: () => new HttpError(402, 'Insufficient balance'),
-  freeLimit: (retryAfter: number) => new FreeAllowanceUsedUp(retryAfter),
 
   approvalWithoutAmount: () => new ApprovalRefused('Approval x-amount tag missing a winc value!'),
   approvalFailed: (reason: string) =>
@@ -114,4 +113,9 @@ export function translateError(error: unknown, id = 'unknown'): unknown {
     return uploadErrors.cutShort();
   }
   return error;
+}
+
+/** The same for the `catch` of a promise. */
+export function throwTranslated(error: unknown): never {
+  throw translateError(error);
 }

@@ -22,7 +22,7 @@ import { createChainHead } from './intake/chain-head.ts';
 import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
 import { Receipts } from './intake/receipts.ts';
-import { UploadMetrics } from './metrics.ts';
+import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
 import { Finalizer } from './multipart/finalizer.ts';
 import { PartBudget } from './multipart/part-budget.ts';
 import { chunksRoutes } from './routes/chunks.ts';
@@ -32,12 +32,7 @@ import { operatorRoutes } from './routes/operator.ts';
 import { priceRoutes } from './routes/price.ts';
 import { txRoutes } from './routes/tx.ts';
 import { txStatusRoutes } from './routes/tx-status.ts';
-import {
-  payableUploads,
-  payForSession,
-  type X402UploadDeps,
-  x402UploadRoutes,
-} from './routes/x402-upload.ts';
+import { type X402UploadDeps, x402UploadRoutes } from './routes/x402-upload.ts';
 import { UploadPayments } from './x402/upload-payment.ts';
 
 export interface UploadDeps {
@@ -98,7 +93,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       nodes: new ArweaveNodes(deps.arweaveNodeUrls),
       disk,
       announcer,
-      metrics: new UploadMetrics(metrics, { gatewayListens: () => announcer?.isHealthy ?? false, disk }),
+      metrics: createUploadMetrics(metrics, { gatewayListens: () => announcer?.isHealthy ?? false, disk }),
     };
     const intake = intakePart(config, shared);
     const paid = deps.x402 && paidUploadsPart(config, shared, deps.x402, intake);
@@ -184,11 +179,7 @@ function itemsPart(config: Config, shared: Shared, { intake }: IntakePart, paid?
         maxDataItemBytes: config.MAX_DATA_ITEM_SIZE,
         x402: paid !== undefined,
       });
-      txRoutes(app, {
-        intake,
-        trustedProxies: config.TRUSTED_PROXY_COUNT,
-        ...(paid && { payable: payableUploads(paid.uploads) }),
-      });
+      txRoutes(app, { intake, trustedProxies: config.TRUSTED_PROXY_COUNT, paid: paid?.uploads });
       txStatusRoutes(app, sql);
       dataItemRoutes(app, sql, blobs);
     },
@@ -223,15 +214,8 @@ function multipartPart(
   paid?: PaidUploadsPart,
 ): Part {
   const lifeMs = config.MULTIPART_EXPIRY_SECS * 1_000;
-  const maxOpenPerAddress = config.MULTIPART_MAX_OPEN_PER_IP;
   const budget = new PartBudget(config.MULTIPART_MAX_BYTES_PER_IP ?? 4 * config.MAX_DATA_ITEM_SIZE);
-  const finalizer = new Finalizer({
-    ...shared,
-    intake,
-    hashes,
-    sweepMs: 2 * config.BUNDLE_POLL_MS,
-    lifeMs,
-  });
+  const finalizer = new Finalizer({ ...shared, intake, hashes, sweepMs: 2 * config.BUNDLE_POLL_MS, lifeMs });
   return {
     name: 'multipart',
     jobs: [finalizer],
@@ -242,9 +226,9 @@ function multipartPart(
         finalizer,
         maxItemBytes: config.MAX_DATA_ITEM_SIZE,
         trustedProxies: config.TRUSTED_PROXY_COUNT,
-        maxOpenPerAddress,
+        maxOpenPerAddress: config.MULTIPART_MAX_OPEN_PER_IP,
         lifeMs,
-        ...(paid && { payForSession: payForSession(paid.uploads, maxOpenPerAddress) }),
+        paid: paid?.uploads,
       }),
   };
 }

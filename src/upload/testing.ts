@@ -15,7 +15,7 @@ import { createLogger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
 import { x402Migrations } from '../payments/x402/migrations.ts';
 import type { Pricing } from '../pricing/pricing.ts';
-import { staticRates } from '../pricing/rates/static.ts';
+import { staticRates } from '../pricing/rates/table.ts';
 import { createPricing } from '../pricing/service.ts';
 import type { BlobStore } from '../storage/blobs/blobs.ts';
 import { openBlobStore } from '../storage/blobs/open.ts';
@@ -95,7 +95,7 @@ export async function startTestUpload(
   const blobs = await openBlobStore({ blobStoreUrl: config.BLOB_STORE_URL, dataDir: folder });
   const credits = createCredits({ sql });
   const node = await fakeNode();
-  const state = { clock: 1_700_000_000_000 };
+  const time = { clock: 1_700_000_000_000 };
   const surface: Surface = createUploadSurface(config, {
     log: createLogger({ level: 'silent', format: 'json', name: 'upload' }),
     sql,
@@ -106,22 +106,14 @@ export async function startTestUpload(
     receiptKey: testArweaveKey,
     dataKey: testArweaveKey,
     addresses: { ethereum: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A' },
-    arweaveNodeUrls: [`http://127.0.0.1:${portOf(node)}`],
+    arweaveNodeUrls: [`http://127.0.0.1:${(node.address() as AddressInfo).port}`],
     gateway: { publicUrl: 'http://gateway.test' },
-    now: () => state.clock,
+    now: () => time.clock,
     ...(typeof deps === 'function' ? deps({ sql, credits }) : deps),
   });
   await surface.start();
-  return {
-    get url() {
-      return surface.url;
-    },
-    get clock() {
-      return state.clock;
-    },
-    set clock(value) {
-      state.clock = value;
-    },
+  const upload: Omit<TestUpload, 'clock'> = {
+    url: surface.url,
     config,
     sql,
     blobs,
@@ -162,6 +154,7 @@ export async function startTestUpload(
       if (given.folder === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
+  return Object.assign(time, upload);
 }
 
 /** Prices that a test can work out: 3 winc a byte, nothing else. */
@@ -194,11 +187,6 @@ function fakeNode(): Promise<Server> {
     response.end('1500000');
   });
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
-}
-
-function portOf(server: Server): number {
-  const address = server.address() as AddressInfo;
-  return address.port;
 }
 
 async function call(

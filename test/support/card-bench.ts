@@ -21,7 +21,7 @@ import { createCardPayments } from '../../src/payments/card/card-payments.ts';
 import { cardMigrations } from '../../src/payments/card/migrations.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
 import type { Pricing } from '../../src/pricing/pricing.ts';
-import { staticRates } from '../../src/pricing/rates/static.ts';
+import { staticRates } from '../../src/pricing/rates/table.ts';
 import { createPricing } from '../../src/pricing/service.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';

@@ -24,7 +24,7 @@ import type { CardPayments } from '../../src/payments/card/card.ts';
 import { cardMigrations } from '../../src/payments/card/migrations.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
 import type { Pricing } from '../../src/pricing/pricing.ts';
-import { staticRates } from '../../src/pricing/rates/static.ts';
+import { staticRates } from '../../src/pricing/rates/table.ts';
 import { createPricing } from '../../src/pricing/service.ts';
 import { createNameChain, type NameChain } from '../../src/registry/chain.ts';
 import { ChainUnavailable } from '../../src/registry/errors.ts';

@@ -17,7 +17,7 @@ import { cardMigrations } from '../../src/payments/card/migrations.ts';
 import { x402Migrations } from '../../src/payments/x402/migrations.ts';
 import { createX402Payments } from '../../src/payments/x402/x402-payments.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
-import { staticRates } from '../../src/pricing/rates/static.ts';
+import { staticRates } from '../../src/pricing/rates/table.ts';
 import { createPricing } from '../../src/pricing/service.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import { serveParts } from './payment-parts.ts';

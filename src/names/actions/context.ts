@@ -4,13 +4,11 @@ import type { Logger } from '../../kernel/log.ts';
 import type { NameChain } from '../../registry/chain.ts';
 import type { NameRegistry } from '../../registry/name-registry.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import type { Builders } from '../chain/builders.ts';
-import type { Planner } from '../chain/plan.ts';
+import type { Builders, Planner } from '../chain/plan.ts';
 import type { SolanaKey } from '../chain/service-key.ts';
 import type { Locks } from '../locks.ts';
 import type { NamesMetrics } from '../metrics.ts';
 import type { NamePrices } from '../prices/prices.ts';
-import type { ActionStore } from './store.ts';
 
 interface ActionSettings {
   /** How long an action may wait for its owner. */
@@ -23,7 +21,6 @@ interface ActionSettings {
 
 export interface ActionContext {
   readonly sql: Sql;
-  readonly store: ActionStore;
   readonly credits: Credits;
   readonly prices: NamePrices;
   readonly chain: NameChain;

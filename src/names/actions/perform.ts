@@ -1,18 +1,19 @@
 /** Doing what an action asks: by the service alone, or as far as the owner's signature. */
 import { maxTransactionBytes } from '../../formats/solana/transaction.ts';
 import { isChainFailure } from '../../registry/errors.ts';
-import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
+import type { AntState } from '../../registry/name-registry.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { UserAcl } from '../chain/acl.ts';
 import { deliver } from '../chain/delivery.ts';
 import { type Plan, type SignedTransaction, signNow } from '../chain/plan.ts';
 import { registryPlan, type Spawn, spawnPlan, traitsPlan } from '../chain/plan-purchase.ts';
-import { addControllerPlan, recordPlan, removeControllerPlan, transferPlan } from '../chain/plan-token.ts';
+import { addControllerPlan, removeControllerPlan, transferPlan } from '../chain/plan-token.ts';
 import { describeFailure } from '../chain/program-failure.ts';
 import { freshKey } from '../chain/service-key.ts';
 import {
   badRequest,
+  chainFailureAs,
   chainUnavailable,
   chainUnreadable,
   NamesError,
@@ -23,8 +24,7 @@ import { LockLost, LockTimeout } from '../locks.ts';
 import { custodialPayer } from '../receipts.ts';
 import type { ActionRequest, BuyRequest, RecordRequest, TokenRequest } from '../requests/action.ts';
 import type { ActionContext } from './context.ts';
-import { isEffectOnChain } from './effect.ts';
-import { complete, giveUp, readAgain } from './finish.ts';
+import { complete, giveUp, isEffectOnChain, readAgain } from './finish.ts';
 import { type Action, advance } from './store.ts';
 import { openRoom, reserveRoom, serviceList } from './token-lists.ts';
 
@@ -101,9 +101,9 @@ export async function settleAlone(
     await giveUp(context, action, 'failed', 'The transaction did not land in time');
     throw chainUnavailable();
   }
-  const failure = describeFailure(delivery.err, delivery.logs, transaction.wire, context.registry.programs);
-  await giveUp(context, action, 'failed', failure.message);
-  throw badRequest(failure.message);
+  const failure = describeFailure(delivery, transaction.wire, context.registry.programs);
+  await giveUp(context, action, 'failed', failure);
+  throw badRequest(failure);
 }
 
 /** Hands the owner a transaction that the chain would take now. `firstWinc`: what of the price pays for the owner's list. */
@@ -121,9 +121,9 @@ export async function prepare(
     const draft = planner.sign(plan, '11111111111111111111111111111111', 0);
     const simulation = await chain.simulate(draft.wire);
     if (simulation.err !== null) {
-      const failure = describeFailure(simulation.err, simulation.logs, draft.wire, context.registry.programs);
-      await giveUp(context, action, 'failed', failure.message);
-      throw badRequest(failure.message);
+      const failure = describeFailure(simulation, draft.wire, context.registry.programs);
+      await giveUp(context, action, 'failed', failure);
+      throw badRequest(failure);
     }
     const owned = await signNow(context, plan);
     await store(context, action, 'awaiting', { owned, ...(antId !== undefined && { antId }) });
@@ -146,14 +146,8 @@ async function abandon(context: ActionContext, action: Action, error: unknown): 
   throw unavailable ? chainUnavailable(error) : error;
 }
 
-async function isDone(context: ActionContext, action: Action): Promise<boolean> {
-  try {
-    return await isEffectOnChain(context.registry, action);
-  } catch (error) {
-    if (isChainFailure(error)) throw chainUnreadable(error);
-    throw error;
-  }
-}
+const isDone = (context: ActionContext, action: Action): Promise<boolean> =>
+  isEffectOnChain(context.registry, action).catch(chainFailureAs(chainUnreadable));
 
 /** The sponsored mint of a bought name, measured: too large is refused with what would help. */
 export async function spawnWork(context: ActionContext, request: BuyRequest): Promise<Work> {
@@ -218,14 +212,6 @@ function openingTooLarge(size: number): NamesError {
   );
 }
 
-export async function recordWork(
-  context: ActionContext,
-  request: RecordRequest,
-  state: AntRecordState,
-): Promise<Work> {
-  return { plan: recordPlan(await context.builders(), request, state) };
-}
-
 /** Controllers and transfers: the lists of everybody concerned are read first. */
 export async function authorityWork(
   context: ActionContext,
@@ -248,7 +234,7 @@ export async function authorityWork(
 /** Registers a name whose token exists: the service alone pays, as often as it takes until the deadline. */
 export async function registerName(context: ActionContext, action: Action): Promise<Action> {
   const { request, antId } = action;
-  if (request.action !== 'buy-name' || antId === undefined) throw new Error('not a purchase of a name');
+  if (request.action !== 'buy-name' || antId === null) throw new Error('not a purchase of a name');
   const build = await context.builders();
   const { record } = await context.registry.name(request.name);
   if (record !== undefined) {
@@ -269,8 +255,8 @@ export async function registerName(context: ActionContext, action: Action): Prom
   if (delivery.outcome === 'expired') throw chainUnavailable();
   const after = await context.registry.name(request.name);
   if (after.record !== undefined) return lostName(context, action, request.name);
-  const failure = describeFailure(delivery.err, delivery.logs, transaction.wire, build.programs);
-  return giveUp(context, action, 'failed', failure.message);
+  const failure = describeFailure(delivery, transaction.wire, build.programs);
+  return giveUp(context, action, 'failed', failure);
 }
 
 /** The name went to somebody else; the token is made, and its owner has and pays it. */

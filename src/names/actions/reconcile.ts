@@ -7,12 +7,10 @@ import { isChainFailure } from '../../registry/errors.ts';
 import { deliver, readOutcome } from '../chain/delivery.ts';
 import { LockTimeout } from '../locks.ts';
 import type { ActionContext } from './context.ts';
-import { isEffectOnChain } from './effect.ts';
-import { complete, giveUp } from './finish.ts';
+import { complete, giveUp, isEffectOnChain, readAgain, settleSent } from './finish.ts';
 import { registerName } from './perform.ts';
 import { continueAfterOwner } from './sign.ts';
-import type { Action } from './store.ts';
-import { settleSent } from './unsettled.ts';
+import { type Action, openActions } from './store.ts';
 
 const pageSize = 200;
 /** A request that made or signed an action may still be at work on it this long after its last step. */
@@ -27,7 +25,7 @@ export async function reconcileActions(context: ActionContext, unchangedFor = se
   let last = '';
   const since = context.now() - unchangedFor;
   for (;;) {
-    const open = await context.store.open(since, last, pageSize);
+    const open = await openActions(context.sql, since, last, pageSize);
     for (const action of open) {
       if (await finishOne(context, action)) done += 1;
       last = action.nonce;
@@ -52,7 +50,7 @@ async function finishOne(context: ActionContext, action: Action): Promise<boolea
 }
 
 async function reconcile(context: ActionContext, before: Action): Promise<Action> {
-  const action = (await context.store.byNonce(before.nonce)) ?? before;
+  const action = await readAgain(context, before);
   switch (action.status) {
     case 'reserved':
       // Whatever is sent or handed out is stored first, so nothing was.

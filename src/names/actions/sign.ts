@@ -7,7 +7,6 @@ import {
   serializeTransaction,
   signersOf,
 } from '../../formats/solana/transaction.ts';
-import { isChainFailure } from '../../registry/errors.ts';
 import { verifyMessage } from '../../wallets/message-signature.ts';
 import { deliver } from '../chain/delivery.ts';
 import type { SignedTransaction } from '../chain/plan.ts';
@@ -15,6 +14,7 @@ import { describeFailure } from '../chain/program-failure.ts';
 import {
   actionNotFound,
   badRequest,
+  chainFailureAs,
   chainUnreadable,
   nameExists,
   notYetSeen,
@@ -23,7 +23,7 @@ import {
 import type { ActionContext } from './context.ts';
 import { complete, giveUp, readAgain } from './finish.ts';
 import { registerName } from './perform.ts';
-import { type Action, advance } from './store.ts';
+import { type Action, advance, findAction } from './store.ts';
 
 interface Signed {
   readonly action: Action;
@@ -32,7 +32,7 @@ interface Signed {
 
 export function signAction(context: ActionContext, nonce: string, transaction: unknown): Promise<Signed> {
   return context.locks.hold(`sign ${nonce}`, async () => {
-    const action = await context.store.byNonce(nonce);
+    const action = await findAction(context.sql, nonce);
     if (action === undefined) throw actionNotFound();
     if (action.status === 'completed') return { action, alreadyCompleted: true };
     if (action.status === 'failed' || action.status === 'expired') {
@@ -40,7 +40,7 @@ export function signAction(context: ActionContext, nonce: string, transaction: u
     }
     if (action.owned === undefined) throw chainUnreadable();
     // Once the owner's transaction is on its way, asking again only waits for it.
-    if (action.status !== 'awaiting') return requireCompleted(await deliverOwned(context, action));
+    if (action.status !== 'awaiting') return completeOwned(context, action);
     if (context.now() > action.expiresAt) {
       const since = new Date(action.expiresAt).toISOString();
       throw badRequest(
@@ -50,7 +50,7 @@ export function signAction(context: ActionContext, nonce: string, transaction: u
     const owned = withSignature(action.owned, ownerOf(action), transaction);
     const send = async () => {
       await advance(context.sql, nonce, ['awaiting'], 'signed', { at: context.now(), owned });
-      return requireCompleted(await deliverOwned(context, { ...action, status: 'signed', owned }));
+      return completeOwned(context, { ...action, status: 'signed', owned });
     };
     const { request } = action;
     if (request.action !== 'buy-name') return send();
@@ -63,18 +63,15 @@ export function signAction(context: ActionContext, nonce: string, transaction: u
 
 /** No token is made for a name that is gone. The credits return once the transaction can no longer be sent. */
 async function requireFree(context: ActionContext, name: string): Promise<void> {
-  try {
-    if ((await context.registry.name(name)).record !== undefined) throw nameExists(name);
-  } catch (error) {
-    if (isChainFailure(error)) throw chainUnreadable(error);
-    throw error;
-  }
+  const { record } = await context.registry.name(name).catch(chainFailureAs(chainUnreadable));
+  if (record !== undefined) throw nameExists(name);
 }
 
 /** An action that did not complete is an error to its signer. */
-function requireCompleted(action: Action): Signed {
-  if (action.status === 'completed') return { action, alreadyCompleted: false };
-  throw badRequest(action.failedReason ?? 'The action failed and was refunded');
+async function completeOwned(context: ActionContext, action: Action): Promise<Signed> {
+  const after = await deliverOwned(context, action).catch(chainFailureAs(chainUnreadable));
+  if (after.status === 'completed') return { action: after, alreadyCompleted: false };
+  throw badRequest(after.failedReason ?? 'The action failed and was refunded');
 }
 
 function ownerOf({ request }: Action): SolanaAddress {
@@ -115,38 +112,25 @@ function parse(wire: Buffer): ReturnType<typeof parseTransaction> | undefined {
 
 /** Sends the owner's transaction and goes on from what became of it. */
 async function deliverOwned(context: ActionContext, action: Action): Promise<Action> {
-  try {
-    if (action.status === 'spawned') return await registerName(context, action);
-    const { owned } = action;
-    if (owned === undefined) return action;
-    const delivery = await deliver(context.chain, owned, context.settings);
-    switch (delivery.outcome) {
-      case 'confirmed':
-        return await continueAfterOwner(context, action, owned);
-      case 'failed': {
-        const failure = describeFailure(delivery.err, delivery.logs, owned.wire, context.registry.programs);
-        return await giveUp(context, action, 'failed', failure.message);
-      }
-      // The owner may still send it, once what is in its way is gone: nothing is paid back before it is dead.
-      case 'refused':
-        throw badRequest(
-          describeFailure(delivery.err, delivery.logs, owned.wire, context.registry.programs).message,
-        );
-      case 'expired': {
-        const ended = await giveUp(
-          context,
-          action,
-          'expired',
-          'The signed transaction expired before it was submitted',
-        );
-        throw signedTooLate(ended.status === 'expired');
-      }
-      case 'unknown':
-        throw delivery.lagging ? notYetSeen() : chainUnreadable();
+  if (action.status === 'spawned') return registerName(context, action);
+  const { owned } = action;
+  if (owned === undefined) return action;
+  const { programs } = context.registry;
+  const delivery = await deliver(context.chain, owned, context.settings);
+  switch (delivery.outcome) {
+    case 'confirmed':
+      return continueAfterOwner(context, action, owned);
+    case 'failed':
+      return giveUp(context, action, 'failed', describeFailure(delivery, owned.wire, programs));
+    // The owner may still send it, once what is in its way is gone: nothing is paid back before it is dead.
+    case 'refused':
+      throw badRequest(describeFailure(delivery, owned.wire, programs));
+    case 'expired': {
+      const reason = 'The signed transaction expired before it was submitted';
+      throw signedTooLate((await giveUp(context, action, 'expired', reason)).status === 'expired');
     }
-  } catch (error) {
-    if (isChainFailure(error)) throw chainUnreadable(error);
-    throw error;
+    case 'unknown':
+      throw delivery.lagging ? notYetSeen() : chainUnreadable();
   }
 }
 

@@ -1,8 +1,8 @@
 /** Actions as they are kept. Every step is a guarded update: who comes second changes nothing. */
 import { type Static, Type } from 'typebox';
 import type { ArnsRecord } from '../../formats/solana/accounts-arns.ts';
-import type { SolanaAddress } from '../../formats/solana/address.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { assignments, type Columns, given, insertion, selection } from '../../storage/sql/columns.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import {
   amountText,
   bytesOrNull,
@@ -46,20 +46,46 @@ const readBefore = jsonReader('what stood before a name purchase', beforeState);
 
 export const addressOrNull = Type.Union([solanaAddress, Type.Null()]);
 
-export interface Action {
-  readonly nonce: string;
-  readonly payer: string;
-  readonly payerType: string;
-  readonly payerNonce: string;
+const storedAction = Type.Object({
+  nonce: Type.String(),
+  payer: Type.String(),
+  payerType: Type.String(),
+  payerNonce: Type.String(),
+  request: Type.String(),
+  antId: addressOrNull,
+  winc: amountText,
+  mtoken: amountText,
+  tokenWinc: amountText,
+  keptWinc: amountText,
+  status: Type.Enum([...openStatuses, ...finalStatuses]),
+  beforeState: textOrNull,
+  ownerSigns: flag,
+  prepared: bytesOrNull,
+  signature: textOrNull,
+  lastValidBlockHeight: integerOrNull,
+  serviceWire: bytesOrNull,
+  serviceSignature: textOrNull,
+  serviceLastValid: integerOrNull,
+  /** Unix milliseconds. */
+  expiresAt: Type.Integer(),
+  messageId: textOrNull,
+  failedReason: textOrNull,
+  failedAt: integerOrNull,
+  createdAt: Type.Integer(),
+});
+const selected = selection(Object.keys(storedAction.properties));
+const readStored = rowReader('a name action', storedAction);
+const readRequest = jsonReader('the request of a name action', actionRequest);
+
+type ReadHere = 'request' | 'winc' | 'mtoken' | 'tokenWinc' | 'keptWinc' | 'ownerSigns';
+export interface Action extends Readonly<Omit<Static<typeof storedAction>, ReadHere>> {
   readonly request: ActionRequest;
-  readonly antId: SolanaAddress | undefined;
   readonly winc: bigint;
   readonly mtoken: bigint;
   /** The part of `winc` that pays for making a token. */
   readonly tokenWinc: bigint;
   /** The part of `winc` that was spent on the chain and does not come back, whatever becomes of the rest. */
   readonly keptWinc: bigint;
-  readonly status: ActionStatus;
   readonly before: BeforeState | undefined;
   /** Whether it will wait for its owner once it is prepared. */
   readonly ownerSigns: boolean;
@@ -67,85 +93,42 @@ export interface Action {
   readonly owned: SignedTransaction | undefined;
   /** The service's own. */
   readonly service: SignedTransaction | undefined;
-  /** Unix milliseconds. */
-  readonly expiresAt: number;
-  readonly messageId: string | undefined;
-  readonly failedReason: string | undefined;
-  readonly failedAt: number | undefined;
-  readonly createdAt: number;
 }
 
-const storedAction = Type.Object({
-  nonce: Type.String(),
-  payer: Type.String(),
-  payer_type: Type.String(),
-  payer_nonce: Type.String(),
-  request: Type.String(),
-  ant_id: addressOrNull,
-  winc: amountText,
-  mtoken: amountText,
-  token_winc: amountText,
-  kept_winc: amountText,
-  status: Type.Enum([...openStatuses, ...finalStatuses]),
-  before_state: textOrNull,
-  owner_signs: flag,
-  prepared: bytesOrNull,
-  signature: textOrNull,
-  last_valid_block_height: integerOrNull,
-  service_wire: bytesOrNull,
-  service_signature: textOrNull,
-  service_last_valid: integerOrNull,
-  expires_at: Type.Integer(),
-  message_id: textOrNull,
-  failed_reason: textOrNull,
-  failed_at: integerOrNull,
-  created_at: Type.Integer(),
-});
-const columns = Object.keys(storedAction.properties).join(', ');
-const readStored = rowReader('a name action', storedAction);
-const readRequest = jsonReader('the request of a name action', actionRequest);
+/** A nonce is the same in either letter case; before that was so, one was stored as it came. */
+export async function findAction(sql: SqlExecutor, nonce: string): Promise<Action | undefined> {
+  const uuid = canonicalUuid(nonce) ?? nonce;
+  const rows = await sql.all(`SELECT ${selected} FROM arns_action WHERE nonce IN (?, ?)`, nonce, uuid);
+  const row = rows.find((found) => found.nonce === nonce) ?? rows[0];
+  return row && toAction(row);
+}
 
-type NewAction = Omit<
-  Action,
-  'keptWinc' | 'status' | 'owned' | 'service' | 'messageId' | 'failedReason' | 'failedAt'
->;
+export async function findByPayerNonce(
+  sql: SqlExecutor,
+  payer: string,
+  payerNonce: string,
+): Promise<Action | undefined> {
+  const where = 'payer = ? AND payer_nonce = ?';
+  const row = await sql.get(`SELECT ${selected} FROM arns_action WHERE ${where}`, payer, payerNonce);
+  return row && toAction(row);
+}
 
-export class ActionStore {
-  readonly #sql: Sql;
-
-  constructor(sql: Sql) {
-    this.#sql = sql;
-  }
-
-  /** A nonce is the same in either letter case; before that was so, one was stored as it came. */
-  async byNonce(nonce: string): Promise<Action | undefined> {
-    const uuid = canonicalUuid(nonce) ?? nonce;
-    const rows = await this.#sql.all(`SELECT ${columns} FROM arns_action WHERE nonce IN (?, ?)`, nonce, uuid);
-    const row = rows.find((found) => found.nonce === nonce) ?? rows[0];
-    return row && toAction(row);
-  }
-
-  async byPayerNonce(payer: string, payerNonce: string): Promise<Action | undefined> {
-    const row = await this.#sql.get(
-      `SELECT ${columns} FROM arns_action WHERE payer = ? AND payer_nonce = ?`,
-      payer,
-      payerNonce,
-    );
-    return row && toAction(row);
-  }
-
-  /** Actions that are not finished and were not changed since, a page at a time in order of nonce. */
-  async open(unchangedSince: number, after: string, limit: number): Promise<Action[]> {
-    const rows = await this.#sql.all(
-      `SELECT ${columns} FROM arns_action
-        WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND updated_at <= ? AND nonce > ?
-        ORDER BY nonce LIMIT ?`,
-      unchangedSince,
-      after,
-      limit,
-    );
-    return rows.map(toAction);
-  }
+/** Actions that are not finished and were not changed since, a page at a time in order of nonce. */
+export async function openActions(
+  sql: SqlExecutor,
+  unchangedSince: number,
+  after: string,
+  limit: number,
+): Promise<Action[]> {
+  const rows = await sql.all(
+    `SELECT ${selected} FROM arns_action
+      WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND updated_at <= ? AND nonce > ?
+      ORDER BY nonce LIMIT ?`,
+    unchangedSince,
+    after,
+    limit,
+  );
+  return rows.map(toAction);
 }
 
 /**
@@ -165,30 +148,24 @@ export async function awaitingCountIn(tx: SqlExecutor, payer: string): Promise<n
   return row?.n ?? 0;
 }
 
-export async function insertAction(tx: SqlExecutor, action: NewAction): Promise<void> {
-  const { request } = action;
-  await tx.run(
-    `INSERT INTO arns_action (nonce, payer, payer_type, payer_nonce, action, request, name, owner, ant_id, winc,
-       mtoken, token_winc, status, before_state, owner_signs, expires_at, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?, ?)`,
-    action.nonce,
-    action.payer,
-    action.payerType,
-    action.payerNonce,
-    request.action,
-    JSON.stringify(request),
-    'name' in request ? request.name : null,
-    'owner' in request ? request.owner : null,
-    action.antId ?? null,
-    action.winc.toString(),
-    action.mtoken.toString(),
-    action.tokenWinc.toString(),
-    action.before === undefined ? null : JSON.stringify(action.before),
-    action.ownerSigns ? 1 : 0,
-    action.expiresAt,
-    action.createdAt,
-    action.createdAt,
-  );
+/** One that is paid for, with nothing done yet. */
+export async function insertAction(
+  tx: SqlExecutor,
+  request: ActionRequest,
+  columns: Columns,
+  at: number,
+): Promise<void> {
+  const row = {
+    ...columns,
+    action: request.action,
+    request: JSON.stringify(request),
+    name: 'name' in request ? request.name : null,
+    owner: 'owner' in request ? request.owner : null,
+    status: 'reserved',
+    created_at: at,
+    updated_at: at,
+  };
+  await tx.run(`INSERT INTO arns_action ${insertion(row)}`, ...Object.values(row));
 }
 
 /** Moves an action on if it still stands where it stood; answers whether it did. */
@@ -207,35 +184,36 @@ export async function advance(
     readonly keptWinc?: bigint;
   },
 ): Promise<boolean> {
-  const failed = to === 'failed' || to === 'expired';
+  const { at, owned, service } = changes;
+  const columns = given({
+    status: to,
+    updated_at: at,
+    ant_id: changes.antId,
+    message_id: changes.messageId,
+    prepared: owned?.wire,
+    signature: owned?.signature,
+    last_valid_block_height: owned?.lastValidBlockHeight,
+    ...serviceColumns(service),
+    failed_reason: changes.failedReason,
+    failed_at: to === 'failed' || to === 'expired' ? at : undefined,
+    kept_winc: changes.keptWinc?.toString(),
+  });
   const changed = await sql.run(
-    `UPDATE arns_action SET status = ?, updated_at = ?,
-       ant_id = COALESCE(?, ant_id), message_id = COALESCE(?, message_id),
-       prepared = COALESCE(?, prepared), signature = COALESCE(?, signature),
-       last_valid_block_height = COALESCE(?, last_valid_block_height),
-       service_wire = COALESCE(?, service_wire), service_signature = COALESCE(?, service_signature),
-       service_last_valid = COALESCE(?, service_last_valid),
-       failed_reason = COALESCE(?, failed_reason), failed_at = COALESCE(?, failed_at),
-       kept_winc = COALESCE(?, kept_winc)
-     WHERE nonce = ? AND status IN (${from.map(() => '?').join(', ')})`,
-    to,
-    changes.at,
-    changes.antId ?? null,
-    changes.messageId ?? null,
-    changes.owned?.wire ?? null,
-    changes.owned?.signature ?? null,
-    changes.owned?.lastValidBlockHeight ?? null,
-    changes.service?.wire ?? null,
-    changes.service?.signature ?? null,
-    changes.service?.lastValidBlockHeight ?? null,
-    changes.failedReason ?? null,
-    failed ? changes.at : null,
-    changes.keptWinc?.toString() ?? null,
+    `UPDATE arns_action SET ${assignments(columns)}
+      WHERE nonce = ? AND status IN (${from.map(() => '?').join(', ')})`,
+    ...Object.values(columns),
     nonce,
     ...from,
   );
   return changed === 1;
 }
+
+/** Of actions and card purchases alike. */
+export const serviceColumns = (service: SignedTransaction | undefined) => ({
+  service_wire: service?.wire,
+  service_signature: service?.signature,
+  service_last_valid: service?.lastValidBlockHeight,
+});
 
 /** What does not come back of an action as it stands in this transaction. */
 export async function keptWincOf(tx: SqlExecutor, nonce: string): Promise<bigint> {
@@ -243,29 +221,19 @@ export async function keptWincOf(tx: SqlExecutor, nonce: string): Promise<bigint
   return BigInt(row?.kept_winc ?? 0);
 }
 
-function toAction(row: unknown): Action {
-  const stored = readStored(row);
+function toAction(stored: unknown): Action {
+  const row = readStored(stored);
   return {
-    nonce: stored.nonce,
-    payer: stored.payer,
-    payerType: stored.payer_type,
-    payerNonce: stored.payer_nonce,
-    request: readRequest(stored.request),
-    antId: stored.ant_id ?? undefined,
-    winc: BigInt(stored.winc),
-    mtoken: BigInt(stored.mtoken),
-    tokenWinc: BigInt(stored.token_winc),
-    keptWinc: BigInt(stored.kept_winc),
-    status: stored.status,
-    before: toBefore(stored.before_state),
-    ownerSigns: stored.owner_signs === 1,
-    owned: toTransaction(stored.prepared, stored.signature, stored.last_valid_block_height),
-    service: toTransaction(stored.service_wire, stored.service_signature, stored.service_last_valid),
-    expiresAt: stored.expires_at,
-    messageId: stored.message_id ?? undefined,
-    failedReason: stored.failed_reason ?? undefined,
-    failedAt: stored.failed_at ?? undefined,
-    createdAt: stored.created_at,
+    ...row,
+    request: readRequest(row.request),
+    winc: BigInt(row.winc),
+    mtoken: BigInt(row.mtoken),
+    tokenWinc: BigInt(row.tokenWinc),
+    keptWinc: BigInt(row.keptWinc),
+    before: toBefore(row.beforeState),
+    ownerSigns: row.ownerSigns === 1,
+    owned: toTransaction(row.prepared, row.signature, row.lastValidBlockHeight),
+    service: toTransaction(row.serviceWire, row.serviceSignature, row.serviceLastValid),
   };
 }
 

@@ -2,18 +2,15 @@
  * Delivering a name that was paid by card: step by step, each stored before it is sent, so that a crash or a chain
  * that is away only delays it. Until the registry is paid it can be given up, and the card gets its money back.
  */
-
 import { winc } from '../../credits/credits.ts';
-import type { SolanaAddress } from '../../formats/solana/address.ts';
-import { isSolanaAddress } from '../../formats/solana/address.ts';
+import { isSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { type HeldPayment, holdPaymentIn, oweRefundIn } from '../../payments/card/refunds.ts';
 import { isChainFailure } from '../../registry/errors.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { ActionContext } from '../actions/context.ts';
-import { isEffectOnChain } from '../actions/effect.ts';
+import { isEffectOnChain, requireSettled } from '../actions/finish.ts';
 import { type BeforeState, beforeOf } from '../actions/store.ts';
 import { openRoom, reserveRoom, serviceList } from '../actions/token-lists.ts';
-import { requireSettled } from '../actions/unsettled.ts';
 import { UserAcl } from '../chain/acl.ts';
 import { type Delivery, deliver } from '../chain/delivery.ts';
 import { signNow } from '../chain/plan.ts';
@@ -216,7 +213,7 @@ async function handOver(context: FulfilContext, purchase: PaidPurchase): Promise
   const wallet = walletOf(purchase);
   const { antId, nonce, processId } = purchase;
   const kept = purchase.purchase.action === 'buy-name' && processId === undefined;
-  if (wallet === undefined || antId === undefined)
+  if (wallet === undefined || antId === null)
     return confirm(context, purchase, kept ? 'custodial' : undefined);
   const build = await context.builders();
   const ant = await context.registry.ant(antId);
@@ -267,7 +264,7 @@ async function confirm(
     await writeReceipt(tx, {
       reference: purchase.nonce,
       name: asked.name,
-      antId: purchase.antId,
+      antId: purchase.antId ?? undefined,
       intent: purchase.intent,
       ...(asked.action === 'buy-name' && { type: asked.type }),
       ...('years' in asked && asked.years > 0 && { years: asked.years }),
@@ -309,8 +306,7 @@ async function giveUpRefused(
   delivery: Extract<Delivery, { outcome: 'failed' | 'refused' }>,
 ): Promise<boolean> {
   const wire = purchase.service?.wire ?? Buffer.alloc(0);
-  const failure = describeFailure(delivery.err, delivery.logs, wire, context.registry.programs);
-  return giveUp(context, purchase, failure.message);
+  return giveUp(context, purchase, describeFailure(delivery, wire, context.registry.programs));
 }
 
 async function giveUp(context: FulfilContext, purchase: PaidPurchase, reason: string): Promise<boolean> {

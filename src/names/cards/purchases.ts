@@ -1,5 +1,4 @@
 /** Names by card: a quote and a session, then the payment, then the name (interface §4.2). */
-
 import { type Credits, winc } from '../../credits/credits.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type {
@@ -133,8 +132,8 @@ export class CardPurchases {
       status: bought?.status ?? (failed ? 'FAILED' : 'PENDING'),
       createdDate: new Date(quote.createdAt).toISOString(),
       paidBy: [],
-      ...(confirmed && bought.messageId !== undefined && { messageId: bought.messageId }),
-      ...(confirmed && bought.antId !== undefined && { antId: bought.antId, processId: bought.antId }),
+      ...(confirmed && bought.messageId !== null && { messageId: bought.messageId }),
+      ...(confirmed && bought.antId !== null && { antId: bought.antId, processId: bought.antId }),
       ...(failedAt !== undefined && { failedDate: new Date(failedAt).toISOString() }),
       ...(failedReason !== undefined && { failedReason }),
     };
@@ -152,14 +151,7 @@ export class CardPurchases {
     return {
       paidIn: async (tx, quote) => {
         const at = now();
-        await insertPurchase(tx, {
-          nonce: quote.id,
-          address: quote.address,
-          addressType: quote.addressType,
-          promised: promisedOf(quote),
-          at,
-          expiresAt: at + settings.lifeMs,
-        });
+        await insertPurchase(tx, quote, promisedOf(quote), at, at + settings.lifeMs);
       },
       // A process that dies before this leaves it to the reconciler.
       paid: (quote) => later(() => fulfil(this.#context, quote.id)),

@@ -1,6 +1,8 @@
 /** Names paid by card, from the payment to the registered name. Before the payment there is only the card quote. */
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
+import type { CardQuote } from '../../payments/card/card.ts';
+import { assignments, given, insertion, selection } from '../../storage/sql/columns.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import {
   amountText,
@@ -10,7 +12,13 @@ import {
   rowReader,
   textOrNull,
 } from '../../storage/sql/typed-rows.ts';
-import { addressOrNull, type BeforeState, toBefore, toTransaction } from '../actions/store.ts';
+import {
+  addressOrNull,
+  type BeforeState,
+  serviceColumns,
+  toBefore,
+  toTransaction,
+} from '../actions/store.ts';
 import type { SignedTransaction } from '../chain/plan.ts';
 import { type Purchase, purchase } from '../requests/action.ts';
 
@@ -53,41 +61,31 @@ const readQuote = jsonReader(
   }),
 );
 
-export interface PaidPurchase extends Promised {
-  /** The card quote's id. */
-  readonly nonce: string;
-  readonly address: string;
-  readonly addressType: string;
-  readonly status: PurchaseStatus;
-  readonly stage: Stage;
-  readonly antId: SolanaAddress | undefined;
-  readonly before: BeforeState | undefined;
-  readonly service: SignedTransaction | undefined;
-  readonly messageId: string | undefined;
-  readonly failedReason: string | undefined;
-  readonly failedAt: number | undefined;
-  readonly expiresAt: number;
-}
-
 const storedPurchase = Type.Object({
+  /** The card quote's id. */
   nonce: Type.String(),
   address: Type.String(),
-  address_type: Type.String(),
+  addressType: Type.String(),
   quote: Type.String(),
   status: Type.Enum(statuses),
   stage: Type.Enum(stages),
-  ant_id: addressOrNull,
-  before_state: textOrNull,
-  service_wire: bytesOrNull,
-  service_signature: textOrNull,
-  service_last_valid: integerOrNull,
-  message_id: textOrNull,
-  failed_reason: textOrNull,
-  failed_at: integerOrNull,
-  expires_at: Type.Integer(),
+  antId: addressOrNull,
+  beforeState: textOrNull,
+  serviceWire: bytesOrNull,
+  serviceSignature: textOrNull,
+  serviceLastValid: integerOrNull,
+  messageId: textOrNull,
+  failedReason: textOrNull,
+  failedAt: integerOrNull,
+  expiresAt: Type.Integer(),
 });
-const columns = Object.keys(storedPurchase.properties).join(', ');
+const selected = selection(Object.keys(storedPurchase.properties));
 const readStored = rowReader('a name purchase', storedPurchase);
+
+export interface PaidPurchase extends Promised, Readonly<Static<typeof storedPurchase>> {
+  readonly before: BeforeState | undefined;
+  readonly service: SignedTransaction | undefined;
+}
 
 /** Amounts as text: the JSON travels through the card quote's details too. */
 export function writePromised(promised: Promised): string {
@@ -114,45 +112,42 @@ export function readPromised(text: string): Promised {
 
 export async function insertPurchase(
   tx: SqlExecutor,
-  purchase: {
-    nonce: string;
-    address: string;
-    addressType: string;
-    promised: Promised;
-    at: number;
-    expiresAt: number;
-  },
+  { id, address, addressType }: CardQuote,
+  promised: Promised,
+  at: number,
+  expiresAt: number,
 ): Promise<void> {
-  const { promised, at } = purchase;
-  await tx.run(
-    `INSERT INTO arns_purchase (nonce, address, address_type, purchase, intent, name, process_id, quote, mtoken, winc,
-       excess_winc, status, stage, card_refunded, expires_at, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'PENDING', 'paid', 0, ?, ?, ?) ON CONFLICT (nonce) DO NOTHING`,
-    purchase.nonce,
-    purchase.address,
-    purchase.addressType,
-    promised.purchase.action,
-    promised.intent,
-    promised.purchase.name,
-    promised.processId ?? null,
-    writePromised(promised),
-    promised.mtoken.toString(),
-    promised.winc.toString(),
-    promised.excessWinc.toString(),
-    purchase.expiresAt,
-    at,
-    at,
-  );
+  const row = {
+    nonce: id,
+    address,
+    address_type: addressType,
+    purchase: promised.purchase.action,
+    intent: promised.intent,
+    name: promised.purchase.name,
+    process_id: promised.processId ?? null,
+    quote: writePromised(promised),
+    mtoken: promised.mtoken.toString(),
+    winc: promised.winc.toString(),
+    excess_winc: promised.excessWinc.toString(),
+    status: 'PENDING',
+    stage: 'paid',
+    card_refunded: 0,
+    expires_at: expiresAt,
+    created_at: at,
+    updated_at: at,
+  };
+  const statement = `INSERT INTO arns_purchase ${insertion(row)} ON CONFLICT (nonce) DO NOTHING`;
+  await tx.run(statement, ...Object.values(row));
 }
 
 export async function readPurchase(sql: SqlExecutor, nonce: string): Promise<PaidPurchase | undefined> {
-  const row = await sql.get(`SELECT ${columns} FROM arns_purchase WHERE nonce = ?`, nonce);
+  const row = await sql.get(`SELECT ${selected} FROM arns_purchase WHERE nonce = ?`, nonce);
   return row && toPurchase(row);
 }
 
 export async function openPurchases(sql: Sql, limit: number): Promise<PaidPurchase[]> {
   const rows = await sql.all(
-    `SELECT ${columns} FROM arns_purchase WHERE status = 'PENDING' ORDER BY updated_at LIMIT ?`,
+    `SELECT ${selected} FROM arns_purchase WHERE status = 'PENDING' ORDER BY updated_at LIMIT ?`,
     limit,
   );
   return rows.map(toPurchase);
@@ -176,47 +171,34 @@ export async function move(
     readonly listPage?: number;
   },
 ): Promise<boolean> {
+  const { at, status, before } = changes;
+  const columns = given({
+    stage: to,
+    updated_at: at,
+    status,
+    ant_id: changes.antId,
+    before_state: before && JSON.stringify(before),
+    ...serviceColumns(changes.service),
+    message_id: changes.messageId,
+    failed_reason: changes.failedReason,
+    failed_at: status === 'FAILED' ? at : undefined,
+    list_page: changes.listPage,
+  });
   const changed = await sql.run(
-    `UPDATE arns_purchase SET stage = ?, updated_at = ?, status = COALESCE(?, status),
-       ant_id = COALESCE(?, ant_id), before_state = COALESCE(?, before_state),
-       service_wire = COALESCE(?, service_wire), service_signature = COALESCE(?, service_signature),
-       service_last_valid = COALESCE(?, service_last_valid), message_id = COALESCE(?, message_id),
-       failed_reason = COALESCE(?, failed_reason), failed_at = COALESCE(?, failed_at),
-       list_page = COALESCE(?, list_page)
-     WHERE nonce = ? AND stage = ? AND status = 'PENDING'`,
-    to,
-    changes.at,
-    changes.status ?? null,
-    changes.antId ?? null,
-    changes.before === undefined ? null : JSON.stringify(changes.before),
-    changes.service?.wire ?? null,
-    changes.service?.signature ?? null,
-    changes.service?.lastValidBlockHeight ?? null,
-    changes.messageId ?? null,
-    changes.failedReason ?? null,
-    changes.status === 'FAILED' ? changes.at : null,
-    changes.listPage ?? null,
+    `UPDATE arns_purchase SET ${assignments(columns)} WHERE nonce = ? AND stage = ? AND status = 'PENDING'`,
+    ...Object.values(columns),
     nonce,
     from,
   );
   return changed === 1;
 }
 
-function toPurchase(row: unknown): PaidPurchase {
-  const stored = readStored(row);
+function toPurchase(stored: unknown): PaidPurchase {
+  const row = readStored(stored);
   return {
-    ...readPromised(stored.quote),
-    nonce: stored.nonce,
-    address: stored.address,
-    addressType: stored.address_type,
-    status: stored.status,
-    stage: stored.stage,
-    antId: stored.ant_id ?? undefined,
-    before: toBefore(stored.before_state),
-    service: toTransaction(stored.service_wire, stored.service_signature, stored.service_last_valid),
-    messageId: stored.message_id ?? undefined,
-    failedReason: stored.failed_reason ?? undefined,
-    failedAt: stored.failed_at ?? undefined,
-    expiresAt: stored.expires_at,
+    ...readPromised(row.quote),
+    ...row,
+    before: toBefore(row.beforeState),
+    service: toTransaction(row.serviceWire, row.serviceSignature, row.serviceLastValid),
   };
 }

@@ -1,15 +1,14 @@
 /** Transactions of the four purchases: making a token, and what the registry is paid for. */
-import { antAddresses, antConfig, antControllers, antRecord } from '../../formats/solana/accounts-ant.ts';
+import { antAddresses } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { antProgramTrait, createAsset } from '../../formats/solana/core-instructions.ts';
 import type { Instruction } from '../../formats/solana/message.ts';
 import { defaultLogo } from '../../formats/solana/name-rules.ts';
-import { rentExemptMinimum } from '../../formats/solana/programs.ts';
 import { transferLamports } from '../../formats/solana/system.ts';
+import { aclEntryRent, openingRent } from '../prices/lamports.ts';
 import type { AntOpening, Purchase } from '../requests/action.ts';
 import type { AclRoom } from './acl.ts';
-import type { Builders } from './builders.ts';
-import type { Plan } from './plan.ts';
+import type { Builders, Plan } from './plan.ts';
 import type { SolanaKey } from './service-key.ts';
 
 export interface Spawn {
@@ -21,10 +20,7 @@ export interface Spawn {
 }
 
 /** Rent of the three accounts that the owner, who calls `initialize`, pays for. */
-const ownRent = [antConfig, antControllers, antRecord].reduce(
-  (sum, { space }) => sum + rentExemptMinimum(space),
-  0n,
-);
+const ownRent = openingRent - aclEntryRent;
 
 /** Where the lists take the new token's entries; what is still to be prepared for the owner is done in the same transaction. */
 interface SpawnRooms {
@@ -70,19 +66,19 @@ export function custodialSpawnPlan(build: Builders, spawn: Omit<Spawn, 'owner'>,
 }
 
 /** What the registry is paid for; anybody may, so the service alone signs. */
-export function registryPlan(build: Builders, purchase: Purchase, ant: SolanaAddress | undefined): Plan {
+export function registryPlan(build: Builders, purchase: Purchase, ant: SolanaAddress | null): Plan {
   return { instructions: [registryInstruction(build, purchase, ant)] };
 }
 
 function registryInstruction(
   { arns, service }: Builders,
   purchase: Purchase,
-  ant: SolanaAddress | undefined,
+  ant: SolanaAddress | null,
 ): Instruction {
   switch (purchase.action) {
     case 'buy-name': {
       // The program takes any address: a name bound to none could never be managed.
-      if (ant === undefined) throw new Error('a name is bought for a token');
+      if (ant === null) throw new Error('a name is bought for a token');
       const { name, type, years } = purchase;
       return arns.buyName(service, { name, type, years, ant });
     }

@@ -11,8 +11,7 @@ import { transferLamports } from '../../formats/solana/system.ts';
 import type { AntRecordState, AntState } from '../../registry/name-registry.ts';
 import type { MetadataChange, RecordRequest } from '../requests/action.ts';
 import type { UserAcl } from './acl.ts';
-import type { Builders } from './builders.ts';
-import type { Plan } from './plan.ts';
+import type { Builders, Plan } from './plan.ts';
 
 /** Whether the service may write the token's records now. */
 function serviceActs(ant: AntState, service: SolanaAddress): boolean {
@@ -25,10 +24,8 @@ export function recordPlan(build: Builders, request: RecordRequest, state: AntRe
   const { made, closed } = rentOf(request, state);
   const instructions = [recordInstruction(build, request, state, caller)];
   if (alone) return { instructions };
-  return {
-    owner: caller,
-    instructions: [...lend(build, caller, made), ...instructions, ...giveBack(build, caller, closed)],
-  };
+  const [lent, givenBack] = [payRent(build.service, caller, made), payRent(caller, build.service, closed)];
+  return { owner: caller, instructions: [...lent, ...instructions, ...givenBack] };
 }
 
 function recordInstruction(
@@ -94,12 +91,8 @@ function rentOf(
   }
 }
 
-function lend({ service }: Builders, owner: SolanaAddress, lamports: bigint): Instruction[] {
-  return lamports === 0n || owner === service ? [] : [transferLamports(service, owner, lamports)];
-}
-
-function giveBack({ service }: Builders, owner: SolanaAddress, lamports: bigint): Instruction[] {
-  return lamports === 0n || owner === service ? [] : [transferLamports(owner, service, lamports)];
+function payRent(from: SolanaAddress, to: SolanaAddress, lamports: bigint): Instruction[] {
+  return lamports === 0n || from === to ? [] : [transferLamports(from, to, lamports)];
 }
 
 function signedBy(build: Builders, owner: SolanaAddress, instructions: readonly Instruction[]): Plan {
@@ -110,7 +103,7 @@ export function addControllerPlan(build: Builders, ant: AntState, target: UserAc
   const room = target.room(build.ant, build.service);
   return signedBy(build, ant.owner, [
     ...room.prepare,
-    ...lend(build, ant.owner, room.growth),
+    ...payRent(build.service, ant.owner, room.growth),
     build.ant.addController(ant.asset, ant.owner, room.place),
   ]);
 }
@@ -152,7 +145,7 @@ export function transferPlan(build: Builders, ant: AntState, lists: TransferList
   return signedBy(build, ant.owner, [
     ...healing,
     ...toRoom.prepare,
-    ...lend(build, ant.owner, toRoom.growth),
+    ...payRent(build.service, ant.owner, toRoom.growth),
     build.ant.transfer(ant.asset, held ?? fromRoom.place, toRoom.place),
     ...(tidy ? stale : []),
   ]);

@@ -2,7 +2,10 @@
 import { randomInt } from 'node:crypto';
 import { encodeBase58 } from '../../formats/base58.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { type AntBuilder, antBuilder } from '../../formats/solana/instructions-ant.ts';
+import { type ArnsBuilder, arnsBuilder } from '../../formats/solana/instructions-arns.ts';
 import { compileMessage, type Instruction, parseMessage } from '../../formats/solana/message.ts';
+import type { NamePrograms } from '../../formats/solana/programs.ts';
 import { computeBudget } from '../../formats/solana/system.ts';
 import {
   emptySignature,
@@ -11,6 +14,7 @@ import {
   signersOf,
 } from '../../formats/solana/transaction.ts';
 import type { NameChain } from '../../registry/chain.ts';
+import type { NameRegistry } from '../../registry/name-registry.ts';
 import { unitLimit } from '../prices/lamports.ts';
 import type { SolanaKey } from './service-key.ts';
 
@@ -92,4 +96,29 @@ export async function signNow(
 ): Promise<SignedTransaction> {
   const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
   return planner.sign(plan, blockhash, lastValidBlockHeight);
+}
+
+/** What instructions are built with: the programs, and the service that pays. */
+export interface Builders {
+  readonly programs: NamePrograms;
+  readonly arns: ArnsBuilder;
+  readonly ant: AntBuilder;
+  readonly service: SolanaAddress;
+}
+
+/** Reads the registry's config once: asked until the chain answers, then kept. */
+export function createBuilders(registry: NameRegistry, service: SolanaAddress): () => Promise<Builders> {
+  const { programs } = registry;
+  let builders: Promise<Builders> | undefined;
+  const read = async (): Promise<Builders> => {
+    const { treasury } = await registry.config();
+    return { programs, arns: arnsBuilder(programs, treasury), ant: antBuilder(programs), service };
+  };
+  return () => {
+    builders ??= read().catch((error: unknown) => {
+      builders = undefined;
+      throw error;
+    });
+    return builders;
+  };
 }

@@ -5,49 +5,24 @@ import { programError } from '../../formats/solana/program-errors.ts';
 import type { NamePrograms } from '../../formats/solana/programs.ts';
 import { parseTransaction } from '../../formats/solana/transaction.ts';
 
-interface ProgramFailure {
-  readonly message: string;
-  /** The program's code; undefined for an error of the chain itself. */
-  readonly code: number | undefined;
-  readonly name: string;
-}
-
 export function describeFailure(
-  err: unknown,
-  logs: readonly string[],
+  { err, logs }: { readonly err: unknown; readonly logs: readonly string[] },
   wire: Buffer,
   programs: NamePrograms,
-): ProgramFailure {
-  const instruction = instructionError(err);
-  if (instruction === undefined) return { message: nameOf(err), code: undefined, name: nameOf(err) };
-  const { index, cause } = instruction;
-  const code = customCode(cause);
-  if (code === undefined) return { message: nameOf(cause), code: undefined, name: nameOf(cause) };
+): string {
+  const pair = memberOf(err, 'InstructionError');
+  if (!Array.isArray(pair) || typeof pair[0] !== 'number') return nameOf(err);
+  const code = memberOf(pair[1], 'Custom');
+  if (typeof code !== 'number') return nameOf(pair[1]);
   const { keys, instructions } = parseMessage(parseTransaction(wire).messageBytes);
-  const program = keys[instructions[index]?.programIndex ?? -1];
-  const known =
-    program === programs.arns
-      ? programError('arns', code)
-      : program === programs.ant
-        ? programError('ant', code)
-        : undefined;
-  if (known !== undefined) return { ...known, message: `${known.message} (${known.name}, ${code})` };
+  const program = keys[instructions[pair[0]]?.programIndex ?? -1];
+  const which = program === programs.arns ? 'arns' : program === programs.ant ? 'ant' : undefined;
+  const known = which && programError(which, code);
+  if (known !== undefined) return `${known.message} (${known.name}, ${code})`;
   const logged = logs
     .map((line) => /Error Code: (\w+)\. Error Number: (\d+)/.exec(line))
     .find((match) => match !== null);
-  const name = logged?.[1] ?? 'Custom';
-  return { message: `The chain refused the transaction (${name}, ${code})`, code, name };
-}
-
-function instructionError(err: unknown): { index: number; cause: unknown } | undefined {
-  const pair = memberOf(err, 'InstructionError');
-  if (!Array.isArray(pair) || typeof pair[0] !== 'number') return undefined;
-  return { index: pair[0], cause: pair[1] };
-}
-
-function customCode(cause: unknown): number | undefined {
-  const code = memberOf(cause, 'Custom');
-  return typeof code === 'number' ? code : undefined;
+  return `The chain refused the transaction (${logged?.[1] ?? 'Custom'}, ${code})`;
 }
 
 function nameOf(err: unknown): string {

@@ -18,7 +18,11 @@ import { nameCost } from './name-cost.ts';
 const wincPerTokenUnit = 10n ** 6n;
 const wincPerLamport = 10n ** 3n;
 
-interface PriceSettings {
+interface PriceDeps {
+  readonly registry: NameRegistry;
+  readonly pricing: Pricing;
+  /** Unix milliseconds. */
+  readonly now: () => number;
   /** Winc for making a token; undefined: what it costs in SOL at the current rate. */
   readonly spawnSurcharge: bigint | undefined;
   readonly actionFloor: bigint;
@@ -47,20 +51,13 @@ const readingMs = 1_000;
 const maxTokens = 1_000;
 
 export class NamePrices {
-  readonly #registry: NameRegistry;
-  readonly #pricing: Pricing;
-  readonly #settings: PriceSettings;
-  readonly #now: () => number;
+  readonly #deps: PriceDeps;
   readonly answers = new AnswerCache({ lifeMs: readingMs });
   readonly #tokens = new LRUCache<SolanaAddress, Promise<boolean>>({ max: maxTokens, ttl: readingMs });
   #demand: { readonly at: number; readonly value: Promise<DemandFactor> } | undefined;
 
-  /** `now` in Unix milliseconds. */
-  constructor(registry: NameRegistry, pricing: Pricing, settings: PriceSettings, now: () => number) {
-    this.#registry = registry;
-    this.#pricing = pricing;
-    this.#settings = settings;
-    this.#now = now;
+  constructor(deps: PriceDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -71,12 +68,12 @@ export class NamePrices {
     purchase: Purchase,
     options: { mayBeCached?: boolean; ownAnt?: boolean } = {},
   ): Promise<NamePrice> {
+    const { registry, pricing } = this.#deps;
+    const read = () => registry.name(purchase.name);
     const [state, demand, rates] = await Promise.all([
-      options.mayBeCached
-        ? this.answers.state(purchase.name, () => this.#registry.name(purchase.name))
-        : this.#registry.name(purchase.name),
+      options.mayBeCached ? this.answers.state(purchase.name, read) : read(),
       this.#demandFactor(),
-      this.#pricing.rates(),
+      pricing.rates(),
     ]);
     return this.price(purchase, state, demand, rates, options.ownAnt ?? false);
   }
@@ -88,7 +85,7 @@ export class NamePrices {
     rates: RateTable,
     ownAnt: boolean,
   ): NamePrice {
-    const mtoken = nameCost(purchase, state, demand, Math.floor(this.#now() / 1000), this.#settings.buyer);
+    const mtoken = nameCost(purchase, state, demand, Math.floor(this.#deps.now() / 1000), this.#deps.buyer);
     const price = tokenWinc(mtoken, rates);
     const surcharge =
       purchase.action === 'buy-name' ? this.#surcharge(purchase.name, rates, ownAnt) : undefined;
@@ -96,8 +93,8 @@ export class NamePrices {
   }
 
   async action(action: RecordAction | AuthorityAction): Promise<Winc> {
-    const rates = await this.#pricing.rates();
-    const { actionFloor, actionMargin, microLamports } = this.#settings;
+    const rates = await this.#deps.pricing.rates();
+    const { actionFloor, actionMargin, microLamports } = this.#deps;
     const factor = decimal((1 + actionMargin).toFixed(6));
     const cost = scaled(
       actionLamports(action, microLamports) * wincPerLamport,
@@ -112,7 +109,7 @@ export class NamePrices {
   isToken(asset: SolanaAddress): Promise<boolean> {
     const known = this.#tokens.get(asset);
     if (known !== undefined) return known;
-    const found = this.#registry.ant(asset).then((ant) => ant !== undefined);
+    const found = this.#deps.registry.ant(asset).then((ant) => ant !== undefined);
     this.#tokens.set(asset, found);
     found.catch(() => this.#tokens.delete(asset));
     return found;
@@ -125,16 +122,16 @@ export class NamePrices {
 
   #surcharge(name: string, rates: RateTable, ownAnt: boolean): Winc {
     if (ownAnt) return winc(0n);
-    const { spawnSurcharge, microLamports } = this.#settings;
+    const { spawnSurcharge, microLamports } = this.#deps;
     if (spawnSurcharge !== undefined) return winc(spawnSurcharge);
     return lamportWinc(spawnLamports(name, microLamports), rates);
   }
 
   /** It changes with every sale only in its tallies; what prices depend on changes once a day. */
   #demandFactor(): Promise<DemandFactor> {
-    const now = this.#now();
+    const now = this.#deps.now();
     if (this.#demand !== undefined && now - this.#demand.at < readingMs) return this.#demand.value;
-    const value = this.#registry.demand();
+    const value = this.#deps.registry.demand();
     this.#demand = { at: now, value };
     value.catch(() => {
       this.#demand = undefined;

@@ -6,7 +6,7 @@ import {
   type SolanaAddress,
 } from '../../formats/solana/address.ts';
 import { isArnsName } from '../../formats/solana/name-rules.ts';
-import { badRequest, invalidName } from '../errors.ts';
+import { badRequest, invalidName, missingType } from '../errors.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -59,6 +59,12 @@ export function requiredInteger(fields: Fields, name: string, min: number, max?:
   const value = optionalInteger(fields, name, min, max);
   if (value === undefined) throw badRequest(`Missing required parameter: ${name}`);
   return value;
+}
+
+export function optionalNameType(fields: Fields): 'lease' | 'permabuy' | undefined {
+  const type = optionalText(fields, 'type');
+  if (type === undefined || type === 'lease' || type === 'permabuy') return type;
+  throw missingType();
 }
 
 /** In lower case; undefined with any letter beyond ASCII: some of those have an ASCII letter as their lower case. */

@@ -1,27 +1,31 @@
 /** A create request, checked field by field against the limits of interface §8 and the programs' own rules. */
+import { isRecord, tryParseJson } from '../../formats/json.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { maxLeaseYears } from '../../formats/solana/name-prices.ts';
 import {
   areKeywords,
   byteLength,
   isArweaveId,
+  isTarget,
   isUndername,
   maxDescriptionLength,
   maxDisplayNameLength,
+  maxTickerLength,
   maxTtlSeconds,
   maxUndernameLength,
   minTtlSeconds,
+  protocolArweave,
   rootUndername,
 } from '../../formats/solana/name-rules.ts';
-import { badRequest, missingType } from '../errors.ts';
-import type { ActionName, ActionRequest, MetadataChange } from './action.ts';
-import { readOpening } from './ant-opening.ts';
+import { badRequest } from '../errors.ts';
+import type { ActionName, ActionRequest, AntOpening, MetadataChange } from './action.ts';
 import {
   addressOf,
   type Fields,
   lowerCaseOf,
   nameOf,
   optionalInteger,
+  optionalNameType,
   optionalText,
   requiredInteger,
   requiredText,
@@ -107,7 +111,7 @@ function readBuy(fields: Fields): ActionRequest {
   if (fields.transactionId !== undefined) {
     throw badRequest('transactionId is not accepted on buy-name: use antState.transactionId');
   }
-  const type = readType(fields);
+  const type = optionalNameType(fields) ?? 'lease';
   return {
     action: 'buy-name',
     name: readName(fields),
@@ -116,12 +120,6 @@ function readBuy(fields: Fields): ActionRequest {
     years: type === 'lease' ? requiredInteger(fields, 'years', 1, maxLeaseYears) : 0,
     opening: readOpening(fields.antState),
   };
-}
-
-function readType(fields: Fields): 'lease' | 'permabuy' {
-  const type = optionalText(fields, 'type') ?? 'lease';
-  if (type !== 'lease' && type !== 'permabuy') throw missingType();
-  return type;
 }
 
 function readChange(fields: Fields): MetadataChange {
@@ -192,4 +190,88 @@ function readKeywords(fields: Fields): string[] | null | undefined {
 
 function splitKeywords(text: string): string[] {
   return text === '' ? [] : text.split(',');
+}
+
+const openingFields = new Set([
+  'transactionId',
+  'targetProtocol',
+  'ticker',
+  'logo',
+  'description',
+  'keywords',
+]);
+
+/** `antState` of `buy-name`: an object, or its JSON text where it comes in a query string. */
+function readOpening(value: unknown): AntOpening {
+  if (value === undefined || value === null) return {};
+  const fields = typeof value === 'string' ? parseOpening(value) : value;
+  if (!isRecord(fields)) throw badRequest('antState must be an object');
+  for (const key of Object.keys(fields)) {
+    if (!openingFields.has(key)) throw badRequest(`antState.${key.slice(0, 40)} is not known`);
+  }
+  const targetProtocol = readProtocol(fields.targetProtocol);
+  const transactionId = openingText(fields, 'transactionId');
+  const ticker = openingText(fields, 'ticker');
+  const logo = openingText(fields, 'logo');
+  const description = openingText(fields, 'description');
+  const keywords = openingKeywords(fields.keywords);
+  if (transactionId !== undefined && !isTarget(transactionId, targetProtocol ?? protocolArweave)) {
+    throw badRequest('antState.transactionId is not a valid target for its targetProtocol');
+  }
+  if (targetProtocol === 1 && transactionId === undefined) {
+    throw badRequest('antState.targetProtocol 1 needs antState.transactionId');
+  }
+  if (ticker !== undefined && byteLength(ticker) > maxTickerLength) {
+    throw badRequest(`antState.ticker must be at most ${maxTickerLength} bytes`);
+  }
+  if (logo !== undefined && !isArweaveId(logo)) {
+    throw badRequest('antState.logo must be a transaction id of 43 characters');
+  }
+  if (description !== undefined && byteLength(description) > maxDescriptionLength) {
+    throw badRequest(`antState.description must be at most ${maxDescriptionLength} bytes`);
+  }
+  return {
+    ...(transactionId !== undefined && { transactionId }),
+    ...(targetProtocol !== undefined && { targetProtocol }),
+    ...(ticker !== undefined && { ticker }),
+    ...(logo !== undefined && { logo }),
+    ...(description !== undefined && { description }),
+    ...(keywords !== undefined && { keywords }),
+  };
+}
+
+function parseOpening(text: string): unknown {
+  const parsed = tryParseJson(text);
+  if (parsed === undefined) throw badRequest('antState must be JSON');
+  return parsed;
+}
+
+/** An empty text counts as unset. */
+function openingText(fields: Fields, name: string): string | undefined {
+  const value = fields[name];
+  if (value === undefined || value === null || value === '') return undefined;
+  if (typeof value !== 'string') throw badRequest(`antState.${name} must be a string`);
+  return value;
+}
+
+function readProtocol(value: unknown): 0 | 1 | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (value !== 0 && value !== 1) throw badRequest('antState.targetProtocol must be 0 or 1');
+  return value;
+}
+
+function openingKeywords(value: unknown): string[] | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!Array.isArray(value)) throw badRequest('antState.keywords must be a list of strings');
+  const keywords: string[] = [];
+  for (const item of value) {
+    if (typeof item !== 'string') throw badRequest('antState.keywords must be a list of strings');
+    keywords.push(item);
+  }
+  if (!areKeywords(keywords)) {
+    throw badRequest(
+      'antState.keywords must be at most 3 different words of 1 to 32 letters, digits, _ # @ -',
+    );
+  }
+  return keywords;
 }

@@ -8,7 +8,7 @@ import {
   lowerCaseOf,
   nameOf,
   optionalInteger,
-  optionalText,
+  optionalNameType,
   requiredInteger,
 } from './fields.ts';
 
@@ -24,7 +24,7 @@ export function readPurchase(intentText: string, nameText: string, query: Fields
   if (known === undefined) throw badRequest(`Invalid intent: ${intentText.slice(0, 40)}`);
   const years = optionalInteger(query, 'years', 1, maxLeaseYears);
   optionalInteger(query, 'increaseQty', 1, 65_535);
-  const type = readType(query);
+  const type = optionalNameType(query);
   const { action, intent } = known;
   switch (action) {
     case 'buy-name': {
@@ -51,12 +51,6 @@ export function readProcessId(value: string | undefined): SolanaAddress | undefi
   if (value === undefined || value === '') return undefined;
   if (!isSolanaAddress(value)) throw badRequest('processId must be the Solana address of an ANT');
   return value;
-}
-
-function readType(query: Fields): 'lease' | 'permabuy' | undefined {
-  const type = optionalText(query, 'type');
-  if (type === undefined || type === 'lease' || type === 'permabuy') return type;
-  throw missingType();
 }
 
 /** `buy-record` of the contract and `buy-name` of the clients are the same intent. */

@@ -6,10 +6,9 @@ import { MAX_PAYERS } from '../../credits/credits.ts';
 import type { App } from '../../kernel/http/app.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import { createAction } from '../actions/create.ts';
-import { envelopeOf } from '../actions/envelope.ts';
 import { readOwnerProof, verifyOwnerProof } from '../actions/owner-proof.ts';
 import { signAction } from '../actions/sign.ts';
-import type { Action } from '../actions/store.ts';
+import { type Action, findAction } from '../actions/store.ts';
 import { actionNotFound, badRequest, unknownAction } from '../errors.ts';
 import { type ActionRequest, isPurchaseAction, isRecordRequest, toActionName } from '../requests/action.ts';
 import { type Fields, listOf, mergeFields } from '../requests/fields.ts';
@@ -105,7 +104,7 @@ export function arnsActionRoutes(app: App, context: NamesContext): void {
     },
     async (request, reply) => {
       const actions = acting(context);
-      const action = await actions.store.byNonce(request.params.action);
+      const action = await findAction(actions.sql, request.params.action);
       if (action === undefined) throw actionNotFound();
       reply.header('cache-control', 'no-store');
       return envelopeOf(action, actions.key.address, await isSignable(context, action));
@@ -152,8 +151,51 @@ function readPayers(fields: Fields): string[] {
 async function isSignable({ actions }: NamesContext, { status, owned }: Action): Promise<boolean> {
   if (actions === undefined || owned === undefined || status !== 'awaiting') return false;
   try {
-    return (await actions.chain.finalizedHeight()) <= owned.lastValidBlockHeight;
+    return (await actions.chain.finalized()).height <= owned.lastValidBlockHeight;
   } catch {
     return true;
   }
+}
+
+/** `pending` is said only of what needs no signature and is not finished: nobody should try to sign it. */
+const publicStatus: Readonly<Record<Action['status'], string>> = {
+  reserved: 'pending',
+  sending: 'pending',
+  awaiting: 'awaiting-signature',
+  signed: 'awaiting-signature',
+  spawned: 'awaiting-signature',
+  completed: 'completed',
+  expired: 'expired',
+  failed: 'failed',
+};
+
+/**
+ * The action envelope (interface §2), as it is answered by create, sign and status. Absent members are left out.
+ * `signable`: whether the transaction may still be signed, so that it is worth handing out: base64 of the wire with one
+ * empty slot, the owner's. `keptWincQty`: what was spent on the chain for a failed action and is not returned.
+ */
+function envelopeOf(action: Action, feePayer: string, signable: boolean) {
+  const { owned, request } = action;
+  const open = owned !== undefined && publicStatus[action.status] === 'awaiting-signature';
+  return {
+    nonce: action.nonce,
+    action: request.action,
+    status: publicStatus[action.status],
+    wincQty: action.winc.toString(),
+    ...('name' in request && { name: request.name }),
+    ...('owner' in request && { ownerAddress: request.owner }),
+    ...(action.antId !== null && { antId: action.antId }),
+    ...(action.messageId !== null && { messageId: action.messageId }),
+    ...(open &&
+      signable &&
+      action.status === 'awaiting' && {
+        transaction: owned.wire.toString('base64'),
+        feePayer,
+        lastValidBlockHeight: String(owned.lastValidBlockHeight),
+      }),
+    ...(open && { expiresAt: new Date(action.expiresAt).toISOString() }),
+    ...(action.failedAt !== null && { failedDate: new Date(action.failedAt).toISOString() }),
+    ...(action.failedReason !== null && { failedReason: action.failedReason }),
+    ...(action.failedAt !== null && action.keptWinc > 0n && { keptWincQty: action.keptWinc.toString() }),
+  };
 }

@@ -14,12 +14,16 @@ let server: HttpServer;
 before(async () => {
   bench = await NamesBench.start();
   const now = () => bench.ledger.time;
-  prices = new NamePrices(
-    bench.registry,
-    bench.pricing,
-    { spawnSurcharge: undefined, actionFloor: 0n, actionMargin: 0, microLamports: 0, buyer: undefined },
+  prices = new NamePrices({
+    registry: bench.registry,
+    pricing: bench.pricing,
     now,
-  );
+    spawnSurcharge: undefined,
+    actionFloor: 0n,
+    actionMargin: 0,
+    microLamports: 0,
+    buyer: undefined,
+  });
   server = testServer();
   server.mount(
     (app) =>
@@ -27,7 +31,6 @@ before(async () => {
         sql: bench.sql,
         pricing: bench.pricing,
         prices,
-        registry: bench.registry,
         signatures: new RequestSignatures({ sql: bench.sql, service: 'test', now }),
         actions: undefined,
         cards: undefined,

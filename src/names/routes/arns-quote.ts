@@ -71,16 +71,7 @@ export function arnsQuoteRoute(app: App, context: NamesContext): void {
       if (context.cards === undefined) throw cardSwitchedOff();
       const signer = await quoteSigner(request, context.signatures);
       reply.header('cache-control', 'no-store');
-      return context.cards.quote({
-        ...asked,
-        method,
-        page,
-        currency,
-        wallet,
-        signer,
-        processId,
-        promoCodes,
-      });
+      return context.cards.quote({ ...asked, method, page, currency, wallet, signer, processId, promoCodes });
     },
   );
 }

@@ -1,7 +1,6 @@
 /** What the routes of the surface are handed. */
 import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
-import type { NameRegistry } from '../../registry/name-registry.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { ActionContext } from '../actions/context.ts';
 import type { CardPurchases } from '../cards/purchases.ts';
@@ -12,7 +11,6 @@ export interface NamesContext {
   readonly sql: Sql;
   readonly pricing: Pricing;
   readonly prices: NamePrices;
-  readonly registry: NameRegistry;
   readonly signatures: RequestSignatures;
   /** Undefined where the service has no key: then names can be priced and looked up, not acted on. */
   readonly actions: ActionContext | undefined;

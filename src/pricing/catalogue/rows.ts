@@ -1,6 +1,7 @@
 /** The catalogue's rows: what operators may add to prices, and how they are kept. */
 import { randomUUID } from 'node:crypto';
 import { Type } from 'typebox';
+import { insertion } from '../../storage/sql/columns.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { amountText, integerOrNull, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
 import { isPositive, parseDecimal } from '../decimal.ts';
@@ -92,32 +93,28 @@ const readStored = rowReader('a row of the price catalogue', storedRow);
 
 export async function addRow(sql: SqlExecutor, row: NewRow, now: number): Promise<string> {
   check(row);
-  const id = randomUUID();
-  await sql.run(
-    `INSERT INTO pricing_catalogue (id, kind, name, description, operator, magnitude, priority, starts_at,
-       ends_at, exclusivity, byte_threshold, winc_limit, limit_interval_ms, code, target_group, max_uses,
-       minimum_payment, maximum_discount)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    id,
-    row.kind,
-    row.name,
-    row.description ?? '',
-    row.operator,
-    row.magnitude,
-    row.priority ?? 500,
-    row.startsAt ?? now,
-    row.endsAt ?? null,
-    row.kind === 'payment' ? (row.exclusivity ?? 'exclusive') : null,
-    row.byteCountThreshold ?? 0,
-    (row.wincLimitation ?? 0n).toString(),
-    row.limitIntervalMs ?? DAY_MS,
-    row.code ?? null,
-    row.kind === 'promo' ? (row.targetGroup ?? 'all') : null,
-    row.maxUses ?? 0,
-    row.minimumPayment ?? 0,
-    row.maximumDiscount ?? 0,
-  );
-  return id;
+  const columns = {
+    id: randomUUID(),
+    kind: row.kind,
+    name: row.name,
+    description: row.description ?? '',
+    operator: row.operator,
+    magnitude: row.magnitude,
+    priority: row.priority ?? 500,
+    starts_at: row.startsAt ?? now,
+    ends_at: row.endsAt ?? null,
+    exclusivity: row.kind === 'payment' ? (row.exclusivity ?? 'exclusive') : null,
+    byte_threshold: row.byteCountThreshold ?? 0,
+    winc_limit: (row.wincLimitation ?? 0n).toString(),
+    limit_interval_ms: row.limitIntervalMs ?? DAY_MS,
+    code: row.code ?? null,
+    target_group: row.kind === 'promo' ? (row.targetGroup ?? 'all') : null,
+    max_uses: row.maxUses ?? 0,
+    minimum_payment: row.minimumPayment ?? 0,
+    maximum_discount: row.maximumDiscount ?? 0,
+  };
+  await sql.run(`INSERT INTO pricing_catalogue ${insertion(columns)}`, ...Object.values(columns));
+  return columns.id;
 }
 
 /** Ends a row or every row of a promo code; answers how many were open. */

@@ -2,9 +2,9 @@
  * Fiat to winc. Exclusive rows and promo codes change what is charged, inclusive ones (fees) what is
  * credited, and both start from the amount that was asked for.
  */
-import { minorUnits } from '../currencies.ts';
+import { currencyFacts, minorUnits } from '../currencies.ts';
 import { type Decimal, divide, scaled } from '../decimal.ts';
-import type { Currency } from '../pricing.ts';
+import type { Currency, CurrencyLimits } from '../pricing.ts';
 import { WINC_PER_CREDIT } from '../units.ts';
 import { type Adjusted, type AdjustmentRow, applyRows, atLeastZero, multiplied } from './adjust.ts';
 
@@ -82,3 +82,34 @@ function exceeds(amount: bigint, cents: bigint, { currency, perAr, usdPerAr }: F
   const right = cents * minorUnits(currency) * perAr.digits * 10n ** BigInt(usdPerAr.scale);
   return left > right;
 }
+
+/** The card provider takes at most eight digits. */
+const PROVIDER_MAXIMUM = 99_000_000;
+
+/**
+ * What a card payment may be, per currency: the US dollar limits at current rates to two significant
+ * digits, unless the round figures of the static table are within a tenth of that.
+ */
+export function limitsOf(prices: FiatPrices): CurrencyLimits {
+  const { minimum, maximum, suggested, zeroDecimal } = currencyFacts[prices.currency];
+  const { minimum: usdMinimum, maximum: usdMaximum } = currencyFacts.usd;
+  const dynamicMinimum = twoDigits(fromCents(BigInt(usdMinimum), prices), Math.ceil);
+  const dynamicMaximum = twoDigits(fromCents(BigInt(usdMaximum), prices), Math.floor);
+  const min = isNear(dynamicMinimum, minimum) ? minimum : dynamicMinimum;
+  const max = isNear(dynamicMaximum, maximum) ? maximum : Math.min(dynamicMaximum, PROVIDER_MAXIMUM);
+  const fits = suggested.every((amount) => amount >= min && amount <= max);
+  return {
+    minimumPaymentAmount: min,
+    maximumPaymentAmount: max,
+    suggestedPaymentAmounts: fits ? suggested : [min, 2 * min, 4 * min],
+    zeroDecimalCurrency: zeroDecimal,
+  };
+}
+
+function twoDigits(amount: bigint, round: (value: number) => number): number {
+  const digits = amount.toString().length;
+  const step = 10 ** Math.max(0, digits - 2);
+  return round(Number(amount) / step) * step;
+}
+
+const isNear = (dynamic: number, fixed: number): boolean => Math.abs(dynamic - fixed) * 10 <= fixed;

@@ -4,8 +4,16 @@ import { decimal } from '../decimal.ts';
 import { AmountTooSmall, type Currency } from '../pricing.ts';
 import type { AdjustmentRow } from './adjust.ts';
 import { adjustUpload, itemSurcharge, networkPrice, type UploadRow } from './bytes.ts';
-import { chargeFees, discount, type FiatPrices, fromCents, toCents, wincOfFiat, withFees } from './fiat.ts';
-import { limitsOf } from './limits.ts';
+import {
+  chargeFees,
+  discount,
+  type FiatPrices,
+  fromCents,
+  limitsOf,
+  toCents,
+  wincOfFiat,
+  withFees,
+} from './fiat.ts';
 import { chargeTokenFees, usdcOfWinc, usdOfToken, wincOfToken, wincOfUsdc } from './token.ts';
 
 const usdPerAr = decimal('6.25');

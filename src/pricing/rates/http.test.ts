@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { afterEach, describe, it } from 'node:test';
 import { pricing as variables } from '../../config/variables/pricing.ts';
+import { nodePrices } from '../configured.ts';
 import { toText } from '../decimal.ts';
-import { nodePrices } from '../network-price.ts';
 import { SourceBusy } from '../oracle.ts';
 import { httpRates } from './http.ts';
 

@@ -1,9 +1,11 @@
 /** A rate table from plain numbers or decimal text, as configuration and HTTP sources have them. */
+import { messageOf, StartupError } from '../../kernel/errors.ts';
 import { type Decimal, isPositive, parseDecimal } from '../decimal.ts';
 import {
   type Currency,
   currencies,
   OracleUnavailable,
+  type RateSource,
   type RateTable,
   type Token,
   tokens,
@@ -38,4 +40,14 @@ function readPrice(value: unknown): Decimal | undefined {
   if (typeof value !== 'number' && typeof value !== 'string') return undefined;
   const price = parseDecimal(String(value));
   return price !== undefined && isPositive(price) ? price : undefined;
+}
+
+/** Rates from configuration: the program runs with no outside network. */
+export function staticRates(raw: RawRates): RateSource {
+  try {
+    rateTable(raw, 0); // A table that lacks a currency of AR stops the start, not a request.
+  } catch (error) {
+    throw new StartupError(`STATIC_RATES: ${messageOf(error)}`);
+  }
+  return { fetch: async () => rateTable(raw, Date.now()) };
 }

@@ -14,3 +14,15 @@ export const assignments = (columns: Columns): string =>
   Object.keys(columns)
     .map((name) => `${name} = ?`)
     .join(', ');
+
+/** Without those that are undefined: they keep the value they have. */
+export const given = (columns: Readonly<Record<string, SqlValue | undefined>>): Columns =>
+  Object.fromEntries(
+    Object.entries(columns).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+
+/** `ant_id AS "antId", name`: columns under their names in camel case. */
+export const selection = (names: readonly string[]): string =>
+  names
+    .map((name) => `${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)} AS "${name}"`)
+    .join(', ');

@@ -3,12 +3,13 @@
  * still to be announced is stored with the item; it is sent in batches, and again until the gateway has taken it. An
  * upload never waits for it.
  */
+import { parseItemHeader } from '../../formats/ans104/item-header.ts';
+import { chainTagLimits, walkTags } from '../../formats/avro-tags.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { HttpClient } from '../../outside/http.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { type AnnouncedRow, announcementOf, type ItemAnnouncement } from './item-announcement.ts';
 
 const batch = 50;
 const timeoutMs = 10_000;
@@ -21,6 +22,16 @@ const defaultSweepMs = 5_000;
 const backoff = { firstMs: 1_000, longestMs: 60_000 };
 /** Answers about what was sent, which will be the same next time. */
 const refusals = new Set([400, 413, 422]);
+
+interface AnnouncedRow {
+  readonly id: string;
+  readonly size: number;
+  readonly payload_start: number;
+  readonly content_type: string;
+  readonly received_at: number;
+  /** Header, and what of the payload is kept with it. */
+  readonly bytes: Buffer;
+}
 
 interface AnnouncerOptions {
   readonly sql: Sql;
@@ -102,7 +113,7 @@ export class Announcer {
     await this.#announce(rows.slice(half));
   }
 
-  async #post(announcements: readonly ItemAnnouncement[]): Promise<number> {
+  async #post(announcements: readonly object[]): Promise<number> {
     const { url, key } = this.#options.gateway;
     const headers = { authorization: `Bearer ${key}` };
     const answer = await this.#http.postJson(`${url}/ar-io/admin/queue-data-item`, announcements, {
@@ -110,4 +121,32 @@ export class Announcer {
     });
     return answer.status;
   }
+}
+
+/** An item's header as it is announced: binary fields in base64url, without the payload. */
+function announcementOf(row: AnnouncedRow) {
+  const header = parseItemHeader(row.bytes);
+  if (typeof header === 'string') throw new Error(`the stored header of ${row.id} is broken: ${header}`);
+  const { tagBytes } = header;
+  const tags: { name: string; value: string }[] = [];
+  walkTags(tagBytes, 0, tagBytes.length, chainTagLimits, (nameStart, nameEnd, valueStart, valueEnd) => {
+    tags.push({
+      name: tagBytes.toString('base64url', nameStart, nameEnd),
+      value: tagBytes.toString('base64url', valueStart, valueEnd),
+    });
+  });
+  return {
+    id: row.id,
+    owner: header.owner.toString('base64url'),
+    owner_address: header.ownerAddress,
+    signature: header.signature.toString('base64url'),
+    signature_type: header.signatureType,
+    target: header.target.toString('base64url'),
+    anchor: header.anchor.toString('base64url'),
+    content_type: row.content_type,
+    // Of the payload.
+    data_size: row.size - row.payload_start,
+    tags,
+    uploaded_at: row.received_at,
+  };
 }

@@ -49,9 +49,9 @@ export async function dueBundles(sql: SqlExecutor, now: number): Promise<BundleR
 /** The transaction of a bundle that the chain was given, by its plan. */
 export async function postedBundle(
   sql: SqlExecutor,
-  plan: string | undefined,
+  plan: string | null,
 ): Promise<{ readonly txId: string } | undefined> {
-  if (plan === undefined) return undefined;
+  if (plan === null) return undefined;
   const row = await findBundle(sql, plan);
   const posted = row?.state === 'posted' || row?.state === 'seeded' || row?.state === 'permanent';
   return posted && row.tx_id !== null ? { txId: row.tx_id } : undefined;

@@ -10,14 +10,10 @@ import {
   NodeRefused,
   NodeUnavailable,
 } from '../../outside/arweave/nodes.ts';
-import type { BlobStore } from '../../storage/blobs/blobs.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
 import { bundleBytes } from './bundle-bytes.ts';
+import type { PrepareDeps } from './prepare.ts';
 
-export interface SeedDeps {
-  readonly sql: Sql;
-  readonly blobs: BlobStore;
-  readonly nodes: ArweaveNodes;
+export interface SeedDeps extends Pick<PrepareDeps, 'sql' | 'blobs' | 'nodes'> {
   readonly chunkConcurrency: number;
 }
 

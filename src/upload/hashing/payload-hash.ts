@@ -1,6 +1,6 @@
 /** The deep hash of a payload while it streams: here for a small one, on a thread for a large one. */
 import { DeepHashBlob } from '../../formats/deep-hash.ts';
-import { type HashThread, HashThreads } from './hash-threads.ts';
+import { HashThread } from './hash-thread.ts';
 
 /** Below this a thread is not worth its wake-up. */
 const threadedBytes = 2 * 1024 * 1024;
@@ -13,29 +13,49 @@ export interface PayloadHash {
   release(): void;
 }
 
+/** When all threads are busy a payload is hashed here, so that nobody waits for a thread. */
 export class PayloadHashes {
-  readonly #threads: HashThreads;
+  readonly #maxThreads: number;
+  readonly #free: HashThread[] = [];
+  readonly #all = new Set<HashThread>();
+  #closed = false;
 
   constructor(maxThreads: number) {
-    this.#threads = new HashThreads(maxThreads);
+    this.#maxThreads = maxThreads;
   }
 
   /** `size` is what is known of the payload's length. */
   begin(size: number | undefined): PayloadHash {
-    const thread = size !== undefined && size >= threadedBytes ? this.#threads.take() : undefined;
-    return thread === undefined ? hashHere() : this.#hashOnThread(thread);
-  }
-
-  close(): Promise<void> {
-    return this.#threads.close();
-  }
-
-  #hashOnThread(thread: HashThread): PayloadHash {
+    const thread = size !== undefined && size >= threadedBytes ? this.#take() : undefined;
+    if (thread === undefined) return hashHere();
     return {
       update: (bytes) => thread.update(bytes),
       digest: () => thread.digest(),
-      release: () => void this.#threads.release(thread),
+      release: () => void this.#release(thread),
     };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#all].map((thread) => thread.end()));
+  }
+
+  #take(): HashThread | undefined {
+    let thread = this.#free.pop();
+    if (thread === undefined) {
+      if (this.#closed || this.#all.size >= this.#maxThreads) return undefined;
+      thread = new HashThread((broken) => this.#all.delete(broken));
+      this.#all.add(thread);
+    }
+    thread.hold(true);
+    return thread;
+  }
+
+  async #release(thread: HashThread): Promise<void> {
+    await thread.reset().catch(() => {});
+    thread.hold(false);
+    if (this.#closed) await thread.end();
+    else if (thread.alive) this.#free.push(thread);
   }
 }
 

@@ -2,23 +2,19 @@
 import type { Config } from '../../config/config.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
-import { uploadErrors } from '../errors.ts';
+import { FreeAllowanceUsedUp } from '../errors.ts';
+
+type FreeTierConfig = Pick<
+  Config,
+  'FREE_UPLOAD_LIMIT' | 'FREE_BYTES_PER_IP' | 'FREE_BYTES_PER_IP_TTL_SECS' | 'ALLOW_LISTED_ADDRESSES'
+>;
 
 export class FreeTier {
-  readonly limitBytes: number;
+  readonly #config: FreeTierConfig;
   readonly #listed: ReadonlySet<string>;
-  readonly #allowance: number;
-  readonly #windowMs: number;
 
-  constructor(
-    config: Pick<
-      Config,
-      'FREE_UPLOAD_LIMIT' | 'FREE_BYTES_PER_IP' | 'FREE_BYTES_PER_IP_TTL_SECS' | 'ALLOW_LISTED_ADDRESSES'
-    >,
-  ) {
-    this.limitBytes = config.FREE_UPLOAD_LIMIT;
-    this.#allowance = config.FREE_BYTES_PER_IP;
-    this.#windowMs = config.FREE_BYTES_PER_IP_TTL_SECS * 1_000;
+  constructor(config: FreeTierConfig) {
+    this.#config = config;
     this.#listed = new Set(
       config.ALLOW_LISTED_ADDRESSES.map((address) => normalizeAddress(address) ?? address),
     );
@@ -26,7 +22,7 @@ export class FreeTier {
 
   /** Whether an item of this size by this wallet is free, leaving the allowance aside. */
   covers(size: number, signer: string): boolean {
-    return size <= this.limitBytes || this.#listed.has(signer);
+    return size <= this.#config.FREE_UPLOAD_LIMIT || this.#listed.has(signer);
   }
 
   /** Counts a free item against the allowance of the address it came from; throws 429 when that is used up. */
@@ -39,11 +35,12 @@ export class FreeTier {
   ): Promise<void> {
     if (this.#listed.has(signer)) return;
     const row = (await lockRow(tx, clientAddress)) ?? (await openRow(tx, clientAddress, now));
-    const open = row !== undefined && now - row.window_start < this.#windowMs;
+    const windowMs = this.#config.FREE_BYTES_PER_IP_TTL_SECS * 1_000;
+    const open = row !== undefined && now - row.window_start < windowMs;
     const bytes = (open ? row.bytes : 0) + size;
-    if (bytes > this.#allowance) {
-      const left = open ? row.window_start + this.#windowMs - now : this.#windowMs;
-      throw uploadErrors.freeLimit(Math.ceil(left / 1_000));
+    if (bytes > this.#config.FREE_BYTES_PER_IP) {
+      const left = open ? row.window_start + windowMs - now : windowMs;
+      throw new FreeAllowanceUsedUp(Math.ceil(left / 1_000));
     }
     await tx.run(
       `INSERT INTO upload_free_bytes (address, bytes, window_start) VALUES (?, ?, ?)

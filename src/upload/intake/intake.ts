@@ -5,7 +5,7 @@
  * The payload of a large item is made durable before the transaction that stores it; if that does not happen, the
  * blob is left to the sweeper. Nothing is found under the item's id before it is verified and paid.
  */
-import { type Credits, winc } from '../../credits/credits.ts';
+import { winc } from '../../credits/credits.ts';
 import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { type ItemEnd, ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
@@ -15,7 +15,6 @@ import type { Logger } from '../../kernel/log.ts';
 import { AdjustmentUsedUp, type Pricing } from '../../pricing/pricing.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { DiskSpace } from '../../storage/disk-space.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { verifyStreamed } from '../../wallets/data-items/verify.ts';
@@ -32,21 +31,17 @@ import {
   readApprovalTags,
 } from './approval-tags.ts';
 import type { ChainHead } from './chain-head.ts';
-import type { FreeTier } from './free-tier.ts';
 import { inlineBytes, PayloadSink, type StoredPayload, writeHashed } from './payload-sink.ts';
 import { type Payers, paymentFor } from './payment.ts';
 import { deadlineBlocks, type Receipt, type Receipts } from './receipts.ts';
-import { type Stored, storeItem } from './store-item.ts';
+import { type StoreDeps, type Stored, storeItem } from './store-item.ts';
 
-interface IntakeDeps {
-  readonly sql: Sql;
+export interface IntakeDeps extends StoreDeps {
   readonly blobs: BlobStore;
   readonly disk: DiskSpace;
-  readonly credits: Credits;
   readonly pricing: Pricing;
   readonly receipts: Receipts;
   readonly head: Pick<ChainHead, 'height'>;
-  readonly freeTier: FreeTier;
   readonly hashes: PayloadHashes;
   readonly metrics: UploadMetrics;
   readonly log: Logger;
@@ -150,19 +145,12 @@ export class Intake {
     size: number,
   ): Promise<void> {
     const { freeTier, pricing, credits } = this.#deps;
-    if (payers.prepaid !== undefined || payers.reserved !== undefined) return;
-    if (freeTier.covers(size, signer.address)) return;
+    const { prepaid, reserved, paidBy } = payers;
     const { address, kind: signerType } = signer;
+    if (prepaid !== undefined || reserved !== undefined || freeTier.covers(size, address)) return;
     const { winc: amount } = await pricing.quoteBytes(size, address);
-    const request = {
-      id,
-      reason: 'upload',
-      signer: address,
-      signerType,
-      amount,
-      paidBy: payers.paidBy,
-    } as const;
-    if ((await credits.preview(request)) === undefined) throw uploadErrors.insufficientBalance();
+    const spend = { id, reason: 'upload', signer: address, signerType, amount, paidBy } as const;
+    if ((await credits.preview(spend)) === undefined) throw uploadErrors.insufficientBalance();
   }
 
   /** Makes a payload durable; if nothing comes of it, the sweeper deletes it. */

@@ -6,7 +6,6 @@
  * An RSA signature costs more than all else that a repeated upload asks for, so it is made once and kept with the
  * item's row. It is stored a moment after the answer: one that a crash took is made again.
  */
-
 import { deepHash } from '../../formats/deep-hash.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -46,16 +45,11 @@ const retryMs = 5_000;
 /** Beyond it the oldest are not stored: they are made again when they are asked for. */
 const maxUnstored = 10_000;
 
-interface Caches {
-  readonly dataCaches: readonly string[];
-  readonly fastFinalityIndexes: readonly string[];
-}
-
 interface ReceiptsOptions {
   readonly key: ArweaveKey;
   readonly sql: Sql;
   /** Who has the bytes and who knows the item, at the moment of asking. */
-  readonly caches: () => Caches;
+  readonly caches: () => Pick<Receipt, 'dataCaches' | 'fastFinalityIndexes'>;
 }
 
 export class Receipts {

@@ -22,7 +22,7 @@ import type { ApprovalOrder, RevokeOrder } from './approval-tags.ts';
 import type { FreeTier } from './free-tier.ts';
 import type { Payment } from './payment.ts';
 
-interface StoreDeps {
+export interface StoreDeps {
   readonly sql: Sql;
   readonly credits: Credits;
   readonly freeTier: FreeTier;

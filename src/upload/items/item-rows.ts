@@ -1,7 +1,8 @@
 /** Items as rows: what was taken in, what it cost, and how far it is on its way to the chain. */
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { type Winc, winc } from '../../credits/credits.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
+import { selection } from '../../storage/sql/columns.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import {
   amountText,
@@ -18,31 +19,44 @@ import { formatSegments, parseSegments, type Segment } from './segments.ts';
 const states = ['new', 'planned', 'permanent', 'failed'] as const;
 export type ItemState = (typeof states)[number];
 
-export interface StoredItem {
-  readonly id: string;
+const storedItem = Type.Object({
+  id: Type.String(),
   /** SHA-256 of the owner's key, for every signature type. */
-  readonly owner: string;
+  owner: Type.String(),
   /** The wallet that signed, in its chain's form. */
-  readonly signer: string;
-  readonly signatureType: number;
+  signer: Type.String(),
+  signatureType: Type.Integer(),
   /** Of the whole item. */
-  readonly size: number;
-  readonly payloadStart: number;
-  readonly contentType: string;
-  readonly winc: Winc;
+  size: Type.Integer(),
+  payloadStart: Type.Integer(),
+  contentType: Type.String(),
+  winc: amountText,
   /** Unix milliseconds: the receipt's timestamp. */
-  readonly receivedAt: number;
-  readonly deadlineHeight: number;
+  receivedAt: Type.Integer(),
+  deadlineHeight: Type.Integer(),
+  answer: textOrNull,
+  segments: textOrNull,
+  held: flag,
+  state: Type.Enum(states),
+  bundle: textOrNull,
+  bundleOffset: integerOrNull,
+  failedReason: textOrNull,
+  receiptSignature: bytesOrNull,
+  receiptKey: textOrNull,
+});
+const columns = selection(Object.keys(storedItem.properties));
+const readStored = rowReader('an uploaded item', storedItem);
+const readAnswer = jsonReader('the answer to an upload', Type.Record(Type.String(), Type.Unknown()));
+
+type ReadHere = 'winc' | 'answer' | 'segments' | 'held' | 'receiptSignature' | 'receiptKey';
+export interface StoredItem extends Readonly<Omit<Static<typeof storedItem>, ReadHere>> {
+  readonly winc: Winc;
   /** What the first answer said beside the receipt: approvals, x402 payment. */
   readonly answer: Readonly<Record<string, unknown>>;
   /** Where the bytes behind the head are. */
   readonly segments: readonly Segment[];
   /** False once the local copy was deleted. */
   readonly held: boolean;
-  readonly state: ItemState;
-  readonly bundle: string | undefined;
-  readonly bundleOffset: number | undefined;
-  readonly failedReason: string | undefined;
   /** The receipt's signature once it was made, and the address of the key that made it. */
   readonly receipt: StoredSignature | undefined;
 }
@@ -115,34 +129,9 @@ export async function setReceipt(
   );
 }
 
-const storedItem = Type.Object({
-  id: Type.String(),
-  owner: Type.String(),
-  signer: Type.String(),
-  signature_type: Type.Integer(),
-  size: Type.Integer(),
-  payload_start: Type.Integer(),
-  content_type: Type.String(),
-  winc: amountText,
-  received_at: Type.Integer(),
-  deadline_height: Type.Integer(),
-  answer: textOrNull,
-  segments: textOrNull,
-  held: flag,
-  state: Type.Enum(states),
-  bundle: textOrNull,
-  bundle_offset: integerOrNull,
-  failed_reason: textOrNull,
-  receipt_signature: bytesOrNull,
-  receipt_key: textOrNull,
-});
-const columns = Object.keys(storedItem.properties).join(', ');
-const readStored = rowReader('an uploaded item', storedItem);
-const readAnswer = jsonReader('the answer to an upload', Type.Record(Type.String(), Type.Unknown()));
-
 export async function findItem(sql: SqlExecutor, id: string): Promise<StoredItem | undefined> {
   const row = await sql.get(`SELECT ${columns} FROM upload_items WHERE id = ?`, id);
-  return row === undefined ? undefined : toItem(row);
+  return row && toItem(row);
 }
 
 /** An item that will be on the chain: one that failed was paid back, and may come again. */
@@ -167,27 +156,15 @@ export async function readHead(sql: SqlExecutor, id: string): Promise<Buffer | u
   return (await sql.get<{ bytes: Buffer }>('SELECT bytes FROM upload_heads WHERE id = ?', id))?.bytes;
 }
 
-function toItem(row: unknown): StoredItem {
-  const stored = readStored(row);
-  const { receipt_key: key, receipt_signature: signature } = stored;
+function toItem(stored: unknown): StoredItem {
+  const row = readStored(stored);
+  const { receiptKey: key, receiptSignature: signature } = row;
   return {
-    id: stored.id,
-    owner: stored.owner,
-    signer: stored.signer,
-    signatureType: stored.signature_type,
-    size: stored.size,
-    payloadStart: stored.payload_start,
-    contentType: stored.content_type,
-    winc: winc(BigInt(stored.winc)),
-    receivedAt: stored.received_at,
-    deadlineHeight: stored.deadline_height,
-    answer: stored.answer === null ? {} : readAnswer(stored.answer),
-    segments: parseSegments(stored.segments),
-    held: stored.held === 1,
-    state: stored.state,
-    bundle: stored.bundle ?? undefined,
-    bundleOffset: stored.bundle_offset ?? undefined,
-    failedReason: stored.failed_reason ?? undefined,
+    ...row,
+    winc: winc(BigInt(row.winc)),
+    answer: row.answer === null ? {} : readAnswer(row.answer),
+    segments: parseSegments(row.segments),
+    held: row.held === 1,
     receipt: key === null || signature === null ? undefined : { key, signature },
   };
 }

@@ -14,7 +14,7 @@ import { forEachEngine } from '../../storage/sql/testing.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
-import { uploadErrors } from '../errors.ts';
+import { FreeAllowanceUsedUp, uploadErrors } from '../errors.ts';
 import { byteForWinc, startTestUpload, type TestUpload, testMigrations } from '../testing.ts';
 import { type Claim, claimSession, keepClaim, LostClaim, markUnderfunded, renewClaim } from './claims.ts';
 import { stateAfter } from './finalizer.ts';
@@ -94,7 +94,7 @@ test('the state of a session follows from the kind of refusal, not from its word
   assert.equal(stateAfter(uploadErrors.approvalWithoutAmount()), 'APPROVAL_FAILED');
   assert.equal(stateAfter(uploadErrors.revokeFailed()), 'REVOKE_FAILED');
   assert.equal(stateAfter(uploadErrors.insufficientBalance()), 'UNDERFUNDED');
-  assert.equal(stateAfter(uploadErrors.freeLimit(1)), 'UNDERFUNDED');
+  assert.equal(stateAfter(new FreeAllowanceUsedUp(1)), 'UNDERFUNDED');
   assert.equal(stateAfter(uploadErrors.sessionBusy()), 'finalizing');
   assert.equal(stateAfter(new Error(words)), 'finalizing');
 });

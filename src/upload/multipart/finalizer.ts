@@ -4,20 +4,16 @@
  * process died is taken up again.
  */
 import { Type } from 'typebox';
-import type { Credits } from '../../credits/credits.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
 import { createJob, type Job } from '../../kernel/background/job.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { HttpError } from '../../kernel/errors.ts';
-import type { Logger } from '../../kernel/log.ts';
 import { returnAbandoned } from '../../payments/x402/purchases.ts';
-import type { BlobStore } from '../../storage/blobs/blobs.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
 import { jsonReader } from '../../storage/sql/typed-rows.ts';
 import { ApprovalRefused, RevokeRefused, translateError, uploadErrors } from '../errors.ts';
-import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
-import { type Accepted, type Admitted, type Intake, verified } from '../intake/intake.ts';
+import type { PayloadHash } from '../hashing/payload-hash.ts';
+import { type Accepted, type Admitted, type Intake, type IntakeDeps, verified } from '../intake/intake.ts';
 import type { StoredPayload } from '../intake/payload-sink.ts';
 import type { Payers } from '../intake/payment.ts';
 import { deleteUnused } from '../items/blob-uses.ts';
@@ -51,14 +47,8 @@ const deleteAgainMs = 10_000;
 const none = Buffer.alloc(0);
 const readPaidBy = jsonReader('who pays for an upload in parts', Type.Array(Type.String()));
 
-interface FinalizerDeps {
-  readonly sql: Sql;
-  readonly credits: Credits;
-  readonly blobs: BlobStore;
+interface FinalizerDeps extends Pick<IntakeDeps, 'sql' | 'credits' | 'blobs' | 'hashes' | 'log' | 'now'> {
   readonly intake: Intake;
-  readonly hashes: PayloadHashes;
-  readonly log: Logger;
-  readonly now: () => number;
   /** How often what is unfinished is taken up again. */
   readonly sweepMs: number;
   /** How long a payment may wait for the upload that it was made for. */
@@ -84,13 +74,8 @@ export class Finalizer {
 
   constructor(deps: FinalizerDeps) {
     this.#deps = deps;
-    const { log, sweepMs } = deps;
-    this.#sweeping = createJob({
-      name: 'unfinished uploads',
-      everyMs: sweepMs,
-      log,
-      run: () => this.#sweep(),
-    });
+    const { log, sweepMs: everyMs } = deps;
+    this.#sweeping = createJob({ name: 'unfinished uploads', everyMs, log, run: () => this.#sweep() });
   }
 
   start(): void {
@@ -242,15 +227,7 @@ export class Finalizer {
     const failure = answer instanceof HttpError ? answer.message : undefined;
     if (state === 'finalizing') await postponeClaim(sql, claim, now()).catch(() => {});
     else if (state === 'UNDERFUNDED') await markUnderfunded(sql, claim, failure, now());
-    else {
-      await closeSession(
-        sql,
-        credits,
-        claim,
-        { state, ...(failure === undefined ? {} : { failure }) },
-        now(),
-      );
-    }
+    else await closeSession(sql, credits, claim, { state, failure }, now());
   }
 
   async #finished(session: SessionRow): Promise<Accepted> {

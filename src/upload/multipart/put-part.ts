@@ -2,14 +2,11 @@
  * One part of an upload: streamed into a blob, then made part of the session. Again is instead, and what was there
  * before is deleted at once: only a finalizer reads parts, and while there is one no part is replaced.
  */
-import type { Logger } from '../../kernel/log.ts';
-import type { BlobStore } from '../../storage/blobs/blobs.ts';
-import type { DiskSpace } from '../../storage/disk-space.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { translateError, uploadErrors } from '../errors.ts';
+import type { IntakeDeps } from '../intake/intake.ts';
 import { deleteFreed, forgetNotes, freeBlobs, noteBlobs, useNoted } from '../items/blob-uses.ts';
-
 import type { PartBudget } from './part-budget.ts';
 import { asSegment, findSession, multipartLimits, type PartRow, type SessionRow } from './sessions.ts';
 
@@ -20,14 +17,9 @@ export interface PutPart {
   readonly body: AsyncIterable<Buffer>;
 }
 
-export interface PutPartDeps {
-  readonly sql: Sql;
-  readonly blobs: BlobStore;
-  readonly disk: DiskSpace;
+export interface PutPartDeps
+  extends Pick<IntakeDeps, 'sql' | 'blobs' | 'disk' | 'maxItemBytes' | 'log' | 'now'> {
   readonly budget: PartBudget;
-  readonly maxItemBytes: number;
-  readonly log: Logger;
-  readonly now: () => number;
 }
 
 export async function putPart(deps: PutPartDeps, part: PutPart): Promise<void> {
@@ -129,17 +121,11 @@ async function checkRoom(
   if (totalBytes !== null && bytes > totalBytes)
     throw uploadErrors.invalidChunk(`Only ${totalBytes} bytes were paid for`);
   if (bytes > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
-  if (replaced === undefined && (await countParts(sql, id)) >= multipartLimits.maxParts)
+  if (replaced !== undefined) return replaced;
+  const parts = await sql.get<{ n: number }>('SELECT COUNT(*) AS n FROM upload_parts WHERE session = ?', id);
+  if ((parts?.n ?? 0) >= multipartLimits.maxParts)
     throw uploadErrors.invalidChunk('There are too many chunks');
-  return replaced;
-}
-
-async function countParts(sql: SqlExecutor, session: string): Promise<number> {
-  const parts = await sql.get<{ n: number }>(
-    'SELECT COUNT(*) AS n FROM upload_parts WHERE session = ?',
-    session,
-  );
-  return parts?.n ?? 0;
+  return undefined;
 }
 
 function checkOpen(session: SessionRow): void {

@@ -243,7 +243,7 @@ export function closeSession(
   sql: Sql,
   credits: Credits,
   claim: Claim,
-  end: { readonly state: SessionState; readonly itemId?: string; readonly failure?: string },
+  end: { readonly state: SessionState; readonly itemId?: string; readonly failure?: string | undefined },
   now: number,
 ): Promise<void> {
   return sql.transaction(async (tx) => {

@@ -9,11 +9,8 @@
  *   GET  /chunks/:token/:id/status            how far it is
  */
 import { Type } from 'typebox';
-import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
-import type { PaymentClaim } from '../../payments/x402/claims.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
-import { translateError, uploadErrors } from '../errors.ts';
-import type { Accepted } from '../intake/intake.ts';
+import { type App, mount, type Request } from '../../kernel/http/server.ts';
+import { throwTranslated, uploadErrors } from '../errors.ts';
 import type { Finalizer } from '../multipart/finalizer.ts';
 import { type PutPartDeps, putPart } from '../multipart/put-part.ts';
 import {
@@ -24,22 +21,16 @@ import {
   partsOf,
   type SessionState,
 } from '../multipart/sessions.ts';
-import { contentLength, takeRawBodies, uploadBody } from './request-body.ts';
-import { clientNetwork, readPaidBy } from './request-payers.ts';
+import { clientNetwork, contentLength, readPaidBy, takeRawBodies, uploadBody } from './upload-request.ts';
+import { payForSession, type X402UploadDeps } from './x402-upload.ts';
 
 interface ChunksDeps extends PutPartDeps {
-  readonly sql: Sql;
   readonly finalizer: Finalizer;
   readonly trustedProxies: number;
   readonly maxOpenPerAddress: number;
   readonly lifeMs: number;
-  /** Takes the payment of a session that declares its size; throws the 402 that asks for it. */
-  readonly payForSession?: (
-    request: Request,
-    totalBytes: number,
-    address: string | undefined,
-    claim: PaymentClaim,
-  ) => Promise<Pick<NewSession, 'totalBytes' | 'paid'>>;
+  /** Absent where no session that declares its size may be paid for (x402). */
+  readonly paid: X402UploadDeps | undefined;
 }
 
 const token = Type.String({ pattern: '^[a-z0-9-]{1,32}$' });
@@ -102,9 +93,7 @@ function createRoute(app: App, deps: ChunksDeps): void {
 
 /** Before anything is paid: without room for parts there is no use in beginning. */
 async function checkDisk({ disk }: ChunksDeps): Promise<void> {
-  const room = await disk.reserve(0).catch((error: unknown) => {
-    throw translateError(error);
-  });
+  const room = await disk.reserve(0).catch(throwTranslated);
   room.release();
 }
 
@@ -130,9 +119,10 @@ async function payment(
   const bytes = parseSize(totalBytes);
   if (Number.isNaN(bytes) || bytes < 1) throw uploadErrors.invalidByteCount();
   if (bytes > deps.maxItemBytes) throw uploadErrors.tooLarge(deps.maxItemBytes);
-  if (deps.payForSession === undefined) return {};
+  if (deps.paid === undefined) return {};
   if (key !== undefined && key.length < leastSecretLength) throw uploadErrors.guessableIdempotencyKey();
-  return deps.payForSession(request, bytes, address, { network, ...(key !== undefined && { key }) });
+  const claim = { network, ...(key !== undefined && { key }) };
+  return payForSession(deps.paid, request, bytes, address, claim, deps.maxOpenPerAddress);
 }
 
 function readRoutes(app: App, deps: ChunksDeps): void {
@@ -178,8 +168,7 @@ function writeRoutes(app: App, deps: ChunksDeps): void {
   app.post(
     '/chunks/:token/:id/-1',
     { schema: { summary: 'Finalize and wait', params } },
-    async (request, reply) =>
-      sendReceipt(reply, await finalizer.finalize(request.params.id, payers(request))),
+    async (request) => (await finalizer.finalize(request.params.id, payers(request))).receipt,
   );
   app.post(
     '/chunks/:token/:id/finalize',
@@ -209,10 +198,6 @@ function writeRoutes(app: App, deps: ChunksDeps): void {
       return reply.code(200).send();
     },
   );
-}
-
-function sendReceipt(reply: Reply, accepted: Accepted): Reply {
-  return reply.code(200).send(accepted.receipt);
 }
 
 function isFailure(state: SessionState): boolean {

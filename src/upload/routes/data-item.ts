@@ -68,7 +68,7 @@ async function answer(request: Request, id: string, reply: Reply, held: Held): P
 async function headersOf(sql: Sql, item: StoredItem): Promise<OutgoingHttpHeaders & { etag: string }> {
   const bundle = await postedBundle(sql, item.bundle);
   const place =
-    bundle === undefined || item.bundleOffset === undefined
+    bundle === undefined || item.bundleOffset === null
       ? {}
       : { 'x-root-transaction-id': bundle.txId, 'x-root-offset': item.bundleOffset };
   return {

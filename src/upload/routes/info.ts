@@ -35,18 +35,14 @@ const answer = Type.Object({
 export function infoRoutes(app: App, info: UploadInfo): void {
   const { minBytes: min, maxBytes: max } = multipartLimits;
   const body = {
+    ...info,
     version: receiptVersion,
-    gateway: info.gateway,
     // A chain without a deposit address is the empty text: clients read these four as strings.
     addresses: { arweave: '', ethereum: '', solana: '', matic: '', ...info.addresses },
     gateways: [info.gateway],
-    freeUploadLimitBytes: info.freeUploadLimitBytes,
-    maxDataItemBytes: info.maxDataItemBytes,
     receiptVersion,
-    receiptSigner: info.receiptSigner,
     signatureTypes: [1, 2, 3, 4, 7],
     multipart: { min, max, default: min },
-    x402: info.x402,
   };
   for (const path of ['/', '/info']) {
     app.route({

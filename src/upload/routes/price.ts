@@ -6,7 +6,7 @@
 import { Type } from 'typebox';
 import type { App, Reply } from '../../kernel/http/server.ts';
 import { type Pricing, tokens } from '../../pricing/pricing.ts';
-import { translateError, uploadErrors } from '../errors.ts';
+import { throwTranslated, uploadErrors } from '../errors.ts';
 
 const gibibyte = 1024 ** 3;
 const knownTokens = new Set<string>([...tokens, 'base-ario']);
@@ -53,9 +53,7 @@ export function priceRoutes(app: App, pricing: Pricing): void {
 
 /** Bare digits, never through a double: valid as text and as a JSON number. */
 async function answerPrice(reply: Reply, pricing: Pricing, bytes: number): Promise<Reply> {
-  const quote = await pricing.quoteBytes(bytes).catch((error: unknown) => {
-    throw translateError(error);
-  });
+  const quote = await pricing.quoteBytes(bytes).catch(throwTranslated);
   return reply
     .header('cache-control', 'public, max-age=60')
     .header('content-type', 'application/json; charset=utf-8')

@@ -26,7 +26,7 @@ export function txStatusRoutes(app: App, sql: Sql): void {
       ...(bundle === undefined ? {} : { bundleId: bundle.txId, ...placeOf(item) }),
       ...sizesOf(item),
       winc: item.winc.toString(),
-      ...(item.failedReason === undefined ? {} : { reason: item.failedReason }),
+      ...(item.failedReason === null ? {} : { reason: item.failedReason }),
     });
   });
   app.get(
@@ -54,7 +54,7 @@ async function itemOf(sql: Sql, id: string): Promise<StoredItem> {
 }
 
 function placeOf(item: StoredItem) {
-  return item.bundleOffset === undefined ? {} : { startOffsetInRootBundle: item.bundleOffset };
+  return item.bundleOffset === null ? {} : { startOffsetInRootBundle: item.bundleOffset };
 }
 
 function sizesOf(item: StoredItem) {

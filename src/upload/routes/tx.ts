@@ -2,22 +2,24 @@
 import { Type } from 'typebox';
 import { HttpError } from '../../kernel/errors.ts';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
+import { throwTranslated } from '../errors.ts';
 import type { Accepted, Intake } from '../intake/intake.ts';
-import { checkContentType, contentLength, takeRawBodies, uploadBody } from './request-body.ts';
-import { clientNetwork, readPaidBy } from './request-payers.ts';
+import {
+  checkContentType,
+  clientNetwork,
+  contentLength,
+  readPaidBy,
+  sendAccepted,
+  takeRawBodies,
+  uploadBody,
+} from './upload-request.ts';
+import { receiveSigned, type X402UploadDeps } from './x402-upload.ts';
 
 interface TxRouteDeps {
   readonly intake: Intake;
   readonly trustedProxies: number;
-  readonly payable?: PayableUploads;
-}
-
-/** Uploads that carry their own payment (x402). */
-export interface PayableUploads {
-  carriesPayment(request: Request): boolean;
-  receive(request: Request, reply: Reply, token: string | undefined): Promise<Accepted>;
-  /** The 402 that says how an upload of so many bytes can be paid with the request. */
-  challenge(request: Request, bytes: number): Promise<Error>;
+  /** Absent where no upload may carry its own payment (x402). */
+  readonly paid: X402UploadDeps | undefined;
 }
 
 export function txRoutes(app: App, deps: TxRouteDeps): void {
@@ -43,20 +45,15 @@ export function txRoutes(app: App, deps: TxRouteDeps): void {
   });
 }
 
-/** 202 says that the item was here before. */
-export function sendAccepted(reply: Reply, accepted: Accepted): Reply {
-  return reply.code(accepted.duplicate ? 202 : 200).send(accepted.receipt);
-}
-
 async function receive(
   request: Request,
   reply: Reply,
   deps: TxRouteDeps,
   token: string | undefined,
 ): Promise<Accepted> {
-  const { intake, payable, trustedProxies } = deps;
+  const { intake, paid, trustedProxies } = deps;
   checkContentType(request);
-  if (payable?.carriesPayment(request) === true) return payable.receive(request, reply, token);
+  if (paid?.payments.carriedBy(request.headers)) return receiveSigned(request, reply, paid, token);
   const stated = contentLength(request);
   try {
     return await intake.receive({
@@ -68,8 +65,8 @@ async function receive(
     });
   } catch (error) {
     const unpaid = error instanceof HttpError && error.status === 402;
-    if (unpaid && payable !== undefined && stated !== undefined)
-      throw await payable.challenge(request, stated);
+    if (unpaid && paid !== undefined && stated !== undefined)
+      throw await paid.payments.challenge(request, stated).catch(throwTranslated);
     throw error;
   }
 }

@@ -44,7 +44,7 @@ export class UploadPayments {
     return headers['x-payment'] !== undefined || headers['payment-signature'] !== undefined;
   }
 
-  async quote(request: Request, bytes: number): Promise<X402Quote> {
+  async #quote(request: Request, bytes: number): Promise<X402Quote> {
     const price = await this.#pricing.quoteBytes(bytes);
     return this.#x402.offer({
       product: `upload ${bytes}`,
@@ -60,7 +60,7 @@ export class UploadPayments {
   /** The payment of a request for so many bytes, checked by the facilitator; throws the 402 when there is none. */
   async read(request: Request, bytes: number): Promise<UploadPayment> {
     const x402 = this.#x402;
-    const quote = await this.quote(request, bytes);
+    const quote = await this.#quote(request, bytes);
     try {
       const payment = await x402.read(request.headers, quote);
       if (payment === undefined) throw refusal(x402, quote, noPayment);
@@ -71,8 +71,9 @@ export class UploadPayments {
     }
   }
 
-  challenge(quote: X402Quote): Error {
-    return refusal(this.#x402, quote, noPayment);
+  /** The 402 that says how an upload of so many bytes can be paid with the request. */
+  async challenge(request: Request, bytes: number): Promise<Error> {
+    return refusal(this.#x402, await this.#quote(request, bytes), noPayment);
   }
 }
 

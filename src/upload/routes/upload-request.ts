@@ -1,12 +1,13 @@
-/**
- * The body of an upload as it comes off the socket: piece by piece, with back-pressure, never parsed. A client
- * that sends nothing for a minute has left. What a refused client still sends is read for a while and thrown away,
- * because a connection that is cut while the client writes loses the answer.
- */
+/** What the upload routes read of a request: its body, its length, who pays, and where it comes from. */
 import type { IncomingMessage } from 'node:http';
-import type { App, Request } from '../../kernel/http/server.ts';
+import { MAX_PAYERS } from '../../credits/credits.ts';
+import { HttpError } from '../../kernel/errors.ts';
+import { clientAddress, networkOf, plainAddress } from '../../kernel/http/client-network.ts';
+import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { countStreamedBytes } from '../../kernel/minor-gc.ts';
+import { normalizeAddress } from '../../wallets/address.ts';
 import { uploadErrors } from '../errors.ts';
+import type { Accepted } from '../intake/intake.ts';
 
 const defaultIdleMs = 60_000;
 const smallBytes = 64 * 1024;
@@ -19,6 +20,11 @@ export function takeRawBodies(scope: App): void {
   scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
 }
 
+/**
+ * The body of an upload as it comes off the socket: piece by piece, with back-pressure, never parsed. A client
+ * that sends nothing for a minute has left. What a refused client still sends is read for a while and thrown away,
+ * because a connection that is cut while the client writes loses the answer.
+ */
 export async function* uploadBody(request: Request, idleMs = defaultIdleMs): AsyncGenerator<Buffer> {
   const { raw } = request;
   const length = contentLength(request);
@@ -98,4 +104,27 @@ export function checkContentType(request: Request): void {
   if (type !== undefined && type !== '' && type !== 'application/octet-stream') {
     throw uploadErrors.invalidContentType();
   }
+}
+
+/**
+ * `x-paid-by`: payers in order of preference, separated by commas, in one header or several. What is no address
+ * can have lent nothing and is passed over, as is a wallet that lent nothing.
+ */
+export function readPaidBy(request: Request): string[] {
+  const header = request.headers['x-paid-by'];
+  const text = Array.isArray(header) ? header.join(',') : (header ?? '');
+  const named = text.split(',').flatMap((part) => normalizeAddress(part.trim()) ?? []);
+  const payers = [...new Set(named)];
+  if (payers.length > MAX_PAYERS) throw new HttpError(400, `At most ${MAX_PAYERS} payers can be asked`);
+  return payers;
+}
+
+/** The client's network: behind `proxies` proxies of ours, of the address that the outermost of them saw. */
+export function clientNetwork(request: Request, proxies: number): string {
+  return networkOf(plainAddress(clientAddress(request, proxies)));
+}
+
+/** 202 says that the item was here before. */
+export function sendAccepted(reply: Reply, accepted: Accepted): Reply {
+  return reply.code(accepted.duplicate ? 202 : 200).send(accepted.receipt);
 }

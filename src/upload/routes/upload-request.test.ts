@@ -6,7 +6,7 @@ import { request as send } from 'undici';
 import { createHttpServer } from '../../kernel/http/server.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
-import { takeRawBodies, uploadBody } from './request-body.ts';
+import { takeRawBodies, uploadBody } from './upload-request.ts';
 
 const server = createHttpServer({
   name: 'upload',

@@ -1,7 +1,4 @@
-/**
- * Deep hashing of large payloads beside the event loop. A thread hashes one stream at a time; when all are busy the
- * caller hashes for itself, so that nobody waits for a thread.
- */
+/** Deep hashing of large payloads beside the event loop: a thread hashes one stream at a time. */
 import { hash } from 'node:crypto';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -9,41 +6,6 @@ import { deepHashAppend } from '../../formats/deep-hash.ts';
 import { endOfData, leave, makeMemory, type Ring, ringOf, slotBytes, slotCount, startAgain } from './ring.ts';
 
 const program = new URL(`./thread${extname(import.meta.filename)}`, import.meta.url);
-
-export class HashThreads {
-  readonly #max: number;
-  readonly #free: HashThread[] = [];
-  readonly #all = new Set<HashThread>();
-  #closed = false;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  /** A thread for one stream, or undefined when all are busy. Give it back with `release`. */
-  take(): HashThread | undefined {
-    let thread = this.#free.pop();
-    if (thread === undefined) {
-      if (this.#closed || this.#all.size >= this.#max) return undefined;
-      thread = new HashThread((broken) => this.#all.delete(broken));
-      this.#all.add(thread);
-    }
-    thread.hold(true);
-    return thread;
-  }
-
-  async release(thread: HashThread): Promise<void> {
-    await thread.reset().catch(() => {});
-    thread.hold(false);
-    if (this.#closed) await thread.end();
-    else if (thread.alive) this.#free.push(thread);
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    await Promise.all([...this.#all].map((thread) => thread.end()));
-  }
-}
 
 export class HashThread {
   readonly #ring: Ring;
