@@ -52,7 +52,7 @@ export interface NamesBenchOptions {
   readonly sql?: Sql;
   /** A chain that somebody else stops: several services may be on one, over one database. */
   readonly ledger?: TestLedger;
-  /** Routes of the card door: webhooks. */
+  /** Routes of the card part: webhooks. */
   readonly cardRoutes?: (app: App, cards: CardPayments) => void;
   readonly cards?: (bench: { sql: Sql; pricing: Pricing; now: () => number }) => CardPayments;
 }

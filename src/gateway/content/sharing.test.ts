@@ -118,17 +118,17 @@ for (const engine of engines)
 describe('two gateways that trust each other', () => {
   let first: AdminGateway;
   let second: AdminGateway;
-  let door: Door;
+  let proxy: SwitchableProxy;
   before(async () => {
-    door = await openDoor();
-    second = await startAdminGateway({ overrides: { TRUSTED_GATEWAYS_URLS: door.url } });
+    proxy = await openSwitchableProxy();
+    second = await startAdminGateway({ overrides: { TRUSTED_GATEWAYS_URLS: proxy.url } });
     first = await startAdminGateway({ overrides: { TRUSTED_GATEWAYS_URLS: second.url } });
-    door.leadTo(first.url);
+    proxy.leadTo(first.url);
   });
   after(async () => {
     await first.stop();
     await second.stop();
-    await door.close();
+    await proxy.close();
   });
 
   test('say together that nobody has something, without waiting until the other gives up', async () => {
@@ -172,20 +172,20 @@ describe('two gateways that trust each other', () => {
     const peers = (await (await fetch(`${second.url}/gw/peers`)).json()) as {
       gateways: Record<string, Record<string, unknown>>;
     };
-    const shown = peers.gateways[new URL(door.url).host];
-    assert.deepEqual([shown?.url, shown?.chunkWeight], [door.url, 50]);
+    const shown = peers.gateways[new URL(proxy.url).host];
+    assert.deepEqual([shown?.url, shown?.chunkWeight], [proxy.url, 50]);
     assert.ok(Number(shown?.dataWeight) > 50, 'it gave what it was asked for');
   });
 });
 
-interface Door {
+interface SwitchableProxy {
   readonly url: string;
   leadTo(url: string): void;
   close(): Promise<void>;
 }
 
 /** An address that can be told before the gateway that answers there is. */
-async function openDoor(): Promise<Door> {
+async function openSwitchableProxy(): Promise<SwitchableProxy> {
   const sockets = new Set<Socket>();
   let port = 0;
   const server = createServer((outside) => {

@@ -10,7 +10,7 @@ export interface ExportWorkerData {
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
   readonly plan: ExportPlan;
-  /** Shared with the exporter, who sets its first element when the work shall end. */
+  /** Shared with the exporter, who sets its first element when the work must end. */
   readonly stop: Int32Array;
 }
 

@@ -36,7 +36,7 @@ export interface ExportProgress {
   readonly files: number;
 }
 
-/** Whether what is under way shall end; asked again and again. */
+/** Whether what is under way must end; asked again and again. */
 export type Stopped = () => boolean;
 
 /** Rows between two reports of progress. */

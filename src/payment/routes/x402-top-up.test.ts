@@ -7,11 +7,11 @@ import { parseWanted } from './x402-top-up.ts';
 
 const payer = examplePayment.payer;
 
-interface Door extends X402Bench {
+interface TopUpBench extends X402Bench {
   readonly facilitator: FacilitatorForTest;
 }
 
-async function openDoor(t: TestContext): Promise<Door> {
+async function openTopUps(t: TestContext): Promise<TopUpBench> {
   const facilitator = await startFacilitator(t);
   const { url, payTo, rpcUrls } = facilitator.facilitator;
   return { ...(await openX402Bench(t, { facilitatorUrl: url, payTo, rpcUrls })), facilitator };
@@ -49,7 +49,7 @@ test('quantities are whole bytes or credits with up to twelve places', () => {
 });
 
 test('without a payment it asks for one, in both versions of the protocol', async (t) => {
-  const { get, url, facilitator } = await openDoor(t);
+  const { get, url, facilitator } = await openTopUps(t);
   const answer = await get('type=credits&qty=1.5');
   assert.equal(answer.status, 402);
   assert.equal(answer.headers.get('cache-control'), 'no-store');
@@ -68,14 +68,14 @@ test('without a payment it asks for one, in both versions of the protocol', asyn
 });
 
 test('bytes are priced as one upload, the charge per item included, and never below the smallest payment', async (t) => {
-  const { get } = await openDoor(t);
+  const { get } = await openTopUps(t);
   assert.equal((await json(await get('type=bytes&qty=1000000000'))).maxAmountRequired, '10001');
   assert.equal((await json(await get('type=bytes&qty=1'))).maxAmountRequired, '1000');
 });
 
 for (const version of [1, 2] as const) {
   test(`a payment of version ${version} is settled and credited to the payer`, async (t) => {
-    const { get, credits, facilitator } = await openDoor(t);
+    const { get, credits, facilitator } = await openTopUps(t);
     await facilitator.mint(payer, 3_000_000n);
     const { paymentPayload } = signPayment({ version, payTo: facilitator.payTo, value: 1_000_000n });
     const headers = { [version === 1 ? 'x-payment' : 'payment-signature']: encodeHeader(paymentPayload) };
@@ -103,7 +103,7 @@ for (const version of [1, 2] as const) {
 }
 
 test('a named wallet is credited instead of the payer', async (t) => {
-  const { get, credits, facilitator } = await openDoor(t);
+  const { get, credits, facilitator } = await openTopUps(t);
   await facilitator.mint(payer, 1_000_000n);
   const { paymentPayload } = signPayment({ payTo: facilitator.payTo });
   const address = `${'a'.repeat(42)}A`;
@@ -116,7 +116,7 @@ test('a named wallet is credited instead of the payer', async (t) => {
 });
 
 test('wrong requests and payments are refused with the words of the contract, and nothing moves', async (t) => {
-  const { get, credits, facilitator } = await openDoor(t);
+  const { get, credits, facilitator } = await openTopUps(t);
   await facilitator.mint(payer, 1_000_000n);
   const good = signPayment({ payTo: facilitator.payTo });
   const header = encodeHeader(good.paymentPayload);
@@ -161,7 +161,7 @@ test('wrong requests and payments are refused with the words of the contract, an
 });
 
 test('a settlement that fails is 503 and says so in the header; an oracle that is down is 503 too', async (t) => {
-  const { get, credits, facilitator, oracle } = await openDoor(t);
+  const { get, credits, facilitator, oracle } = await openTopUps(t);
   await facilitator.mint(payer, 1_000_000n);
   await facilitator.call('POST', '/test/faults', { refuse: 1 });
   const { paymentPayload } = signPayment({ payTo: facilitator.payTo });
@@ -180,7 +180,7 @@ test('a settlement that fails is 503 and says so in the header; an oracle that i
 });
 
 test('a little less than the price is taken only when it was asked a short while ago', async (t) => {
-  const { get, credits, facilitator, oracle } = await openDoor(t);
+  const { get, credits, facilitator, oracle } = await openTopUps(t);
   await facilitator.mint(payer, 5_000_000n);
   const pay = (query: string, value: bigint) => {
     const { paymentPayload } = signPayment({ payTo: facilitator.payTo, value });
@@ -206,7 +206,7 @@ test('a little less than the price is taken only when it was asked a short while
 });
 
 test('a payment shown by who does not know whom it credited says nothing and moves nothing', async (t) => {
-  const { get, credits, facilitator } = await openDoor(t);
+  const { get, credits, facilitator } = await openTopUps(t);
   await facilitator.mint(payer, 1_000_000n);
   const header = { 'x-payment': encodeHeader(signPayment({ payTo: facilitator.payTo }).paymentPayload) };
   const address = `${'a'.repeat(42)}A`;

@@ -17,7 +17,7 @@ export interface DatabaseOptions {
   readonly migrations: readonly Migration[];
   readonly log?: StorageLog;
   /**
-   * Every statement has an index to use and shall use it. PostgreSQL keeps the plan that it made for a statement when
+   * Every statement has an index to use and must use it. PostgreSQL keeps the plan that it made for a statement when
    * its tables were small, and would go on reading them from end to end while they grow.
    */
   readonly byIndexOnly?: boolean;

@@ -18,7 +18,7 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code !== undefined && retryable.has(error.code);
 }
 
-/** The server is there but lets us not in, or has no such database. */
+/** The server is there but refuses our login, or has no such database. */
 export function isRefusal(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && /^(?:28|3D)/.test(error.code ?? '');
 }
