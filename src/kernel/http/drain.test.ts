@@ -4,6 +4,7 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../../test/support/eventually.ts';
 import { Metrics } from '../metrics.ts';
 import { testServer } from '../testing.ts';
 import type { HttpServer } from './server.ts';
@@ -63,16 +64,12 @@ function closing(socket: Socket): Promise<unknown> {
   });
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(2);
-}
-
 describe('drain', { timeout: 180_000 }, () => {
   test('lets requests in flight finish, tells them to close, and takes no new connection', async () => {
     const { server, release, entered } = await holding();
     const agent = keepAlive();
     const held = [ask(`${server.url}/held`, agent), ask(`${server.url}/stream`, agent)];
-    await until(() => entered() === 2);
+    await eventually('both requests are in', () => entered() === 2);
     let drained = false;
     const draining = server.drain(60_000).finally(() => {
       drained = true;
@@ -105,7 +102,7 @@ describe('drain', { timeout: 180_000 }, () => {
       heard += chunk.toString();
     });
     socket.write('GET /stream HTTP/1.1\r\nhost: x\r\n\r\n');
-    await until(() => entered() === 1);
+    await eventually('the request is in', () => entered() === 1);
     const closed = closing(socket);
     const draining = server.drain(60_000);
     release();
@@ -126,7 +123,7 @@ describe('drain', { timeout: 180_000 }, () => {
     await server.listen();
     const socket = connect(server.port, '127.0.0.1').pause();
     socket.write('GET /large HTTP/1.1\r\nhost: x\r\n\r\n');
-    await until(() => ended === 1);
+    await eventually('one connection ended', () => ended === 1);
     const draining = server.drain(60_000);
     let heard = 0;
     socket.on('data', (chunk) => {
@@ -142,7 +139,7 @@ describe('drain', { timeout: 180_000 }, () => {
     const { server, entered } = await holding();
     const held = ask(`${server.url}/held`, keepAlive());
     const refused = assert.rejects(held, { code: 'ECONNRESET' });
-    await until(() => entered() === 1);
+    await eventually('the request is in', () => entered() === 1);
     assert.equal(await server.drain(20), false, 'something was cut');
     await refused;
   });
@@ -179,7 +176,7 @@ describe('drain', { timeout: 180_000 }, () => {
         }
       }
     });
-    await until(() => taken > 200);
+    await eventually('the reader has taken some', () => taken > 200);
     await server.drain(60_000);
     stopped = true;
     await Promise.all(clients);

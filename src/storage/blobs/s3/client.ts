@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, type Dispatcher, request } from 'undici';
+import { backoffMs } from '../../../kernel/background/backoff.ts';
 import { messageOf } from '../../../kernel/errors.ts';
 import { BlobStoreUnavailable } from '../blobs.ts';
 import type { S3Address } from './address.ts';
@@ -26,7 +27,7 @@ export interface S3Request {
 export type S3Response = Dispatcher.ResponseData;
 
 const attempts = 4;
-const firstPauseMs = 100;
+const backoff = { firstMs: 100, longestMs: 1_000 };
 const maxTextLength = 64 * 1024;
 const emptyDigest = createHash('sha256').digest('hex');
 
@@ -68,7 +69,7 @@ export class S3Client {
         const passing = response.statusCode === 429 || response.statusCode >= 500;
         if (!passing || last) throw refused(wanted, response.statusCode, answer);
       }
-      await sleep(firstPauseMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2));
+      await sleep(backoffMs(backoff, attempt) * (0.5 + Math.random() / 2));
     }
   }
 
