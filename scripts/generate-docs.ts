@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describeConfig } from '../src/config/config.ts';
+import { routesOfStack } from '../test/support/all-routes.ts';
 import { routeRows, routesPage, routesPath } from './routes-page.ts';
 
 export const configurationPath = join(resolve(import.meta.dirname, '..'), 'docs', 'configuration.md');
@@ -34,5 +35,5 @@ function cell(text: string): string {
 
 if (process.argv[1] === import.meta.filename) {
   writeFileSync(configurationPath, configurationPage());
-  writeFileSync(routesPath, routesPage(await routeRows()));
+  writeFileSync(routesPath, routesPage(routeRows(await routesOfStack())));
 }

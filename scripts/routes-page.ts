@@ -4,7 +4,7 @@
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { routesOfStack, type StackRoute } from '../test/support/all-routes.ts';
+import type { StackRoute } from '../test/support/all-routes.ts';
 
 const root = resolve(import.meta.dirname, '..');
 export const routesPath = join(root, 'docs', 'routes.md');
@@ -25,14 +25,15 @@ interface TestFile {
   readonly text: string;
 }
 
-export async function routeRows(): Promise<RouteRow[]> {
+/** The routes of a stack as rows of the page. */
+export function routeRows(routes: readonly StackRoute[]): RouteRow[] {
   const tests = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], {
     cwd: root,
     exclude: (path) => String(path).includes('node_modules'),
   })
     .sort()
     .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
-  return (await routesOfStack()).flatMap((route) => rowOf(route, tests));
+  return routes.flatMap((route) => rowOf(route, tests));
 }
 
 function rowOf({ name, file }: StackRoute, tests: readonly TestFile[]): RouteRow[] {

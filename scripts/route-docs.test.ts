@@ -1,9 +1,10 @@
-/** The tables of docs/security.md have a row for every route of every server, and no row for one that is not there. */
+/** docs/routes.md and the tables of docs/security.md have a row for every route of every server, and no other. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import { inOneSpelling, routesOfStack } from '../test/support/all-routes.ts';
+import { routeRows, routesPage, routesPath } from './routes-page.ts';
 
 const text = readFileSync(resolve(import.meta.dirname, '../docs/security.md'), 'utf8');
 const everywhere = 'Every server';
@@ -33,11 +34,24 @@ function isRestOf(route: string, documented: ReadonlySet<string>): boolean {
   return [...documented].some((row) => row.startsWith(`${server} `) && row.includes(` ${prefix}/`));
 }
 
+const routesNow = routesOfStack();
+
+describe('docs/routes.md', () => {
+  it('is what `npm run docs` writes, and every route has a file and a test', async () => {
+    const rows = routeRows(await routesNow);
+    assert.equal(readFileSync(routesPath, 'utf8'), routesPage(rows));
+    assert.deepEqual(
+      rows.filter(({ tests }) => tests.length === 0).map(({ method, path }) => `${method} ${path}`),
+      [],
+    );
+  });
+});
+
 describe('docs/security.md', () => {
   const rows = routesOfRows(text);
 
   it('has one row for every route that a stack answers, and no other', async () => {
-    const routes = (await routesOfStack()).map(({ name }) => name);
+    const routes = (await routesNow).map(({ name }) => name);
     const servers = new Set(routes.map((route) => route.split(' ', 1)[0] ?? ''));
     const shared = rows.filter((row) => row.startsWith(everywhere));
     const own = rows.filter((row) => !row.startsWith(everywhere));
