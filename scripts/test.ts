@@ -30,9 +30,10 @@ interface Suite {
 const suites: Record<string, Suite> = {
   unit: {
     globs: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/strangers/**/*.test.ts'],
-    flags: ['--test-concurrency=2'],
+    flags: ['--test-concurrency=3'],
   },
-  e2e: { globs: ['test/e2e/**/*.test.ts'], flags: ['--test-concurrency=2'] },
+  // Three at once on two cores: whole stacks wait a good part of their time.
+  e2e: { globs: ['test/e2e/**/*.test.ts'], flags: ['--test-concurrency=3'] },
   servers: {
     globs: ['test/servers/**/*.test.ts', 'src/**/*.test.ts'],
     flags: ['--test-concurrency=2'],
