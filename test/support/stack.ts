@@ -52,7 +52,7 @@ function copyKeys(from: string, to: string): void {
 
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'turnpike-stack-'));
-  if (options.dataDir === undefined && existsSync(keptKeys)) copyKeys(keptKeys, join(dataDir, 'keys'));
+  if (!existsSync(join(dataDir, 'keys')) && existsSync(keptKeys)) copyKeys(keptKeys, join(dataDir, 'keys'));
   const child = spawn(process.execPath, ['bin/turnpike.js', 'start', '--json', ...(options.only ?? [])], {
     cwd: root,
     env: { ...process.env, ...freePorts(), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...options.environment },
