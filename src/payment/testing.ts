@@ -10,9 +10,9 @@ import { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import { tryParseJson } from '../formats/json.ts';
 import type { App } from '../kernel/http/app.ts';
 import { limitClients } from '../kernel/http/limit-clients.ts';
-import { createHttpServer } from '../kernel/http/server.ts';
 import { createLogger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
+import { testServer } from '../kernel/testing.ts';
 import { ChainPayments } from '../payments/chain/chain-payments.ts';
 import { type FakeChains, fakeTokens, serviceWallets } from '../payments/chain/testing.ts';
 import { configuredFees } from '../pricing/configured.ts';
@@ -121,16 +121,7 @@ export async function paymentBench(environment: Record<string, string> = {}, giv
   const payments = new ChainPayments(paymentsOptions);
   const metrics = new Metrics();
   const log = createLogger({ name: 'payment', level: 'silent', format: 'json' });
-  const server = createHttpServer({
-    name: 'payment',
-    title: 'Payment',
-    host: '127.0.0.1',
-    port: 0,
-    portVariable: 'PAYMENT_PORT',
-    log,
-    metrics,
-    admit: signatures.admit,
-  });
+  const server = testServer({ name: 'payment', log, metrics, admit: signatures.admit });
   const chain = { name: 'chain', routes: (app: App) => reportTransactionRoute(app, payments) };
   const routes: PaymentRoutesDeps = {
     credits,
