@@ -7,7 +7,7 @@ import type { AddressType } from '../../credits/credits.ts';
 import { noPayment, type PaymentProblem, paymentAnswer } from '../../formats/x402/answers.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import { HttpError } from '../../kernel/errors.ts';
-import type { Request } from '../../kernel/http/server.ts';
+import { originOf, type Request } from '../../kernel/http/app.ts';
 import { X402NotTaken, X402SettlementFailed } from '../../payments/x402/errors.ts';
 import type { X402Payments, X402Quote } from '../../payments/x402/x402.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
@@ -80,7 +80,7 @@ export class EgressPayments {
     const offer = await x402.offer({
       product: `egress ${bytes}`,
       winc: await pricing.wincForUsdc(amount),
-      resource: `${request.protocol}://${request.host}${request.url}`,
+      resource: `${originOf(request)}${request.url}`,
       description: `${bytes} bytes of content`,
       mimeType: 'application/octet-stream',
     });

@@ -29,6 +29,10 @@ declare module 'fastify' {
   }
 }
 
+/** Where the client reached this server, as far as proxies that are trusted say; without a slash at its end. */
+export const originOf = ({ protocol, host }: Pick<Request, 'protocol' | 'host'>): string =>
+  `${protocol}://${host}`;
+
 /**
  * Mounts the routes under every prefix (`''` is the root). Only the first is documented in OpenAPI; the others
  * are aliases that answer the same.

@@ -1,6 +1,6 @@
 /** GET /arns/quote/…: a quote for a name and a card session to pay it with (interface §4.2). */
 import { Type } from 'typebox';
-import type { App, Request } from '../../kernel/http/app.ts';
+import { type App, originOf } from '../../kernel/http/app.ts';
 import { type CheckoutPage, cardMethods } from '../../payments/card/card.ts';
 import {
   type CheckoutHome,
@@ -65,7 +65,7 @@ export function arnsQuoteRoute(app: App, context: NamesContext): void {
       const currency = parseCurrency(params.currency);
       if (method === undefined || wallet === undefined || currency === undefined) throw invalidParameters();
       const asked = readPurchase(params.intent, params.name, fields);
-      const page = pageOf(request.query, { appUrl: context.appUrl, home: homeOf(request) });
+      const page = pageOf(request.query, { appUrl: context.appUrl, home: `${originOf(request)}/` });
       const processId = readProcessId(request.query.processId);
       const promoCodes = listOf(fields, 'promoCode') ?? [];
       if (context.cards === undefined) throw cardSwitchedOff();
@@ -75,8 +75,6 @@ export function arnsQuoteRoute(app: App, context: NamesContext): void {
     },
   );
 }
-
-const homeOf = (request: Request) => `${request.protocol}://${request.host}/`;
 
 function pageOf(query: CheckoutQuery, home: CheckoutHome): CheckoutPage {
   try {

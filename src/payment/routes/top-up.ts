@@ -1,6 +1,6 @@
 /** GET /top-up/{method}/{address}/{currency}/{amount}: a quote and a session to pay it with (interface §4.1). */
 import { Type } from 'typebox';
-import type { App, Request } from '../../kernel/http/app.ts';
+import { type App, originOf, type Request } from '../../kernel/http/app.ts';
 import type {
   CardMethod,
   CardOrder,
@@ -107,7 +107,7 @@ export function topUpRoute(scope: App, deps: TopUpDeps): void {
       const method = readMethod(params.method);
       const type = readAddressType(query.destinationAddressType ?? query.token ?? 'arweave');
       const giftMessage = readGiftMessage(query.giftMessage);
-      const page = pageOf(query, { appUrl: deps.appUrl, home: homeOf(request) });
+      const page = pageOf(query, { appUrl: deps.appUrl, home: `${originOf(request)}/` });
       const wallet = parseDestination(params.address, type);
       if (wallet === undefined) throw invalidDestination();
       const price = await quote(
@@ -160,8 +160,6 @@ function refererOf({ headers }: Request): string | undefined {
   const page = readReferer(headers.referer, longestReferer);
   return page && `${page.origin}${page.pathname}`;
 }
-
-const homeOf = (request: Request) => `${request.protocol}://${request.host}/`;
 
 function pageOf(query: CheckoutQuery, home: CheckoutHome): CheckoutPage {
   try {

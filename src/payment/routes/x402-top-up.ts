@@ -9,7 +9,7 @@ import type { Credits } from '../../credits/credits.ts';
 import { noPayment, type PaymentProblem, paymentAnswer } from '../../formats/x402/answers.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
 import { HttpError } from '../../kernel/errors.ts';
-import type { App, Reply, Request } from '../../kernel/http/app.ts';
+import { type App, originOf, type Reply, type Request } from '../../kernel/http/app.ts';
 import { X402NotTaken } from '../../payments/x402/errors.ts';
 import type { X402Payments, X402Receipt } from '../../payments/x402/x402.ts';
 import { toText } from '../../pricing/decimal.ts';
@@ -108,7 +108,7 @@ async function pay(
   const quote = await x402.offer({
     product: `top-up ${wanted.kind} ${wanted.kind === 'bytes' ? wanted.bytes : wanted.winc}`,
     winc: await wincWanted(wanted, pricing),
-    resource: `${request.protocol}://${request.host}${request.url}`,
+    resource: `${originOf(request)}${request.url}`,
     description: describe(wanted),
     mimeType: 'application/json',
   });

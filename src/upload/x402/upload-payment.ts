@@ -9,7 +9,7 @@ import { winc } from '../../credits/credits.ts';
 import { noPayment, type PaymentProblem, paymentAnswer } from '../../formats/x402/answers.ts';
 import { x402Reasons } from '../../formats/x402/facilitator.ts';
 import { HttpError } from '../../kernel/errors.ts';
-import type { Request } from '../../kernel/http/server.ts';
+import { originOf, type Request } from '../../kernel/http/app.ts';
 import type { PaymentClaim } from '../../payments/x402/claims.ts';
 import { X402NotTaken, X402Refused } from '../../payments/x402/errors.ts';
 import type {
@@ -50,7 +50,7 @@ export class UploadPayments {
       product: `upload ${bytes}`,
       // Nothing can be bought for nothing.
       winc: price.winc > 0n ? price.winc : winc(1n),
-      resource: `${request.protocol}://${request.host}${request.url}`,
+      resource: `${originOf(request)}${request.url}`,
       description: `Upload of ${bytes} bytes`,
       mimeType: 'application/json',
       timeoutSeconds: timeouts.find(([size]) => bytes >= size)?.[1] ?? 300,
