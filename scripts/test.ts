@@ -1,7 +1,8 @@
 /**
  * Runs the test-suites by name: `node scripts/test.ts unit e2e`.
  *
- *   unit     src/**, scripts/**, test/strangers/**: beside the code, no port but free ones, quick
+ *   unit     src/**, scripts/**, test/strangers/**: beside the code, no port but free ones, quick; those of one
+ *            room share processes, because to load its modules costs more than most of the tests
  *   e2e      test/e2e/**: whole stacks on free ports, one process per file
  *   servers  test/servers/**, and on PostgreSQL the unit suites that run on every engine
  *   clients  test/clients/**: published third-party clients, with a package of their own
@@ -12,7 +13,7 @@
  * its first output: it holds nothing up and is not forgotten.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -46,8 +47,9 @@ const split = process.argv.indexOf('--');
 const names = process.argv.slice(2, split === -1 ? undefined : split);
 const filters = split === -1 ? [] : process.argv.slice(split + 1);
 const isContinuousIntegration = process.env.CI !== undefined && process.env.CI !== '';
+const filesOfGroup = 10;
 /** More than this is no flake: the change is broken. */
-const mostRunAgain = 5;
+const mostRunAgain = filesOfGroup;
 const flaky: string[] = [];
 const fitted = new Set<string>();
 let failed = false;
@@ -116,8 +118,16 @@ function runFiles(files: readonly string[], flags: readonly string[], env: NodeJ
     `--test-reporter=${pathToFileURL(join(root, 'scripts', 'failed-files.ts')).href}`,
     `--test-reporter-destination=${list}`,
   ];
+  const groups = groupsOf(files);
+  const entries = groups.map((group, index) => {
+    const [file = ''] = group;
+    if (group.length === 1) return file;
+    const entry = join(folder, `${index}-${roomOf(file)?.replaceAll('/', '-')}.mjs`);
+    writeFileSync(entry, groupModule(group));
+    return entry;
+  });
   try {
-    const run = spawnSync(process.execPath, ['--test', ...flags, ...reporters, ...files], {
+    const run = spawnSync(process.execPath, ['--test', ...flags, ...reporters, ...entries], {
       cwd: root,
       env,
       stdio: 'inherit',
@@ -127,10 +137,50 @@ function runFiles(files: readonly string[], flags: readonly string[], env: NodeJ
     if (run.status === 0) return [];
     const told = existsSync(list) ? readFileSync(list, 'utf8').split('\n').filter(Boolean) : [];
     if (run.status === null || told.length === 0) return [...files];
-    return told.map((file) => relative(root, file));
+    // A group is told with each of its files that failed; where it ended at once, all of it failed.
+    const failures = told.map((file) => relative(root, file));
+    return failures.flatMap((file) => {
+      const group = groups[entries.indexOf(resolve(root, file))];
+      if (group === undefined) return [file];
+      return group.some((one) => failures.includes(one)) ? [] : group;
+    });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Files of a room, some in one process; any other file has a process of its own. */
+function groupsOf(files: readonly string[]): string[][] {
+  const groups: string[][] = [];
+  let last: string | undefined;
+  for (const file of files) {
+    const room = roomOf(file);
+    const group = groups.at(-1);
+    if (room !== undefined && room === last && group !== undefined && group.length < filesOfGroup)
+      group.push(file);
+    else groups.push([file]);
+    last = room;
+  }
+  return groups;
+}
+
+/** `src/gateway` of `src/gateway/paths.test.ts`. */
+function roomOf(file: string): string | undefined {
+  return /^src\/[^/]+(?=\/)/.exec(file)?.[0];
+}
+
+/**
+ * A module that runs test files as suites, so that the hooks of a file stay its own. They are loaded one after the
+ * other: a module that is waited for by two files would continue both in the suite of the first.
+ */
+function groupModule(files: readonly string[]): string {
+  const named = files.map((file) => [file, pathToFileURL(join(root, file)).href]);
+  return `import { describe } from 'node:test';
+let loaded = Promise.resolve();
+for (const [name, url] of ${JSON.stringify(named)}) {
+  describe(name, () => (loaded = loaded.then(() => import(url))).then(() => undefined));
+}
+`;
 }
 
 function passesAlone(file: string, env: NodeJS.ProcessEnv): boolean {

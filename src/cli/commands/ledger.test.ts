@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it, mock } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
 import { LOSS_ACCOUNT, winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import { examplePayment } from '../../formats/x402/testing.ts';
@@ -16,9 +16,21 @@ import { ledger } from './ledger.ts';
 import { promo } from './promo.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-ledger-'));
-process.env.DATA_DIR = folder;
-delete process.env.DATABASE_URL;
-after(() => rmSync(folder, { recursive: true, force: true }));
+const { DATA_DIR, DATABASE_URL } = process.env;
+before(() => {
+  process.env.DATA_DIR = folder;
+  delete process.env.DATABASE_URL;
+});
+after(() => {
+  setVariable('DATA_DIR', DATA_DIR);
+  setVariable('DATABASE_URL', DATABASE_URL);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function setVariable(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
+}
 
 const wallet = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
 
