@@ -103,6 +103,7 @@ for (const VERIFICATION_ENABLED of ['true', 'false']) {
         assert.equal(got.json().error, 'SERVICE_WORKER_REFUSED');
       }
     }
+    assert.equal((await bench.get(`/${script.id}`, { host: root, headers: asWorker })).status, 403);
     for (const [host, path] of [
       [sandboxOf(script.id), `/${script.id}`],
       [sandboxOf(site.id), `/${site.id}/worker.js`],

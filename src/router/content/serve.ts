@@ -162,7 +162,7 @@ export class Serve {
 /** Whose the origin is in which a script from there would run. */
 function originOf(target: Target, { isolate }: TargetRules): WebOrigin {
   if (target.kind === 'id' || target.kind === 'raw') return target.origin;
-  return isolate && (target.kind === 'chain' || target.kind === 'graphql') ? 'shared' : 'own';
+  return isolate && target.kind !== 'name' ? 'shared' : 'own';
 }
 
 function splitUrl(url: string): { pathname: string; query: string } {
