@@ -1,4 +1,4 @@
-/** Every mend that keeps somebody's credits, names or history: how to take it out, and which test then fails. */
+/** Every mend that keeps somebody's credits, names, history or origin: how to take it out, and which test then fails. */
 
 export interface Mend {
   /** What a stranger could do without it. */
@@ -408,5 +408,60 @@ export const mends: readonly Mend[] = [
       },
     ],
     fails: { unit: 'src/cli/stack/service-wallet.test.ts' },
+  },
+  {
+    what: 'have a page of one’s own run as the operator at the gateway, and read what the apex stored',
+    undo: [
+      {
+        file: 'src/gateway/content/answer/answer.ts',
+        find: '  isolate(headers, contentType, options.origin);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/names/serving.test.ts' },
+  },
+  {
+    what: 'have a page served in the operator’s origin that was kept ready for its own',
+    undo: [
+      {
+        file: 'src/gateway/content/serve.ts',
+        find: 'options.origin}/',
+        put: "''}/",
+      },
+    ],
+    fails: { unit: 'src/gateway/content/names/serving.test.ts' },
+  },
+  {
+    what: 'have a script of one’s own answer for the gateway’s pages as a service worker',
+    undo: [
+      {
+        file: 'src/gateway/content/routes.ts',
+        find: '    else done(serviceWorkerRefused());\n',
+        put: '    else done();\n',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/names/serving.test.ts' },
+  },
+  {
+    what: 'have a page of one’s own run as the operator at the router',
+    undo: [
+      {
+        file: 'src/router/content/headers.ts',
+        find: '  isolate(headers, opened.contentType, accessPath.origin);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/origins.test.ts' },
+  },
+  {
+    what: 'have a script of one’s own answer for the router’s pages as a service worker',
+    undo: [
+      {
+        file: 'src/router/content/serve.ts',
+        find: '      throw serviceWorkerRefused();\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/origins.test.ts' },
   },
 ];

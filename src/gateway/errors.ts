@@ -45,6 +45,10 @@ export const blocked = (what: string) =>
 
 export const invalidId = (id: string) => new HttpError(400, `Invalid ID: ${id}`, { headers: noStore });
 
+/** Its scripts would answer for other content from then on: those live on hosts of their own. */
+export const serviceWorkerRefused = () =>
+  new HttpError(403, 'Service workers run only on hosts of names and sandboxes', { headers: noStore });
+
 /** An error whose body is the node's own text or JSON. */
 export const nodeError = (status: number, body: unknown, options: AnswerOptions = {}) =>
   new HttpError(status, body, { ...options, headers: { ...noStore, ...options.headers } });

@@ -114,6 +114,10 @@ export const manifestError = (txId: string, message: string): HttpError =>
 export const contentBlocked = (): HttpError =>
   coded(403, 'Forbidden', 'This content is not available', { code: 'CONTENT_BLOCKED' });
 
+/** Its scripts would answer for other content from then on: those live on hosts of their own. */
+export const serviceWorkerRefused = (): HttpError =>
+  coded(403, 'SERVICE_WORKER_REFUSED', 'Service workers run only on hosts of names and sandboxes');
+
 export const rateLimited = (retryAfter: number): HttpError =>
   coded(429, 'RATE_LIMITED', 'Too many requests', { retryAfter }, { retryAfter });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { whileAwake } from '../../test/support/awake.ts';
+import { withCharset } from '../formats/media-type.ts';
 import {
   behave,
   benchOf,
@@ -56,7 +57,11 @@ test('3: wrong bytes of one gateway cost the reader nothing and the gateway its 
     const got = await bench.get(`/${item.id}`);
     assert.equal(got.status, 200);
     assert.ok(got.body.equals(item.data));
-    assert.equal(got.headers['content-type'], 'text/plain', 'the type is not the serving gateway’s to say');
+    assert.equal(
+      got.headers['content-type'],
+      'text/plain; charset=utf-8',
+      'the type is not the serving gateway’s to say',
+    );
   }
   const ready = (await bench.get('/router/ready')).json();
   assert.deepEqual(ready.gateways, {
@@ -113,7 +118,7 @@ test('3: a gateway that forges the signed type is found out, and no reader sees 
       if (got !== undefined) {
         assert.equal(got.status, 200);
         assert.ok(got.body.equals(item.data));
-        assert.equal(got.type, item.contentType);
+        assert.equal(got.type, withCharset(item.contentType));
         break;
       }
       assert.ok(attempt < 2, 'a body that had begun is cut, the next one is right');
@@ -127,7 +132,7 @@ test('3: gateways that agree on the bytes and not on their type leave it to the 
   behave(bench, { contentType: 'text/html' });
   for (const item of [small, large]) {
     const got = await bench.get(`/${item.id}`);
-    assert.equal(got.headers['content-type'], item.contentType);
+    assert.equal(got.headers['content-type'], withCharset(item.contentType));
     assert.ok(got.body.equals(item.data));
   }
 });

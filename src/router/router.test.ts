@@ -37,7 +37,7 @@ describe('a router between three honest gateways', () => {
     const first = await bench.get(`/${hello.id}`);
     assert.equal(first.status, 200);
     assert.equal(first.body.toString(), 'hello router');
-    assert.equal(first.headers['content-type'], 'text/plain');
+    assert.equal(first.headers['content-type'], 'text/plain; charset=utf-8');
     assert.equal(first.headers['x-router-verified'], 'true');
     assert.equal(first.headers['x-router-verification-method'], 'quorum');
     assert.match(String(first.headers['x-router-verification-time-ms']), /^[0-9]+$/);

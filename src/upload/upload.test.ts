@@ -163,6 +163,8 @@ describe('taking items in', () => {
     const payloadStart = Number(whole.headers['x-payload-offset']);
     assert.equal(item.length - payloadStart, 3_000_000);
     assert.equal(whole.headers['x-payload-content-type'], 'text/plain');
+    assert.equal(whole.headers['x-content-type-options'], 'nosniff', 'it is a stranger’s, and no page');
+    assert.equal(whole.headers['content-security-policy'], 'sandbox');
     for (const [range, expected] of [
       ['bytes=0-9', item.subarray(0, 10)],
       [`bytes=${payloadStart}-`, item.subarray(payloadStart)],

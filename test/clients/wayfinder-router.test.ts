@@ -96,7 +96,7 @@ describe('@ar.io/wayfinder-core at the router', () => {
     assert.ok((await read(ids.transaction, byHash())).bytes.equals(transaction));
     const got = await read(ids.page, byHash());
     assert.ok(got.bytes.equals(page));
-    assert.equal(got.headers.get('content-type'), 'text/html');
+    assert.equal(got.headers.get('content-type'), 'text/html; charset=utf-8');
     assert.ok((await read(ids.large, byHash())).bytes.equals(large));
     assert.ok((await read(`${ids.site}/`, byHash())).bytes.equals(page));
     assert.ok((await read(`${ids.site}/films/large%20one.mp4`, byHash())).bytes.equals(large));

@@ -92,7 +92,7 @@ async function servesAll(bench: RouterBench): Promise<void> {
       const got = await bench.get(`/${item.id}`).catch(() => undefined);
       if (got?.status === 200) {
         assert.ok(got.body.equals(item.data), 'whole and right');
-        assert.equal(got.headers['content-type'], 'text/plain');
+        assert.equal(got.headers['content-type'], 'text/plain; charset=utf-8');
         assert.equal(got.headers['content-encoding'], undefined);
         break;
       }

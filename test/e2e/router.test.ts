@@ -36,7 +36,7 @@ test('a transaction is read through the router, proven by its data root', async 
     assert.ok(got.body.equals(data));
     assert.equal(got.headers['x-router-verified'], 'true');
     assert.equal(got.headers['x-router-verification-method'], 'signature');
-    assert.equal(got.headers['content-type'], 'text/plain');
+    assert.equal(got.headers['content-type'], 'text/plain; charset=utf-8');
     assert.equal((await get(router.url, `/${id}`)).headers['x-cache'], 'HIT');
   }
 });

@@ -52,11 +52,19 @@ test('a gateway serves items that it knows only from the index of another, and f
   };
   await until('B serves the first item', async () => (await read(first)).status === 200);
   assert.equal(await b.inside.index.locate(first), undefined, 'B never unbundled it');
-  assert.deepEqual(await read(first), { status: 200, type: 'text/plain', body: 'known from afar' });
+  assert.deepEqual(await read(first), {
+    status: 200,
+    type: 'text/plain; charset=utf-8',
+    body: 'known from afar',
+  });
 
   const second = await mine('published later');
   await until('B follows', async () => (await read(second)).status === 200);
-  assert.deepEqual(await read(second, 'bytes=0-8'), { status: 206, type: 'text/plain', body: 'published' });
+  assert.deepEqual(await read(second, 'bytes=0-8'), {
+    status: 206,
+    type: 'text/plain; charset=utf-8',
+    body: 'published',
+  });
   assert.equal((await read(second)).body, 'published later');
 
   // What is known from an index only is blocked like everything else.

@@ -25,7 +25,13 @@ export const content = {
     default: 'auto',
   }),
   SANDBOX_ENABLED: boolean({
-    meaning: 'Whether content opened on a root host is sent to an origin of its own; never on localhost',
+    meaning:
+      'Whether content opened on a root host is sent to an origin of its own; on localhost only what a browser opens as a page',
+    default: true,
+  }),
+  ISOLATE_ACTIVE_CONTENT: boolean({
+    meaning:
+      'Whether pages that are read at a host that is not their own (a root host, an address, an unlisted host), at gateway and router, run in an origin of nobody’s, without storage and service workers',
     default: true,
   }),
   APEX_TX_ID: text({ meaning: 'Content of `GET /` and the paths below it: an id', default: undefined }),

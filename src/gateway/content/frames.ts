@@ -3,6 +3,7 @@
  * HTML, the content itself.
  */
 import { Type } from 'typebox';
+import type { WebOrigin } from '../../delivery/isolation.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { memberOf } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
@@ -24,7 +25,8 @@ const bodyLimit = 64 * 1024;
 const varying = { vary: 'Accept' };
 const Params = Type.Object({ txId: Type.String() });
 
-export function frameRoutes(app: App, parts: ServeParts): void {
+/** `origin`: of the hosts that have these routes. */
+export function frameRoutes(app: App, parts: ServeParts, origin: WebOrigin): void {
   // The body of a frame's POST says who clicked; nothing here depends on it.
   app.register(async (scope: App) => {
     scope.removeAllContentTypeParsers();
@@ -40,18 +42,24 @@ export function frameRoutes(app: App, parts: ServeParts): void {
             hide: path !== 'social' || method === 'HEAD',
             params: Params,
           },
-          handler: (request, reply) => serveFrame(parts, request, reply, request.params.txId),
+          handler: (request, reply) => serveFrame(parts, request, reply, request.params.txId, origin),
         });
       }
     }
   });
 }
 
-async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id: string): Promise<unknown> {
+async function serveFrame(
+  parts: ServeParts,
+  request: Request,
+  reply: Reply,
+  id: string,
+  origin: WebOrigin,
+): Promise<unknown> {
   if (!isTxId(id)) throw invalidId(id);
   if (prefersHtml(request)) {
     // A header of its own: the answer is not shared with the content's own address, which does not vary.
-    const options = { reason: 'content', headers: varying } as const;
+    const options = { reason: 'content', origin, headers: varying } as const;
     return await servePlace(parts, request, reply, { id, path: '' }, options);
   }
   reply.headers(varying);

@@ -16,7 +16,8 @@ export async function sendNotFoundPage(
   if (request.headers.accept?.includes('text/html') !== true) throw notFound();
   if (pageId !== undefined) {
     await refuseBlocked(parts, request, pageId);
-    return await answerContent(parts, request, reply, pageId, { reason: 'fallback', status: 404 });
+    const options = { reason: 'fallback', origin: 'own', status: 404 } as const;
+    return await answerContent(parts, request, reply, pageId, options);
   }
   return await reply
     .code(404)

@@ -185,6 +185,7 @@ export function createContentPart({ config, content, blocklist, meter }: Content
         rootHosts: rootHostsOf(config),
         sandbox: config.SANDBOX_ENABLED,
         sandboxProtocol: config.SANDBOX_PROTOCOL,
+        isolate: config.ISOLATE_ACTIVE_CONTENT,
         apexId,
         apexName,
         notFoundId: config.ARNS_NOT_FOUND_TX_ID,

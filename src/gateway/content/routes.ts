@@ -1,11 +1,13 @@
 /** The content routes (interface §4.4 "Data retrieval", "Frames"), and the hosts that are names or sandboxes. */
 import { Type } from 'typebox';
+import { asksForServiceWorker, opensPage, type WebOrigin } from '../../delivery/isolation.ts';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { sandboxLabel } from '../../formats/sandbox-label.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import { namesOneHost, originForm } from '../../kernel/http/one-host.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import { blocked, invalidId, notFound } from '../errors.ts';
+import { blocked, invalidId, notFound, serviceWorkerRefused } from '../errors.ts';
+import { param } from '../paths.ts';
 import { nameHeaders } from './answer/headers.ts';
 import { frameRoutes } from './frames.ts';
 import { type HostKind, isNameLabel, parseHost, splitLabel } from './names/host.ts';
@@ -17,6 +19,8 @@ export interface ContentRoutesOptions {
   readonly rootHosts: readonly string[];
   readonly sandbox: boolean;
   readonly sandboxProtocol: 'auto' | 'http' | 'https';
+  /** Whether content that has no host of its own is kept apart from the host it is read at. */
+  readonly isolate: boolean;
   readonly apexId: string | undefined;
   readonly apexName: string | undefined;
   /** Content that is shown in place of a name that nobody has. */
@@ -27,8 +31,12 @@ export interface ContentRoutesOptions {
 const Id = Type.Object({ id: Type.String({ description: '43 base64url characters' }) });
 const idFirst = /^\/([A-Za-z0-9_-]{43})(?=\/|$)/;
 const methods: ('GET' | 'HEAD')[] = ['GET', 'HEAD'];
+/** The operator chose it for the root host, which is as good as its own. */
+const apexAnswer = { reason: 'apex', origin: 'own' } as const;
 
 export function contentRoutes(app: App, parts: ServeParts, options: ContentRoutesOptions): void {
+  /** Of the hosts that have routes; the others have content only. */
+  const rootOrigin: WebOrigin = options.isolate ? 'shared' : 'own';
   // A host below a root host has its whole path space to itself: it is answered before any route is looked at.
   app.addHook('onRequest', (request, reply, done) => {
     if (!namesOneHost(request.raw)) {
@@ -38,11 +46,12 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     // The absolute form of a target is read like any other from here on.
     if (!request.url.startsWith('/')) request.raw.url = originForm(request.url);
     const host = parseHost(request.headers.host, options.rootHosts);
-    if (host.kind === 'root') done();
-    else serveHost(host, request, reply).catch(done);
+    if (host.kind !== 'root') serveHost(host, request, reply).catch(done);
+    else if (!options.isolate || !asksForServiceWorker(request.headers) || isOfApex(request)) done();
+    else done(serviceWorkerRefused());
   });
 
-  const raw = (request: Request, reply: Reply, id: string) => serveRaw(parts, request, reply, id);
+  const raw = (request: Request, reply: Reply, id: string) => serveRaw(parts, request, reply, id, rootOrigin);
   for (const method of methods) {
     for (const [url, schema, serve] of [
       ['/raw/:id', { summary: 'Raw content, without manifest resolution' }, raw],
@@ -58,7 +67,7 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
       });
     }
   }
-  frameRoutes(app, parts);
+  frameRoutes(app, parts, rootOrigin);
   for (const prefix of ['gw', ...options.aliasPrefixes]) {
     for (const method of methods) {
       app.route({
@@ -83,10 +92,14 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
       return await serveApexPath(request, reply);
     }
     const { rootHost } = rootOf(request);
-    // Not every resolver knows the hosts below localhost, and there is nothing to keep apart on it.
-    const isolated = options.sandbox && rootHost !== undefined && rootHost.split(':', 1)[0] !== 'localhost';
-    if (isolated) return await toSandbox(request, reply, id, rootHost);
-    return await serveBelowId(request, reply, id);
+    if (!options.sandbox || rootHost === undefined) {
+      return await serveBelowId(request, reply, id, rootOrigin);
+    }
+    if (rootHost.split(':', 1)[0] !== 'localhost') return await toSandbox(request, reply, id, rootHost);
+    // Not every resolver knows the hosts below localhost. Browsers do, and pages want an origin of their own.
+    if (!options.isolate) return await serveBelowId(request, reply, id, 'own');
+    if (!opensPage(request.headers)) return await serveBelowId(request, reply, id, 'localhost');
+    return await toSandbox(request, reply.header('vary', 'Sec-Fetch-Dest'), id, rootHost);
   }
 
   async function serveHost(host: HostKind, request: Request, reply: Reply): Promise<unknown> {
@@ -98,7 +111,7 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     if (id !== undefined) {
       if (!isTxId(id)) throw invalidId(id);
       if (sandboxLabel(id) !== host.label) return await toSandbox(request, reply, id, host.rootHost);
-      return await serveBelowId(request, reply, id);
+      return await serveBelowId(request, reply, id, 'own');
     }
     if (host.kind === 'sandbox') throw notFound();
     try {
@@ -110,12 +123,17 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     }
   }
 
-  async function serveBelowId(request: Request, reply: Reply, id: string): Promise<unknown> {
+  async function serveBelowId(
+    request: Request,
+    reply: Reply,
+    id: string,
+    origin: WebOrigin,
+  ): Promise<unknown> {
     // Not by the id's length: a client may have encoded some of its letters.
     const below = pathOf(request).replace(/^\/[^/]*/, '');
     const slashRedirect = below === '' ? `/${id}/${queryOf(request)}` : undefined;
     const place = { id, path: below.replace(/^\//, ''), slashRedirect };
-    return await servePlace(parts, request, reply, place, { reason: 'content' });
+    return await servePlace(parts, request, reply, place, { reason: 'content', origin });
   }
 
   async function toSandbox(request: Request, reply: Reply, id: TxId, rootHost: string): Promise<unknown> {
@@ -124,12 +142,19 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     return await reply.redirect(`${scheme}://${sandboxLabel(id)}.${rootHost}${request.url}`, 302);
   }
 
+  /** Whether the path leads to the operator's own application. */
+  function isOfApex(request: Request): boolean {
+    if (options.apexId === undefined && options.apexName === undefined) return false;
+    const { url } = request.routeOptions;
+    return url === '/' || ((url === '/:id' || url === '/:id/*') && param(request, 'id').length !== 43);
+  }
+
   /** A path that is no id belongs to the apex, where there is one. */
   async function serveApexPath(request: Request, reply: Reply): Promise<unknown> {
     const path = pathOf(request).slice(1);
     if (options.apexName !== undefined) return await serveName(parts, request, reply, options.apexName, path);
     if (options.apexId === undefined) throw notFound();
-    return await servePlace(parts, request, reply, { id: options.apexId, path }, { reason: 'apex' });
+    return await servePlace(parts, request, reply, { id: options.apexId, path }, apexAnswer);
   }
 
   async function serveResolver(request: Request, reply: Reply, label: string): Promise<unknown> {
@@ -168,7 +193,7 @@ export function apexHandler(
   const { apexId, apexName } = options;
   if (apexName !== undefined) return (request, reply) => serveName(parts, request, reply, apexName, '');
   if (apexId === undefined) return undefined;
-  return (request, reply) => servePlace(parts, request, reply, { id: apexId, path: '' }, { reason: 'apex' });
+  return (request, reply) => servePlace(parts, request, reply, { id: apexId, path: '' }, apexAnswer);
 }
 
 function pathOf(request: Request): string {

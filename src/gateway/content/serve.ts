@@ -2,6 +2,7 @@
  * From a request to content: which id a host and path mean, whether it may be served, and what a manifest makes
  * of the path. Blocked content is refused on every way to it.
  */
+import type { WebOrigin } from '../../delivery/isolation.ts';
 import { isManifestType } from '../../delivery/manifests.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
@@ -30,8 +31,9 @@ export async function serveRaw(
   request: Request,
   reply: Reply,
   id: string,
+  origin: WebOrigin,
 ): Promise<unknown> {
-  const readyKey = `raw/${id}`;
+  const readyKey = `${origin}/raw/${id}`;
   const ready = parts.ready.find(request, readyKey);
   if (ready !== undefined && isStillServed(parts, ready.described)) {
     const sent = sendReady(parts, request, reply, ready);
@@ -39,7 +41,7 @@ export async function serveRaw(
   }
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);
-  return await answerContent(parts, request, reply, id, { reason: 'content', readyKey });
+  return await answerContent(parts, request, reply, id, { reason: 'content', origin, readyKey });
 }
 
 /** Where in the path space the content lies. */
@@ -60,8 +62,10 @@ export async function servePlace(
   options: AnswerOptions,
 ): Promise<unknown> {
   const { id } = place;
-  // A name's answer carries the moment it was resolved: it is put together anew each time.
-  const key = `${place.slashRedirect === undefined ? options.reason : 'bare'}/${id}/${place.path}`;
+  // A name's answer carries the moment it was resolved: it is put together anew each time. What is said at one host
+  // is not said at another.
+  const how = place.slashRedirect === undefined ? options.reason : 'bare';
+  const key = `${options.origin}/${how}/${id}/${place.path}`;
   const readyKey = options.headers === undefined ? key : undefined;
   const ready = readyKey === undefined ? undefined : parts.ready.find(request, readyKey);
   if (ready !== undefined && !parts.blocklist.blocksId(id) && isStillServed(parts, ready.described)) {
@@ -103,7 +107,7 @@ export async function serveName(
     throw new HttpError(402, text, { headers: noStore });
   }
   const headers = nameHeaders(label, name, undername, target);
-  const options = { reason: 'name', ttlSeconds: target.ttlSeconds, headers } as const;
+  const options = { reason: 'name', origin: 'own', ttlSeconds: target.ttlSeconds, headers } as const;
   return await servePlace(parts, request, reply, { id: target.id, path }, options);
 }
 

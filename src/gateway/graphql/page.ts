@@ -30,6 +30,9 @@ const query = document.getElementById('query');
 const variables = document.getElementById('variables');
 const answer = document.getElementById('answer');
 const schema = document.getElementById('schema');
+// Behind a router the page has no storage of its own; it works without.
+function keep(name, text) { try { localStorage.setItem(name, text); } catch {} }
+function kept(name) { try { return localStorage.getItem(name); } catch { return null; } }
 async function ask(body) {
   const response = await fetch(location.pathname, {
     method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
@@ -43,8 +46,8 @@ async function run() {
     const result = await ask({ query: query.value, variables: given ? JSON.parse(given) : undefined });
     answer.textContent = JSON.stringify(result, null, 2) + '\\n\\n' + Math.round(performance.now() - started) + ' ms';
   } catch (error) { answer.textContent = String(error); }
-  localStorage.setItem('query', query.value);
-  localStorage.setItem('variables', variables.value);
+  keep('query', query.value);
+  keep('variables', variables.value);
 }
 function typeName(type) {
   if (type.kind === 'NON_NULL') return typeName(type.ofType) + '!';
@@ -74,8 +77,8 @@ document.getElementById('run').addEventListener('click', run);
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run(); }
 });
-query.value = localStorage.getItem('query') || query.value;
-variables.value = localStorage.getItem('variables') || '';
+query.value = kept('query') || query.value;
+variables.value = kept('variables') || '';
 describe().catch((error) => schema.append(element('p', String(error))));
 `;
 

@@ -1,5 +1,6 @@
 /** What chain reads are given, and how they answer: in a node's words, with how long a cache may keep them. */
 
+import { isolate } from '../../delivery/isolation.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
@@ -53,12 +54,17 @@ export function cacheBy(reply: Reply, isStable: boolean): Reply {
   return isStable ? cacheForever(reply) : cacheFor(reply, 30);
 }
 
-/** Passes a node's answer on: status, type and body as they came. 0 seconds: no cache keeps it. */
+/**
+ * Passes a node's answer on: status, type and body as they came. 0 seconds: no cache keeps it. The body may be an
+ * uploader's and the type is what the node says.
+ */
 export function relay(reply: Reply, answer: NodeAnswer, seconds: number): Reply {
   if (answer.status === 200 && seconds > 0) cacheFor(reply, seconds);
   else reply.header('cache-control', 'no-store');
   const type = answer.contentType === '' ? 'text/plain; charset=utf-8' : answer.contentType;
-  return reply.code(answer.status).header('content-type', type).send(answer.body);
+  const headers: Record<string, string> = { 'content-type': type };
+  isolate(headers, type, 'shared');
+  return reply.code(answer.status).headers(headers).send(answer.body);
 }
 
 export const pendingAnswer = (reply: Reply): Reply =>

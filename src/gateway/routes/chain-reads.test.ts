@@ -138,6 +138,17 @@ for (const engine of engines)
       assert.deepEqual([large.status, large.body], [413, 'Payload too large']);
     });
 
+    test('what a node gives out of a transaction’s data is no page of the gateway’s', async () => {
+      const tags = [{ name: 'Content-Type', value: 'text/html' }];
+      const made = await makeTransaction(stack.node.url, Buffer.from('<script>steal()</script>'), tags);
+      await made.post(stack.gateway.url);
+      await text(`${stack.node.url}/mine`);
+      const answer = await read(`/tx/${made.transaction.id.toString('base64url')}/data.html`);
+      assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'text/html']);
+      assert.match(answer.headers.get('content-security-policy') ?? '', /^sandbox (?!.*allow-same-origin)/);
+      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+    });
+
     test('chunks come with their proofs, or as bytes with where they belong', async () => {
       const data = Buffer.alloc(300_000, 'chunk');
       const { transaction, post } = await makeTransaction(stack.node.url, data);
@@ -154,6 +165,7 @@ for (const engine of engines)
       assert.deepEqual(Buffer.from(await answer.arrayBuffer()), data.subarray(262_144));
       const header = (name: string) => answer.headers.get(name);
       assert.equal(header('x-arweave-chunk-data-root'), transaction.dataRoot.toString('base64url'));
+      assert.equal(header('x-content-type-options'), 'nosniff');
       assert.equal(header('x-arweave-chunk-relative-start-offset'), '262144');
       assert.equal(header('x-arweave-chunk-start-offset'), String(start + 262_144));
       assert.equal(header('x-arweave-chunk-read-offset'), String(270_000 - 262_144));

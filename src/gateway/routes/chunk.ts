@@ -71,6 +71,7 @@ export function chunkRoutes(app: App, deps: ChainReadsDeps): void {
     const digest = hash('sha256', chunk.bytes, 'buffer');
     reply.headers({
       'content-type': 'application/octet-stream',
+      'x-content-type-options': 'nosniff',
       etag: `"${encodeBase64url(digest)}"`,
       'content-digest': `sha-256=:${digest.toString('base64')}:`,
       'x-arweave-chunk-data-path': encodeBase64url(chunk.dataPath),

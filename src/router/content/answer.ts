@@ -7,7 +7,7 @@ import { ifRange, noneMatch } from '../../kernel/http/conditional.ts';
 import { type SendOptions, sendBuffer, takeOver } from '../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
-import { type AccessPath, describe, type Headers } from './headers.ts';
+import { type AccessPath, describe, type Headers, servedType } from './headers.ts';
 import { letGo, type Opened } from './opened.ts';
 
 const nothing = Buffer.alloc(0);
@@ -92,7 +92,7 @@ async function sendRanges(
     headers['content-length'] = String(span.end - span.start);
     return await sendSpan(takeOver(reply, 206, headers), openBytes(opened), span, options);
   }
-  const parts = multipart(spans, size, opened.contentType);
+  const parts = multipart(spans, size, servedType(opened));
   const raw = takeOver(reply, 206, {
     ...headers,
     'content-type': parts.contentType,

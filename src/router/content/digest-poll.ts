@@ -1,5 +1,6 @@
 /** What several gateways say the hash of an id's bytes is. Counting leaves out whoever serves the bytes. */
 import type { TxId } from '../../formats/base64url.ts';
+import { withCharset } from '../../formats/media-type.ts';
 import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '../gateways/gateway.ts';
 import { cost } from '../gateways/strategy.ts';
 
@@ -79,11 +80,13 @@ function agreeing(votes: readonly DigestVote[], serving: Gateway | undefined): (
 
 function voteOf(answer: GatewayAnswer): DigestVote {
   const { headers, gateway } = answer;
+  // Some add the charset that text is read in, others do not: that is no difference.
+  const said = headerOf(headers, 'content-type');
   return {
     gateway,
     digest: digestOf(headerOf(headers, 'x-ar-io-digest'), headerOf(headers, 'content-digest')),
     size: lengthOf(answer),
-    contentType: headerOf(headers, 'content-type'),
+    contentType: said === undefined ? undefined : withCharset(said),
     contentEncoding: headerOf(headers, 'content-encoding'),
   };
 }

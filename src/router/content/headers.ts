@@ -1,6 +1,8 @@
 /** What an answer says beside its bytes, from what the router itself knows. */
 import { LRUCache } from 'lru-cache';
+import { isolate, type WebOrigin } from '../../delivery/isolation.ts';
 import type { TxId } from '../../formats/base64url.ts';
+import { withCharset } from '../../formats/media-type.ts';
 import { strongETag } from '../../kernel/http/conditional.ts';
 import type { ResolvedName } from '../names/resolver.ts';
 import type { Opened } from './opened.ts';
@@ -15,6 +17,8 @@ export interface AccessPath {
   readonly byFallback?: boolean;
   /** Whether the URL names the id, so that what it shows can never change. */
   readonly byId: boolean;
+  /** Whose the host is that it is read at. */
+  readonly origin: WebOrigin;
 }
 
 /** A hosted page may be embedded anywhere; what it is, is not for browsers to guess. */
@@ -52,7 +56,7 @@ export function describe(opened: Opened, accessPath: AccessPath): Headers {
   const verified = opened.verified ?? true;
   const headers: Headers = {
     ...contentSafety,
-    'content-type': opened.contentType,
+    'content-type': servedType(opened),
     'accept-ranges': 'bytes',
     // What is only said about content is not to be kept for as long as the content.
     'cache-control': verified ? cacheControl(accessPath) : 'no-store',
@@ -85,7 +89,13 @@ export function describe(opened: Opened, accessPath: AccessPath): Headers {
     headers['repr-digest'] = standard;
   }
   addAccessPath(headers, accessPath);
+  isolate(headers, opened.contentType, accessPath.origin);
   return headers;
+}
+
+/** With the charset that text is read in. */
+export function servedType({ contentType }: Pick<Opened, 'contentType'>): string {
+  return withCharset(contentType);
 }
 
 /** Milliseconds since it was proven. */

@@ -85,6 +85,7 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
       rootContent: settings.rootContent,
       restrictToRoot: config.RESTRICT_TO_ROOT_HOST,
       chainReads: config.ARWEAVE_API_ENABLED,
+      isolate: config.ISOLATE_ACTIVE_CONTENT,
     },
     verification: config.VERIFICATION_ENABLED,
     defaultMode: config.DEFAULT_MODE,

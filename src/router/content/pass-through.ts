@@ -2,6 +2,7 @@
  * Content without verification: the gateway's answer, passed on as it comes. Ranges and conditions are the
  * gateway's to answer; nothing is kept. What a gateway says about itself is not repeated as the router's word.
  */
+import { isolate } from '../../delivery/isolation.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import { endNow, takeOver } from '../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
@@ -68,6 +69,7 @@ export class PassThrough {
     };
     copyHeaders(answer.headers, relayed, headers);
     Object.assign(headers, placementOf(answer));
+    isolate(headers, headers['content-type'] ?? '', accessPath.origin);
     headers['content-type'] ??= 'application/octet-stream';
     addAccessPath(headers, accessPath);
     if (request.method === 'HEAD' || answer.status === 304) {

@@ -4,6 +4,7 @@
  * whether the bytes are still kept as they were. Whatever is special about a request goes the long way.
  */
 import { LRUCache } from 'lru-cache';
+import { asksForServiceWorker, opensPage, type WebOrigin } from '../../delivery/isolation.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import { sendNow } from '../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
@@ -27,6 +28,7 @@ export interface ReadyParts {
 interface Ready {
   /** What a URL means depends on the host it is asked at. */
   readonly host: string | undefined;
+  readonly origin: WebOrigin;
   readonly id: TxId;
   readonly manifestId: TxId | undefined;
   /** What the answer was made from: anything else now means that something changed. */
@@ -56,6 +58,7 @@ export class ReadyAnswers {
     const ready = this.#answers.get(url);
     if (ready === undefined || ready.host !== headers.host || isSpecial(request)) return false;
     if (request.method === 'HEAD' && !ready.placed) return false;
+    if (ready.origin === 'localhost' && opensPage(headers)) return false;
     const { content, telemetry, stallTimeoutMs, refuseBlocked, onHit } = this.#parts;
     if (ready.manifestId !== undefined) refuseBlocked(ready.manifestId);
     refuseBlocked(ready.id);
@@ -75,7 +78,7 @@ export class ReadyAnswers {
 
   /** Notes an answer that was given from the cache in full. */
   keep(request: Request, accessPath: AccessPath): void {
-    const { id, manifestId, name } = accessPath;
+    const { id, manifestId, name, origin } = accessPath;
     const { host } = request.headers;
     const { url } = request;
     if (name !== undefined || url.length > maxUrlLength || url.includes('?') || isSpecial(request)) return;
@@ -89,12 +92,15 @@ export class ReadyAnswers {
       changing.has(field) ? [] : [field, value],
     );
     const placed = placement !== undefined;
-    this.#answers.set(url, { host, id, manifestId, proven: inMemory.proven, placed, head });
+    this.#answers.set(url, { host, origin, id, manifestId, proven: inMemory.proven, placed, head });
   }
 }
 
 function isSpecial({ headers }: Request): boolean {
   return (
-    headers.range !== undefined || headers['if-none-match'] !== undefined || headers['if-range'] !== undefined
+    headers.range !== undefined ||
+    headers['if-none-match'] !== undefined ||
+    headers['if-range'] !== undefined ||
+    asksForServiceWorker(headers)
   );
 }

@@ -2,10 +2,11 @@
  * From a request to an answer: what the host and path mean, whether it may be served, and in which mode. The
  * blocklist is asked at every hop: the name, what it points at, the manifest, the file in it.
  */
+import { asksForServiceWorker, opensPage, type WebOrigin } from '../../delivery/isolation.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import { sandboxLabel } from '../../formats/sandbox-label.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
-import { contentBlocked, noHealthyGateways } from '../errors.ts';
+import { contentBlocked, noHealthyGateways, serviceWorkerRefused } from '../errors.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
 import type { Blocklist } from '../moderation/blocklist.ts';
 import type { NameResolver } from '../names/resolver.ts';
@@ -50,25 +51,40 @@ export class Serve {
   /** Answers content; where something else is asked for, says what. */
   async serve(request: Request, reply: Reply, host: Host): Promise<OwnTarget | undefined> {
     const { pathname, query } = splitUrl(request.url);
-    const target = parseTarget(host, pathname, this.#parts.targetRules);
+    const { targetRules } = this.#parts;
+    const target = parseTarget(host, pathname, targetRules, opensPage(request.headers));
+    if (asksForServiceWorker(request.headers) && originOf(target, targetRules) !== 'own') {
+      throw serviceWorkerRefused();
+    }
     switch (target.kind) {
       case 'sandbox-redirect':
         this.#refuseBlockedId(target.id);
         redirect(reply, 302, `//${sandboxLabel(target.id)}.${target.authority}${pathname}${query}`, {
           'cache-control': 'public, max-age=3600',
           'x-router-txid': target.id,
+          ...(target.pagesOnly ? { vary: 'Sec-Fetch-Dest' } : {}),
         });
         return undefined;
       case 'name': {
         const { label, path } = target;
         if (this.#parts.blocklist?.blocksLabel(label) === true) this.#blocked('arns');
         const name = await this.#parts.names.resolve(label);
-        const below = { id: name.id, path, slash: true, byId: false, raw: false, name, query };
+        const below = {
+          id: name.id,
+          path,
+          slash: true,
+          byId: false,
+          raw: false,
+          name,
+          query,
+          origin: 'own',
+        } as const;
         await this.#serve(request, reply, below, pathname);
         return undefined;
       }
       case 'raw': {
-        const asked = { id: target.id, path: '', slash: true, byId: true, raw: true, query };
+        const { id, origin } = target;
+        const asked = { id, path: '', slash: true, byId: true, raw: true, query, origin };
         await this.#serve(request, reply, asked, pathname);
         return undefined;
       }
@@ -141,6 +157,12 @@ export class Serve {
     this.#parts.onBlocked(type);
     throw contentBlocked();
   }
+}
+
+/** Whose the origin is in which a script from there would run. */
+function originOf(target: Target, { isolate }: TargetRules): WebOrigin {
+  if (target.kind === 'id' || target.kind === 'raw') return target.origin;
+  return isolate && target.kind !== 'name' ? 'shared' : 'own';
 }
 
 function splitUrl(url: string): { pathname: string; query: string } {

@@ -8,7 +8,7 @@ import { labelAndName, parseHost } from './host.ts';
 import { parseTarget, type TargetRules } from './target.ts';
 
 const rules = { baseDomain: 'router.example', allowUnknownHosts: false };
-const open: TargetRules = { rootContent: undefined, restrictToRoot: false, chainReads: true };
+const open: TargetRules = { rootContent: undefined, restrictToRoot: false, chainReads: true, isolate: true };
 const id = '4jBV3ofWh41KhuTs2pFvj-KBZWUkbrbCYlJH0vLA6LM';
 const label = '4iyflxuh22dy2sug4twnvelpr7riczlferxlnqtckjd5f4wa5czq';
 
@@ -55,6 +55,7 @@ test('paths mean content, chain reads or the router itself', () => {
     path: 'a b',
     slash: true,
     byId: true,
+    origin: 'shared',
   });
   assert.equal(parseTarget(root, `/raw/${id}`, open).kind, 'raw');
   assert.deepEqual(parseTarget(root, `/tx/${id}/status`, open), { kind: 'chain', id });
@@ -72,6 +73,40 @@ test('paths mean content, chain reads or the router itself', () => {
   refused(() => parseTarget(root, `/${id.slice(0, 42)}N`, open), 400);
   refused(() => parseTarget(root, `/${id}/%E0%A4%A`, open), 400);
   refused(() => parseTarget(root, '/nowhere', open), 404);
+});
+
+test('an origin is content’s own on hosts below the root and for the operator’s choice, else everybody’s', () => {
+  const origin = (host: string, path: string, given: Partial<TargetRules> = {}, baseDomain?: string) => {
+    const parsed = parseHost(host, { ...rules, baseDomain: baseDomain ?? rules.baseDomain });
+    const target = parseTarget(parsed, path, { ...open, ...given });
+    return 'origin' in target ? target.origin : target.kind;
+  };
+  for (const isolate of [true, false]) {
+    const shared = isolate ? 'shared' : 'own';
+    assert.equal(origin('127.0.0.1', `/${id}`, { isolate }), shared);
+    assert.equal(origin('[::1]:3000', `/${id}/`, { isolate }), shared);
+    for (const host of ['127.0.0.1', 'router.example', 'www.router.example', 'localhost']) {
+      assert.equal(origin(host, `/raw/${id}`, { isolate }), shared);
+    }
+    assert.equal(origin(`${label}.router.example`, `/${id}/a`, { isolate }), 'own');
+    assert.equal(origin('router.example', '/a', { isolate, rootContent: id }), 'own');
+    assert.equal(origin('router.example', `/raw/${id}`, { isolate, rootContent: id }), shared);
+    assert.equal(origin('localhost:3000', `/${id}`, { isolate }, 'localhost'), isolate ? 'localhost' : 'own');
+    assert.equal(origin('elsewhere.example', `/${id}`, { isolate }, 'localhost'), shared);
+  }
+});
+
+test('on localhost pages go to a host of their own, and programs are answered in place', () => {
+  const local = parseHost('localhost:3000', { ...rules, baseDomain: 'localhost' });
+  assert.deepEqual(parseTarget(local, `/${id}`, open, true), {
+    kind: 'sandbox-redirect',
+    authority: 'localhost:3000',
+    id,
+    pagesOnly: true,
+  });
+  assert.equal(parseTarget(local, `/${id}`, open, false).kind, 'id');
+  assert.equal(parseTarget(local, `/${id}`, { ...open, isolate: false }, true).kind, 'id');
+  assert.equal(parseTarget(local, `/raw/${id}`, open, true).kind, 'raw');
 });
 
 test('a bucket refills steadily, and an IPv6 reader is a /64', () => {

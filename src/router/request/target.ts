@@ -1,4 +1,5 @@
 /** What the path of a request asks for, on whichever host it came. */
+import type { WebOrigin } from '../../delivery/isolation.ts';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { sandboxLabel } from '../../formats/sandbox-label.ts';
 import { badId, badRequest, notFound, rootHostOnly } from '../errors.ts';
@@ -13,11 +14,17 @@ export type Target =
       readonly slash: boolean;
       /** Whether the URL itself names the id, so that what it shows never changes. */
       readonly byId: boolean;
+      readonly origin: WebOrigin;
     }
-  | { readonly kind: 'raw'; readonly id: TxId }
+  | { readonly kind: 'raw'; readonly id: TxId; readonly origin: WebOrigin }
   | { readonly kind: 'name'; readonly label: string; readonly path: string }
-  /** To the origin that belongs to the id alone. */
-  | { readonly kind: 'sandbox-redirect'; readonly authority: string; readonly id: TxId }
+  /** To the origin that belongs to the id alone; `pagesOnly`: others are answered in place. */
+  | {
+      readonly kind: 'sandbox-redirect';
+      readonly authority: string;
+      readonly id: TxId;
+      readonly pagesOnly: boolean;
+    }
   /** `id`: of the transaction that is read. */
   | { readonly kind: 'chain'; readonly id: TxId | undefined }
   | { readonly kind: 'graphql' }
@@ -28,33 +35,39 @@ export interface TargetRules {
   readonly rootContent: string | undefined;
   readonly restrictToRoot: boolean;
   readonly chainReads: boolean;
+  /** Whether content that has no host of its own is kept apart from the host it is read at. */
+  readonly isolate: boolean;
 }
 
 const idFirst = /^\/([A-Za-z0-9_-]{43})(?=\/|$)/;
 const rawId = /^\/raw\/([A-Za-z0-9_-]{43})\/?$/;
 
-export function parseTarget(host: Host, pathname: string, rules: TargetRules): Target {
+/** `opensPage`: a browser shows the answer as a page. */
+export function parseTarget(host: Host, pathname: string, rules: TargetRules, opensPage = false): Target {
   if (host.kind === 'unknown') throw notFound(pathname);
   if (host.kind !== 'root') {
     if (rules.restrictToRoot) throw rootHostOnly();
     const id = leadingId(pathname);
     if (id !== undefined) {
       if (host.kind !== 'sandbox' || sandboxLabel(id) !== host.label) {
-        return { kind: 'sandbox-redirect', authority: host.rootAuthority, id };
+        return { kind: 'sandbox-redirect', authority: host.rootAuthority, id, pagesOnly: false };
       }
-      return below(id, pathname);
+      return below(id, pathname, 'own');
     }
     if (host.kind === 'sandbox') throw notFound(pathname);
     return { kind: 'name', label: host.label, path: decodePath(pathname.slice(1)) };
   }
   if (rules.restrictToRoot) return rootTarget(pathname, rules) ?? failRestricted();
   const raw = rawId.exec(pathname)?.[1];
-  if (raw !== undefined) return { kind: 'raw', id: checkId(raw) };
+  const origin = rules.isolate ? 'shared' : 'own';
+  if (raw !== undefined) return { kind: 'raw', id: checkId(raw), origin };
   const id = leadingId(pathname);
   if (id !== undefined) {
-    return host.hasSubdomains && !isLocal(host.authority)
-      ? { kind: 'sandbox-redirect', authority: host.authority, id }
-      : below(id, pathname);
+    const { authority } = host;
+    if (!host.hasSubdomains) return below(id, pathname, origin);
+    if (!isLocal(authority)) return { kind: 'sandbox-redirect', authority, id, pagesOnly: false };
+    if (!rules.isolate || !opensPage) return below(id, pathname, rules.isolate ? 'localhost' : 'own');
+    return { kind: 'sandbox-redirect', authority, id, pagesOnly: true };
   }
   const root = rootTarget(pathname, rules);
   if (root !== undefined) return root;
@@ -64,7 +77,7 @@ export function parseTarget(host: Host, pathname: string, rules: TargetRules): T
   throw notFound(pathname);
 }
 
-/** Not every resolver knows the hosts below localhost, and there is nobody to keep apart on it. */
+/** Not every resolver knows the hosts below localhost. Browsers do, and pages want an origin of their own. */
 function isLocal(authority: string): boolean {
   return /^localhost(:|$)/.test(authority);
 }
@@ -72,7 +85,10 @@ function isLocal(authority: string): boolean {
 function rootTarget(pathname: string, { rootContent }: TargetRules): Target | undefined {
   if (rootContent === undefined) return undefined;
   const path = decodePath(pathname.slice(1));
-  if (isTxId(rootContent)) return { kind: 'id', id: rootContent, path, slash: true, byId: false };
+  // The operator chose it for the root host, which is as good as its own.
+  if (isTxId(rootContent)) {
+    return { kind: 'id', id: rootContent, path, slash: true, byId: false, origin: 'own' };
+  }
   return { kind: 'name', label: rootContent, path };
 }
 
@@ -80,9 +96,9 @@ function failRestricted(): never {
   throw rootHostOnly();
 }
 
-function below(id: TxId, pathname: string): Target {
+function below(id: TxId, pathname: string, origin: WebOrigin): Target {
   const rest = pathname.slice(44);
-  return { kind: 'id', id, path: decodePath(rest.slice(1)), slash: rest !== '', byId: true };
+  return { kind: 'id', id, path: decodePath(rest.slice(1)), slash: rest !== '', byId: true, origin };
 }
 
 function leadingId(pathname: string): TxId | undefined {

@@ -2,6 +2,7 @@
  * Chain reads and GraphQL on the root host, passed on to a gateway or node: clients that are pointed at the router
  * use them to check content for themselves. Nothing of it is kept, since blocks may still change.
  */
+import { isolate } from '../../delivery/isolation.ts';
 import { takeOver } from '../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
@@ -99,9 +100,10 @@ export class ChainProxy {
       'x-router-mode': 'proxy',
       'x-router-verified': 'false',
       'x-router-routed-via': answer.gateway.origin,
-      'x-content-type-options': 'nosniff',
     };
     copyHeaders(answer.headers, relayed, headers);
+    // The body may be an uploader's, and the type is what the gateway says.
+    isolate(headers, headers['content-type'] ?? '', 'shared');
     const raw = takeOver(reply, answer.status, headers);
     if (request.method === 'HEAD') {
       discard(answer);

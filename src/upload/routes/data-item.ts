@@ -73,6 +73,9 @@ async function headersOf(sql: Sql, item: StoredItem): Promise<OutgoingHttpHeader
       : { 'x-root-transaction-id': bundle.txId, 'x-root-offset': item.bundleOffset };
   return {
     'content-type': 'application/octet-stream',
+    // The bytes are a stranger's: no browser is to guess that they are a page.
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': 'sandbox',
     'accept-ranges': 'bytes',
     'cache-control': 'public, max-age=60',
     etag: `"${item.id}"`,

@@ -1,4 +1,5 @@
 /** One answer about content: conditions, ranges, headers, then the bytes with back-pressure (RFC 9110). */
+import { isolate, type WebOrigin } from '../../../delivery/isolation.ts';
 import type { Span } from '../../../kernel/http/byte-ranges.ts';
 import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
@@ -19,6 +20,8 @@ import { header, journeyOf, readRange } from './request.ts';
 /** How the content was reached, for headers and caching. */
 export interface AnswerOptions {
   readonly reason: CacheReason;
+  /** Whose the host is that it is read at. */
+  readonly origin: WebOrigin;
   readonly ttlSeconds?: number;
   readonly headers?: Headers;
   /** In place of 200. */
@@ -167,6 +170,7 @@ async function send(answer: Answer, opened: OpenedContent, fetching?: Fetching):
   const { parts, request, reply, options, journey, asked } = answer;
   const { described } = opened;
   const { size, hash } = described;
+  const contentType = contentTypeOf(described);
   const headers: Headers = {
     ...(known.get(described) ?? (await learnHeaders(parts.index, described))),
     ...options.headers,
@@ -180,9 +184,10 @@ async function send(answer: Answer, opened: OpenedContent, fetching?: Fetching):
       stable: described.stable,
       trusted: opened.trusted,
       size,
-      contentType: contentTypeOf(described),
+      contentType,
     }),
   };
+  isolate(headers, contentType, options.origin);
   if (hash !== undefined) headers.etag = strongETag(hash);
   if (asked.unchanged) {
     delete headers['content-encoding'];

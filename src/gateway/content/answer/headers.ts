@@ -1,4 +1,5 @@
 /** What is said about content beside its bytes, with true values: a header that is not known is not sent. */
+import { withCharset } from '../../../formats/media-type.ts';
 import type { Proof } from '../../chain-index/gateway-index.ts';
 import type { ResolvedTarget } from '../names/resolver.ts';
 import type { Described } from '../opened.ts';
@@ -8,10 +9,10 @@ export type Headers = Record<string, string | string[]>;
 const maxTags = 100;
 const maxTagBytes = 8_192;
 
-/** First tag `Content-Type`, cleaned of what may not stand in a header. */
+/** First tag `Content-Type`, cleaned of what may not stand in a header, with the charset that text is read in. */
 export function contentTypeOf({ contentType }: Described): string {
   const clean = headerText(contentType ?? '').trim();
-  return clean === '' ? 'application/octet-stream' : clean.slice(0, 255);
+  return clean === '' ? 'application/octet-stream' : withCharset(clean.slice(0, 255));
 }
 
 /** Facts of the index: size, place, stability, owner, tags. They hold for every answer about the id. */

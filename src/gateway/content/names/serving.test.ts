@@ -29,7 +29,7 @@ describe('names over HTTP', () => {
 
   before(async () => {
     gateway = await startAdminGateway({
-      overrides: { ARNS_ROOT_HOST: root, TRUSTED_PROXIES: '127.0.0.2' },
+      overrides: { ARNS_ROOT_HOST: `${root},localhost`, TRUSTED_PROXIES: '127.0.0.2' },
       names: [
         {
           name: 'test',
@@ -70,9 +70,10 @@ describe('names over HTTP', () => {
     path: string,
     headers: Record<string, string> = {},
     localAddress = '127.0.0.1',
+    method: 'GET' | 'HEAD' | 'POST' = 'GET',
   ): Promise<Got> =>
     new Promise((resolve, reject) => {
-      request(`${gateway.url}${path}`, { headers: { ...headers, host }, localAddress }, (answer) => {
+      request(`${gateway.url}${path}`, { method, headers: { ...headers, host }, localAddress }, (answer) => {
         let text = '';
         answer.setEncoding('utf8').on('data', (piece: string) => {
           text += piece;
@@ -82,7 +83,12 @@ describe('names over HTTP', () => {
         .once('error', reject)
         .end();
     });
-  const html = { accept: 'text/html,*/*' };
+  const html = { accept: 'text/html,*/*;q=0.8' };
+  const policyOf = ({ headers }: Got): string => String(headers['content-security-policy'] ?? '');
+  /** Hosts that belong to no content: the root, an address, one that nobody listed. */
+  const sharedHosts = [root, `www.${root}`, '127.0.0.1', '[::1]:3000', 'unlisted.test', 'localhost'];
+  const page = { 'sec-fetch-dest': 'document' };
+  const asWorker = { 'service-worker': 'script', 'sec-fetch-dest': 'serviceworker' };
 
   /** Status line and `Location` of a request written by hand. */
   const byHand = (target: string, ...hosts: string[]): Promise<string> =>
@@ -189,6 +195,139 @@ describe('names over HTTP', () => {
     assert.equal((await get(`${root}:88`, `/raw/${ids.script}`)).text, 'run()');
   });
 
+  test('an uploader’s page runs in no origin but its own, however it is asked for', async () => {
+    const sandbox = `${sandboxOf(ids.page)}.${root}`;
+    // In turn, so that whatever was kept of one host is asked for at another.
+    for (let round = 0; round < 3; round += 1) {
+      for (const host of sharedHosts) {
+        const inPlace = host.includes(root)
+          ? []
+          : [`/${ids.page}`, `/${ids.site}/`, `/${ids.site}/index.html`];
+        const ways = [
+          `/raw/${ids.page}`,
+          `/raw/${ids.page}/`,
+          `/local/farcaster/frame/${ids.page}`,
+          ...inPlace,
+        ];
+        for (const path of ways) {
+          const got = await get(host, path, html);
+          assert.deepEqual([got.status, got.text], [200, '<h1>page</h1>'], `${host}${path}`);
+          assert.match(policyOf(got), /^sandbox allow-scripts /, `${host}${path}`);
+          assert.doesNotMatch(policyOf(got), /allow-same-origin/);
+          assert.equal(got.headers['x-content-type-options'], 'nosniff');
+          assert.equal(got.headers['content-type'], 'text/html; charset=utf-8');
+        }
+      }
+      for (const [host, path] of [
+        [sandbox, `/${ids.page}`],
+        [`${sandboxOf(ids.page)}.localhost`, `/${ids.page}`],
+        [`${sandboxOf(ids.site)}.${root}`, `/${ids.site}/index.html`],
+        [`site.${root}`, '/'],
+        [`docs_site.${root}`, '/'],
+      ] as const) {
+        const got = await get(host, path, html);
+        assert.deepEqual([got.status, policyOf(got)], [200, ''], `${host}${path}`);
+        assert.equal(got.headers['x-content-type-options'], undefined);
+        assert.equal(got.headers.vary, undefined);
+      }
+    }
+  });
+
+  test('a policy and a charset stand on every kind of answer', async () => {
+    const raw = `/raw/${ids.page}`;
+    const { etag } = (await get(root, raw)).headers;
+    const answers: [string, Got, number, RegExp | undefined][] = [];
+    const ask = async (
+      headers: Record<string, string>,
+      method: 'GET' | 'HEAD',
+      status: number,
+      type?: RegExp,
+    ) =>
+      answers.push([
+        `${method} ${JSON.stringify(headers)}`,
+        await get(root, raw, headers, '127.0.0.1', method),
+        status,
+        type,
+      ]);
+    const text = /^text\/html; charset=utf-8$/;
+    await ask({}, 'HEAD', 200, text);
+    await ask({ range: 'bytes=0-3' }, 'GET', 206, text);
+    await ask({ range: 'bytes=0-3' }, 'HEAD', 206, text);
+    await ask({ range: 'bytes=0-1,4-5' }, 'GET', 206, /^multipart\/byteranges/);
+    await ask({ 'if-none-match': String(etag) }, 'GET', 304);
+    for (const [what, got, status, type] of answers) {
+      assert.equal(got.status, status, what);
+      assert.match(policyOf(got), /^sandbox allow-scripts /, what);
+      if (type !== undefined) assert.match(String(got.headers['content-type']), type, what);
+      assert.equal(got.headers['x-arweave-tag-content-type'], 'text/html', 'the tag stays as it was signed');
+    }
+    const parts = answers.find(([what]) => what.includes('0-1,4-5'))?.[1].text ?? '';
+    assert.equal(parts.match(/^content-type: text\/html; charset=utf-8\r$/gim)?.length, 2);
+  });
+
+  test('what is no page is not kept from anybody', async () => {
+    const script = await get(root, `/raw/${ids.script}`);
+    assert.deepEqual([script.status, policyOf(script)], [200, '']);
+    assert.equal(script.headers['content-type'], 'text/javascript; charset=utf-8');
+    assert.equal(script.headers['access-control-allow-origin'], '*');
+    assert.match(String(script.headers.vary), /Service-Worker/);
+    const manifest = await get(root, `/raw/${ids.site}`);
+    assert.equal(manifest.headers['content-type'], manifestContentType);
+  });
+
+  test('a service worker is given only at hosts of content’s own', async () => {
+    for (const host of sharedHosts) {
+      for (const path of [
+        `/raw/${ids.script}`,
+        `/${ids.script}`,
+        `/${ids.site}/js/run%20it.js`,
+        `/local/farcaster/frame/${ids.script}?format=content`,
+        `/tx/${ids.script}/data.js`,
+      ]) {
+        const got = await get(host, path, asWorker);
+        assert.deepEqual(
+          [got.status, got.headers['cache-control'], got.headers['content-type']],
+          [403, 'no-store', 'text/plain; charset=utf-8'],
+          `${host}${path}`,
+        );
+        assert.ok(!got.text.includes('run()'));
+      }
+    }
+    const sandbox = `${sandboxOf(ids.script)}.${root}`;
+    assert.equal((await get(sandbox, `/${ids.script}`, asWorker)).text, 'run()');
+    assert.equal((await get(`site.${root}`, '/js/run%20it.js', asWorker)).text, 'run()');
+  });
+
+  test('a page opened on localhost goes to its own host below it; programs are answered in place', async () => {
+    for (const headers of [page, { 'sec-fetch-dest': 'iframe' }]) {
+      const got = await get('localhost:3000', `/${ids.page}?x=1`, headers);
+      const there = `http://${sandboxOf(ids.page)}.localhost:3000/${ids.page}?x=1`;
+      assert.deepEqual([got.status, got.headers.location], [302, there]);
+      assert.equal(got.headers.vary, 'Sec-Fetch-Dest');
+    }
+    const fetched = await get('localhost:3000', `/${ids.page}`, { 'sec-fetch-dest': 'empty' });
+    assert.deepEqual([fetched.status, fetched.headers.vary], [200, 'Sec-Fetch-Dest']);
+    assert.equal((await get('localhost:3000', `/raw/${ids.page}`, page)).status, 200);
+    assert.equal((await get('127.0.0.1:3000', `/${ids.page}`, page)).status, 200);
+  });
+
+  test('ISOLATE_ACTIVE_CONTENT=false serves pages at every host as if it were their own', async () => {
+    await gateway.restart({ ISOLATE_ACTIVE_CONTENT: 'false' });
+    for (const [host, path] of [
+      [root, `/raw/${ids.page}`],
+      [root, `/local/farcaster/frame/${ids.page}`],
+      ['127.0.0.1', `/${ids.page}`],
+      ['localhost', `/${ids.page}`],
+    ] as const) {
+      const got = await get(host, path, { ...html, ...page });
+      assert.deepEqual(
+        [got.status, policyOf(got), got.headers['x-content-type-options']],
+        [200, '', undefined],
+      );
+    }
+    assert.equal((await get(root, `/raw/${ids.script}`, asWorker)).text, 'run()');
+  });
+
   test('a name that nobody has is 404: a page for people, text for programs', async () => {
     const page = await get(`nobody.${root}`, '/', html);
     assert.equal(page.status, 404);
@@ -221,6 +360,20 @@ describe('names over HTTP', () => {
       }
       assert.ok(JSON.parse((await get(root, '/info')).text).network);
       assert.equal((await get(root, `/raw/${ids.script}`)).text, 'run()');
+      // It is the operator's: it may have storage and a service worker, and nobody else's page does there.
+      for (const host of [root, '127.0.0.1']) {
+        const own = [await get(host, '/'), await get(host, '/index.html')];
+        assert.deepEqual(own.map(policyOf), ['', '']);
+        assert.match(policyOf(await get(host, `/raw/${ids.page}`)), /^sandbox /);
+        assert.equal((await get(host, '/js/run%20it.js', asWorker)).text, 'run()');
+        for (const path of [
+          `/raw/${ids.script}`,
+          `/${ids.script}`,
+          `/%${ids.script.charCodeAt(0).toString(16)}${ids.script.slice(1)}`,
+        ]) {
+          assert.equal((await get(host, path, asWorker)).status, 403, path);
+        }
+      }
     });
   }
 

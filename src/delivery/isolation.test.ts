@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isolate, type WebOrigin } from './isolation.ts';
+
+function isolated(contentType: string, origin: WebOrigin, given: Record<string, string> = {}) {
+  const headers = { ...given };
+  isolate(headers, contentType, origin);
+  return headers;
+}
+
+test('content at a host of its own is left alone', () => {
+  assert.deepEqual(isolated('text/html', 'own', { vary: 'Accept' }), { vary: 'Accept' });
+});
+
+test('a page at another host runs in no origin, and never in the host’s', () => {
+  for (const origin of ['shared', 'localhost'] as const) {
+    for (const type of [
+      'text/html; charset=utf-8',
+      'image/svg+xml',
+      'application/xml',
+      '',
+      'x/y, text/html',
+    ]) {
+      const policy = isolated(type, origin)['content-security-policy'] ?? '';
+      assert.match(policy, /^sandbox allow-scripts( |$)/, type);
+      assert.doesNotMatch(policy, /allow-same-origin|allow-top-navigation/);
+    }
+  }
+});
+
+test('no browser guesses a type where it could find a page', () => {
+  assert.deepEqual(isolated('application/octet-stream', 'shared'), { 'x-content-type-options': 'nosniff' });
+  assert.deepEqual(isolated('image/png', 'shared'), { 'x-content-type-options': 'nosniff' });
+});
+
+test('caches are told what an answer depends on beside its address', () => {
+  assert.equal(isolated('image/png', 'localhost').vary, 'Sec-Fetch-Dest');
+  assert.equal(isolated('text/javascript', 'shared', { vary: 'Accept' }).vary, 'Accept, Service-Worker');
+  assert.equal(isolated('text/plain', 'shared', { vary: 'Accept' }).vary, 'Accept');
+});
