@@ -73,7 +73,11 @@ describe('the contract of the router', () => {
     for (const family of [
       'router_upstream_attempts_total',
       'router_upstream_ttfb_seconds_total',
+      'router_first_picks_total',
+      'router_hedges_sent_total',
       'router_hedged_requests_total',
+      'router_gateway_lies_total',
+      'router_gateway_quarantined',
       'router_verifications_total',
       'router_arns_resolutions_total',
       'router_arns_consensus_mismatch_total',

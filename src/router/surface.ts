@@ -62,7 +62,7 @@ interface Router extends SurfaceParts {
 async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps): Promise<Router> {
   const { config } = settings;
   const registry = new Metrics();
-  const metrics = createRouterMetrics(registry);
+  const metrics = createRouterMetrics(registry, config.ROUTING_STRATEGY);
   const telemetry = createTelemetry(config, settings.telemetryPath, log);
   const gateways = createGatewaysPart({
     config,
@@ -72,7 +72,8 @@ async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps
       metrics.attempt(attempt);
       telemetry?.attempt(attempt);
     },
-    onHedge: metrics.hedged,
+    onFirstPick: metrics.firstPick,
+    onHedge: metrics.hedge,
     log,
   });
   const proven = new ProvenStore(settings.cachePath, log);

@@ -5,7 +5,7 @@ import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
 import { type AttemptListener, discard } from './gateway.ts';
 import { GatewaySet } from './gateway-set.ts';
-import { HedgedAsks } from './hedged-ask.ts';
+import { type HedgeEvent, HedgedAsks } from './hedged-ask.ts';
 import { type GatewayList, staticList } from './sources.ts';
 
 /** Gateways that are measured at once. */
@@ -16,8 +16,8 @@ export interface GatewaysOptions {
   readonly routing: GatewayList;
   readonly verification: GatewayList;
   readonly onAttempt: AttemptListener;
-  /** Told when a second gateway was asked because the first was slow, and whether it was quicker. */
-  readonly onHedge: (won: boolean) => void;
+  readonly onFirstPick: (origin: string) => void;
+  readonly onHedge: (event: HedgeEvent) => void;
   readonly log: Logger;
 }
 
@@ -37,7 +37,7 @@ export interface ChainReaders {
 }
 
 export function createGatewaysPart(options: GatewaysOptions): GatewaysPart {
-  const { config, onAttempt, onHedge, log } = options;
+  const { config, onAttempt, onFirstPick, onHedge, log } = options;
   const setOf = (routing: GatewayList, verification: GatewayList): GatewaySet =>
     new GatewaySet({
       routing,
@@ -52,6 +52,7 @@ export function createGatewaysPart(options: GatewaysOptions): GatewaysPart {
         streamTimeoutMs: config.STREAM_TIMEOUT_MS,
       },
       onAttempt,
+      onFirstPick,
       log,
       refreshMs: config.NETWORK_GATEWAY_REFRESH_MS,
     });

@@ -130,7 +130,7 @@ test('a list that changes is followed, one that fails is replaced by what was kn
     'each once',
   );
   const [two] = set.routing;
-  two?.health.quarantine('for a test');
+  two?.health.quarantine('operator', 'for a test');
   said = { items: [registered('two.example', 2), registered('three.example', 3)] };
   await eventually('the new gateway is listed', async () => origins().includes('https://three.example'));
   assert.deepEqual(origins(), ['https://three.example', 'https://two.example']);
@@ -146,8 +146,8 @@ test('who leaves a list in quarantine is in quarantine when it comes back', asyn
   const set = setOf(registryList(url, []));
   t.after(() => set.stop());
   await set.start();
-  for (const { health } of set.routing) health.observe('success', 50);
-  set.find('https://one.example')?.health.quarantine('wrong bytes');
+  for (const { health } of set.routing) health.observe('read', 'success', 50);
+  set.find('https://one.example')?.health.quarantine('wrong-bytes', 'wrong bytes');
   said = { items: [registered('three.example', 3)] };
   await eventually('the gateway has left', async () => set.find('https://one.example') === undefined);
   said = both;
@@ -289,9 +289,9 @@ test('pings measure gateways, probe a half-open circuit, and lift no quarantine'
   const ping = pingRounds(set, 60_000);
   const [first, second, third] = set.routing;
   assert.ok(first !== undefined && second !== undefined && third !== undefined);
-  first.health.observe('server_error', undefined);
+  first.health.observe('read', 'server_error', undefined);
   assert.equal(first.health.state, 'open');
-  third.health.quarantine('wrong bytes');
+  third.health.quarantine('wrong-bytes', 'wrong bytes');
   await ping();
   assert.equal(stubs[0]?.requests.length, 0, 'an open circuit is left alone');
   assert.ok(second.health.latencyMs !== undefined, 'measured without a reader');
