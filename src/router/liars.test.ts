@@ -1,8 +1,17 @@
 /** What an operator is told about a gateway that sends wrong bytes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { behave, benchOf, download, inTurn, large, lying, small, wrongBytes } from './testing/faulty-gateways.ts';
-import { type RouterBench } from './testing/router-bench.ts';
+import {
+  behave,
+  benchOf,
+  download,
+  inTurn,
+  large,
+  lying,
+  small,
+  wrongBytes,
+} from './testing/faulty-gateways.ts';
+import type { RouterBench } from './testing/router-bench.ts';
 
 /** The values of a metric by their labels. */
 async function metricOf(bench: RouterBench, name: string): Promise<Map<string, number>> {
@@ -32,7 +41,10 @@ for (const item of [small, large]) {
     await download(bench, item);
     assert.equal((await quarantined()).get(`gateway="${liar.url}",reason="wrong-bytes"`), 1);
     assert.equal((await quarantined()).get(`gateway="${honest.url}",reason="none"`), 0);
-    assert.deepEqual([...(await metricOf(bench, 'router_gateway_lies_total'))], [[`gateway="${liar.url}"`, 1]]);
+    assert.deepEqual(
+      [...(await metricOf(bench, 'router_gateway_lies_total'))],
+      [[`gateway="${liar.url}"`, 1]],
+    );
     const attempts = await metricOf(bench, 'router_upstream_attempts_total');
     const content = `gateway="${liar.url}",role="content"`;
     assert.equal(attempts.get(`${content},outcome="wrong"`), 1);
@@ -63,13 +75,18 @@ test('bytes of which it is not certain who is wrong are neither a success nor a 
 
 test('a body that breaks off is one attempt that failed', async (t) => {
   for (const verification of ['true', 'false']) {
-    const bench = await benchOf(t, { count: 2, environment: { ...inTurn, VERIFICATION_ENABLED: verification } });
+    const bench = await benchOf(t, {
+      count: 2,
+      environment: { ...inTurn, VERIFICATION_ENABLED: verification },
+    });
     behave(bench, { resetAfter: 3 });
     const [broken] = bench.gateways;
     assert.ok(broken !== undefined);
     await download(bench, small);
     const attempts = await metricOf(bench, 'router_upstream_attempts_total');
-    const content = [...attempts].filter(([labels]) => labels.startsWith(`gateway="${broken.url}",role="content"`));
+    const content = [...attempts].filter(([labels]) =>
+      labels.startsWith(`gateway="${broken.url}",role="content"`),
+    );
     assert.deepEqual(content, [[`gateway="${broken.url}",role="content",outcome="connection_error"`, 1]]);
   }
 });

@@ -9,6 +9,8 @@ export interface RouterSettings {
   readonly config: Config;
   /** Lower case, without port. */
   readonly baseDomain: string;
+  /** `:8443` where the domain was given with a port; undefined where it was not. */
+  readonly basePort: string | undefined;
   readonly rootContent: string | undefined;
   readonly cachePath: string;
   readonly telemetryPath: string;
@@ -81,6 +83,7 @@ export function routerSettings(config: Config, localGatewayUrl: () => string | u
   return {
     config,
     baseDomain,
+    basePort: /:[0-9]+$/.exec(config.BASE_DOMAIN)?.[0],
     rootContent: root,
     cachePath: config.CONTENT_CACHE_PATH ?? join(config.DATA_DIR, 'content-cache'),
     telemetryPath: config.TELEMETRY_DB_PATH ?? join(config.DATA_DIR, 'telemetry.db'),

@@ -18,7 +18,7 @@ import { NameResolver } from './names/resolver.ts';
 import { ChainProxy } from './routes/chain.ts';
 import { contentRoutes } from './routes/content.ts';
 import { guardRoutes, healthRoutes, type RouterHealth } from './routes/health.ts';
-import { infoRoutes, metricsRoute, routerInfo } from './routes/info.ts';
+import { infoRoutes, metricsRoute, type Reached, routerInfo } from './routes/info.ts';
 import { moderationRoutes } from './routes/moderation.ts';
 import { statsRoutes } from './routes/stats.ts';
 import { type RouterSettings, routerSettings } from './settings.ts';
@@ -172,7 +172,7 @@ function createServer(parts: ServerParts): HttpServer {
     attempts: config.RETRY_ATTEMPTS,
     stallTimeoutMs: config.STREAM_TIMEOUT_MS,
   });
-  const info = () => routerInfo(settings, health, parts.content.disk !== undefined);
+  const info = (reached: Reached) => routerInfo(settings, health, parts.content.disk !== undefined, reached);
   // First, so that hosts of names and ids never reach a route of the router's.
   const count = contentRoutes(server.app, {
     config,

@@ -5,7 +5,7 @@ import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
 import { type AttemptListener, discard } from './gateway.ts';
 import { GatewaySet } from './gateway-set.ts';
-import { type HedgeEvent, HedgedAsks } from './hedged-ask.ts';
+import { HedgedAsks, type HedgeEvent } from './hedged-ask.ts';
 import { type GatewayList, staticList } from './sources.ts';
 
 /** Gateways that are measured at once. */

@@ -69,15 +69,82 @@ const failing = { latencyMs: 8, failsEvery: 2 };
 
 /** What share of first picks each may have, from and to. */
 const shares: readonly [StrategyName, readonly Served[], readonly (readonly [number, number])[]][] = [
-  ['round-robin', [quick, slow], [[0.5, 0.5], [0.5, 0.5]]],
-  ['round-robin', [slow, quick], [[0.5, 0.5], [0.5, 0.5]]],
-  ['round-robin', [quick, slow, failing], [[1 / 3, 1 / 3], [1 / 3, 1 / 3], [1 / 3, 1 / 3]]],
-  ['random', [quick, slow], [[0.45, 0.55], [0.45, 0.55]]],
-  ['random', [quick, slow, failing], [[0.28, 0.38], [0.28, 0.38], [0.28, 0.38]]],
-  ['fastest', [quick, slow], [[0.99, 1], [0, 0.01]]],
-  ['fastest', [quick, slow, failing], [[0.98, 1], [0, 0.01], [0, 0.02]]],
-  ['temperature', [quick, slow], [[0.99, 1], [0, 0.01]]],
-  ['temperature', [quick, slow, failing], [[0.6, 0.7], [0, 0.01], [0.3, 0.4]]],
+  [
+    'round-robin',
+    [quick, slow],
+    [
+      [0.5, 0.5],
+      [0.5, 0.5],
+    ],
+  ],
+  [
+    'round-robin',
+    [slow, quick],
+    [
+      [0.5, 0.5],
+      [0.5, 0.5],
+    ],
+  ],
+  [
+    'round-robin',
+    [quick, slow, failing],
+    [
+      [1 / 3, 1 / 3],
+      [1 / 3, 1 / 3],
+      [1 / 3, 1 / 3],
+    ],
+  ],
+  [
+    'random',
+    [quick, slow],
+    [
+      [0.45, 0.55],
+      [0.45, 0.55],
+    ],
+  ],
+  [
+    'random',
+    [quick, slow, failing],
+    [
+      [0.28, 0.38],
+      [0.28, 0.38],
+      [0.28, 0.38],
+    ],
+  ],
+  [
+    'fastest',
+    [quick, slow],
+    [
+      [0.99, 1],
+      [0, 0.01],
+    ],
+  ],
+  [
+    'fastest',
+    [quick, slow, failing],
+    [
+      [0.98, 1],
+      [0, 0.01],
+      [0, 0.02],
+    ],
+  ],
+  [
+    'temperature',
+    [quick, slow],
+    [
+      [0.99, 1],
+      [0, 0.01],
+    ],
+  ],
+  [
+    'temperature',
+    [quick, slow, failing],
+    [
+      [0.6, 0.7],
+      [0, 0.01],
+      [0.3, 0.4],
+    ],
+  ],
 ];
 
 for (const [name, served, bounds] of shares) {
