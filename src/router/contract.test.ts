@@ -78,6 +78,7 @@ describe('the contract of the router', () => {
       'router_hedged_requests_total',
       'router_gateway_lies_total',
       'router_gateway_quarantined',
+      'router_gateway_list_failed_reads',
       'router_verifications_total',
       'router_arns_resolutions_total',
       'router_arns_consensus_mismatch_total',

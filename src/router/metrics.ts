@@ -180,7 +180,7 @@ function collected(
 /** What others count, read at each scrape. */
 export interface Gauges {
   readonly health: {
-    readonly gateways: Pick<GatewaySet, 'counts' | 'all'>;
+    readonly gateways: Pick<GatewaySet, 'counts' | 'all' | 'failedReads'>;
     readonly isDraining: () => boolean;
   };
   readonly names: { readonly size: number };
@@ -201,6 +201,11 @@ export function addGauges(
     'router_gateways_circuit_open',
     'Of those, how many are left alone',
     () => gateways.counts().circuitOpen,
+  );
+  gauge(
+    'router_gateway_list_failed_reads',
+    'Reads of a list of gateways in a row that failed; meanwhile what was known is used',
+    () => gateways.failedReads,
   );
   metrics.watchLiars(() => gateways.all);
   gauge('router_arns_cache_size', 'Names that are remembered', () => names.size);

@@ -239,6 +239,20 @@ test('info shows the addresses of a trusted proxy, and nobody else makes it show
   assert.deepEqual(await endpoints(), ['https://{arnsName}.gw.example', 'https://gw.example/{txId}']);
 });
 
+test('while a list of gateways cannot be read, health says so and what is used instead', async (t) => {
+  const bench = await benchOf(t, { count: 1 });
+  assert.ok(!('network' in (await bench.get('/router/health')).json()));
+  const [stub] = bench.gateways;
+  await bench.restart({
+    ROUTING_GATEWAY_SOURCE: 'network',
+    NETWORK_REGISTRY_URL: `${stub?.url}/registry?key=secret`,
+    NETWORK_FALLBACK_GATEWAYS: stub?.url ?? '',
+  });
+  const { status, degraded, network } = (await bench.get('/router/health')).json();
+  assert.deepEqual([status, degraded], ['healthy', true]);
+  assert.deepEqual(network, { gatewayCount: 1, fetchFailures: 1, lastError: `${stub?.url} answered 404` });
+});
+
 test('a name that moves while its content is on its way poisons nothing', async (t) => {
   const bench = await benchOf(t, { environment: { ARNS_CACHE_TTL_MS: '0' } });
   const other = await testItem(Buffer.alloc(2_000_000, 'other '), 'text/html');

@@ -36,7 +36,6 @@ export class GatewaySet {
   #routing: readonly Gateway[] = [];
   #verification: readonly Gateway[] = [];
   #timer: NodeJS.Timeout | undefined;
-  /** Reads in a row that failed. */
   #failures = 0;
   #stopped = false;
   /** Why the lists are not those of their source; undefined when they are. */
@@ -61,6 +60,11 @@ export class GatewaySet {
 
   find(origin: string): Gateway | undefined {
     return this.#known.get(origin);
+  }
+
+  /** Reads of the lists in a row that failed. */
+  get failedReads(): number {
+    return this.#failures;
   }
 
   async start(): Promise<void> {

@@ -12,6 +12,8 @@ import { isFailure, type Outcome } from './outcome.ts';
 export interface HealthLimits {
   readonly failureThreshold: number;
   readonly resetMs: number;
+  /** How long reads say more about a gateway than polls do. Default five minutes. */
+  readonly readsCountMs?: number;
 }
 
 export type HealthState = 'healthy' | 'half-open' | 'open' | 'paused' | 'quarantined';
@@ -24,8 +26,7 @@ export type QuarantineReason = 'wrong-bytes' | 'forged-fields' | 'operator';
 const quarantine: Backoff = { firstMs: 3_600_000, longestMs: 24 * 3_600_000 };
 /** The weight of the newest observation. */
 const smoothing = 0.2;
-/** How long reads say more about a gateway than polls do. */
-const readsCountMs = 300_000;
+const usualReadsCountMs = 300_000;
 
 export class Health {
   readonly #limits: HealthLimits;
@@ -74,7 +75,7 @@ export class Health {
 
   /** Whether a reader found out lately how it is. */
   get isMeasured(): boolean {
-    return this.#now() - this.#reads.at < readsCountMs;
+    return this.#now() - this.#reads.at < (this.#limits.readsCountMs ?? usualReadsCountMs);
   }
 
   /** Milliseconds to the first byte, smoothed; undefined while unknown. */

@@ -46,6 +46,7 @@ export function createGatewaysPart(options: GatewaysOptions): GatewaysPart {
       limits: {
         failureThreshold: config.CIRCUIT_BREAKER_THRESHOLD,
         resetMs: config.CIRCUIT_BREAKER_RESET_MS,
+        readsCountMs: config.TEMPERATURE_WINDOW_MS,
         connections: config.HTTP_CONNECTIONS_PER_HOST,
         connectTimeoutMs: config.HTTP_CONNECT_TIMEOUT_MS,
         requestTimeoutMs: config.HTTP_REQUEST_TIMEOUT_MS,

@@ -42,6 +42,7 @@ export function healthRoutes(app: App, health: RouterHealth): void {
       uptime: uptimeOf(health),
       version: health.version,
       ...(problems.length === 0 ? {} : { degraded: true, degradedReason: problems.join('; ') }),
+      ...listTrouble(health.gateways),
     };
   });
   stateRoute(app, '/ready', 'Whether the router can serve', (reply) => {
@@ -51,6 +52,12 @@ export function healthRoutes(app: App, health: RouterHealth): void {
     reply.code(503);
     return { status: 'not_ready', reason, gateways };
   });
+}
+
+/** While a list of gateways cannot be read: what the router goes on with, and why. */
+function listTrouble({ problem, failedReads, routing }: GatewaySet) {
+  if (problem === undefined) return {};
+  return { network: { gatewayCount: routing.length, fetchFailures: failedReads, lastError: problem } };
 }
 
 /** What holds at this moment only, and is kept by nobody. */
