@@ -39,7 +39,7 @@ const hedgeAfterMs = 100;
  */
 function firstShares(t: TestContext, name: StrategyName, served: readonly Served[]): number[] {
   const random = seededRandom(7);
-  const strategy = createStrategy(name, () => random.below(1_000_000) / 1_000_000);
+  const strategy = createStrategy(name, random.fraction);
   const gateways = gatewaysOf(t, served.length);
   const firsts = gateways.map(() => 0);
   const reads = gateways.map(() => 0);
