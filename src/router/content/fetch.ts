@@ -62,8 +62,8 @@ export class Fetch {
     const tried = new Set(last);
     const attempts = this.#options.attempts + last.length;
     let wrong = last.length > 0;
-    for (let again = false; ; again = true) {
-      const bounds = { tried, attempts, again, gone: () => false };
+    for (;;) {
+      const bounds = { tried, attempts, again: tried.size > last.length, gone: () => false };
       const answer = await this.#ask(id, bounds, 0, (first) =>
         proven === undefined ? search?.begin(first) : undefined,
       ).catch((error: unknown) => {

@@ -147,7 +147,7 @@ export class Gateway {
     return exchange;
   }
 
-  /** Notes a failure, also one in the middle of a body. */
+  /** Holds a failure against it, also one in the middle of a body. */
   failed(role: Role, cause: unknown): GatewayFailure {
     const outcome = failureOutcome(cause);
     this.health.observe(purposeOf(role), outcome, undefined, messageOf(cause));
