@@ -73,7 +73,11 @@ test('bytes of which it is not certain who is wrong are neither a success nor a 
   assert.equal(stats?.errorRate, 0);
   assert.equal((await bench.get(`/${small.id}`)).status, 502);
   const picks = await metricOf(bench, 'router_first_picks_total');
-  assert.deepEqual([...picks.values()], [2], 'who is asked last for an id is asked first where nobody else is');
+  assert.deepEqual(
+    [...picks.values()],
+    [2],
+    'who is asked last for an id is asked first where nobody else is',
+  );
 });
 
 test('a body that breaks off is one attempt that failed', async (t) => {
