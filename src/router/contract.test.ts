@@ -73,7 +73,12 @@ describe('the contract of the router', () => {
     for (const family of [
       'router_upstream_attempts_total',
       'router_upstream_ttfb_seconds_total',
+      'router_first_picks_total',
+      'router_hedges_sent_total',
       'router_hedged_requests_total',
+      'router_gateway_lies_total',
+      'router_gateway_quarantined',
+      'router_gateway_list_failed_reads',
       'router_verifications_total',
       'router_arns_resolutions_total',
       'router_arns_consensus_mismatch_total',
@@ -260,9 +265,10 @@ describe('the contract of the router', () => {
       assert.ok(name in body, name);
     }
     assert.equal(body.mode, 'proxy');
+    const { port } = new URL(bench.router.url);
     assert.deepEqual(body.endpoints, {
-      arns: 'https://{arnsName}.localhost',
-      txid: 'https://localhost/{txId}',
+      arns: `http://{arnsName}.localhost:${port}`,
+      txid: `http://127.0.0.1:${port}/{txId}`,
       health: '/router/health',
       ready: '/router/ready',
       metrics: '/router/metrics',
@@ -273,6 +279,11 @@ describe('the contract of the router', () => {
     const text = JSON.stringify(body);
     assert.ok(!text.includes(token) && !text.includes(bench.dataDir) && !text.includes('a'.repeat(20)));
     for (const path of ['/router', '/']) assert.deepEqual(keys((await json(path)).body), keys(body), path);
+    const { txid, arns } = body.endpoints as { txid: string; arns: string };
+    const byId = new URL(txid.replace('{txId}', item.id));
+    assert.equal((await bench.get(byId.pathname, { host: byId.host })).status, 200, 'the address works');
+    const byName = new URL(arns.replace('{arnsName}', 'flip'));
+    assert.equal((await bench.get('/', { host: byName.host })).status, 200, 'and that of a name');
   });
 
   const bearer = { authorization: `Bearer ${token}` };

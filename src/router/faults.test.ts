@@ -310,6 +310,8 @@ test('11: a telemetry database that cannot be opened does not keep the router fr
   const health = (await bench.get('/router/health')).json();
   assert.equal(health.degraded, true);
   assert.match(String(health.degradedReason), /telemetry/);
+  const { reasons } = (await bench.get('/gw/healthcheck')).json();
+  assert.doesNotMatch(`${health.degradedReason} ${reasons}`, /\/dev\/null/, 'files are nobody’s business');
   assert.equal((await bench.get('/router/stats/gateways')).status, 500);
 });
 

@@ -1,9 +1,12 @@
 /** What the router tells Prometheus, beside the request metrics that every surface has. */
-import { Counter } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { BlobCache } from '../storage/blobs/cache/cache.ts';
-import type { Attempt } from './gateways/gateway.ts';
+import type { Attempt, Gateway } from './gateways/gateway.ts';
 import type { GatewaySet } from './gateways/gateway-set.ts';
+import type { Health } from './gateways/health.ts';
+import type { HedgeEvent } from './gateways/hedged-ask.ts';
+import type { StrategyName } from './gateways/strategy.ts';
 
 /** Gateways that have series of their own; the rest share one, so that a registry cannot flood the scrape. */
 const maxGatewaySeries = 50;
@@ -20,7 +23,7 @@ interface Tally {
   seconds: number;
 }
 
-export function createRouterMetrics(metrics: Metrics) {
+export function createRouterMetrics(metrics: Metrics, strategy: StrategyName) {
   // Spelled out when somebody scrapes; an attempt is three look-ups and two additions.
   const attempts: Tally[] = [];
   const tallies = new Map<string, Map<string, Map<string, Tally>>>();
@@ -57,9 +60,18 @@ export function createRouterMetrics(metrics: Metrics) {
     ['gateway'],
   );
   const blocked = metrics.counter('router_blocked_requests_total', 'Requests for blocked content', ['type']);
+  const firstPicks = metrics.counter(
+    'router_first_picks_total',
+    'Requests by the gateway that the strategy sent them to first',
+    ['strategy', 'gateway'],
+  );
+  const hedgesSent = metrics.plainCounter(
+    'router_hedges_sent_total',
+    'Second gateways asked because the first was slow',
+  );
   const hedged = metrics.counter(
     'router_hedged_requests_total',
-    'Second gateways asked because the first was slow',
+    'The same, by whether the answer of the second was used',
     ['won'],
   );
   const shed = metrics.counter('router_shed_total', 'Requests refused to stay alive', ['reason']);
@@ -67,13 +79,7 @@ export function createRouterMetrics(metrics: Metrics) {
   const misses = metrics.plainCounter('router_cache_misses_total', 'Content fetched from gateways');
   const corrupt = metrics.plainCounter('router_cache_corruption_total', 'Cached files that were damaged');
   const limited = metrics.plainCounter('router_rate_limited_total', 'Requests beyond the rate limit');
-  const seen = new Set<string>();
-  const series = (gateway: string): string => {
-    if (seen.has(gateway)) return gateway;
-    if (seen.size >= maxGatewaySeries) return 'other';
-    seen.add(gateway);
-    return gateway;
-  };
+  const series = seriesNames();
   return {
     hits,
     misses,
@@ -91,13 +97,62 @@ export function createRouterMetrics(metrics: Metrics) {
     resolution: (outcome: string) => names.inc({ outcome }),
     disagreed: (gateway: string) => mismatches.inc({ gateway: series(gateway) }),
     blocked: (type: string) => blocked.inc({ type }),
-    hedged: (won: boolean) => hedged.inc({ won: String(won) }),
+    firstPick: (gateway: string) => firstPicks.inc({ strategy, gateway: series(gateway) }),
+    hedge(event: HedgeEvent): void {
+      if (event === 'sent') hedgesSent.add();
+      else hedged.inc({ won: String(event === 'won') });
+    },
     shed: (reason: string) => shed.inc({ reason }),
     gauge: (name: string, help: string, read: () => number) => void metrics.gauge(name, help, [], read),
     /** Something that only grows, and that others count. */
     total: (name: string, help: string, read: () => number) =>
       collected(metrics, name, help, [], () => [{ labels: {}, value: read() }]),
+    /** Who is in quarantine and why, and who was caught with what is not so. */
+    watchLiars: (gateways: () => readonly Watched[]) => watchLiars(metrics, gateways),
   };
+}
+
+/** The name of a gateway in a metric: its origin, for as many as there may be. */
+function seriesNames(): (gateway: string) => string {
+  const seen = new Set<string>();
+  return (gateway) => {
+    if (!seen.has(gateway) && seen.size >= maxGatewaySeries) return 'other';
+    seen.add(gateway);
+    return gateway;
+  };
+}
+
+type Watched = Pick<Gateway, 'origin'> & { readonly health: Pick<Health, 'lies' | 'quarantineReason'> };
+
+function watchLiars(metrics: Metrics, gateways: () => readonly Watched[]): void {
+  // Apart from the others, so that a liar has a name however many gateways there are.
+  const liars = seriesNames();
+  collected(
+    metrics,
+    'router_gateway_lies_total',
+    'Answers of a gateway that were proven wrong: other bytes than the id has, or forged signed fields',
+    ['gateway'],
+    () =>
+      gateways()
+        .filter(({ health }) => health.lies > 0)
+        .map(({ origin, health }) => ({ labels: { gateway: liars(origin) }, value: health.lies })),
+  );
+  new Gauge({
+    name: 'router_gateway_quarantined',
+    help: '1 for a gateway in quarantine, with the reason; 0 for the others. "other" counts those beyond the first',
+    labelNames: ['gateway', 'reason'],
+    registers: [metrics.registry],
+    collect() {
+      this.reset();
+      const quarantined = gateways().filter(({ health }) => health.quarantineReason !== undefined);
+      const free = gateways().filter(({ health }) => health.quarantineReason === undefined);
+      [...quarantined, ...free].forEach(({ origin, health: { quarantineReason } }, index) => {
+        const gateway = index < maxGatewaySeries ? origin : 'other';
+        const value = quarantineReason === undefined ? 0 : 1;
+        this.inc({ gateway, reason: quarantineReason ?? 'none' }, value);
+      });
+    },
+  });
 }
 
 export type RouterMetrics = ReturnType<typeof createRouterMetrics>;
@@ -124,7 +179,10 @@ function collected(
 
 /** What others count, read at each scrape. */
 export interface Gauges {
-  readonly health: { readonly gateways: Pick<GatewaySet, 'counts'>; readonly isDraining: () => boolean };
+  readonly health: {
+    readonly gateways: Pick<GatewaySet, 'counts' | 'all' | 'failedReads'>;
+    readonly isDraining: () => boolean;
+  };
   readonly names: { readonly size: number };
   readonly disk: Pick<BlobCache, 'statistics'> | undefined;
   readonly blocklist: { readonly failedReloads: number } | undefined;
@@ -144,6 +202,12 @@ export function addGauges(
     'Of those, how many are left alone',
     () => gateways.counts().circuitOpen,
   );
+  gauge(
+    'router_gateway_list_failed_reads',
+    'Reads of a list of gateways in a row that failed; meanwhile what was known is used',
+    () => gateways.failedReads,
+  );
+  metrics.watchLiars(() => gateways.all);
   gauge('router_arns_cache_size', 'Names that are remembered', () => names.size);
   gauge('router_cache_bytes', 'Bytes in the content cache', () => disk?.statistics().bytes ?? 0);
   gauge('router_cache_entries', 'Entries of the content cache', () => disk?.statistics().entries ?? 0);

@@ -230,6 +230,33 @@ test('the root host shows what it is told to, by id and by name, and keeps its o
   }
 });
 
+test('info shows the addresses of a trusted proxy, and nobody else makes it show others', async (t) => {
+  const bench = await benchOf(t, { count: 1, environment: { BASE_DOMAIN: 'gw.example' } });
+  const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'gw.example' };
+  const endpoints = async () => {
+    const got = await bench.get('/router/info', { host: '127.0.0.1:3000', headers: forwarded });
+    const { arns, txid } = got.json().endpoints as { arns: string; txid: string };
+    return [arns, txid];
+  };
+  assert.deepEqual(await endpoints(), ['http://{arnsName}.gw.example:3000', 'http://127.0.0.1:3000/{txId}']);
+  await bench.restart({ TRUSTED_PROXIES: '127.0.0.1' });
+  assert.deepEqual(await endpoints(), ['https://{arnsName}.gw.example', 'https://gw.example/{txId}']);
+});
+
+test('while a list of gateways cannot be read, health says so and what is used instead', async (t) => {
+  const bench = await benchOf(t, { count: 1 });
+  assert.ok(!('network' in (await bench.get('/router/health')).json()));
+  const [stub] = bench.gateways;
+  await bench.restart({
+    ROUTING_GATEWAY_SOURCE: 'network',
+    NETWORK_REGISTRY_URL: `${stub?.url}/registry?key=secret`,
+    NETWORK_FALLBACK_GATEWAYS: stub?.url ?? '',
+  });
+  const { status, degraded, network } = (await bench.get('/router/health')).json();
+  assert.deepEqual([status, degraded], ['healthy', true]);
+  assert.deepEqual(network, { gatewayCount: 1, fetchFailures: 1, lastError: `${stub?.url} answered 404` });
+});
+
 test('a name that moves while its content is on its way poisons nothing', async (t) => {
   const bench = await benchOf(t, { environment: { ARNS_CACHE_TTL_MS: '0' } });
   const other = await testItem(Buffer.alloc(2_000_000, 'other '), 'text/html');

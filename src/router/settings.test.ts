@@ -122,6 +122,8 @@ test('a value that a variable cannot have stops the start and is named, all of t
     ROUTING_GATEWAY_SOURCE: 'elsewhere',
     ROUTING_STATIC_GATEWAYS: 'ftp://gw.example',
     ROUTING_STRATEGY: 'best',
+    NETWORK_MIN_GATEWAYS: '0',
+    TEMPERATURE_WINDOW_MS: '0.5',
     DEFAULT_MODE: 'both',
     ARNS_CONSENSUS_THRESHOLD: '0',
     VERIFICATION_ENABLED: 'yes',

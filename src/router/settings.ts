@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { isTxId } from '../formats/base64url.ts';
 import { StartupError } from '../kernel/errors.ts';
-import { type GatewayList, peersList, registryList, staticList } from './gateways/sources.ts';
+import { atLeast, type GatewayList, peersList, registryList, staticList } from './gateways/sources.ts';
 
 export interface RouterSettings {
   readonly config: Config;
   /** Lower case, without port. */
   readonly baseDomain: string;
+  /** `:8443` where the domain was given with a port; undefined where it was not. */
+  readonly basePort: string | undefined;
   readonly rootContent: string | undefined;
   readonly cachePath: string;
   readonly telemetryPath: string;
@@ -81,6 +83,7 @@ export function routerSettings(config: Config, localGatewayUrl: () => string | u
   return {
     config,
     baseDomain,
+    basePort: /:[0-9]+$/.exec(config.BASE_DOMAIN)?.[0],
     rootContent: root,
     cachePath: config.CONTENT_CACHE_PATH ?? join(config.DATA_DIR, 'content-cache'),
     telemetryPath: config.TELEMETRY_DB_PATH ?? join(config.DATA_DIR, 'telemetry.db'),
@@ -94,11 +97,12 @@ export function routerSettings(config: Config, localGatewayUrl: () => string | u
 function routingList(config: Config, localGatewayUrl: () => string | undefined): GatewayList {
   const fallback = config.NETWORK_FALLBACK_GATEWAYS.map((url) => new URL(url).origin);
   const { ROUTING_GATEWAY_SOURCE, TRUSTED_PEER_GATEWAY, NETWORK_REGISTRY_URL } = config;
+  const minimum = config.NETWORK_MIN_GATEWAYS;
   if (ROUTING_GATEWAY_SOURCE === 'trusted-peers' && TRUSTED_PEER_GATEWAY !== undefined) {
-    return peersList(TRUSTED_PEER_GATEWAY, fallback);
+    return atLeast(minimum, peersList(TRUSTED_PEER_GATEWAY, fallback));
   }
   if (ROUTING_GATEWAY_SOURCE === 'network' && NETWORK_REGISTRY_URL !== undefined) {
-    return registryList(NETWORK_REGISTRY_URL, fallback);
+    return atLeast(minimum, registryList(NETWORK_REGISTRY_URL, fallback));
   }
   return staticList(() => staticGateways(config, localGatewayUrl));
 }
@@ -106,11 +110,10 @@ function routingList(config: Config, localGatewayUrl: () => string | undefined):
 function verificationList(config: Config, localGatewayUrl: () => string | undefined): GatewayList {
   const { VERIFICATION_STATIC_GATEWAYS: own, NETWORK_REGISTRY_URL } = config;
   if (config.VERIFICATION_GATEWAY_SOURCE === 'top-staked' && NETWORK_REGISTRY_URL !== undefined) {
-    return registryList(
-      NETWORK_REGISTRY_URL,
-      own.map((url) => new URL(url).origin),
-      config.VERIFICATION_GATEWAY_COUNT,
-    );
+    const count = config.VERIFICATION_GATEWAY_COUNT;
+    const fallback = own.map((url) => new URL(url).origin);
+    const minimum = Math.min(count, config.NETWORK_MIN_GATEWAYS);
+    return atLeast(minimum, registryList(NETWORK_REGISTRY_URL, fallback, count));
   }
   return staticList(() => (own.length > 0 ? own : staticGateways(config, localGatewayUrl)));
 }

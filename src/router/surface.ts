@@ -18,7 +18,7 @@ import { NameResolver } from './names/resolver.ts';
 import { ChainProxy } from './routes/chain.ts';
 import { contentRoutes } from './routes/content.ts';
 import { guardRoutes, healthRoutes, type RouterHealth } from './routes/health.ts';
-import { infoRoutes, metricsRoute, routerInfo } from './routes/info.ts';
+import { infoRoutes, metricsRoute, type Reached, routerInfo } from './routes/info.ts';
 import { moderationRoutes } from './routes/moderation.ts';
 import { statsRoutes } from './routes/stats.ts';
 import { type RouterSettings, routerSettings } from './settings.ts';
@@ -62,7 +62,7 @@ interface Router extends SurfaceParts {
 async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps): Promise<Router> {
   const { config } = settings;
   const registry = new Metrics();
-  const metrics = createRouterMetrics(registry);
+  const metrics = createRouterMetrics(registry, config.ROUTING_STRATEGY);
   const telemetry = createTelemetry(config, settings.telemetryPath, log);
   const gateways = createGatewaysPart({
     config,
@@ -72,7 +72,8 @@ async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps
       metrics.attempt(attempt);
       telemetry?.attempt(attempt);
     },
-    onHedge: metrics.hedged,
+    onFirstPick: metrics.firstPick,
+    onHedge: metrics.hedge,
     log,
   });
   const proven = new ProvenStore(settings.cachePath, log);
@@ -171,7 +172,7 @@ function createServer(parts: ServerParts): HttpServer {
     attempts: config.RETRY_ATTEMPTS,
     stallTimeoutMs: config.STREAM_TIMEOUT_MS,
   });
-  const info = () => routerInfo(settings, health, parts.content.disk !== undefined);
+  const info = (reached: Reached) => routerInfo(settings, health, parts.content.disk !== undefined, reached);
   // First, so that hosts of names and ids never reach a route of the router's.
   const count = contentRoutes(server.app, {
     config,

@@ -15,11 +15,11 @@ import { ed25519RawPublicKey } from '../../src/wallets/solana/ed25519.ts';
 import { testEd25519Key, testEthereumKey } from '../../src/wallets/testing/keys.ts';
 import { arweaveTestAddress, arweaveTestKey } from '../support/keys.ts';
 import { fetchAsPage } from '../support/page-fetch.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const oneAr = 1_000_000_000_000;
-const random = new Random(2_026);
+const random = seededRandom(2_026);
 
 describe('@ardrive/turbo-sdk on the upload service', () => {
   let stack: RunningStack;

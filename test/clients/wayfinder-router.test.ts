@@ -21,9 +21,9 @@ import { Agent, type Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from
 import { buildManifest, manifestContentType } from '../../src/formats/manifest/manifest.ts';
 import { buyName } from '../support/buy-name.ts';
 import { startContentStack } from '../support/content-stack.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
-const random = new Random(23);
+const random = seededRandom(23);
 const domain = 'router.test';
 
 describe('@ar.io/wayfinder-core at the router', () => {

@@ -18,9 +18,9 @@ import { DataItem, deepHash, indexToType, stringToBuffer } from '@dha-team/arbun
 import { buildManifest, manifestContentType } from '../../src/formats/manifest/manifest.ts';
 import { type ContentStack, startContentStack } from '../support/content-stack.ts';
 import { send, text, until } from '../support/local-gateway.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
-const random = new Random(104);
+const random = seededRandom(104);
 
 describe('@ar.io/wayfinder-core', () => {
   let content: ContentStack;

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import Arweave from 'arweave';
 import { arweaveTestAddress, arweaveTestKey } from '../support/keys.ts';
 import { checkChain, type RunningLocalArweave, startLocalArweave } from '../support/local-arweave.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const AR = 1_000_000_000_000n;
 const tenMiB = 10 * 1_024 * 1_024;
@@ -16,7 +16,7 @@ describe('arweave-js on the local node', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-arweave-js-'));
   let running: RunningLocalArweave;
   let arweave: Arweave;
-  const large = new Random(101).bytes(tenMiB);
+  const large = seededRandom(101).bytes(tenMiB);
   const ids: Record<string, string> = {};
 
   const connect = async () => {

@@ -6,11 +6,11 @@ import { buildManifest, manifestContentType } from '../../src/formats/manifest/m
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
 import { text, until } from '../support/local-gateway.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const signer = solanaSigner(ed25519TestKey('gateway content'));
-const random = new Random(5);
+const random = seededRandom(5);
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest();
 
 describe('content', () => {

@@ -9,10 +9,10 @@ import { bundleTags, encodeBundleHeader } from '../../src/formats/ans104/bundle-
 import { type MadeItem, makeItem } from '../support/admin-gateway.ts';
 import { startLocalArweave } from '../support/local-arweave.ts';
 import { makeTransaction, send, text, until } from '../support/local-gateway.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
-const random = new Random(18_18);
+const random = seededRandom(18_18);
 const kills = 6;
 const tag = { name: 'Test', value: 'crash' };
 
@@ -91,6 +91,8 @@ test('a gateway that is killed again and again has in the end what the chain has
   }
 
   try {
+    // Deep enough for every fork.
+    await text(`${nodeUrl}/mine/4`);
     for (let round = 0; round < kills; round += 1) {
       const stack = await start();
       for (let count = random.between(1, 3); count > 0; count -= 1) await postBundle(stack);

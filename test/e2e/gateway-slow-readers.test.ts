@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { type AdminGateway, startAdminGateway } from '../support/admin-gateway.ts';
 import { liveMemory } from '../support/live-memory.ts';
 import { makeTransaction, text, until } from '../support/local-gateway.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const readers = 1_000;
 /** The sockets of the readers themselves, which are in the same process, among it. */
@@ -15,7 +15,7 @@ const perReader = 384 * 1024;
 describe('slow readers', () => {
   let gateway: AdminGateway;
   const slow: Socket[] = [];
-  const data = new Random(1_000).bytes(4 * 1024 * 1024);
+  const data = seededRandom(1_000).bytes(4 * 1024 * 1024);
   let id = '';
 
   before(async () => {

@@ -6,13 +6,13 @@ import { antRecord, antRecordMetadata } from '../../src/formats/solana/accounts-
 import { rentExemptMinimum } from '../../src/formats/solana/programs.ts';
 import { wallet } from '../../src/localnet/solana/testing.ts';
 import { at, chainDown, NamesBench, ownerSigned, text } from '../support/names-bench.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const credit = 10n ** 12n;
 const id = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
 
 test('five hundred actions with faults leave the books in order', { timeout: 900_000 }, async (t) => {
-  const random = new Random(500);
+  const random = seededRandom(500);
   const bench = await NamesBench.start({
     deliveryTimeoutMs: 30,
     environment: { ARNS_MAX_OPEN_ACTIONS: '1000' },

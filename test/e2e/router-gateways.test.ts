@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { buildManifest, manifestContentType } from '../../src/formats/manifest/manifest.ts';
 import { withCharset } from '../../src/formats/media-type.ts';
-import { Random } from '../support/random.ts';
 import { readStrictly, type StrictRead } from '../support/read-strictly.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { contentLiar, nameLiar } from '../support/tampering-proxy.ts';
 import { startThreeGateways, type ThreeGateways } from '../support/three-gateways.ts';
 
@@ -25,7 +25,7 @@ interface Wanted {
 }
 
 describe('three gateways: one lies, one is slow, one is dead', () => {
-  const random = new Random(9);
+  const random = seededRandom(9);
   let field: ThreeGateways;
   let wanted: Wanted[];
   let other: Content;

@@ -10,11 +10,11 @@ import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { send, text } from '../support/local-gateway.ts';
-import { Random } from '../support/random.ts';
 import { readStrictly } from '../support/read-strictly.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
-const random = new Random(15);
+const random = seededRandom(15);
 const signer = solanaSigner(ed25519TestKey('shutdown'));
 /** However busy the machine is, what is in flight can be finished. */
 const patient = { SHUTDOWN_DRAIN_TIMEOUT_MS: '120000', SHUTDOWN_TIMEOUT_MS: '180000' };

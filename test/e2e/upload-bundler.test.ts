@@ -13,11 +13,11 @@ import { verifyItem } from '../../src/wallets/data-items/verify.ts';
 import { ed25519TestKey, testArweaveKey } from '../../src/wallets/testing/keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RunningLocalArweave, startLocalArweave } from '../support/local-arweave.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const signer = solanaSigner(ed25519TestKey('bundler'));
 const { address } = itemOwner(4, signer.owner).wallet;
-const random = new Random(77);
+const random = seededRandom(77);
 const settings = {
   BUNDLE_MAX_WAIT_MS: '0',
   BUNDLE_POLL_MS: '20',

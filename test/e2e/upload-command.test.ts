@@ -12,10 +12,10 @@ import { parseManifest } from '../../src/formats/manifest/reader.ts';
 import { startTestUpload, type TestUpload } from '../../src/upload/testing.ts';
 import { exportJwk } from '../../src/wallets/arweave/rsa.ts';
 import { testArweaveKey } from '../../src/wallets/testing/keys.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const random = new Random(9);
+const random = seededRandom(9);
 
 describe('turnpike upload', () => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-upload-command-'));

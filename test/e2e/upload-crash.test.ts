@@ -16,11 +16,11 @@ import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey, testArweaveKey } from '../../src/wallets/testing/keys.ts';
 import { startLocalArweave } from '../support/local-arweave.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const signer = solanaSigner(ed25519TestKey('crash'));
 const { address } = itemOwner(4, signer.owner).wallet;
-const random = new Random(4242);
+const random = seededRandom(4242);
 const given = 10n ** 12n;
 const kills = 6;
 

@@ -6,12 +6,12 @@ import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
 import { eventually } from '../support/eventually.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const signer = solanaSigner(ed25519TestKey('stack'));
 const { address } = itemOwner(4, signer.owner).wallet;
-const random = new Random(31);
+const random = seededRandom(31);
 
 describe('uploads on a whole stack', () => {
   let stack: RunningStack;

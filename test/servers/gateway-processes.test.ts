@@ -17,12 +17,12 @@ import { createLocalArweave } from '../../src/localnet/arweave/local-arweave.ts'
 import { startTestS3, type TestS3 } from '../../src/storage/blobs/s3/testing.ts';
 import { type MadeItem, makeItem, postBundle } from '../support/admin-gateway.ts';
 import { send, silent, text, until } from '../support/local-gateway.ts';
-import { Random } from '../support/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const server = process.env.TEST_DATABASE_URL;
 const adminKey = 'operator-key-of-both-gateways';
-const random = new Random(77);
+const random = seededRandom(77);
 /** What a process that died was at is free for others after up to half a minute. */
 const takeoverMs = 120_000;
 const hashOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('base64url');

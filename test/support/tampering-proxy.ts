@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { request } from 'undici';
-import type { Random } from './random.ts';
+import type { SeededRandom } from './seeded-random.ts';
 
 export interface ProxiedAnswer {
   readonly method: string;
@@ -121,7 +121,7 @@ const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest();
 const isContent = ({ path, status }: ProxiedAnswer) => path.startsWith('/raw/') && status < 300;
 
 /** One lie after the other about content, chosen by chance. */
-export function contentLiar(random: Random): Tampering {
+export function contentLiar(random: SeededRandom): Tampering {
   const flip = (bytes: Buffer) => {
     const changed = Buffer.from(bytes);
     const at = random.below(Math.max(1, changed.length));

@@ -60,6 +60,13 @@ export const router = {
     default: 3_600_000,
     min: 1_000,
   }),
+  NETWORK_MIN_GATEWAYS: integer({
+    meaning:
+      'A list that others write and that names fewer gateways is not believed; what was known is used on',
+    default: 1,
+    min: 1,
+    max: 1_000,
+  }),
   NETWORK_FALLBACK_GATEWAYS: urls({
     meaning: 'Gateways to use while a list cannot be read for the first time',
     default: [],
@@ -79,6 +86,11 @@ export const router = {
     meaning: 'How long it is left alone before one request probes it',
     default: 60_000,
     min: 100,
+  }),
+  TEMPERATURE_WINDOW_MS: milliseconds({
+    meaning: 'How long what readers measured of a gateway counts; after that its pings do',
+    default: 300_000,
+    min: 1_000,
   }),
   PING_ENABLED: boolean({ meaning: 'Whether gateways are measured in the background', default: true }),
   PING_INTERVAL_MS: milliseconds({

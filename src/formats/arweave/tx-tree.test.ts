@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { CHUNK_BYTES } from './chunks.ts';
 import { verifyPath } from './proof.ts';
 import { buildTxTree, versionOneDataRoot, weaveBytes } from './tx-tree.ts';
 
-const random = new Random(41);
+const random = seededRandom(41);
 const some = (count: number) =>
   Array.from({ length: count }, () => {
     const dataSize = random.pick([0, 1, 1_000, CHUNK_BYTES, CHUNK_BYTES + 1, 5 * CHUNK_BYTES - 1]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { FormatError } from '../format-error.ts';
 import { antAddresses } from './accounts-ant.ts';
 import { arnsAddresses, hashName } from './accounts-arns.ts';
@@ -25,7 +25,7 @@ test('an address is base58 of exactly 32 bytes', () => {
 });
 
 test('the curve check agrees with an independent implementation', () => {
-  const random = new Random(25519);
+  const random = seededRandom(25519);
   let on = 0;
   for (let round = 0; round < 400; round += 1) {
     const bytes = random.bytes(32);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { FormatError } from '../format-error.ts';
 import { bdecode, bencode } from './bencode.ts';
 
-const random = new Random(77);
+const random = seededRandom(77);
 
 test('bencoding is read exactly, and what is not exact is refused', () => {
   const value = bdecode(Buffer.from('d1:ai-3e1:bl0:2:xyee'));

@@ -7,17 +7,6 @@ export function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Mulberry32: small, seeded, good enough to choose test cases. */
-export function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export const rawTags = (
   tags: Readonly<Record<string, string>> | readonly (readonly [string, string])[],
 ): RawTag[] =>

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type AdminGateway, startAdminGateway } from '../../../test/support/admin-gateway.ts';
 import { engines, makeTransaction, text, until } from '../../../test/support/local-gateway.ts';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 
-const random = new Random(9_110);
+const random = seededRandom(9_110);
 const etagOf = (bytes: Buffer) => `"${createHash('sha256').update(bytes).digest('base64url')}"`;
 
 for (const engine of engines)

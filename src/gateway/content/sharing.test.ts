@@ -24,13 +24,13 @@ import {
   text,
   until,
 } from '../../../test/support/local-gateway.ts';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { buildManifest, manifestContentType } from '../../formats/manifest/manifest.ts';
 import type { Surface } from '../../kernel/part.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openContentCache } from './part.ts';
 
-const random = new Random(2);
+const random = seededRandom(2);
 const typed = (value: string) => [{ name: 'Content-Type', value }];
 
 for (const engine of engines)

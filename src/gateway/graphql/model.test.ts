@@ -1,13 +1,14 @@
 /** Random records and random questions: the index must answer exactly what a plain list would. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { migrations } from '../chain-index/migrations.ts';
 import { DATA_ITEM, TRANSACTION } from '../chain-index/order.ts';
 import type { Entry } from '../chain-index/records.ts';
 import { SqlGatewayIndex } from '../chain-index/sql-index.ts';
-import { digest, entry, header, random, rawTags } from '../chain-index/testing.ts';
+import { digest, entry, header, rawTags } from '../chain-index/testing.ts';
 import { GraphqlService } from './execute.ts';
 
 interface Model {
@@ -79,7 +80,7 @@ function expected(models: readonly Model[], question: Question): string[] {
 
 forEachEngine((_engine, open) => {
   it('answers random questions as a plain list would, page by page, also after a fork', async () => {
-    const next = random(20_240_607);
+    const next = seededRandom(20_240_607).fraction;
     const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)] as T;
     const some = <T>(list: readonly T[]): T[] => list.filter(() => next() < 0.4);
     let now = 1_000;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { extname } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { encodeBundleHeader } from '../../formats/ans104/bundle-header.ts';
 import { parseItem } from '../../formats/ans104/item.ts';
 import { createLogger } from '../../kernel/log.ts';
@@ -14,7 +15,6 @@ import {
   signItem,
 } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey, ethereumTestKey, testArweaveKey } from '../../wallets/testing/keys.ts';
-import { random } from '../chain-index/testing.ts';
 import { BadBundle, type ReadItem, readBundle, type UnbundleTasks } from './read-bundle.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
@@ -67,7 +67,7 @@ async function read(bundle: Buffer, size: () => number, stated = bundle.length) 
 
 describe('reading a bundle', () => {
   it('finds every item at its place whatever the pieces, large ones too', async () => {
-    const next = random(7);
+    const next = seededRandom(7).fraction;
     const payloads = [
       Buffer.from('first'),
       Buffer.alloc(9 * 1024 * 1024, 'large'),
@@ -99,7 +99,7 @@ describe('reading a bundle', () => {
   });
 
   it('never takes a damaged item for a good one, wherever the damage is', async () => {
-    const next = random(11);
+    const next = seededRandom(11).fraction;
     const { bundle, ids } = await make(Array.from({ length: 20 }, (_, at) => Buffer.alloc(50, at)));
     const start = 32 + 64 * ids.length;
     for (let round = 0; round < 40; round += 1) {

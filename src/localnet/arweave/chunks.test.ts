@@ -8,7 +8,7 @@ import {
   startLocalArweave,
   TestWallet,
 } from '../../../test/support/local-arweave.ts';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { CHUNK_BYTES, clientSplit } from '../../formats/arweave/chunks.ts';
 import { type DataTree, dataTreeOf } from '../../formats/arweave/data-root.ts';
 import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
@@ -16,7 +16,7 @@ import { decodeBase64url, encodeBase64url } from '../../formats/base64url.ts';
 
 const AR = 1_000_000_000_000n;
 const wallet = new TestWallet();
-const random = new Random(71);
+const random = seededRandom(71);
 
 describe('posting and reading chunks', () => {
   let running: RunningLocalArweave;

@@ -13,7 +13,7 @@ import {
   startLocalArweave,
   TestWallet,
 } from '../../../test/support/local-arweave.ts';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { dataTreeOf } from '../../formats/arweave/data-root.ts';
 import { encodeBase64url } from '../../formats/base64url.ts';
 
@@ -31,7 +31,7 @@ test('what was acknowledged survives kill -9, and the chain hangs together', {
   timeout: 600_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-killed-'));
-  const random = new Random(81);
+  const random = seededRandom(81);
   const wallet = new TestWallet();
   const acknowledged = {
     minted: 0n,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkChain, startLocalArweave, TestWallet } from '../../../test/support/local-arweave.ts';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import type { Transaction } from '../../formats/arweave/transaction.ts';
 import { encodeBase64url } from '../../formats/base64url.ts';
 import { MINER, MINER_SHARE } from './rules.ts';
@@ -29,7 +29,7 @@ class Model {
 
 for (const seed of [1, 2]) {
   test(`random operations keep every balance and lose no money (seed ${seed})`, async () => {
-    const random = new Random(seed);
+    const random = seededRandom(seed);
     await using running = await startLocalArweave();
     const { client } = running;
     const wallets = Array.from({ length: 4 }, () => new TestWallet());

@@ -7,7 +7,7 @@ import {
   startLocalArweave,
   TestWallet,
 } from '../../../test/support/local-arweave.ts';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { encodeBase64url } from '../../formats/base64url.ts';
 import type { Block } from './chain/blocks.ts';
 import { MINER, storageFee } from './rules.ts';
@@ -196,7 +196,7 @@ describe('what the node says of itself and its chain', () => {
   it('survives 1,000 random paths and bodies', async () => {
     const { client } = running;
     const before = await client.snapshot();
-    const random = new Random(51);
+    const random = seededRandom(51);
     const words = [
       'tx',
       'block',

@@ -8,7 +8,7 @@ import {
   startLocalArweave,
   TestWallet,
 } from '../../../test/support/local-arweave.ts';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { clientSplit } from '../../formats/arweave/chunks.ts';
 import { dataRootOf } from '../../formats/arweave/data-root.ts';
 import { newTransaction } from '../../formats/arweave/transaction.ts';
@@ -309,7 +309,7 @@ describe('posting transactions', () => {
   });
 
   it('refuses 1,000 damaged transactions without failing', async () => {
-    const random = new Random(61);
+    const random = seededRandom(61);
     const transaction = await alice.transaction(client, {
       data: Buffer.from('x'),
       tags: [{ name: 'a', value: 'b' }],
@@ -317,7 +317,7 @@ describe('posting transactions', () => {
     const good = Buffer.from(JSON.stringify(transactionToJson(transaction, 'with data')));
     const before = await client.snapshot();
     for (let round = 0; round < 1_000; round += 1) {
-      const text = random.damage(good).toString('latin1');
+      const text = random.mangle(good).toString('latin1');
       if (saysTheSame(text)) continue;
       const answer = await client.post('/tx', text);
       assert.equal(answer.status, 400, answer.text);

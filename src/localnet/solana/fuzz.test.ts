@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { antAddresses } from '../../formats/solana/accounts-ant.ts';
 import { arnsAddresses, arnsConfig } from '../../formats/solana/accounts-arns.ts';
 import { antBuilder } from '../../formats/solana/instructions-ant.ts';
@@ -21,7 +21,7 @@ const service = wallet('service');
 const owner = wallet('owner');
 
 test('damaged instructions are refused by the programs, never by a crash, and make no lamports or tokens', async () => {
-  const random = new Random(77);
+  const random = seededRandom(77);
   const ledger = await TestLedger.start({ fund: [service.address] });
   try {
     const asset = await registerName(ledger, service, owner, 'fuzzed-name');
@@ -89,7 +89,7 @@ test('damaged instructions are refused by the programs, never by a crash, and ma
         programId:
           random.below(20) === 0 ? random.pick([programs.arns, programs.ant, coreProgram]) : sample.programId,
         accounts: random.below(15) === 0 ? metas.slice(0, random.below(metas.length)) : metas,
-        data: random.below(3) === 0 ? random.damage(sample.data) : sample.data,
+        data: random.below(3) === 0 ? random.mangle(sample.data) : sample.data,
       };
       const before = total();
       try {

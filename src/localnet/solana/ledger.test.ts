@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { toSolanaAddress } from '../../formats/solana/address.ts';
 import {
   memoProgram,
@@ -106,7 +106,7 @@ test('a signature that does not hold is refused', async () => {
 });
 
 test('bytes that are no transaction are refused', async () => {
-  const random = new Random(3);
+  const random = seededRandom(3);
   await assert.rejects(test1.local.ledger.submit(random.bytes(200), true), NotATransaction);
   await assert.rejects(test1.local.ledger.submit(Buffer.alloc(1233), true), NotATransaction);
   await assert.rejects(test1.local.ledger.submit(Buffer.alloc(0), true), NotATransaction);
@@ -182,7 +182,7 @@ test('a program that is not there cannot be called', async () => {
 });
 
 test('instruction data that cannot be read fails the instruction', async () => {
-  const random = new Random(11);
+  const random = seededRandom(11);
   for (const programId of [systemProgram, tokenProgram, memoProgram]) {
     for (let round = 0; round < 40; round += 1) {
       const data = random.bytes(random.below(30));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Random } from '../../../test/support/random.ts';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { namePrograms } from '../../formats/solana/programs.ts';
 import { memo, transferLamports } from '../../formats/solana/system.ts';
 import { parseTransaction } from '../../formats/solana/transaction.ts';
@@ -18,7 +18,7 @@ import { type Genesis, LedgerStore, type StoredTransaction } from './store.ts';
 import { TestLedger, wallet } from './testing.ts';
 
 test('the log executed again from the first block gives the same accounts, also after a restart', async () => {
-  const random = new Random(42);
+  const random = seededRandom(42);
   const people = ['a', 'b', 'c', 'd'].map(wallet);
   const ledger = await TestLedger.start({ fund: [people[0]!.address] });
   try {

@@ -139,7 +139,7 @@ function apiRoutes(app: App, deps: AdminDeps): void {
       const gateway = deps.gateways.find(request.body.gateway);
       if (gateway === undefined) throw managementError(404, 'Gateway not found');
       if (action === 'release') gateway.health.release();
-      else gateway.health.quarantine('by the operator');
+      else gateway.health.quarantine('operator', 'by the operator');
       deps.log.info({ gateway: gateway.origin, action }, 'a gateway was changed by hand');
       return { ok: true, state: gateway.health.state };
     });

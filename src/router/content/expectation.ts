@@ -119,7 +119,8 @@ export class ExpectationSearch {
     const others = async () => (await this.#searchSignatures().all).flatMap(claimOf);
     const forged = () => {
       this.#forged.add(proof);
-      this.#provers.find(({ origin }) => origin === by)?.health.quarantine(`forged fields of ${this.#id}`);
+      const forger = this.#provers.find(({ origin }) => origin === by);
+      forger?.health.quarantine('forged-fields', `forged fields of ${this.#id}`);
     };
     const claim = { item: of.item, contentType, contentEncoding };
     return { ...shared, check: itemCheck(claim, others, forged), size: undefined };

@@ -63,7 +63,8 @@ export class Fetch {
     const attempts = this.#options.attempts + last.length;
     let wrong = last.length > 0;
     for (;;) {
-      const answer = await this.#ask(id, { tried, attempts, gone: () => false }, 0, (first) =>
+      const bounds = { tried, attempts, again: tried.size > last.length, gone: () => false };
+      const answer = await this.#ask(id, bounds, 0, (first) =>
         proven === undefined ? search?.begin(first) : undefined,
       ).catch((error: unknown) => {
         if (last.length === 0) {
@@ -91,13 +92,13 @@ export class Fetch {
 
   #ask(
     id: TxId,
-    bounds: Pick<HedgedOptions, 'tried' | 'attempts' | 'gone'>,
+    bounds: Pick<HedgedOptions, 'tried' | 'attempts' | 'again' | 'gone'>,
     start: number,
     first?: (gateway: Gateway) => void,
   ): Promise<GatewayAnswer> {
     const headers = start === 0 ? {} : { headers: { range: `bytes=${start}-` } };
     return this.#options.asks.ask(
-      { role: 'content', path: `/raw/${id}`, ...headers },
+      { role: 'content', judged: true, path: `/raw/${id}`, ...headers },
       {
         ...bounds,
         accepts: ({ status }) => status === 200 || (start > 0 && status === 206),
@@ -117,8 +118,8 @@ export class Fetch {
   ): Promise<Opened | undefined> {
     const told = lengthOf(answer);
     if (told !== undefined && expectation.size !== undefined && told !== expectation.size) {
+      this.#wrong(answer, expectation, id, { digest: undefined, size: told, promised: true });
       discard(answer);
-      this.#wrong(answer.gateway, expectation, id, { digest: undefined, size: told, promised: true });
       return undefined;
     }
     const size = told ?? expectation.size;
@@ -138,7 +139,7 @@ export class Fetch {
     const { gateway } = answer;
     const start = performance.now();
     const whole = await collect(answer, size).catch((error: unknown) => {
-      gateway.failed('content', error, performance.now() - start);
+      answer.judge(gateway.failed('content', error).outcome);
     });
     if (whole === undefined) return undefined;
     const { pieces, digest } = whole;
@@ -152,11 +153,12 @@ export class Fetch {
       // One gateway's word against another's: only the signature can tell who is wrong.
       const decisive = first.conclusive ? undefined : await search?.bySignature();
       if (decisive === undefined || !(await passes(decisive))) {
-        this.#wrong(gateway, first, id, { digest, size, promised: true });
+        this.#wrong(answer, first, id, { digest, size, promised: true });
         return undefined;
       }
       expectation = decisive;
     }
+    answer.judge('success');
     this.#options.verified(gateway.origin, expectation.method, true);
     const proven = provenContent(expectation, digest, size);
     this.#proven(id, proven);
@@ -167,33 +169,33 @@ export class Fetch {
 
   #takeStream(
     id: TxId,
-    answer: GatewayAnswer,
+    first: GatewayAnswer,
     expectation: Expectation,
     tried: Set<Gateway>,
     size: number | undefined,
   ): Opened {
     const { cache, verified } = this.#options;
-    let { gateway, body } = answer;
+    let answer = first;
     let stopped = false;
-    const served = new Set([gateway]);
+    const served = new Map([[first.gateway, first]]);
     const abort = (): void => {
       stopped = true;
-      body.destroy();
+      answer.body.destroy();
     };
     const attempt: DownloadAttempt = {
       check: expectation.check(),
-      body: withMinimumSpeed(answer.body),
+      body: withMinimumSpeed(first.body),
       resume: async (start, cause) => {
         if (stopped) throw cause;
-        gateway.failed('content', cause, 0);
+        answer.judge(answer.gateway.failed('content', cause).outcome);
         const attempts = this.#options.attempts + tried.size;
-        const next = await this.#ask(id, { tried, attempts, gone: () => stopped }, start);
+        const next = await this.#ask(id, { tried, attempts, again: true, gone: () => stopped }, start);
         if (!continuesAt(next, start, size)) {
           discard(next);
           throw cause;
         }
-        ({ gateway, body } = next);
-        served.add(gateway);
+        answer = next;
+        served.set(next.gateway, next);
         const rest = withMinimumSpeed(next.body);
         return next.status === 200 ? slice(rest, start, Number.POSITIVE_INFINITY) : rest;
       },
@@ -219,11 +221,13 @@ export class Fetch {
             size: digest === undefined ? undefined : result.size,
             promised: size !== undefined,
           };
-          for (const one of served) this.#wrong(one, { ...expectation, conclusive }, id, sent);
+          for (const one of served.values()) this.#wrong(one, { ...expectation, conclusive }, id, sent);
         } else if (result.kind === 'proven') {
-          verified(gateway.origin, expectation.method, true);
+          verified(answer.gateway.origin, expectation.method, true);
           this.#proven(id, provenContent(expectation, result.digest, result.size));
         }
+        // What was given up because nobody reads it is no fault of the gateway's.
+        answer.judge('success');
         if (result.kind !== 'proven') abort();
       },
     });
@@ -234,7 +238,7 @@ export class Fetch {
       size,
       contentType: typeOf(expectation),
       contentEncoding,
-      from: gateway.origin,
+      from: first.gateway.origin,
       download,
     };
   }
@@ -244,18 +248,19 @@ export class Fetch {
     this.#options.proven.set(id, proven);
     const liars = this.#suspects.settle(id, proven);
     if (!provenExpectation(proven).conclusive) return;
-    for (const { health } of liars) health.quarantine(`wrong bytes for ${id}`);
+    for (const { health } of liars) health.quarantine('wrong-bytes', `wrong bytes for ${id}`);
   }
 
   /** A gateway that certainly sent wrong bytes is not asked again; one that may have is asked last for this id. */
-  #wrong(gateway: Gateway, expectation: Expectation, id: TxId, sent: Sent): void {
+  #wrong({ gateway, judge }: GatewayAnswer, expectation: Expectation, id: TxId, sent: Sent): void {
     const { verified, log } = this.#options;
+    judge(expectation.conclusive ? 'wrong' : 'unproven');
     verified(gateway.origin, expectation.method, false);
     log.warn(
       { gateway: gateway.origin, id, method: expectation.method },
       'a gateway sent other bytes than the id has',
     );
-    if (expectation.conclusive) gateway.health.quarantine(`wrong bytes for ${id}`);
+    if (expectation.conclusive) gateway.health.quarantine('wrong-bytes', `wrong bytes for ${id}`);
     else {
       gateway.health.suspect(`doubtful bytes for ${id}`);
       this.#suspects.add(id, gateway, sent);

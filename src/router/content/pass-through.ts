@@ -86,15 +86,19 @@ export class PassThrough {
         const bytes = await readBody(answer, length);
         return endNow(takeOver(reply, answer.status, headers), bytes, { stallTimeoutMs });
       }
-      return await relay(answer.body, takeOver(reply, answer.status, headers), length, stallTimeoutMs);
+      const sent = await relay(answer.body, takeOver(reply, answer.status, headers), length, stallTimeoutMs);
+      answer.judge('success');
+      return sent;
     } catch (error) {
-      throw gatewayError('The gateway broke off', answer.gateway.failed('content', error, 0));
+      const failure = answer.gateway.failed('content', error);
+      answer.judge(failure.outcome);
+      throw gatewayError('The gateway broke off', failure);
     }
   }
 
   #ask(id: TxId, method: 'GET' | 'HEAD', headers: Headers, gone: () => boolean): Promise<GatewayAnswer> {
     return this.#asks.ask(
-      { role: 'content', method, path: `/raw/${id}`, headers },
+      { role: 'content', judged: true, method, path: `/raw/${id}`, headers },
       {
         attempts: this.#attempts,
         tried: new Set(),

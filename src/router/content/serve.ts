@@ -111,7 +111,7 @@ export class Serve {
 
   /** Redirect mode: the reader goes to a gateway, at an origin of the content's own where the gateway has those. */
   #sendOn(reply: Reply, asked: ContentRequest, pathname: string, query: string): void {
-    const gateway = this.#parts.gateways.choose(new Set());
+    const gateway = this.#parts.gateways.choose(new Set(), 'first');
     if (gateway === undefined) throw noHealthyGateways();
     const { id, name, byId } = asked;
     const { protocol, host } = new URL(gateway.origin);

@@ -16,6 +16,8 @@ export interface GatewaySetOptions {
   readonly strategy: StrategyName;
   readonly limits: GatewayLimits;
   readonly onAttempt: AttemptListener;
+  /** Told whom a request goes to first. */
+  readonly onFirstPick?: (origin: string) => void;
   readonly log: Logger;
   readonly refreshMs: number;
 }
@@ -34,7 +36,6 @@ export class GatewaySet {
   #routing: readonly Gateway[] = [];
   #verification: readonly Gateway[] = [];
   #timer: NodeJS.Timeout | undefined;
-  /** Reads in a row that failed. */
   #failures = 0;
   #stopped = false;
   /** Why the lists are not those of their source; undefined when they are. */
@@ -61,6 +62,11 @@ export class GatewaySet {
     return this.#known.get(origin);
   }
 
+  /** Reads of the lists in a row that failed. */
+  get failedReads(): number {
+    return this.#failures;
+  }
+
   async start(): Promise<void> {
     await this.#refresh();
   }
@@ -74,12 +80,18 @@ export class GatewaySet {
   /**
    * The gateway to try next, none of `tried`. When all circuits are open the two least bad are tried all the
    * same: an answer may come, and nothing that was learnt is thrown away for it. Gateways in quarantine are
-   * never asked.
+   * never asked. `turn` says whether it is whom the request goes to first.
    */
-  choose(tried: ReadonlySet<Gateway>): Gateway | undefined {
+  choose(tried: ReadonlySet<Gateway>, turn: keyof Strategy): Gateway | undefined {
+    const chosen = this.#choose(tried, turn);
+    if (turn === 'first' && chosen !== undefined) this.#options.onFirstPick?.(chosen.origin);
+    return chosen;
+  }
+
+  #choose(tried: ReadonlySet<Gateway>, turn: keyof Strategy): Gateway | undefined {
     const untried = this.#routing.filter((gateway) => !tried.has(gateway));
     const usable = untried.filter(({ health }) => health.usable);
-    if (usable.length > 0) return this.#strategy(usable);
+    if (usable.length > 0) return this.#strategy[turn](usable);
     if (tried.size >= 2) return undefined;
     return untried
       .filter(({ health }) => health.state === 'open' || health.state === 'half-open')

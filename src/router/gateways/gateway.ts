@@ -6,7 +6,7 @@ import { messageOf } from '../../kernel/errors.ts';
 import { publicLookup } from '../../kernel/http/public-addresses.ts';
 import { countStreamedBytes } from '../../kernel/minor-gc.ts';
 import { AnswerBody, BodyRefused, readPieces } from './answer-body.ts';
-import { Health, type HealthLimits } from './health.ts';
+import { Health, type HealthLimits, type Purpose } from './health.ts';
 import { type Outcome, outcomeOfStatus, retryAfterMs } from './outcome.ts';
 
 export interface GatewayLimits extends HealthLimits {
@@ -21,6 +21,10 @@ export interface GatewayLimits extends HealthLimits {
 /** Why a gateway is asked, for telemetry. */
 export type Role = 'content' | 'digest' | 'name' | 'proof' | 'chain' | 'ping';
 
+function purposeOf(role: Role): Purpose {
+  return role === 'content' || role === 'chain' ? 'read' : 'poll';
+}
+
 export interface Ask {
   readonly role: Role;
   readonly method?: 'GET' | 'HEAD' | 'POST';
@@ -28,6 +32,8 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
   readonly timeoutMs?: number;
+  /** Whoever asks finds out whether the bytes are right, and then tells what came of the attempt by `judge`. */
+  readonly judged?: true;
 }
 
 export type AnswerHeaders = Record<string, string | string[] | undefined>;
@@ -38,6 +44,8 @@ export interface GatewayAnswer {
   readonly headers: AnswerHeaders;
   readonly body: AnswerBody;
   readonly latencyMs: number;
+  /** For a question that is `judged`: what came of it in the end. The first word counts. */
+  readonly judge: (outcome: Outcome) => void;
 }
 
 /** One finished attempt; told to whoever keeps figures. */
@@ -50,6 +58,12 @@ export interface Attempt {
 }
 
 export type AttemptListener = (attempt: Attempt) => void;
+
+/** A question that was not answered yet. */
+export interface PendingAsk {
+  /** It was given so long and did not begin to answer: the request went elsewhere. */
+  stalled(): void;
+}
 
 /** Told once what came of a question. */
 export interface AskListener {
@@ -113,7 +127,8 @@ export class Gateway {
   }
 
   /** The same for those who are many: without a promise. */
-  put(ask: Ask, listener: AskListener): void {
+  put(ask: Ask, listener: AskListener): PendingAsk {
+    const exchange = new Exchange(this, ask, listener, this.#onAttempt);
     const { method = 'GET', path, headers, body, timeoutMs } = ask;
     this.#pool.dispatch(
       {
@@ -127,22 +142,16 @@ export class Gateway {
         headersTimeout: timeoutMs ?? null,
         bodyTimeout: timeoutMs ?? null,
       },
-      new Exchange(this, ask.role, listener, this.#onAttempt),
+      exchange,
     );
+    return exchange;
   }
 
-  /** Notes a failure, also one in the middle of a body. */
-  failed(role: Role, cause: unknown, latencyMs: number): GatewayFailure {
-    const outcome = isTimeout(cause) ? 'timeout' : 'connection_error';
-    this.health.observe(outcome, undefined, messageOf(cause));
-    this.#onAttempt({ gateway: this.origin, role, outcome, status: undefined, latencyMs });
+  /** Holds a failure against it, also one in the middle of a body. */
+  failed(role: Role, cause: unknown): GatewayFailure {
+    const outcome = failureOutcome(cause);
+    this.health.observe(purposeOf(role), outcome, undefined, messageOf(cause));
     return new GatewayFailure(this.origin, outcome, cause);
-  }
-
-  /** It was given so long and did not begin to answer: the request went elsewhere. */
-  stalled(role: Role, latencyMs: number): void {
-    this.health.observe('timeout', latencyMs, 'did not begin to answer');
-    this.#onAttempt({ gateway: this.origin, role, outcome: 'timeout', status: undefined, latencyMs });
   }
 
   /** Is asked nothing more, and closed when what it was asked is answered to the last byte. */
@@ -156,18 +165,19 @@ export class Gateway {
 }
 
 /** A question and its answer, as the HTTP client hands it over, and what is learnt from how it ends. */
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Dispatcher.DispatchHandler, PendingAsk {
   readonly #gateway: Gateway;
-  readonly #role: Role;
+  readonly #ask: Ask;
   readonly #listener: AskListener;
   readonly #onAttempt: AttemptListener;
   readonly #start = performance.now();
   readonly #probe: boolean;
   #body: AnswerBody | undefined;
+  #isTold = false;
 
-  constructor(gateway: Gateway, role: Role, listener: AskListener, onAttempt: AttemptListener) {
+  constructor(gateway: Gateway, ask: Ask, listener: AskListener, onAttempt: AttemptListener) {
     this.#gateway = gateway;
-    this.#role = role;
+    this.#ask = ask;
     this.#listener = listener;
     this.#onAttempt = onAttempt;
     this.#probe = gateway.health.begin();
@@ -184,13 +194,15 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#body = body;
     const latencyMs = this.#over();
     const gateway = this.#gateway;
-    const { health, origin } = gateway;
+    const { health } = gateway;
     const retryAfter = headerOf(headers, 'retry-after');
     const outcome = outcomeOfStatus(status, retryAfter);
     if (outcome === 'throttled') health.pause(retryAfterMs(retryAfter));
-    health.observe(outcome, latencyMs, outcome === 'success' ? undefined : `answered ${status}`);
-    this.#onAttempt({ gateway: origin, role: this.#role, outcome, status, latencyMs });
-    this.#listener.answered({ gateway, status, headers, body, latencyMs });
+    const reason = outcome === 'success' ? undefined : `answered ${status}`;
+    health.observe(purposeOf(this.#ask.role), outcome, latencyMs, reason);
+    const judge = (inTheEnd: Outcome): void => this.#tell(inTheEnd, latencyMs, status);
+    if (this.#ask.judged !== true || outcome !== 'success') judge(outcome);
+    this.#listener.answered({ gateway, status, headers, body, latencyMs, judge });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
@@ -203,9 +215,27 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#body === undefined)
-      this.#listener.failed(this.#gateway.failed(this.#role, error, this.#over()));
-    else this.#body.fail(error);
+    if (this.#body !== undefined) {
+      this.#body.fail(error);
+      return;
+    }
+    const latencyMs = this.#over();
+    const failure = this.#gateway.failed(this.#ask.role, error);
+    this.#tell(failure.outcome, latencyMs);
+    this.#listener.failed(failure);
+  }
+
+  stalled(): void {
+    const waited = performance.now() - this.#start;
+    this.#gateway.health.observe(purposeOf(this.#ask.role), 'timeout', waited, 'did not begin to answer');
+    this.#tell('timeout', waited);
+  }
+
+  /** Once, so that figures count questions and not what happened to them one after another. */
+  #tell(outcome: Outcome, latencyMs: number, status?: number): void {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    this.#onAttempt({ gateway: this.#gateway.origin, role: this.#ask.role, outcome, status, latencyMs });
   }
 
   #over(): number {
@@ -234,28 +264,33 @@ export function lengthOf({ headers }: GatewayAnswer): number | undefined {
   return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Lets go of a body nobody wants. */
+/** Lets go of a body nobody wants: that is no fault of the gateway's. */
 export function discard(answer: GatewayAnswer): void {
+  answer.judge('success');
   answer.body.discard(lengthOf(answer));
 }
 
 /** The body of a small answer; one that is longer than `limit` or comes too slowly is a failure of the gateway's. */
 export async function readBody(
-  { body, gateway }: GatewayAnswer,
+  { body, gateway, judge }: GatewayAnswer,
   limit: number,
   slowAfter?: number,
 ): Promise<Buffer> {
   try {
-    return joinPieces(await readPieces(body, limit, slowAfter));
+    const pieces = await readPieces(body, limit, slowAfter);
+    judge('success');
+    return joinPieces(pieces);
   } catch (error) {
-    throw error instanceof BodyRefused ? new GatewayFailure(gateway.origin, 'server_error', error) : error;
+    const refused = error instanceof BodyRefused;
+    judge(refused ? 'server_error' : failureOutcome(error));
+    throw refused ? new GatewayFailure(gateway.origin, 'server_error', error) : error;
   }
 }
 
-function isTimeout(error: unknown): boolean {
-  return (
+function failureOutcome(error: unknown): Outcome {
+  const isTimeout =
     error instanceof errors.HeadersTimeoutError ||
     error instanceof errors.BodyTimeoutError ||
-    error instanceof errors.ConnectTimeoutError
-  );
+    error instanceof errors.ConnectTimeoutError;
+  return isTimeout ? 'timeout' : 'connection_error';
 }

@@ -12,6 +12,7 @@ import {
   type Gateway,
   type GatewayAnswer,
   GatewayFailure,
+  type PendingAsk,
 } from './gateway.ts';
 import type { GatewaySet } from './gateway-set.ts';
 
@@ -19,6 +20,8 @@ export interface HedgedOptions {
   readonly attempts: number;
   /** Gateways that were tried before in the same request; those tried now are added. */
   readonly tried: Set<Gateway>;
+  /** Whether the same request asked gateways before: then nobody is asked first any more. */
+  readonly again?: boolean;
   /** Whether the answer will do; another is a reason to go on. */
   readonly accepts: (answer: GatewayAnswer) => boolean;
   /** What to answer when every gateway that was asked says that it has nothing. */
@@ -29,13 +32,16 @@ export interface HedgedOptions {
   readonly first?: (gateway: Gateway) => void;
 }
 
+/** A second gateway was asked because the first was slow; its answer was used; it was not. */
+export type HedgeEvent = 'sent' | 'won' | 'lost';
+
 export class HedgedAsks {
   readonly gateways: GatewaySet;
   readonly usual = new UsualLatency();
   readonly hedgeTimer = new SharedTimer();
-  readonly onHedge: (won: boolean) => void;
+  readonly onHedge: (event: HedgeEvent) => void;
 
-  constructor(gateways: GatewaySet, onHedge: (won: boolean) => void) {
+  constructor(gateways: GatewaySet, onHedge: (event: HedgeEvent) => void) {
     this.gateways = gateways;
     this.onHedge = onHedge;
   }
@@ -57,6 +63,8 @@ class Round {
   readonly #failures: unknown[] = [];
   #absent = 0;
   #hedged = false;
+  /** The one that was asked because another was slow. */
+  #hedge: Attempt | undefined;
   #open = true;
 
   constructor(asks: HedgedAsks, ask: Ask, options: HedgedOptions) {
@@ -66,14 +74,15 @@ class Round {
   }
 
   begin(): void {
-    if (!this.#askNext()) this.#end(noHealthyGateways());
+    if (this.#askNext(this.#options.again !== true) === undefined) this.#end(noHealthyGateways());
   }
 
   /** A gateway takes longer than usual: another is asked beside it, once. */
   hedge(): void {
     if (this.#hedged || !this.#open) return;
     this.#hedged = true;
-    this.#askNext();
+    this.#hedge = this.#askNext();
+    if (this.#hedge !== undefined) this.#asks.onHedge('sent');
   }
 
   answered(attempt: Attempt, answer: GatewayAnswer): void {
@@ -88,7 +97,7 @@ class Round {
     } else if (this.#options.accepts(answer)) {
       this.#open = false;
       this.#asks.usual.observe(answer.latencyMs);
-      if (this.#hedged) this.#settleHedge();
+      this.#settleHedge(attempt);
       this.outcome.resolve(answer);
     } else {
       discard(answer);
@@ -105,12 +114,12 @@ class Round {
     this.#goOn();
   }
 
-  /** False when there is nobody left to ask. */
-  #askNext(): boolean {
+  /** undefined when there is nobody left to ask. */
+  #askNext(isFirst = false): Attempt | undefined {
     const { tried, attempts, first } = this.#options;
-    if (tried.size >= attempts) return false;
-    const gateway = this.#asks.gateways.choose(tried);
-    if (gateway === undefined) return false;
+    if (tried.size >= attempts) return undefined;
+    const gateway = this.#asks.gateways.choose(tried, isFirst ? 'first' : 'next');
+    if (gateway === undefined) return undefined;
     tried.add(gateway);
     if (this.#running.length === 0) first?.(gateway);
     const attempt = new Attempt(this, gateway);
@@ -118,12 +127,12 @@ class Round {
     if (!this.#hedged && tried.size < attempts) {
       this.#asks.hedgeTimer.wait(attempt, this.#asks.usual.hedgeAfterMs);
     }
-    gateway.put(this.#ask, attempt);
-    return true;
+    attempt.pending = gateway.put(this.#ask, attempt);
+    return attempt;
   }
 
   #goOn(): void {
-    if (this.#running.length === 0 && !this.#askNext()) this.#end(this.#exhausted());
+    if (this.#running.length === 0 && this.#askNext() === undefined) this.#end(this.#exhausted());
   }
 
   #leave(attempt: Attempt): void {
@@ -132,18 +141,20 @@ class Round {
 
   #end(error: unknown): void {
     this.#open = false;
+    this.#settleHedge(undefined);
     this.outcome.reject(error);
   }
 
   /** Whoever was overtaken by more than the usual is noted as stalled, so that it is chosen less. */
-  #settleHedge(): void {
-    if (this.#running.length === 0) return;
-    this.#asks.onHedge(true);
+  #settleHedge(answered: Attempt | undefined): void {
+    if (this.#hedge === undefined) return;
+    this.#asks.onHedge(answered === this.#hedge ? 'won' : 'lost');
+    if (answered === undefined) return;
     const { hedgeAfterMs } = this.#asks.usual;
     const now = performance.now();
-    for (const { gateway, start } of this.#running) {
+    for (const { pending, start } of this.#running) {
       const waited = now - start;
-      if (waited > 2 * hedgeAfterMs || waited > 1_000) gateway.stalled(this.#ask.role, waited);
+      if (waited > 2 * hedgeAfterMs || waited > 1_000) pending?.stalled();
     }
   }
 
@@ -162,6 +173,7 @@ class Round {
 class Attempt implements AskListener, Waiter {
   readonly gateway: Gateway;
   readonly start = performance.now();
+  pending: PendingAsk | undefined;
   /** Let go when it is over: the queue of those who wait holds an attempt for longer, and must hold no more than it. */
   #round: Round | undefined;
 

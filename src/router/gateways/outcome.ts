@@ -11,7 +11,11 @@ export type Outcome =
   /** It said when to come back (429, or 503 with `Retry-After`). */
   | 'throttled'
   | 'timeout'
-  | 'connection_error';
+  | 'connection_error'
+  /** Proven not to be what was asked for. */
+  | 'wrong'
+  /** What it sent could not be proven, and it may be the content that is wrong: neutral. */
+  | 'unproven';
 
 /** Whether an outcome counts against a gateway. */
 export function isFailure(outcome: Outcome): boolean {

@@ -5,7 +5,7 @@ import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
 import { type AttemptListener, discard } from './gateway.ts';
 import { GatewaySet } from './gateway-set.ts';
-import { HedgedAsks } from './hedged-ask.ts';
+import { HedgedAsks, type HedgeEvent } from './hedged-ask.ts';
 import { type GatewayList, staticList } from './sources.ts';
 
 /** Gateways that are measured at once. */
@@ -16,8 +16,8 @@ export interface GatewaysOptions {
   readonly routing: GatewayList;
   readonly verification: GatewayList;
   readonly onAttempt: AttemptListener;
-  /** Told when a second gateway was asked because the first was slow, and whether it was quicker. */
-  readonly onHedge: (won: boolean) => void;
+  readonly onFirstPick: (origin: string) => void;
+  readonly onHedge: (event: HedgeEvent) => void;
   readonly log: Logger;
 }
 
@@ -37,7 +37,7 @@ export interface ChainReaders {
 }
 
 export function createGatewaysPart(options: GatewaysOptions): GatewaysPart {
-  const { config, onAttempt, onHedge, log } = options;
+  const { config, onAttempt, onFirstPick, onHedge, log } = options;
   const setOf = (routing: GatewayList, verification: GatewayList): GatewaySet =>
     new GatewaySet({
       routing,
@@ -46,12 +46,14 @@ export function createGatewaysPart(options: GatewaysOptions): GatewaysPart {
       limits: {
         failureThreshold: config.CIRCUIT_BREAKER_THRESHOLD,
         resetMs: config.CIRCUIT_BREAKER_RESET_MS,
+        readsCountMs: config.TEMPERATURE_WINDOW_MS,
         connections: config.HTTP_CONNECTIONS_PER_HOST,
         connectTimeoutMs: config.HTTP_CONNECT_TIMEOUT_MS,
         requestTimeoutMs: config.HTTP_REQUEST_TIMEOUT_MS,
         streamTimeoutMs: config.STREAM_TIMEOUT_MS,
       },
       onAttempt,
+      onFirstPick,
       log,
       refreshMs: config.NETWORK_GATEWAY_REFRESH_MS,
     });

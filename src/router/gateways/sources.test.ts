@@ -8,7 +8,7 @@ import { StubGateway } from '../testing/stub-gateway.ts';
 import { discard, readBody } from './gateway.ts';
 import { GatewaySet } from './gateway-set.ts';
 import { pingRounds } from './part.ts';
-import { type GatewayList, peersList, registryList, staticList } from './sources.ts';
+import { atLeast, type GatewayList, peersList, registryList, staticList } from './sources.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 let server: Server;
@@ -130,7 +130,7 @@ test('a list that changes is followed, one that fails is replaced by what was kn
     'each once',
   );
   const [two] = set.routing;
-  two?.health.quarantine('for a test');
+  two?.health.quarantine('operator', 'for a test');
   said = { items: [registered('two.example', 2), registered('three.example', 3)] };
   await eventually('the new gateway is listed', async () => origins().includes('https://three.example'));
   assert.deepEqual(origins(), ['https://three.example', 'https://two.example']);
@@ -146,8 +146,8 @@ test('who leaves a list in quarantine is in quarantine when it comes back', asyn
   const set = setOf(registryList(url, []));
   t.after(() => set.stop());
   await set.start();
-  for (const { health } of set.routing) health.observe('success', 50);
-  set.find('https://one.example')?.health.quarantine('wrong bytes');
+  for (const { health } of set.routing) health.observe('read', 'success', 50);
+  set.find('https://one.example')?.health.quarantine('wrong-bytes', 'wrong bytes');
   said = { items: [registered('three.example', 3)] };
   await eventually('the gateway has left', async () => set.find('https://one.example') === undefined);
   said = both;
@@ -158,7 +158,7 @@ test('who leaves a list in quarantine is in quarantine when it comes back', asyn
 
 test('until a list can be read for the first time, the fallback is used and said to be', async (t) => {
   said = 500;
-  const set = setOf(registryList(url, ['https://fallback.example']));
+  const set = setOf(registryList(`${url}/?key=secret`, ['https://fallback.example']));
   t.after(() => set.stop());
   await set.start();
   assert.deepEqual(
@@ -166,6 +166,24 @@ test('until a list can be read for the first time, the fallback is used and said
     ['https://fallback.example'],
   );
   assert.match(set.problem ?? '', /answered 500/);
+});
+
+test('why a list cannot be read is said without the rest of its address, which may be a key', async () => {
+  for (const answer of [500, 'no JSON', { items: [] }]) {
+    said = answer;
+    for (const list of [registryList(`${url}/?key=secret`, []), peersList(url, [])]) {
+      await assert.rejects(
+        list.read(),
+        ({ message }: Error) => !/secret|ar-io/.test(message) && message.includes(url),
+      );
+    }
+  }
+});
+
+test('a list that names too few is not believed', async () => {
+  said = { items: [registered('one.example', 1), registered('two.example', 2)] };
+  await assert.rejects(atLeast(3, registryList(url, [])).read(), /names 2 gateways, fewer than the 3/);
+  assert.equal((await atLeast(2, registryList(url, [])).read()).length, 2);
 });
 
 test('a list that cannot be read takes nothing from the other', async (t) => {
@@ -289,9 +307,9 @@ test('pings measure gateways, probe a half-open circuit, and lift no quarantine'
   const ping = pingRounds(set, 60_000);
   const [first, second, third] = set.routing;
   assert.ok(first !== undefined && second !== undefined && third !== undefined);
-  first.health.observe('server_error', undefined);
+  first.health.observe('read', 'server_error', undefined);
   assert.equal(first.health.state, 'open');
-  third.health.quarantine('wrong bytes');
+  third.health.quarantine('wrong-bytes', 'wrong bytes');
   await ping();
   assert.equal(stubs[0]?.requests.length, 0, 'an open circuit is left alone');
   assert.ok(second.health.latencyMs !== undefined, 'measured without a reader');

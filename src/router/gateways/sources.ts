@@ -2,7 +2,7 @@
  * Where lists of gateways come from. Lists that others write are not trusted with addresses inside our own
  * network: only what the operator names may be there.
  */
-import { isRecord, memberOf } from '../../formats/json.ts';
+import { isRecord, memberOf, tryParseJson } from '../../formats/json.ts';
 import { isPublicHost } from '../../kernel/http/public-addresses.ts';
 import { HttpClient } from '../../outside/http.ts';
 
@@ -79,6 +79,18 @@ export function registryList(url: string, fallback: readonly string[], count?: n
   };
 }
 
+/** The same list, not believed where it names fewer: a list that shrinks so far is more likely to be damaged. */
+export function atLeast(minimum: number, list: GatewayList): GatewayList {
+  return {
+    ...list,
+    async read() {
+      const origins = await list.read();
+      if (origins.length >= minimum) return origins;
+      throw new Error(`the list names ${origins.length} gateways, fewer than the ${minimum} it must`);
+    },
+  };
+}
+
 function registeredUrl(settings: unknown): string | undefined {
   const fqdn = memberOf(settings, 'fqdn');
   const port = memberOf(settings, 'port') ?? 443;
@@ -102,7 +114,7 @@ function usable(urls: readonly unknown[], source: string): string[] {
     const isWeb = protocol === 'https:' || protocol === 'http:';
     return isWeb && isPublicHost(hostname) ? [origin] : [];
   });
-  if (origins.length === 0) throw new Error(`${source} names no gateway that can be used`);
+  if (origins.length === 0) throw new Error(`${shown(source)} names no gateway that can be used`);
   return origins;
 }
 
@@ -110,9 +122,14 @@ async function readJson(url: string): Promise<unknown> {
   const client = new HttpClient({ timeoutMs, maxBytes: listLimit });
   try {
     const { status, body } = await client.call(url);
-    if (status !== 200) throw new Error(`${url} answered ${status}`);
-    return JSON.parse(body.toString('utf8'));
+    if (status !== 200) throw new Error(`${shown(url)} answered ${status}`);
+    return tryParseJson(body.toString('utf8'));
   } finally {
     await client.close();
   }
+}
+
+/** Anybody reads in `/router/health` why a list cannot be read: the rest of its address may be a key. */
+function shown(url: string): string {
+  return new URL(url).origin;
 }

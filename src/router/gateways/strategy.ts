@@ -4,17 +4,30 @@ import type { Gateway } from './gateway.ts';
 export type StrategyName = 'temperature' | 'fastest' | 'random' | 'round-robin';
 
 /** Picks one of at least one candidate. */
-export type Strategy = (candidates: readonly Gateway[]) => Gateway;
+type Pick = (candidates: readonly Gateway[]) => Gateway;
+
+export interface Strategy {
+  /** Whom a request goes to first. */
+  readonly first: Pick;
+  /**
+   * Whom it goes to as well, where the first is slow or failed. It may not change who comes first in other requests:
+   * else a slow gateway, by being overtaken each time, would get the first turn each time.
+   */
+  readonly next: Pick;
+}
 
 export function createStrategy(name: StrategyName, random: () => number = Math.random): Strategy {
-  if (name === 'random') return (candidates) => at(candidates, Math.floor(random() * candidates.length));
-  if (name === 'round-robin') return roundRobin();
-  if (name === 'fastest') return fastest;
-  return (candidates) => temperature(candidates, random);
+  if (name === 'round-robin') return { first: turns(), next: turns() };
+  const pick: Pick = {
+    random: (candidates: readonly Gateway[]) => at(candidates, Math.floor(random() * candidates.length)),
+    fastest,
+    temperature: (candidates: readonly Gateway[]) => temperature(candidates, random),
+  }[name];
+  return { first: pick, next: pick };
 }
 
 /** Turns go by origin, so that a list that changes or a gateway that is left out upsets nobody else's turn. */
-function roundRobin(): Strategy {
+function turns(): Pick {
   let last = '';
   return (candidates) => {
     const sorted = candidates.toSorted((a, b) => (a.origin < b.origin ? -1 : 1));
@@ -24,11 +37,22 @@ function roundRobin(): Strategy {
   };
 }
 
-/** One that was never measured goes first, once: else it would never be known. */
 function fastest(candidates: readonly Gateway[]): Gateway {
-  return candidates.reduce((best, one) =>
-    (one.health.latencyMs ?? -1 + one.inFlight) < (best.health.latencyMs ?? -1 + best.inFlight) ? one : best,
-  );
+  return candidates.reduce((best, one) => (comesBefore(one, best) ? one : best));
+}
+
+function comesBefore(one: Gateway, other: Gateway): boolean {
+  const [own, others] = [expectedMs(one), expectedMs(other)];
+  return own === others ? one.inFlight < other.inFlight : own < others;
+}
+
+/**
+ * What no reader has measured lately is believed to be as quick as its pings, by one reader at a time: that is how it
+ * gets known, and not everybody waits to find out.
+ */
+function expectedMs({ health, inFlight }: Gateway): number {
+  if (!health.isMeasured && inFlight > 0) return Number.POSITIVE_INFINITY;
+  return ((health.latencyMs ?? 0) + 5) * errorFactor(health.errorRate);
 }
 
 /**
@@ -46,7 +70,11 @@ function temperature(candidates: readonly Gateway[], random: () => number): Gate
 
 /** Expected milliseconds, with failures paid for dearly and requests in flight queueing. */
 export function cost({ health, inFlight }: Gateway): number {
-  return ((health.latencyMs ?? 1) + 5) * (1 + inFlight) * (1 + 9 * health.errorRate);
+  return ((health.latencyMs ?? 1) + 5) * (1 + inFlight) * errorFactor(health.errorRate);
+}
+
+function errorFactor(errorRate: number): number {
+  return 1 + 9 * errorRate;
 }
 
 function at(candidates: readonly Gateway[], index: number): Gateway {

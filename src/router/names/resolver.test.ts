@@ -141,7 +141,7 @@ test('as many must agree as the operator said, however many are left', async () 
   const { names } = resolver();
   point('site', one);
   point('site', two, 60, stubs.slice(0, 1));
-  for (const gateway of gateways.slice(1)) gateway.health.quarantine('in this test');
+  for (const gateway of gateways.slice(1)) gateway.health.quarantine('operator', 'in this test');
   await assert.rejects(names.resolve('site'), refused(503));
 });
 

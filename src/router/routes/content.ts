@@ -24,7 +24,7 @@ import type { RouterMetrics } from '../metrics.ts';
 import { errorPage } from '../request/error-page.ts';
 import { type Host, hostParser } from '../request/host.ts';
 import type { ChainProxy } from './chain.ts';
-import type { RouterInfo } from './info.ts';
+import type { Reached, RouterInfo } from './info.ts';
 
 export interface ContentRoutesDeps {
   readonly config: Config;
@@ -33,7 +33,7 @@ export interface ContentRoutesDeps {
   readonly metrics: RouterMetrics;
   readonly serve: Serve;
   readonly chain: ChainProxy;
-  readonly info: () => RouterInfo;
+  readonly info: (reached: Reached) => RouterInfo;
   readonly isDraining: () => boolean;
   readonly log: Logger;
 }
@@ -146,7 +146,7 @@ export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Requ
   async function serveLong(request: Request, reply: Reply, host: Host): Promise<void> {
     const own = await serve.serve(request, reply, host);
     if (own === 'chain') await chain.read(request, reply);
-    else if (own === 'self') await reply.header('cache-control', 'no-store').send(deps.info());
+    else if (own === 'self') await reply.header('cache-control', 'no-store').send(deps.info(request));
     else if (own !== undefined) throw notFound(pathOf(request.url));
   }
 

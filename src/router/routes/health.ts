@@ -36,12 +36,13 @@ export function uptimeOf({ startedAt }: RouterHealth): { ms: number; human: stri
 
 export function healthRoutes(app: App, health: RouterHealth): void {
   stateRoute(app, '/health', 'Whether the process runs', () => {
-    const problems = health.problems();
+    const problems = publicProblems(health);
     return {
       status: health.isDraining() ? 'draining' : 'healthy',
       uptime: uptimeOf(health),
       version: health.version,
       ...(problems.length === 0 ? {} : { degraded: true, degradedReason: problems.join('; ') }),
+      ...listTrouble(health.gateways),
     };
   });
   stateRoute(app, '/ready', 'Whether the router can serve', (reply) => {
@@ -51,6 +52,20 @@ export function healthRoutes(app: App, health: RouterHealth): void {
     reply.code(503);
     return { status: 'not_ready', reason, gateways };
   });
+}
+
+/** In quotes, as the system names files, or from the root, where it is no part of an address. */
+const filePath = /'[^']*\/[^']*'|(?<![\w:/])\/[^\s'"]+/g;
+
+/** Anybody may read these: they are told without where files are. */
+function publicProblems({ problems }: RouterHealth): string[] {
+  return problems().map((problem) => problem.replace(filePath, '…'));
+}
+
+/** While a list of gateways cannot be read: what the router goes on with, and why. */
+function listTrouble({ problem, failedReads, routing }: GatewaySet) {
+  if (problem === undefined) return {};
+  return { network: { gatewayCount: routing.length, fetchFailures: failedReads, lastError: problem } };
 }
 
 /** What holds at this moment only, and is kept by nobody. */
@@ -83,7 +98,7 @@ export function guardRoutes(app: App, health: RouterHealth): void {
       status: draining ? 'unhealthy' : 'ok',
       uptime: Math.round(performance.now() - health.startedAt) / 1_000,
       date: new Date().toISOString(),
-      reasons: draining ? ['shutting down'] : health.problems(),
+      reasons: draining ? ['shutting down'] : publicProblems(health),
     };
   });
 }

@@ -1,16 +1,27 @@
 /** What the router is and how it is set up, without secrets or paths (interface §4.5). */
-import type { App } from '../../kernel/http/server.ts';
+import { isIP } from 'node:net';
+import type { App, Request } from '../../kernel/http/server.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
+import { parseHost } from '../request/host.ts';
 import type { RouterSettings } from '../settings.ts';
 import { type RouterHealth, stateRoute, uptimeOf } from './health.ts';
 
 export type RouterInfo = ReturnType<typeof routerInfo>;
 
+/** How a client reaches the router, as far as proxies that are trusted say. */
+export type Reached = Pick<Request, 'protocol' | 'host'>;
+
 /** `hasDisk`: whether content is kept. */
-export function routerInfo(settings: RouterSettings, health: RouterHealth, hasDisk: boolean) {
+export function routerInfo(
+  settings: RouterSettings,
+  health: RouterHealth,
+  hasDisk: boolean,
+  reached: Reached,
+) {
   const { gateways, version } = health;
   const { config, baseDomain } = settings;
   const restricted = config.RESTRICT_TO_ROOT_HOST;
+  const addresses = contentAddresses(settings, reached);
   return {
     name: 'Turnpike Router',
     version,
@@ -18,8 +29,8 @@ export function routerInfo(settings: RouterSettings, health: RouterHealth, hasDi
     uptime: uptimeOf(health),
     baseDomain,
     endpoints: {
-      arns: restricted ? null : `https://{arnsName}.${baseDomain}`,
-      txid: restricted ? null : `https://${baseDomain}/{txId}`,
+      arns: restricted ? null : addresses.arns,
+      txid: restricted ? null : addresses.txid,
       health: '/router/health',
       ready: '/router/ready',
       metrics: '/router/metrics',
@@ -52,9 +63,27 @@ export function routerInfo(settings: RouterSettings, health: RouterHealth, hasDi
   };
 }
 
-export function infoRoutes(app: App, info: () => RouterInfo): void {
+/**
+ * Addresses that work for whoever asks: with the scheme and port that led here. Ids are served at some hosts other than
+ * `BASE_DOMAIN` too; names have that domain alone.
+ */
+export function contentAddresses(
+  { baseDomain, basePort, config }: Pick<RouterSettings, 'baseDomain' | 'basePort' | 'config'>,
+  { protocol, host }: Reached,
+): { readonly arns: string | null; readonly txid: string } {
+  const own = parseHost(host, { baseDomain, allowUnknownHosts: config.ALLOW_UNKNOWN_HOSTS });
+  const port = basePort ?? /:[0-9]{1,5}$/.exec(host)?.[0] ?? '';
+  const domain = `${baseDomain}${port}`;
+  const root = own.kind === 'root' && !own.hasSubdomains ? own.authority : domain;
+  return {
+    arns: isIP(baseDomain) === 0 ? `${protocol}://{arnsName}.${domain}` : null,
+    txid: `${protocol}://${root}/{txId}`,
+  };
+}
+
+export function infoRoutes(app: App, info: (reached: Reached) => RouterInfo): void {
   for (const url of ['/info', '']) {
-    stateRoute(app, url, 'Configuration, version, uptime and operating mode', info);
+    stateRoute(app, url, 'Configuration, version, uptime and operating mode', ({ request }) => info(request));
   }
 }
 

@@ -3,6 +3,7 @@ import type { Outcome } from '../gateways/outcome.ts';
 
 export const latencyBounds = [10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000] as const;
 const overflow = latencyBounds.length;
+const neutral: ReadonlySet<Outcome> = new Set(['client_error', 'throttled', 'unproven']);
 
 export type HourFigures = ReturnType<typeof emptyHour>;
 
@@ -29,12 +30,15 @@ export function emptyHour() {
   };
 }
 
-/** A gateway that has not what was asked for answered well: 404 is a success of the gateway's. */
+/**
+ * Neither a success nor a failure: what the gateway does not have, and what cannot be proven whoever sends it. A wrong
+ * answer counts as a server's error: it is no answer to what was asked.
+ */
 export function addAttempt(hour: HourFigures, outcome: Outcome, latencyMs: number): void {
   hour.totalRequests += 1;
   if (outcome === 'success') hour.successfulRequests += 1;
-  else if (outcome === 'client_error' || outcome === 'throttled') hour.clientErrors += 1;
-  else if (outcome === 'server_error') hour.serverErrors += 1;
+  else if (neutral.has(outcome)) hour.clientErrors += 1;
+  else if (outcome === 'server_error' || outcome === 'wrong') hour.serverErrors += 1;
   else if (outcome === 'timeout') hour.timeouts += 1;
   else hour.connectionErrors += 1;
   addLatency(hour, latencyMs);

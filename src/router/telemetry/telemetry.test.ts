@@ -23,7 +23,7 @@ async function open(t: TestContext, options: Partial<TelemetryOptions> = {}) {
     sampleErrors: 1,
     retentionDays: 30,
     log,
-    random: () => random.below(1_000_000) / 1_000_000,
+    random: random.fraction,
     now: () => hour + 60_000,
     ...options,
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
-import { random } from '../../chain-index/testing.ts';
+import { seededRandom } from '../../../../test/support/seeded-random.ts';
 import { Column } from './column.ts';
 import { ParquetFile } from './file.ts';
 
@@ -72,7 +72,7 @@ describe('a Parquet file', () => {
   });
 
   it('gives back blobs, texts, truth and decimals through dictionaries of any width and several groups', async () => {
-    const next = random(7);
+    const next = seededRandom(7).fraction;
     for (const distinct of [1, 2, 3, 5, 17, 200, 300, 5_000]) {
       const columns = [
         new Column('plain', 'blob', { required: true }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chunkBody } from '../../../../test/support/local-arweave.ts';
-import { Random } from '../../../../test/support/random.ts';
+import { seededRandom } from '../../../../test/support/seeded-random.ts';
 import { dataTreeOf } from '../../../formats/arweave/data-root.ts';
 import { NodeError } from '../errors.ts';
 import { parseChunk } from './chunks.ts';
@@ -22,7 +22,7 @@ test('the body of POST /chunk becomes bytes and numbers', () => {
 });
 
 test('20,000 damaged bodies are read or refused as invalid_json, nothing else', () => {
-  const random = new Random(91);
+  const random = seededRandom(91);
   const text = Buffer.from(JSON.stringify(good));
   const values: unknown[] = [
     null,
@@ -46,7 +46,7 @@ test('20,000 damaged bodies are read or refused as invalid_json, nothing else', 
     let body: unknown;
     if (round % 2 === 0) {
       try {
-        body = JSON.parse(random.damage(text).toString('latin1'));
+        body = JSON.parse(random.mangle(text).toString('latin1'));
       } catch {
         continue;
       }
