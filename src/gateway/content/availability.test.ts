@@ -1,6 +1,7 @@
 /** Whether content is there, over HTTP: every state by every way to it, GET and HEAD, whichever is asked first. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { globSync } from 'node:fs';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -234,6 +235,22 @@ for (const engine of engines)
           return answer.header('cache-control') !== 'no-store';
         });
       }
+    });
+
+    test('what the operator blocked does not come back by being posted again', async () => {
+      const data = random.bytes(6_000);
+      const made = await sign(data);
+      const files = () => {
+        const digest = createHash('sha256').update(data).digest('hex');
+        return globSync(`**/${digest}`, { cwd: gateway.cacheFolder }).length;
+      };
+      await made.postInline(data);
+      assert.equal(files(), 1);
+      await gateway.call('PUT', 'block-data', { id: made.id });
+      await until('its copy is gone', () => files() === 0);
+      assert.ok((await made.postInline(data)).ok);
+      assert.equal(files(), 0);
+      assert.equal((await ask('GET', `/raw/${made.id}`)).status, 451);
     });
 
     test('an item that was asked for before its upload is served as soon as it is indexed', async () => {

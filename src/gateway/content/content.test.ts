@@ -237,10 +237,15 @@ describe('absence', () => {
     });
     const other = await serve(saying(404));
     const { content } = contentOver({ upload: upload.url, gateways: [other.url] });
-    for (let round = 0; round < 3; round += 1) {
-      await assert.rejects(read(content, id), unavailable('absent'));
-    }
+    const several = async () => {
+      const answers = await Promise.allSettled(Array.from({ length: 10 }, () => read(content, id)));
+      for (const answer of answers)
+        assert.ok(answer.status === 'rejected' && unavailable('absent')(answer.reason));
+    };
+    await several();
+    await several();
     assert.equal(other.asked.length, 1, 'others are not asked again for a while');
+    assert.equal(upload.asked.length, 2, 'once for all who ask at once');
     isUploaded = true;
     assert.ok((await read(content, id))?.equals(bytes));
 
@@ -260,7 +265,9 @@ describe('absence', () => {
     const { id, bytes } = something(1_000);
     const down = { makeKnown: () => Promise.reject(upstreamUnavailable(new Error('no node answers'))) };
     const none = await serve(saying(404));
-    await assert.rejects(read(contentOver({ gateways: [none.url], ...down }).content, id), withStatus(503));
+    const { content } = contentOver({ gateways: [none.url], ...down });
+    await assert.rejects(read(content, id), withStatus(503));
+    await assert.rejects(read(content, id), withStatus(503), 'and is not remembered');
     const gateway = await serve(gatewayWith(bytes));
     assert.ok((await read(contentOver({ gateways: [gateway.url], ...down }).content, id))?.equals(bytes));
   });

@@ -49,6 +49,7 @@ export class Content implements ByteSource {
   readonly #reads = new LRUCache<string, Read | 'failed'>({ max: 50_000, ttl: readMs });
   readonly #downloads = new Map<string, OpenDownload>();
   readonly #opening = new Map<string, Promise<OpenDownload>>();
+  readonly #learning = new Map<string, Promise<Described>>();
   readonly #hashing = new Map<string, Promise<string | undefined>>();
 
   /** What is here already. */
@@ -63,21 +64,39 @@ export class Content implements ByteSource {
   async describe(id: string, journey: Journey = ownJourney): Promise<Described> {
     const known = this.#descriptions.get(id);
     if (known !== undefined) return known;
-    const { index, sources } = this.#options;
-    const located = await index.locate(id);
+    const located = await this.#options.index.locate(id);
     // Before an absence is believed: a record ends it, whichever process wrote it.
     if (located !== undefined) return this.#descriptions.remember(describedBy(located));
+    // Once for all who ask at once, but not across gateways, which would wait for each other.
+    if (!isOwn(journey)) return await this.#learn(id, journey);
+    let learning = this.#learning.get(id);
+    if (learning === undefined) {
+      learning = this.#learn(id, journey).finally(() => this.#learning.delete(id));
+      this.#learning.set(id, learning);
+    }
+    return await learning;
+  }
+
+  /** What sources say of an id that the index does not know. */
+  async #learn(id: string, journey: Journey): Promise<Described> {
+    const { index, sources } = this.#options;
     const remembered = this.#descriptions.unavailability(id);
     if (remembered !== undefined) {
       // Nodes and other gateways are spared the question. What is uploaded here may have come since.
       const own = sources.filter(({ isOther }) => isOther !== true);
-      return await this.#probe(id, journey, own, new Unavailable(remembered));
+      const found = await this.#probe(id, journey, own);
+      if (typeof found !== 'string') return found;
+      throw new Unavailable(remembered);
     }
     const failure = await this.#makeKnown(id);
     const fetched = await index.locate(id);
     if (fetched !== undefined) return this.#descriptions.remember(describedBy(fetched));
-    // Where nobody could look at the chain, it may be there.
-    return await this.#probe(id, journey, sources, failure);
+    const found = await this.#probe(id, journey, sources);
+    if (typeof found !== 'string') return found;
+    // Nobody could look at the chain: it may be there.
+    if (failure !== undefined) throw failure;
+    if (found === 'absent' || isOwn(journey)) this.#descriptions.rememberUnavailable(id, found);
+    throw new Unavailable(found);
   }
 
   /** Answers why it could not. */
@@ -91,21 +110,19 @@ export class Content implements ByteSource {
     }
   }
 
-  /** Asks for one byte, for what is said about the whole. Where nobody has it, `otherwise` is the answer, if any. */
+  /** Asks for one byte, for what is said about the whole. */
   async #probe(
     id: string,
     journey: Journey,
     sources: readonly ContentSource[],
-    otherwise: Error | undefined,
-  ): Promise<Described> {
+  ): Promise<Described | Unavailability> {
     const enough = new AbortController();
+    const parts = { ...this.#options, sources };
     try {
-      const range = { start: 0, end: 1 };
-      const { bytes } = await this.#find({ sources }, id, undefined, range, journey, enough.signal);
-      bytes.discard?.();
-      return this.#descriptions.learn(id, bytes);
-    } catch (error) {
-      throw error instanceof Unavailable ? (otherwise ?? error) : error;
+      const found = await askSources(parts, id, undefined, { start: 0, end: 1 }, journey, enough.signal);
+      if (typeof found === 'string') return found;
+      found.bytes.discard?.();
+      return this.#descriptions.learn(id, found.bytes);
     } finally {
       enough.abort();
     }
@@ -122,31 +139,31 @@ export class Content implements ByteSource {
     try {
       const opened = await this.open(asked, { start, end: start + 1 }, journey, enough.signal);
       for await (const _piece of streamOf(opened, { start, end: start + 1 })) break;
-      this.noteRead(asked.id, opened);
+      this.noteRead(asked.id, journey, opened);
       return opened;
     } catch (error) {
-      this.noteFailure(asked.id);
+      this.noteRead(asked.id, journey, 'failed');
       throw error;
     } finally {
       enough.abort();
     }
   }
 
-  /** What was mined and has been read, by readers or to unbundle it, is there until a read of it fails. */
+  /**
+   * What was mined and has been read, by readers or to unbundle it, is there until a read of it fails. What only others
+   * know is asked for whenever it is described.
+   */
   #lastRead({ id, hash, located }: Described): Read | undefined {
     const last = this.#reads.get(id);
-    if (last === 'failed') return undefined;
+    if (last === 'failed' || (located !== undefined && located.height === undefined)) return undefined;
     const wasRead = hash !== undefined || located?.placement !== undefined;
-    return last ?? (wasRead && located?.height !== undefined ? { trusted: true, hops: 0 } : undefined);
+    return last ?? (wasRead && located !== undefined ? { trusted: true, hops: 0 } : undefined);
   }
 
-  /** The first bytes of a read have come. */
-  noteRead(id: string, { trusted, hops }: Read): void {
-    this.#reads.set(id, { trusted, hops });
-  }
-
-  noteFailure(id: string): void {
-    this.#reads.set(id, 'failed');
+  /** The first bytes of a read have come, or none. What others may not ask for says nothing about it. */
+  noteRead(id: string, journey: Journey, read: Read | 'failed'): void {
+    if (!isOwn(journey)) return;
+    this.#reads.set(id, read === 'failed' ? read : { trusted: read.trusted, hops: read.hops });
   }
 
   /** What `describe` would answer at once; undefined when it would have to ask. */
@@ -238,7 +255,7 @@ export class Content implements ByteSource {
   ): Promise<OpenedContent> {
     const tried = new Set<ContentSource>();
     const { id } = described;
-    const found = await this.#find(this.#options, id, described, range, journey, signal, tried);
+    const found = await this.#find(id, described, range, journey, signal, tried);
     const next = async (start: number) =>
       (await this.#findNext(id, described, { ...range, start }, journey, signal, tried))?.bytes.stream;
     return {
@@ -279,7 +296,7 @@ export class Content implements ByteSource {
     const enough = new AbortController();
     const { signal } = enough;
     const tried = new Set<ContentSource>();
-    const found = await this.#find(this.#options, id, described, undefined, journey, signal, tried);
+    const found = await this.#find(id, described, undefined, journey, signal, tried);
     const meanwhile = this.#downloads.get(id);
     if (meanwhile !== undefined) {
       found.bytes.discard?.();
@@ -349,15 +366,13 @@ export class Content implements ByteSource {
     return open;
   }
 
-  /** Throws where none has it, which is remembered for a while of what nothing was known of before. */
-  async #find({ sources }: Pick<ContentOptions, 'sources'>, ...question: Question): Promise<Found> {
-    const found = await askSources({ ...this.#options, sources }, ...question);
+  /** Throws where none has it. */
+  async #find(...question: Question): Promise<Found> {
+    const found = await askSources(this.#options, ...question);
     if (typeof found !== 'string') return found;
-    const [id, described, , journey] = question;
-    const askedAll = sources === this.#options.sources && (found === 'absent' || isOwn(journey));
-    if (askedAll && described === undefined) this.#descriptions.rememberUnavailable(id, found);
+    const [id, described] = question;
     // It may have been mined or placed since it was described.
-    if (described !== undefined) this.forget(id);
+    this.forget(id);
     throw new Unavailable(stateOf(described, found));
   }
 

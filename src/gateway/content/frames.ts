@@ -110,10 +110,10 @@ async function readAll({ content }: ServeParts, described: Described, journey: J
   try {
     const opened = await content.open(described, undefined, journey, new AbortController().signal);
     const bytes = await readLimited(streamOf(opened), inlineLimit);
-    content.noteRead(described.id, opened);
+    content.noteRead(described.id, journey, opened);
     return bytes;
   } catch (error) {
-    content.noteFailure(described.id);
+    content.noteRead(described.id, journey, 'failed');
     throw error;
   }
 }

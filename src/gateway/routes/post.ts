@@ -2,6 +2,7 @@
  * `POST /tx` and `POST /chunk`, passed on to a node. A transaction that the node took is indexed as pending at
  * once, so that GraphQL shows it before it is mined, and data that came with it can be read here.
  */
+import { hash } from 'node:crypto';
 import { tryParseJson } from '../../formats/json.ts';
 import { hasCode } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
@@ -17,12 +18,20 @@ const maxChunkBytes = 750_000;
 /** What the bodies of one route may be together; a client says before how large its own is, or has it counted as such. */
 const maxTogether = 128 * 1024 * 1024;
 
-export function postRoutes(app: App, { index, nodes, log, keepInline }: ChainReadsDeps): void {
+export function postRoutes(app: App, { index, nodes, log, blocklist, keepInline }: ChainReadsDeps): void {
   async function takeIn(json: unknown): Promise<void> {
     const transaction = await indexPending(index, json);
     if (transaction === undefined) return;
+    const id = transaction.id.toString('base64url');
     const data = inlineData(transaction);
-    if (data !== undefined) await keepInline(transaction.id.toString('base64url'), data);
+    // What the operator removed does not come back by being posted again.
+    if (
+      data === undefined ||
+      blocklist.blocksId(id) ||
+      blocklist.blocksHash(hash('sha256', data, 'base64url'))
+    )
+      return;
+    await keepInline(id, data);
   }
 
   app.register(async (scope: App) => {

@@ -125,7 +125,7 @@ async function sendOpened(answer: Answer, described: Described, gone: AbortSigna
   const { parts, journey, asked } = answer;
   const first = asked.spans?.[0];
   const open = (span?: Span) => parts.content.open(described, span, journey, gone);
-  const { opened, started } = await begin(parts.content, described.id, () => open(first), gone);
+  const { opened, started } = await begin(answer, described.id, () => open(first), gone);
   try {
     return await send(answer, { ...opened, stream: started?.stream }, { first, open });
   } finally {
@@ -136,7 +136,7 @@ async function sendOpened(answer: Answer, described: Described, gone: AbortSigna
 
 /** A source that fails before its first byte is still an answer of its own; HEAD is told of it by the next. */
 async function begin(
-  content: Content,
+  { parts: { content }, journey }: Answer,
   id: string,
   open: () => Promise<OpenedContent>,
   gone: AbortSignal,
@@ -144,10 +144,10 @@ async function begin(
   try {
     const opened = await open();
     const started = opened.stream === undefined ? undefined : await startStream(opened.stream);
-    content.noteRead(id, opened);
+    content.noteRead(id, journey, opened);
     return { opened, started };
   } catch (error) {
-    if (!gone.aborted) content.noteFailure(id);
+    if (!gone.aborted) content.noteRead(id, journey, 'failed');
     throw error;
   }
 }
