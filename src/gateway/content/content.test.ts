@@ -199,7 +199,7 @@ describe('absence', () => {
     assert.ok((await read(content, id))?.equals(bytes));
   });
 
-  test('is not what a gateway says that did not look everywhere, and it is asked again at once', async () => {
+  test('is not what a gateway says that did not look everywhere, which does not rest for it', async () => {
     const { id, located } = something(10);
     const unsure = await serve((_request, response) =>
       response.writeHead(404, { 'cache-control': 'no-store' }).end(),
