@@ -2,6 +2,7 @@
  * Every answer of the gateway that is not a success, with its exact text (interface §4.4). Absence is said
  * only when it is known: a source that could not be asked is 502, 503 or 504, never 404.
  */
+import { answerTo, type Unavailability } from '../delivery/availability.ts';
 import { type AnswerOptions, HttpError } from '../kernel/errors.ts';
 import type { NodeFailure } from '../outside/arweave/node.ts';
 
@@ -35,7 +36,31 @@ export function upstreamErrorOf({ kind, cause }: NodeFailure): UpstreamError {
   return kind === 'timeout' ? upstreamTimeout(cause) : upstreamFailed(cause);
 }
 
-export const notFound = () => new HttpError(404, 'Not found', { headers: shortLived });
+/** Content, or a name, that is not to be had, and why. */
+export class Unavailable extends HttpError {
+  override readonly name: string = 'Unavailable';
+  readonly state: Unavailability;
+
+  constructor(state: Unavailability) {
+    const { status, cacheControl } = answerTo(state);
+    super(status, status === 404 ? 'Not found' : 'Upstream error', {
+      headers: { 'cache-control': cacheControl },
+    });
+    this.state = state;
+  }
+}
+
+/** Nobody has the name. */
+export class NameAbsent extends Unavailable {
+  override readonly name = 'NameAbsent';
+
+  constructor() {
+    super('absent');
+  }
+}
+
+/** A path that leads nowhere, for certain. */
+export const notFound = () => new Unavailable('absent');
 
 /** The operator does not serve it (RFC 7725). Short-lived, so that lifting the block reaches caches too. */
 export const blocked = (what: string) =>

@@ -14,6 +14,7 @@ import { createAdminPart } from './admin/part.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
+import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
 import { type Filter, FilterError, type Filters, parseFilterText } from './filters/filter.ts';
 import { compileFilter } from './filters/match.ts';
@@ -117,10 +118,13 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     shared: deps.shared,
     uploadUrl: deps.uploadUrl,
     names: deps.names,
-    sources: [subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) })],
+    sources: [
+      pendingTransactions(nodes),
+      subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) }),
+    ],
     makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
   });
-  const { bytes, dropCopies, contentHash } = content;
+  const { bytes, dropCopies, contentHash, keepInline } = content;
   const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes });
   const admin = createAdminPart({
     ...common,
@@ -148,7 +152,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const parts: readonly Part[] = [
     createIndexPart(index, log),
     { name: 'nodes', start: () => nodes.start(), stop: () => nodes.stop() },
-    createChainReadsPart({ ...common, meter, blocklist, contentHash }),
+    createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline }),
     createGraphqlPart({ ...common, meter }),
     writers,
     // Before the content, which answers for its hosts before any route is looked up.

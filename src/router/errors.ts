@@ -1,4 +1,5 @@
 /** Every refusal of the router, with its status and body. Content answers carry a code that programs can read. */
+import { answerTo, type Unavailability } from '../delivery/availability.ts';
 import { type AnswerOptions, HttpError } from '../kernel/errors.ts';
 
 const noStore = { 'cache-control': 'no-store' };
@@ -58,14 +59,29 @@ export const methodNotAllowed = (): HttpError =>
     { headers: { allow: 'GET, HEAD, OPTIONS' } },
   );
 
-export const contentNotFound = (txId: string): HttpError =>
-  coded(
-    404,
-    'CONTENT_NOT_FOUND',
-    'No gateway has this content',
-    { txId },
-    { headers: { 'cache-control': 'public, max-age=30' } },
-  );
+/** Content that cannot be had, and why. */
+export class ContentUnavailable extends HttpError {
+  override readonly name = 'ContentUnavailable';
+  readonly state: Unavailability;
+
+  constructor(state: Unavailability, status: number, body: ErrorFields) {
+    super(status, body, { headers: { 'cache-control': answerTo(state).cacheControl } });
+    this.state = state;
+  }
+}
+
+/** Of those that were asked, nobody has it; whether those were all, the state says. */
+export const contentNotFound = (txId: string, state: 'absent' | 'not-asked'): ContentUnavailable => {
+  const message = state === 'absent' ? 'No gateway has this content' : 'No gateway that was asked has it';
+  return new ContentUnavailable(state, answerTo(state).status, { error: 'CONTENT_NOT_FOUND', message, txId });
+};
+
+/** A gateway has it, and nobody can prove it, or not yet. */
+export const unproven = (txId: string, state: 'pending' | 'unreadable'): ContentUnavailable => {
+  const hint = 'Neither a signature nor enough gateways could prove the content';
+  const message = 'The content could not be verified';
+  return new ContentUnavailable(state, 502, { error: 'VERIFICATION_FAILED', message, txId, hint });
+};
 
 export const gatewayError = (message: string, cause?: unknown): HttpError =>
   coded(502, 'GATEWAY_ERROR', message, {}, { cause, retryAfter: 5 });

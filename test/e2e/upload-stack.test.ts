@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { request } from 'undici';
+import { parseItem } from '../../src/formats/ans104/item.ts';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
@@ -71,5 +72,30 @@ describe('uploads on a whole stack', () => {
     });
     await check();
     assert.ok(await found(id));
+  });
+
+  it('is read through the router the moment there is a receipt, also where it was asked for before', async () => {
+    const seen: string[] = [];
+    const ask = async (method: 'GET' | 'HEAD', id: string) => {
+      const read = await request(`${stack.urls.router}/${id}`, { method });
+      return { status: read.statusCode, body: Buffer.from(await read.body.arrayBuffer()) };
+    };
+    for (let round = 0; round < 6; round += 1) {
+      const data = random.bytes(round % 2 === 0 ? 2_000 : 300_000);
+      const item = await signItem({ data, tags: [{ name: 'Content-Type', value: 'image/png' }] }, signer);
+      const parsed = parseItem(item);
+      assert.ok(typeof parsed !== 'string');
+      const { id } = parsed.header;
+      if (round >= 3) assert.equal((await ask('GET', id)).status, 404);
+      const answer = await request(`${stack.urls.upload}/v1/tx/solana`, { method: 'POST', body: item });
+      assert.equal(answer.statusCode, 200);
+      await answer.body.dump();
+      const method = round % 3 === 0 ? 'HEAD' : 'GET';
+      const first = await ask(method, id);
+      const { status, body } = await ask('GET', id);
+      seen.push(`${method} ${first.status}, GET ${status}`);
+      assert.ok(status !== 200 || body.equals(data));
+    }
+    assert.deepEqual([...new Set(seen)].sort(), ['GET 200, GET 200', 'HEAD 200, GET 200']);
   });
 });

@@ -1,6 +1,7 @@
 /** Sources that lie, stop, hang or are away, over real sockets. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { upstreamUnavailable } from '../errors.ts';
 import { ownJourney } from './sources/source.ts';
 import {
   contentOver,
@@ -13,6 +14,7 @@ import {
   silence,
   someBytes,
   something,
+  unavailable,
   withStatus,
 } from './testing.ts';
 
@@ -167,7 +169,7 @@ describe('absence', () => {
     const none = await serve(saying(404));
     const gone = await serve(saying(410));
     const without = contentOver({ upload: none.url, gateways: [none.url, gone.url] });
-    assert.equal(await read(without.content, id), undefined);
+    await assert.rejects(read(without.content, id), unavailable('absent'));
     for (const [status, expected] of [
       [500, 502],
       [503, 503],
@@ -186,10 +188,88 @@ describe('absence', () => {
     const { id, bytes } = something(10_000);
     const gateway = await serve(gatewayWith(bytes));
     const { content } = contentOver({ gateways: [gateway.url] });
-    assert.equal(await read(content, id, undefined, { hops: 3, via: [] }), undefined);
-    assert.equal(await read(content, id, undefined, { hops: 1, via: ['me'] }), undefined);
+    for (const journey of [
+      { hops: 3, via: [] },
+      { hops: 1, via: ['me'] },
+      { hops: 0, via: [new URL(gateway.url).host] },
+    ]) {
+      await assert.rejects(read(content, id, undefined, journey), unavailable('not-asked'));
+    }
     assert.equal(gateway.asked.length, 0);
     assert.ok((await read(content, id))?.equals(bytes));
+  });
+
+  test('is not what a gateway says that did not look everywhere, which does not rest for it', async () => {
+    const { id, located } = something(10);
+    const unsure = await serve((_request, response) =>
+      response.writeHead(404, { 'cache-control': 'no-store' }).end(),
+    );
+    const none = await serve(saying(404));
+    const gateways = [unsure.url, none.url];
+    const { content } = contentOver({ gateways });
+    await assert.rejects(read(content, id), unavailable('not-asked'));
+    await assert.rejects(read(content, id), unavailable('not-asked'), 'as it is remembered too');
+    assert.equal(unsure.asked.length, 1, 'the same question does not go out again for a while');
+    const known = contentOver({ gateways, located });
+    await assert.rejects(read(known.content, id), unavailable('not-asked'));
+    await assert.rejects(read(known.content, id), unavailable('not-asked'), 'it does not rest for it');
+  });
+
+  test('of what is indexed is never said: it waits for its block, or cannot be read now', async () => {
+    const none = await serve(saying(404));
+    const { id, located } = something(10);
+    const mined = contentOver({ gateways: [none.url], located });
+    await assert.rejects(read(mined.content, id), unavailable('unreadable'));
+    const waiting = contentOver({ gateways: [none.url], located: { ...located, height: undefined } });
+    await assert.rejects(read(waiting.content, id), unavailable('pending'));
+  });
+
+  test('ends with the record, or with the upload, and not after a while', async () => {
+    const { id, bytes } = something(1_000);
+    const item = Buffer.concat([someBytes(100), bytes]);
+    let isUploaded = false;
+    const upload = await serve((_request, response) => {
+      if (!isUploaded) response.writeHead(404).end();
+      else {
+        response.writeHead(200, { 'content-length': item.length, 'x-payload-offset': 100 });
+        response.end(item);
+      }
+    });
+    const other = await serve(saying(404));
+    const { content } = contentOver({ upload: upload.url, gateways: [other.url] });
+    const several = async () => {
+      const answers = await Promise.allSettled(Array.from({ length: 10 }, () => read(content, id)));
+      for (const answer of answers)
+        assert.ok(answer.status === 'rejected' && unavailable('absent')(answer.reason));
+    };
+    await several();
+    await several();
+    assert.equal(other.asked.length, 1, 'others are not asked again for a while');
+    assert.equal(upload.asked.length, 2, 'once for all who ask at once');
+    isUploaded = true;
+    assert.ok((await read(content, id))?.equals(bytes));
+
+    const later = something(1_000);
+    let isThere = false;
+    const late = await serve((request, response) =>
+      (isThere ? gatewayWith(later.bytes) : saying(404))(request, response),
+    );
+    const announced = contentOver({ gateways: [late.url] });
+    await assert.rejects(read(announced.content, later.id), unavailable('absent'));
+    isThere = true;
+    announced.index(later.located);
+    assert.ok((await read(announced.content, later.id))?.equals(later.bytes));
+  });
+
+  test('of a chain that cannot be looked at is not said; who has it is asked all the same', async () => {
+    const { id, bytes } = something(1_000);
+    const down = { makeKnown: () => Promise.reject(upstreamUnavailable(new Error('no node answers'))) };
+    const none = await serve(saying(404));
+    const { content } = contentOver({ gateways: [none.url], ...down });
+    await assert.rejects(read(content, id), withStatus(503));
+    await assert.rejects(read(content, id), withStatus(503), 'and is not remembered');
+    const gateway = await serve(gatewayWith(bytes));
+    assert.ok((await read(contentOver({ gateways: [gateway.url], ...down }).content, id))?.equals(bytes));
   });
 });
 
@@ -235,15 +315,17 @@ describe('content that only others know', () => {
     assert.deepEqual(await read(content, id), bytes);
   });
 
-  test('may have no bytes at all', async () => {
+  test('may have no bytes at all, and has a type then too', async () => {
     const gateway = await serve((request, response) => {
-      if (request.headers.range === undefined) response.writeHead(200, { 'content-length': 0 }).end();
+      const head = { 'content-length': 0, 'content-type': 'text/css' };
+      if (request.headers.range === undefined) response.writeHead(200, head).end();
       else response.writeHead(416, { 'content-range': 'bytes */0' }).end();
     });
     const { content } = contentOver({ gateways: [gateway.url] });
     const { id } = something(32);
     assert.equal((await read(content, id))?.length, 0);
-    assert.equal((await content.describe(id))?.size, 0);
+    const { size, contentType } = await content.describe(id);
+    assert.deepEqual([size, contentType], [0, 'text/css']);
   });
 });
 

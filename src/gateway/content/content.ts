@@ -1,13 +1,16 @@
 /**
  * What is known about an id and where its bytes are: the cache first, then the sources in order. Absence is said
- * only when every source that could be asked said so; where one could not, that failure is the answer.
+ * only when every source that could be asked said so; where one could not, that failure is the answer. Whoever asks for
+ * what is not to be had is told why by what is thrown: `Unavailable`, or the `UpstreamError` of a source.
  */
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Unavailability } from '../../delivery/availability.ts';
 import type { Download } from '../../delivery/download.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';
 import type { ByteRange, ByteSource, OpenedBytes } from '../chain/byte-source.ts';
 import type { GatewayIndex } from '../chain-index/gateway-index.ts';
-import { upstreamFailed } from '../errors.ts';
+import { Unavailable, UpstreamError, upstreamFailed } from '../errors.ts';
 import { CachedContent, type CachedContentOptions } from './cached-content.ts';
 import { DescriptionCache } from './description-cache.ts';
 import { downloadContent } from './download.ts';
@@ -34,11 +37,19 @@ interface OpenDownload {
   readonly hops: number;
 }
 
+/** What a read of content says of whoever gave the bytes. */
+export type Read = Pick<OpenedContent, 'trusted' | 'hops'>;
+
+/** How long the last read of content says whether the next would succeed. */
+const readMs = 600_000;
+
 export class Content implements ByteSource {
   readonly #options: ContentOptions;
   readonly #descriptions = new DescriptionCache();
+  readonly #reads = new LRUCache<string, Read | 'failed'>({ max: 50_000, ttl: readMs });
   readonly #downloads = new Map<string, OpenDownload>();
-  readonly #opening = new Map<string, Promise<OpenDownload | undefined>>();
+  readonly #opening = new Map<string, Promise<OpenDownload>>();
+  readonly #learning = new Map<string, Promise<Described>>();
   readonly #hashing = new Map<string, Promise<string | undefined>>();
 
   /** What is here already. */
@@ -50,32 +61,109 @@ export class Content implements ByteSource {
   }
 
   /** From the index, or what a source says of something the index does not know. */
-  async describe(id: string, journey: Journey = ownJourney): Promise<Described | undefined> {
+  async describe(id: string, journey: Journey = ownJourney): Promise<Described> {
     const known = this.#descriptions.get(id);
     if (known !== undefined) return known;
-    if (this.#descriptions.isAbsent(id)) return undefined;
-    const { index, makeKnown } = this.#options;
-    let located = await index.locate(id);
-    if (located === undefined) {
-      await makeKnown(id);
-      located = await index.locate(id);
+    const located = await this.#options.index.locate(id);
+    // Before an absence is believed: a record ends it, whichever process wrote it.
+    if (located !== undefined) return this.#descriptions.remember(describedBy(located));
+    // Once for all who ask at once, but not across gateways, which would wait for each other.
+    if (!isOwn(journey)) return await this.#learn(id, journey);
+    let learning = this.#learning.get(id);
+    if (learning === undefined) {
+      learning = this.#learn(id, journey).finally(() => this.#learning.delete(id));
+      this.#learning.set(id, learning);
     }
-    return located === undefined
-      ? this.#probe(id, journey)
-      : this.#descriptions.remember(describedBy(located));
+    return await learning;
   }
 
-  /** Asks the sources for one byte, for what they say about the whole. */
-  async #probe(id: string, journey: Journey): Promise<Described | undefined> {
-    const enough = new AbortController();
+  /** What sources say of an id that the index does not know. */
+  async #learn(id: string, journey: Journey): Promise<Described> {
+    const { index, sources } = this.#options;
+    const remembered = this.#descriptions.unavailability(id);
+    if (remembered !== undefined) {
+      // Nodes and other gateways are spared the question. What is uploaded here may have come since.
+      const own = sources.filter(({ isOther }) => isOther !== true);
+      const found = await this.#probe(id, journey, own);
+      if (typeof found !== 'string') return found;
+      throw new Unavailable(remembered);
+    }
+    const failure = await this.#makeKnown(id);
+    const fetched = await index.locate(id);
+    if (fetched !== undefined) return this.#descriptions.remember(describedBy(fetched));
+    const found = await this.#probe(id, journey, sources);
+    if (typeof found !== 'string') return found;
+    // Nobody could look at the chain: it may be there.
+    if (failure !== undefined) throw failure;
+    if (found === 'absent' || isOwn(journey)) this.#descriptions.rememberUnavailable(id, found);
+    throw new Unavailable(found);
+  }
+
+  /** Answers why it could not. */
+  async #makeKnown(id: string): Promise<UpstreamError | undefined> {
     try {
-      const found = await this.#ask(id, undefined, { start: 0, end: 1 }, journey, enough.signal);
-      if (found === undefined) return undefined;
+      await this.#options.makeKnown(id);
+      return undefined;
+    } catch (error) {
+      if (error instanceof UpstreamError) return error;
+      throw error;
+    }
+  }
+
+  /** Asks for one byte, for what is said about the whole. */
+  async #probe(
+    id: string,
+    journey: Journey,
+    sources: readonly ContentSource[],
+  ): Promise<Described | Unavailability> {
+    const enough = new AbortController();
+    const parts = { ...this.#options, sources };
+    try {
+      const found = await askSources(parts, id, undefined, { start: 0, end: 1 }, journey, enough.signal);
+      if (typeof found === 'string') return found;
       found.bytes.discard?.();
       return this.#descriptions.learn(id, found.bytes);
     } finally {
       enough.abort();
     }
+  }
+
+  /**
+   * Whether a read that begins at `start` would get its bytes: throws as it would. Known from what was read before, or
+   * asked for by one byte.
+   */
+  async checkReadable(asked: Described, start: number, journey: Journey): Promise<Read> {
+    const known = start === 0 && isOwn(journey) ? this.#lastRead(asked) : undefined;
+    if (known !== undefined) return known;
+    const enough = new AbortController();
+    try {
+      const opened = await this.open(asked, { start, end: start + 1 }, journey, enough.signal);
+      for await (const _piece of streamOf(opened, { start, end: start + 1 })) break;
+      this.noteRead(asked.id, journey, opened);
+      return opened;
+    } catch (error) {
+      this.noteRead(asked.id, journey, 'failed');
+      throw error;
+    } finally {
+      enough.abort();
+    }
+  }
+
+  /**
+   * What was mined and has been read, by readers or to unbundle it, is there until a read of it fails. What only others
+   * know is asked for whenever it is described.
+   */
+  #lastRead({ id, hash, located }: Described): Read | undefined {
+    const last = this.#reads.get(id);
+    if (last === 'failed' || (located !== undefined && located.height === undefined)) return undefined;
+    const wasRead = hash !== undefined || located?.placement !== undefined;
+    return last ?? (wasRead && located !== undefined ? { trusted: true, hops: 0 } : undefined);
+  }
+
+  /** The first bytes of a read have come, or none. What others may not ask for says nothing about it. */
+  noteRead(id: string, journey: Journey, read: Read | 'failed'): void {
+    if (!isOwn(journey)) return;
+    this.#reads.set(id, read === 'failed' ? read : { trusted: read.trusted, hops: read.hops });
   }
 
   /** What `describe` would answer at once; undefined when it would have to ask. */
@@ -90,14 +178,14 @@ export class Content implements ByteSource {
 
   /**
    * Opens content for one reader. A range that is not in the cache is fetched as a range; the whole is fetched
-   * once for all who want it. undefined: nobody has it.
+   * once for all who want it.
    */
   async open(
     asked: Described,
     range: ByteRange | undefined,
     journey: Journey,
     signal: AbortSignal,
-  ): Promise<OpenedContent | undefined> {
+  ): Promise<OpenedContent> {
     const described = this.#descriptions.get(asked.id) ?? asked;
     const cached = await this.cached.open(described);
     if (cached !== undefined) {
@@ -111,7 +199,7 @@ export class Content implements ByteSource {
     return this.#openRange(described, range ?? { start: 0, end: size }, journey, signal);
   }
 
-  /** Reads content whose hash nobody knows yet to its end; undefined where it does not exist. */
+  /** Reads content whose hash nobody knows yet to its end; undefined where it is not to be had. */
   hashOf(id: string, journey: Journey): Promise<string | undefined> {
     // Once for all who ask at once: what is too large for the cache would be fetched whole for each.
     if (!isOwn(journey)) return this.#hash(id, journey);
@@ -124,14 +212,18 @@ export class Content implements ByteSource {
   }
 
   async #hash(id: string, journey: Journey): Promise<string | undefined> {
-    const asked = await this.describe(id, journey);
-    if (asked === undefined) return undefined;
-    const opened = await this.open(asked, undefined, journey, new AbortController().signal);
-    if (opened === undefined) return undefined;
+    let opened: OpenedContent;
+    try {
+      const asked = await this.describe(id, journey);
+      opened = await this.open(asked, undefined, journey, new AbortController().signal);
+    } catch (error) {
+      if (error instanceof Unavailable) return undefined;
+      throw error;
+    }
     const digest = createHash('sha256');
     for await (const piece of streamOf(opened)) digest.update(piece);
     const hash = digest.digest('base64url');
-    const described = (await this.describe(id, journey)) ?? opened.described;
+    const described = await this.describe(id, journey);
     if (described.hash === undefined) {
       if (described.located !== undefined) await this.#options.index.noteVerified(id, hash, false);
       this.#descriptions.remember({ ...described, hash });
@@ -139,12 +231,18 @@ export class Content implements ByteSource {
     return hash;
   }
 
+  /** Keeps data that came with a transaction of the index and is its own: it can be read before there is a block. */
+  async keepInline(id: string, data: Buffer): Promise<void> {
+    const { cache, index } = this.#options;
+    const { digest } = await cache.put(data);
+    await index.noteVerified(id, Buffer.from(digest, 'hex').toString('base64url'), false);
+    this.forget(id);
+  }
+
   /** For background work: the same bytes, without a client behind it. */
-  async stream(id: string, range?: ByteRange, signal?: AbortSignal): Promise<OpenedBytes | undefined> {
+  async stream(id: string, range?: ByteRange, signal?: AbortSignal): Promise<OpenedBytes> {
     const asked = await this.describe(id);
-    if (asked === undefined) return undefined;
     const opened = await this.open(asked, range, ownJourney, signal ?? new AbortController().signal);
-    if (opened === undefined) return undefined;
     const { size, verified: proven, hash } = opened.described;
     return { size, proven, hash, stream: streamOf(opened, range) };
   }
@@ -154,12 +252,12 @@ export class Content implements ByteSource {
     range: ByteRange,
     journey: Journey,
     signal: AbortSignal,
-  ): Promise<OpenedContent | undefined> {
+  ): Promise<OpenedContent> {
     const tried = new Set<ContentSource>();
-    const found = await this.#ask(described.id, described, range, journey, signal, tried);
-    if (found === undefined) return undefined;
+    const { id } = described;
+    const found = await this.#find(id, described, range, journey, signal, tried);
     const next = async (start: number) =>
-      (await this.#ask(described.id, described, { ...range, start }, journey, signal, tried))?.bytes.stream;
+      (await this.#findNext(id, described, { ...range, start }, journey, signal, tried))?.bytes.stream;
     return {
       described,
       fromCache: false,
@@ -169,14 +267,9 @@ export class Content implements ByteSource {
     };
   }
 
-  async #openWhole(
-    described: Described,
-    journey: Journey,
-    signal: AbortSignal,
-  ): Promise<OpenedContent | undefined> {
+  async #openWhole(described: Described, journey: Journey, signal: AbortSignal): Promise<OpenedContent> {
     const { id } = described;
     const open = this.#downloads.get(id) ?? (await this.#opened(described, journey));
-    if (open === undefined) return undefined;
     const { hops, download } = open;
     return { described, fromCache: false, trusted: true, hops, stream: download.read(signal) };
   }
@@ -185,7 +278,7 @@ export class Content implements ByteSource {
    * One search for all who ask at once. A request that came through another gateway searches alone: two gateways that ask each
    * other would wait for each other.
    */
-  #opened(described: Described, journey: Journey): Promise<OpenDownload | undefined> {
+  #opened(described: Described, journey: Journey): Promise<OpenDownload> {
     if (!isOwn(journey)) return this.#download(described, journey);
     const { id } = described;
     let opening = this.#opening.get(id);
@@ -197,16 +290,16 @@ export class Content implements ByteSource {
   }
 
   /** Not bound to the first reader: the others go on when that one leaves. */
-  async #download(described: Described, journey: Journey): Promise<OpenDownload | undefined> {
+  async #download(described: Described, journey: Journey): Promise<OpenDownload> {
     const { cache, index, log, share } = this.#options;
     const { id, located } = described;
     const enough = new AbortController();
     const { signal } = enough;
     const tried = new Set<ContentSource>();
-    const found = await this.#ask(id, described, undefined, journey, signal, tried);
+    const found = await this.#find(id, described, undefined, journey, signal, tried);
     const meanwhile = this.#downloads.get(id);
-    if (found === undefined || meanwhile !== undefined) {
-      found?.bytes.discard?.();
+    if (meanwhile !== undefined) {
+      found.bytes.discard?.();
       return meanwhile;
     }
     const download = downloadContent({
@@ -215,12 +308,12 @@ export class Content implements ByteSource {
       first: found.bytes,
       next: async (start) => {
         const range = start === 0 ? undefined : { start, end: described.size };
-        return (await this.#ask(id, described, range, journey, signal, tried))?.bytes;
+        return (await this.#findNext(id, described, range, journey, signal, tried))?.bytes;
       },
       rest: async (start) => {
         const range = { start, end: described.size };
         const opened = await this.#openRange(described, range, journey, signal);
-        if (opened?.stream === undefined) throw upstreamFailed(new Error('nobody has the rest any more'));
+        if (opened.stream === undefined) throw upstreamFailed(new Error('nobody has the rest any more'));
         return opened.stream;
       },
       uncached: (error) => this.cached.failed(error),
@@ -273,10 +366,26 @@ export class Content implements ByteSource {
     return open;
   }
 
-  /** undefined: all that may be asked say that they have not got it, which is believed for a while. */
-  async #ask(...question: Question): Promise<Found | undefined> {
-    const { found, absent } = await askSources(this.#options, ...question);
-    if (absent) this.#descriptions.rememberAbsence(question[0]);
-    return found;
+  /** Throws where none has it. */
+  async #find(...question: Question): Promise<Found> {
+    const found = await askSources(this.#options, ...question);
+    if (typeof found !== 'string') return found;
+    const [id, described] = question;
+    // It may have been mined or placed since it was described.
+    this.forget(id);
+    throw new Unavailable(stateOf(described, found));
   }
+
+  /** Another source than those that were tried; undefined where no other has it. */
+  async #findNext(...question: Question): Promise<Found | undefined> {
+    const found = await askSources(this.#options, ...question);
+    return typeof found === 'string' ? undefined : found;
+  }
+}
+
+/** What is indexed is not absent, whoever has no bytes of it. */
+function stateOf(described: Described | undefined, said: Unavailability): Unavailability {
+  if (described?.located === undefined) return said;
+  if (described.located.height === undefined) return 'pending';
+  return said === 'absent' ? 'unreadable' : said;
 }

@@ -1,12 +1,13 @@
 /** What was learnt about ids: how long it is believed depends on how deep in the chain it is. */
 import { LRUCache } from 'lru-cache';
+import type { Unavailability } from '../../delivery/availability.ts';
 import { type Described, hashOfNothing } from './opened.ts';
 import type { SourceBytes } from './sources/source.ts';
 
 /** Attributes may change until a block is deep: they are read again so soon. */
 const unstableMs = 2_000;
 const stableMs = 600_000;
-/** How long the whole network's "not found" is believed. */
+/** How long it is believed that nodes and other gateways have nothing. */
 const absentMs = 5_000;
 
 export class DescriptionCache {
@@ -15,7 +16,7 @@ export class DescriptionCache {
     ttl: unstableMs,
     ttlAutopurge: false,
   });
-  readonly #absent = new LRUCache<string, true>({ max: 50_000, ttl: absentMs });
+  readonly #unavailable = new LRUCache<string, Unavailability>({ max: 50_000, ttl: absentMs });
   /** Of content that the index does not know: what its bytes were when they were last here. */
   readonly #hashes = new LRUCache<string, string>({ max: 50_000 });
 
@@ -23,9 +24,9 @@ export class DescriptionCache {
     return this.#described.get(id);
   }
 
-  /** True while it is believed that nobody has it. */
-  isAbsent(id: string): boolean {
-    return this.#absent.has(id);
+  /** What those who were asked a moment ago came to, where none of them has it. */
+  unavailability(id: string): Unavailability | undefined {
+    return this.#unavailable.get(id);
   }
 
   remember(described: Described): Described {
@@ -33,8 +34,8 @@ export class DescriptionCache {
     return described;
   }
 
-  rememberAbsence(id: string): void {
-    this.#absent.set(id, true);
+  rememberUnavailable(id: string, state: Unavailability): void {
+    this.#unavailable.set(id, state);
   }
 
   rememberHash(id: string, hash: string): void {
@@ -57,6 +58,6 @@ export class DescriptionCache {
 
   forget(id: string): void {
     this.#described.delete(id);
-    this.#absent.delete(id);
+    this.#unavailable.delete(id);
   }
 }

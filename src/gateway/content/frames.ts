@@ -6,18 +6,19 @@ import { Type } from 'typebox';
 import type { WebOrigin } from '../../delivery/isolation.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { memberOf } from '../../formats/json.ts';
-import { HttpError } from '../../kernel/errors.ts';
+import { HttpError, hasCode } from '../../kernel/errors.ts';
 import { prefersType } from '../../kernel/http/accept.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { readLimited } from '../../outside/http.ts';
 import { itemJson } from '../chain-index/item-json.ts';
-import { invalidId, notFound } from '../errors.ts';
+import { invalidId, Unavailable } from '../errors.ts';
 import { largeAnswers } from '../held-bytes.ts';
 import { refuseBlockedParts } from './answer/answer.ts';
 import { contentTypeOf } from './answer/headers.ts';
 import { journeyOf } from './answer/request.ts';
-import type { Described } from './opened.ts';
+import { type Described, isPending, streamOf } from './opened.ts';
 import { refuseBlocked, type ServeParts, servePlace } from './serve.ts';
+import type { Journey } from './sources/source.ts';
 
 /** Larger content is not put into the record. */
 const inlineLimit = 12 * 1024 * 1024;
@@ -31,6 +32,11 @@ export function frameRoutes(app: App, parts: ServeParts, origin: WebOrigin): voi
   app.register(async (scope: App) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, _body, done) => done(null));
+    // As every refusal of the route; others are answered by the handler outside.
+    scope.setErrorHandler((error) => {
+      if (!hasCode(error, 'FST_ERR_CTP_BODY_TOO_LARGE')) throw error;
+      throw new HttpError(413, 'Payload too large');
+    });
     for (const path of ['social', 'farcaster']) {
       for (const method of ['GET', 'HEAD', 'POST'] as const) {
         scope.route({
@@ -64,13 +70,15 @@ async function serveFrame(
   }
   reply.headers(varying);
   await refuseBlocked(parts, request, id);
-  const described = await parts.content.describe(id, journeyOf(request));
-  if (described === undefined) throw notFound();
+  const journey = journeyOf(request);
+  const described = await parts.content.describe(id, journey);
   const record = await recordOf(parts, id);
-  if (record === undefined) throw notFound();
+  // Another gateway has the content. Nobody is asked for records.
+  if (record === undefined) throw new Unavailable('not-asked');
   refuseBlockedParts(parts.blocklist, described, undefined);
   const isInline = described.size <= inlineLimit;
   if (request.method === 'HEAD') {
+    if (isInline) await checkReadable(parts, described, journey);
     const rest = JSON.stringify({ ...record, data_tree: [], data: '' });
     const dataLength = isInline ? Math.ceil((described.size * 4) / 3) : 0;
     return await reply
@@ -84,7 +92,7 @@ async function serveFrame(
   if (charged !== undefined) reply.headers(await charged);
   // As bytes, as base64url, and as JSON.
   largeAnswers.hold(reply.raw, isInline ? described.size * 3 : 0);
-  const data = isInline ? await readAll(parts, id) : Buffer.alloc(0);
+  const data = isInline ? await readAll(parts, described, journey) : Buffer.alloc(0);
   return await reply
     .header('cache-control', request.method === 'POST' ? 'no-store' : cacheControlOf(parts, described))
     .send({ ...record, data_tree: [], data: data.toString('base64url') });
@@ -94,7 +102,8 @@ async function serveFrame(
 function cacheControlOf({ cacheControl }: ServeParts, described: Described): string {
   const { stable, size } = described;
   const contentType = contentTypeOf(described);
-  return cacheControl.of({ reason: 'content', stable, trusted: true, size, contentType });
+  const pending = isPending(described);
+  return cacheControl.of({ reason: 'content', pending, stable, trusted: true, size, contentType });
 }
 
 async function recordOf(parts: ServeParts, id: string): Promise<Record<string, unknown> | undefined> {
@@ -105,10 +114,23 @@ async function recordOf(parts: ServeParts, id: string): Promise<Record<string, u
   return itemJson(located, await parts.index.proof(id));
 }
 
-async function readAll(parts: ServeParts, id: string): Promise<Buffer> {
-  const opened = await parts.content.stream(id);
-  if (opened === undefined) throw new HttpError(404, 'Not found');
-  return await readLimited(opened.stream, inlineLimit);
+async function readAll({ content }: ServeParts, described: Described, journey: Journey): Promise<Buffer> {
+  try {
+    const opened = await content.open(described, undefined, journey, new AbortController().signal);
+    const bytes = await readLimited(streamOf(opened), inlineLimit);
+    content.noteRead(described.id, journey, opened);
+    return bytes;
+  } catch (error) {
+    content.noteRead(described.id, journey, 'failed');
+    throw error;
+  }
+}
+
+/** Throws as reading it would. */
+async function checkReadable({ content }: ServeParts, described: Described, journey: Journey): Promise<void> {
+  const cached = await content.cached.open(described);
+  if (cached === undefined) await content.checkReadable(described, 0, journey);
+  await cached?.reader?.close();
 }
 
 function prefersHtml(request: Request): boolean {

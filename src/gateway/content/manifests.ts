@@ -7,7 +7,7 @@ import {
   resolveManifestPath,
 } from '../../formats/manifest/manifest.ts';
 import { readManifestInSteps } from '../../formats/manifest/reader.ts';
-import { notFound, upstreamUnavailable } from '../errors.ts';
+import { upstreamUnavailable } from '../errors.ts';
 import type { Content } from './content.ts';
 import type { Described } from './opened.ts';
 
@@ -39,8 +39,6 @@ export class Manifests {
     if (isLarge) this.#large += 1;
     try {
       const opened = await this.#content.stream(id);
-      // Thrown, so that it is not remembered: it may be there later.
-      if (opened === undefined) throw notFound();
       return await readManifestInSteps(opened.stream);
     } finally {
       if (isLarge) this.#large -= 1;

@@ -42,6 +42,11 @@ export function describedBy(located: Located): Described {
   return { id, size, contentType, contentEncoding, hash, verified, stable, located };
 }
 
+/** A transaction that waits for its block: it may never get one. Items have their uploader's receipt. */
+export function isPending({ located }: Pick<Described, 'located'>): boolean {
+  return located?.kind === 'transaction' && located.height === undefined;
+}
+
 export function fromCache(
   described: Described,
   where: Pick<OpenedContent, 'bytes' | 'reader'>,
@@ -74,7 +79,7 @@ export async function* resumed(
   }
 }
 
-async function* only(bytes: Buffer | undefined): AsyncGenerator<Buffer> {
+export async function* only(bytes: Buffer | undefined): AsyncGenerator<Buffer> {
   if (bytes !== undefined && bytes.length > 0) yield bytes;
 }
 

@@ -58,6 +58,8 @@ export interface GatewayContent {
   dropCopies(hashes: Iterable<string>): Promise<void>;
   /** Base64url SHA-256 of content that nobody has hashed yet: it is read to its end. undefined where there is none. */
   contentHash(id: string): Promise<string | undefined>;
+  /** Keeps data that came with a transaction, for those who ask for it before there is a block. */
+  keepInline(id: string, data: Buffer): Promise<void>;
   /** Gateways that this one asks. */
   peers(): readonly PeerGateway[];
   readonly serving: Omit<ServeParts, 'blocklist' | 'meter'>;
@@ -142,6 +144,7 @@ export function createContent(deps: ContentDeps): GatewayContent {
       for (const hash of hashes) await content.cached.drop(hash);
     },
     contentHash: (id) => content.hashOf(id, ownJourney),
+    keepInline: (id, data) => content.keepInline(id, data),
     peers: gateways.peers,
     serving: {
       content,

@@ -6,13 +6,13 @@ import { sandboxLabel } from '../../formats/sandbox-label.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import { namesOneHost, originForm } from '../../kernel/http/one-host.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
-import { blocked, invalidId, notFound, serviceWorkerRefused } from '../errors.ts';
+import { blocked, invalidId, NameAbsent, notFound, serviceWorkerRefused } from '../errors.ts';
 import { param } from '../paths.ts';
 import { nameHeaders } from './answer/headers.ts';
 import { frameRoutes } from './frames.ts';
 import { type HostKind, isNameLabel, parseHost, splitLabel } from './names/host.ts';
 import { sendNotFoundPage } from './not-found-page.ts';
-import { resolveLabel, type ServeParts, serveName, servePlace, serveRaw } from './serve.ts';
+import { redirectTo, resolveLabel, type ServeParts, serveName, servePlace, serveRaw } from './serve.ts';
 
 export interface ContentRoutesOptions {
   /** Lower case, longest first. */
@@ -117,8 +117,7 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     try {
       return await serveName(parts, request, reply, host.label, pathOf(request).slice(1));
     } catch (error) {
-      const absent = error instanceof HttpError && error.status === 404 && !host.label.includes('_');
-      if (!absent || (await resolveLabel(parts, request, host.label)) !== undefined) throw error;
+      if (!(error instanceof NameAbsent) || host.label.includes('_')) throw error;
       return await sendNotFoundPage(parts, options.notFoundId, request, reply, host.label);
     }
   }
@@ -139,7 +138,7 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
   async function toSandbox(request: Request, reply: Reply, id: TxId, rootHost: string): Promise<unknown> {
     const came = request.protocol === 'https' ? 'https' : 'http';
     const scheme = options.sandboxProtocol === 'auto' ? came : options.sandboxProtocol;
-    return await reply.redirect(`${scheme}://${sandboxLabel(id)}.${rootHost}${request.url}`, 302);
+    return await redirectTo(reply, `${scheme}://${sandboxLabel(id)}.${rootHost}${request.url}`, 302);
   }
 
   /** Whether the path leads to the operator's own application. */
@@ -160,7 +159,6 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
   async function serveResolver(request: Request, reply: Reply, label: string): Promise<unknown> {
     if (!isNameLabel(label)) throw notFound();
     const target = await resolveLabel(parts, request, label);
-    if (target === undefined) throw notFound();
     if (parts.blocklist.blocksId(target.id)) throw blocked(target.id);
     const { name, undername } = splitLabel(label);
     return await reply

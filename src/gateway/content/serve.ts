@@ -75,21 +75,26 @@ export async function servePlace(
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);
   const described = await parts.content.describe(id, journeyOf(request));
-  if (described === undefined || !isManifestType(described.contentType)) {
+  if (!isManifestType(described.contentType)) {
     if (place.path !== '') throw notFound();
     return await answerContent(parts, request, reply, id, { ...options, readyKey });
   }
   const hit = await parts.manifests.resolve(described, decodePath(place.path));
   if (hit === undefined) throw notFound();
   if (hit.by === 'index' && place.slashRedirect !== undefined) {
-    return await reply.header('cache-control', 'public, max-age=60').redirect(place.slashRedirect, 301);
+    return await redirectTo(reply.header('cache-control', 'public, max-age=60'), place.slashRedirect, 301);
   }
   await refuseBlocked(parts, request, hit.id);
   const reason = hit.by === 'fallback' ? hit.by : options.reason;
   return await answerContent(parts, request, reply, hit.id, { ...options, reason, readyKey });
 }
 
-/** What a name points at; the content of `path` there. Throws 404 where the name points nowhere. */
+/** The same head for HEAD as for GET, which the framework leaves a header out of. */
+export function redirectTo(reply: Reply, location: string, status: 301 | 302): Reply {
+  return reply.header('content-length', '0').redirect(location, status);
+}
+
+/** What a name points at; the content of `path` there. */
 export async function serveName(
   parts: ServeParts,
   request: Request,
@@ -98,7 +103,6 @@ export async function serveName(
   path: string,
 ): Promise<unknown> {
   const target = await resolveLabel(parts, request, label);
-  if (target === undefined) throw notFound();
   const { name, undername } = splitLabel(label);
   const { undernameLimit, recordIndex } = target;
   const beyond = undernameLimit !== undefined && recordIndex !== undefined && recordIndex > undernameLimit;
@@ -108,14 +112,17 @@ export async function serveName(
   }
   const headers = nameHeaders(label, name, undername, target);
   const options = { reason: 'name', origin: 'own', ttlSeconds: target.ttlSeconds, headers } as const;
+  // Where the name points is an answer too where its content is not to be had.
+  reply.headers(headers);
   return await servePlace(parts, request, reply, { id: target.id, path }, options);
 }
 
+/** Throws `NameAbsent` where the name points nowhere. */
 export async function resolveLabel(
   parts: ServeParts,
   request: Request,
   label: string,
-): Promise<ResolvedTarget | undefined> {
+): Promise<ResolvedTarget> {
   if (parts.blocklist.blocksName(label)) throw blocked(label);
   const { name, undername } = splitLabel(label);
   return await parts.names.resolve(name, undername, journeyOf(request));
@@ -152,7 +159,7 @@ export async function refuseBlocked(
   if (list.blocksId(id)) throw blocked(id);
   if (!list.wantsHashes) return;
   const journey = journeyOf(request);
-  const hash = (await content.describe(id, journey))?.hash ?? (await content.hashOf(id, journey));
+  const { hash = await content.hashOf(id, journey) } = await content.describe(id, journey);
   if (hash !== undefined && list.blocksHash(hash)) throw blocked(id);
 }
 

@@ -101,7 +101,7 @@ for (const engine of engines)
       }
     });
 
-    test('HEAD of what is not here says all that GET will, and fetches nothing', async () => {
+    test('HEAD of what is not here says all that GET will, and keeps nothing of it', async () => {
       const data = random.bytes(400_000);
       const id = await post(data);
       for (let round = 0; round < 2; round += 1) {

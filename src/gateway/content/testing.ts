@@ -6,12 +6,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import type { Unavailability } from '../../delivery/availability.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { HttpClient } from '../../outside/http.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
 import type { GatewayIndex, Located } from '../chain-index/gateway-index.ts';
+import { Unavailable } from '../errors.ts';
 import { Content } from './content.ts';
 import { createContentMetrics } from './metrics.ts';
 import { otherGateways } from './sources/gateways.ts';
@@ -120,6 +122,8 @@ interface Setting {
   readonly proven?: Buffer;
   readonly maxCachedBytes?: number;
   readonly lingerMs?: number;
+  /** Looks at the chain; it has nothing, where this is not said. */
+  makeKnown?(id: string): Promise<unknown>;
 }
 
 /** No process is held up for so long. */
@@ -173,11 +177,18 @@ export function contentOver(setting: Setting) {
     ],
     metrics: createContentMetrics(new Metrics()),
     log,
-    makeKnown: async () => false,
+    makeKnown: setting.makeKnown ?? (async () => false),
     maxCachedBytes: setting.maxCachedBytes ?? 16 * 1024 * 1024,
     ...(setting.lingerMs !== undefined && { lingerMs: setting.lingerMs }),
   });
-  return { content, noted };
+  return {
+    content,
+    noted,
+    /** A record is written, by whichever process. */
+    index(record: Located): void {
+      located = record;
+    },
+  };
 }
 
 function chainWith(bytes: Buffer): ContentSource {
@@ -201,9 +212,8 @@ export async function read(
   journey = ownJourney,
 ): Promise<Buffer | undefined> {
   const described = await content.describe(id, journey);
-  if (described === undefined) return undefined;
   const opened = await content.open(described, range, journey, new AbortController().signal);
-  if (opened?.stream === undefined) return opened?.bytes;
+  if (opened.stream === undefined) return opened.bytes;
   const pieces: Buffer[] = [];
   for await (const piece of opened.stream) pieces.push(piece);
   return Buffer.concat(pieces);
@@ -212,6 +222,12 @@ export async function read(
 export const withStatus = (status: number) => (error: unknown) => {
   assert.ok(error instanceof HttpError, String(error));
   assert.equal(error.status, status);
+  return true;
+};
+
+export const unavailable = (state: Unavailability) => (error: unknown) => {
+  assert.ok(error instanceof Unavailable, String(error));
+  assert.equal(error.state, state);
   return true;
 };
 

@@ -60,31 +60,49 @@ export function parseBlock(body: Buffer): FetchedBlock | undefined {
   };
 }
 
-/**
- * A transaction's header; undefined when no node has it, or none gives it rightly signed. Nodes that cannot be asked
- * are an `UpstreamError`.
- */
+/** The header of `fetchSigned`. */
 export async function fetchTransaction(
   nodes: NodePool,
   id: string,
   path: 'tx' | 'unconfirmed_tx',
   asked: Pick<AskOptions, 'lane' | 'signal'>,
 ): Promise<Header | undefined> {
+  const transaction = await fetchSigned(nodes, id, path, asked);
+  return transaction && headerOf(transaction);
+}
+
+/**
+ * A transaction; undefined when no node has it, or none gives it rightly signed. Nodes that cannot be asked are an
+ * `UpstreamError`.
+ */
+export async function fetchSigned(
+  nodes: NodePool,
+  id: string,
+  path: 'tx' | 'unconfirmed_tx',
+  asked: Pick<AskOptions, 'lane' | 'signal'>,
+): Promise<SignedTransaction | undefined> {
   for await (const answer of nodes.each(`/${path}/${id}`, asked)) {
     if (answer.status !== 200) continue;
-    const header = await parseSigned(tryParseJson(answer.body.toString('utf8')), id);
-    if (header !== undefined) return header;
+    const transaction = await parseSigned(tryParseJson(answer.body.toString('utf8')), id);
+    if (transaction !== undefined) return transaction;
     answer.distrust();
   }
   return undefined;
 }
 
-/** The header of a transaction's JSON; undefined when it is none, is not rightly signed, or has another id. */
-export async function parseSigned(json: unknown, id?: string): Promise<Header | undefined> {
+/** A transaction whose signature is right and names its signer. */
+export interface SignedTransaction extends Transaction {
+  readonly ownerKey: Buffer;
+}
+
+/** A transaction's JSON; undefined when it is none, is not rightly signed, or has another id. */
+export async function parseSigned(json: unknown, id?: string): Promise<SignedTransaction | undefined> {
   try {
     const transaction = parseTransactionJson(json);
     if (id !== undefined && transaction.id.toString('base64url') !== id) return undefined;
-    return (await verifyTransactionAsync(transaction)) ? headerOf(transaction) : undefined;
+    if (!(await verifyTransactionAsync(transaction))) return undefined;
+    const ownerKey = transactionOwner(transaction);
+    return ownerKey && { ...transaction, ownerKey };
   } catch (error) {
     if (error instanceof FormatError) return undefined;
     throw error;
@@ -105,10 +123,8 @@ function decimal(value: unknown): string {
 
 const RSA_SIGNATURE = 1;
 
-/** A chain transaction as a header of the index; undefined when the signature names no signer. */
-function headerOf(transaction: Transaction): Header | undefined {
-  const ownerKey = transactionOwner(transaction);
-  if (ownerKey === undefined) return undefined;
+/** A chain transaction as a header of the index. */
+export function headerOf({ ownerKey, ...transaction }: SignedTransaction): Header {
   return {
     id: transaction.id,
     kind: TRANSACTION,

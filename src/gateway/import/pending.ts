@@ -2,17 +2,27 @@
  * Transactions that are known before they are mined: posted through this gateway, or seen in a node's mempool.
  * They are indexed without a height and upgraded when their block comes.
  */
+import { dataRootOf } from '../../formats/arweave/data-root.ts';
+import type { Transaction } from '../../formats/arweave/transaction.ts';
 import type { Header } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
-import { parseSigned } from './fetch-block.ts';
+import { headerOf, parseSigned } from './fetch-block.ts';
 import { entryOf } from './write-block.ts';
 
-/** Indexes a transaction from its JSON; false when it is not one or not rightly signed. */
-export async function indexPending(index: SqlGatewayIndex, json: unknown): Promise<boolean> {
-  const header = await parseSigned(json);
-  if (header === undefined) return false;
-  await indexHeader(index, header);
-  return true;
+/** Indexes a transaction from its JSON, and answers it; undefined when it is not one or not rightly signed. */
+export async function indexPending(index: SqlGatewayIndex, json: unknown): Promise<Transaction | undefined> {
+  const transaction = await parseSigned(json);
+  if (transaction !== undefined) await indexHeader(index, headerOf(transaction));
+  return transaction;
+}
+
+/**
+ * The data that a rightly signed transaction carries with it; undefined where it carries none. Version 2 signs the root
+ * of its data only, so that anybody can send the same transaction with other bytes.
+ */
+export function inlineData({ format, data, dataSize, dataRoot }: Transaction): Buffer | undefined {
+  if (data.length === 0 || data.length !== dataSize) return undefined;
+  return format === 1 || dataRootOf(data).equals(dataRoot) ? data : undefined;
 }
 
 /** Where it is mined already, the index keeps its place. */

@@ -1,13 +1,14 @@
 /**
  * `POST /tx` and `POST /chunk`, passed on to a node. A transaction that the node took is indexed as pending at
- * once, so that GraphQL shows it before it is mined.
+ * once, so that GraphQL shows it before it is mined, and data that came with it can be read here.
  */
+import { hash } from 'node:crypto';
 import { tryParseJson } from '../../formats/json.ts';
 import { hasCode } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { nodeError } from '../errors.ts';
 import { HeldBytes } from '../held-bytes.ts';
-import { indexPending } from '../import/pending.ts';
+import { indexPending, inlineData } from '../import/pending.ts';
 import { type ChainReadsDeps, relay } from './answers.ts';
 import { sendText } from './text-errors.ts';
 
@@ -17,7 +18,22 @@ const maxChunkBytes = 750_000;
 /** What the bodies of one route may be together; a client says before how large its own is, or has it counted as such. */
 const maxTogether = 128 * 1024 * 1024;
 
-export function postRoutes(app: App, { index, nodes, log }: ChainReadsDeps): void {
+export function postRoutes(app: App, { index, nodes, log, blocklist, keepInline }: ChainReadsDeps): void {
+  async function takeIn(json: unknown): Promise<void> {
+    const transaction = await indexPending(index, json);
+    if (transaction === undefined) return;
+    const id = transaction.id.toString('base64url');
+    const data = inlineData(transaction);
+    // What the operator removed does not come back by being posted again.
+    if (
+      data === undefined ||
+      blocklist.blocksId(id) ||
+      blocklist.blocksHash(hash('sha256', data, 'base64url'))
+    )
+      return;
+    await keepInline(id, data);
+  }
+
   app.register(async (scope: App) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -41,7 +57,7 @@ export function postRoutes(app: App, { index, nodes, log }: ChainReadsDeps): voi
         if (json === undefined) throw nodeError(400, 'Invalid JSON.');
         const answer = await nodes.post('/tx', body, 'application/json', { lane: 'bytes' });
         if (answer.status === 200 || answer.status === 208) {
-          await indexPending(index, json).catch((error: unknown) => {
+          await takeIn(json).catch((error: unknown) => {
             log.warn({ err: error }, 'a posted transaction could not be indexed');
           });
         }

@@ -3,9 +3,10 @@
  * asked of nodes, so that "not found" is said only when nobody has it.
  */
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { readLimited } from '../../outside/http.ts';
 import type { ChainTransaction, Located } from '../chain-index/gateway-index.ts';
 import { itemJson } from '../chain-index/item-json.ts';
-import { nodeError, UpstreamError } from '../errors.ts';
+import { nodeError, Unavailable, UpstreamError } from '../errors.ts';
 import { largeAnswers } from '../held-bytes.ts';
 import { param } from '../paths.ts';
 import {
@@ -23,6 +24,8 @@ import { sendJsonText, sendText } from './text-errors.ts';
 
 /** No transaction's JSON is longer without its data: owner, signature and 2 KiB of tags. */
 const maxHeaderBytes = 8 * 1024;
+/** More of it is not sent as text, by nodes neither. */
+const maxDataBytes = 12 * 1024 * 1024;
 /** Ids that the index lists while no node can. */
 const maxPending = 1_000;
 
@@ -98,6 +101,8 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
     const isData = field === 'data' || field.startsWith('data.');
     if (isData) await refuseBlockedBytes(deps, id);
     const located = await index.locate(id);
+    // Nodes know transactions only.
+    if (field === 'data' && located?.kind === 'item') return await sendItemData(request, reply, located);
     const json = isData ? undefined : located && (await recordJson(deps, located));
     if (located === undefined || json === undefined) {
       return relayOr(request, reply, id, `/${field}`, located);
@@ -109,6 +114,17 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
       ? sendJsonText(reply, JSON.stringify(value))
       : sendText(reply, String(value));
   });
+
+  /** An item's data as a node sends that of a transaction. */
+  async function sendItemData(request: Request, reply: Reply, located: Located): Promise<Reply> {
+    const { id, size, stable } = located;
+    if (size > maxDataBytes) throw nodeError(400, { error: 'tx_data_too_big' });
+    await charge(request, reply, id, Math.ceil((size * 4) / 3));
+    const opened = await deps.bytes.stream(id);
+    if (opened === undefined) throw new Unavailable('unreadable');
+    const data = await readLimited(opened.stream, maxDataBytes);
+    return sendText(cacheBy(reply, stable), data.toString('base64url'));
+  }
 
   /** What nodes say; while none answers, a record that we know of is pending. */
   async function relayOr(

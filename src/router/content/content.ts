@@ -1,7 +1,8 @@
 /** Content by id: from memory, from the cache on disk, or from gateways; fetched once for all who ask together. */
 import type { TxId } from '../../formats/base64url.ts';
+import { onceArrived } from './arrival.ts';
 import type { ContentCache } from './content-cache.ts';
-import { type Expectation, provenExpectation } from './expectation.ts';
+import type { ExpectationSearch } from './expectation.ts';
 import type { Fetch } from './fetch.ts';
 import { fromCache, type Opened } from './opened.ts';
 import type { ProvenContent, ProvenStore } from './proven-store.ts';
@@ -51,7 +52,7 @@ export class Content {
       if (opened.download === undefined || opened.download.isKept) return opened;
       return await this.#options.fetch.open(id, proven);
     }
-    const fetching = this.#options.fetch.open(id, proven);
+    const fetching = onceArrived(() => this.#options.fetch.open(id, proven));
     this.#fetching.set(id, fetching);
     const forget = (): void => {
       if (this.#fetching.get(id) === fetching) this.#fetching.delete(id);
@@ -77,13 +78,11 @@ export class Content {
     return await this.#options.proven.get(id);
   }
 
-  /** What the bytes would be, for those who only ask about them; undefined where nobody can tell. */
-  async describe(id: TxId): Promise<Expectation | undefined> {
-    const proven = await this.#options.proven.get(id);
-    if (proven !== undefined) return provenExpectation(proven);
+  /** What the bytes must be, for those who only ask about them: it is being looked for already. */
+  expect(id: TxId): ExpectationSearch {
     const search = this.#options.fetch.search(id);
     search.begin(undefined);
-    return await search.settle(undefined);
+    return search;
   }
 
   /** Takes content out of the cache. True when it was there. */

@@ -14,6 +14,7 @@ import { type AnswerBody, readPieces } from '../gateways/answer-body.ts';
 import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '../gateways/gateway.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
 import type { HedgedAsks, HedgedOptions } from '../gateways/hedged-ask.ts';
+import { unprovenOf } from './arrival.ts';
 import type { ContentCache } from './content-cache.ts';
 import { type Expectation, ExpectationSearch, provenExpectation } from './expectation.ts';
 import type { Opened } from './opened.ts';
@@ -79,7 +80,7 @@ export class Fetch {
       const expectation = proven === undefined ? await search?.settle(answer) : provenExpectation(proven);
       if (expectation === undefined) {
         discard(answer);
-        throw verificationFailed(id, 'Neither a signature nor enough gateways could prove the content');
+        throw unprovenOf(id, answer);
       }
       const opened = await this.#take(id, answer, expectation, search, tried);
       if (opened !== undefined) {
@@ -102,7 +103,7 @@ export class Fetch {
       {
         ...bounds,
         accepts: ({ status }) => status === 200 || (start > 0 && status === 206),
-        absent: () => contentNotFound(id),
+        absent: (state) => contentNotFound(id, state),
         ...(first === undefined ? {} : { first }),
       },
     );

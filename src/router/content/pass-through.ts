@@ -103,7 +103,7 @@ export class PassThrough {
         attempts: this.#attempts,
         tried: new Set(),
         accepts,
-        absent: () => contentNotFound(id),
+        absent: (state) => contentNotFound(id, state),
         gone,
       },
     );

@@ -84,7 +84,12 @@ async function itemProof(
 }
 
 async function transactionProof(gateway: Gateway, id: TxId): Promise<SignatureProof | undefined> {
-  const answer = await gateway.ask({ role: 'proof', path: `/tx/${id}`, timeoutMs });
+  let answer = await gateway.ask({ role: 'proof', path: `/tx/${id}`, timeoutMs });
+  if (answer.status === 202) {
+    // It waits for its block, and is signed already.
+    discard(answer);
+    answer = await gateway.ask({ role: 'proof', path: `/unconfirmed_tx/${id}`, timeoutMs });
+  }
   if (answer.status !== 200) {
     discard(answer);
     return undefined;

@@ -9,6 +9,7 @@ import { notFound, verificationFailed } from '../errors.ts';
 import { discard, lengthOf } from '../gateways/gateway.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { answer } from './answer.ts';
+import { onceArrived, unprovenOf } from './arrival.ts';
 import type { Content } from './content.ts';
 import { type ContentRequest, inManifest, redirectToFolder } from './content-request.ts';
 import { typeOf } from './fetch.ts';
@@ -127,23 +128,28 @@ function leaving({ raw }: Reply): Promise<void> {
 
 /** What can be said about content without fetching it. */
 async function describe(parts: VerifiedParts, id: TxId): Promise<Opened> {
-  const { content, passThrough } = parts;
+  const { content } = parts;
   const proven = (await content.proven(id)) ?? (await content.underway(id, headTimeoutMs));
-  if (proven !== undefined) return fromCache(proven);
-  const [upstream, expectation] = await Promise.all([
-    passThrough.openWhole(id, 'HEAD', () => false),
-    content.describe(id),
-  ]);
+  return proven === undefined ? await onceArrived(() => describeUnread(parts, id)) : fromCache(proven);
+}
+
+/** What could not be served is not promised either. */
+async function describeUnread({ content, passThrough }: VerifiedParts, id: TxId): Promise<Opened> {
+  const search = content.expect(id);
+  const upstream = await passThrough.openWhole(id, 'HEAD', () => false);
   discard(upstream);
+  const expectation = await search.settle(upstream);
+  if (expectation === undefined) throw unprovenOf(id, upstream);
+  const { contentEncoding, digest, method, by, size } = expectation;
   const placement = placementOf(upstream);
   return {
     ...(placement === undefined ? {} : { placement }),
-    size: expectation?.size ?? lengthOf(upstream),
-    contentType: typeOf({ contentType: expectation?.contentType }),
-    contentEncoding: expectation?.contentEncoding,
-    digest: expectation?.digest,
-    method: expectation?.method ?? 'none',
-    by: expectation?.by ?? [],
+    size: size ?? lengthOf(upstream),
+    contentType: typeOf(expectation),
+    contentEncoding,
+    digest,
+    method,
+    by,
     from: upstream.gateway.origin,
     verifiedAt: undefined,
     verified: false,

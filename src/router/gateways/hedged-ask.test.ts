@@ -52,7 +52,7 @@ async function asksOf(t: TestContext, count: number) {
         tried,
         again,
         accepts: ({ status }) => status === 200,
-        absent: () => contentNotFound('x'),
+        absent: (state) => contentNotFound('x', state),
         gone: () => false,
       },
     );

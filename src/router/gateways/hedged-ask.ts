@@ -3,6 +3,7 @@
  * and also when it takes longer than answers usually do. Attempts are bounded for the whole request; whoever is
  * not needed any more is let go.
  */
+import { type Availability, availabilityOf, together } from '../../delivery/availability.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import { gatewayError, gatewayTimeout, noHealthyGateways } from '../errors.ts';
 import {
@@ -24,8 +25,8 @@ export interface HedgedOptions {
   readonly again?: boolean;
   /** Whether the answer will do; another is a reason to go on. */
   readonly accepts: (answer: GatewayAnswer) => boolean;
-  /** What to answer when every gateway that was asked says that it has nothing. */
-  readonly absent: () => HttpError;
+  /** What to answer when no gateway that was asked has it: `absent` where all there are were asked and know it. */
+  readonly absent: (state: 'absent' | 'not-asked') => HttpError;
   /** Whether nobody waits for the answer any more. */
   readonly gone: () => boolean;
   /** Told which gateway is asked first, before it is. */
@@ -61,7 +62,7 @@ class Round {
   readonly outcome = Promise.withResolvers<GatewayAnswer>();
   readonly #running: Attempt[] = [];
   readonly #failures: unknown[] = [];
-  #absent = 0;
+  readonly #states: Availability[] = [];
   #hedged = false;
   /** The one that was asked because another was slow. */
   #hedge: Attempt | undefined;
@@ -101,7 +102,8 @@ class Round {
       this.outcome.resolve(answer);
     } else {
       discard(answer);
-      if (answer.status === 404 || answer.status === 410) this.#absent += 1;
+      const state = availabilityOf(answer.status, answer.headers['cache-control']);
+      if (state === 'absent' || state === 'not-asked') this.#states.push(state);
       else this.#failures.push(new Error(`${answer.gateway.origin} answered ${answer.status}`));
       this.#goOn();
     }
@@ -160,8 +162,12 @@ class Round {
 
   #exhausted(): HttpError {
     const failures = this.#failures;
-    // That nobody has it is only said when nobody failed to answer.
-    if (this.#absent > 0 && failures.length === 0) return this.#options.absent();
+    // That nobody has it is only said when nobody failed to answer, and everybody was asked: who rests may have it.
+    if (this.#states.length > 0 && failures.length === 0) {
+      const askedAll = this.#asks.gateways.routing.every((gateway) => this.#options.tried.has(gateway));
+      const isAbsent = askedAll && together(this.#states) === 'absent';
+      return this.#options.absent(isAbsent ? 'absent' : 'not-asked');
+    }
     const cause = failures.at(-1);
     if (cause === undefined) return noHealthyGateways();
     const timedOut = failures.every((one) => one instanceof GatewayFailure && one.outcome === 'timeout');

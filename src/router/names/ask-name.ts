@@ -1,4 +1,5 @@
 /** Asks one gateway what a name points at. */
+import { availabilityOf } from '../../delivery/availability.ts';
 import { memberOf } from '../../formats/json.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import { discard, type Gateway, headerOf, readBody } from '../gateways/gateway.ts';
@@ -27,7 +28,9 @@ async function askHost(gateway: Gateway, label: string, timeoutMs: number): Prom
   discard(answer);
   const { status, headers } = answer;
   const id = headerOf(headers, 'x-arns-resolved-id');
-  if (id !== undefined && resolvedId.test(id) && status < 400) {
+  const state = availabilityOf(status, headers['cache-control']);
+  // Where the name points is known also where the content cannot be had right now.
+  if (id !== undefined && resolvedId.test(id) && (status < 400 || state !== 'absent')) {
     return vote(
       id,
       headerOf(headers, 'x-arns-ttl-seconds'),
@@ -35,7 +38,7 @@ async function askHost(gateway: Gateway, label: string, timeoutMs: number): Prom
     );
   }
   // A page of the gateway's own in place of a name that nobody registered carries no id.
-  if (status === 404 || (status >= 200 && status < 300)) return { kind: 'absent' };
+  if (state === 'absent' || (status >= 200 && status < 300)) return { kind: 'absent' };
   return { kind: 'silent', reason: `answered ${status}` };
 }
 
@@ -44,7 +47,7 @@ async function askResolver(gateway: Gateway, label: string, timeoutMs: number): 
   const answer = await gateway.ask({ role: 'name', path, timeoutMs });
   if (answer.status !== 200) {
     discard(answer);
-    return answer.status === 404
+    return availabilityOf(answer.status, answer.headers['cache-control']) === 'absent'
       ? { kind: 'absent' }
       : { kind: 'silent', reason: `answered ${answer.status}` };
   }

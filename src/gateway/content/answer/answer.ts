@@ -4,12 +4,12 @@ import type { Span } from '../../../kernel/http/byte-ranges.ts';
 import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { GatewayIndex } from '../../chain-index/gateway-index.ts';
-import { blocked, notFound } from '../../errors.ts';
+import { blocked } from '../../errors.ts';
 import type { Meter } from '../../meter.ts';
 import type { Blocklist } from '../blocklist.ts';
-import type { Content } from '../content.ts';
+import type { Content, Read } from '../content.ts';
 import type { ContentMetrics } from '../metrics.ts';
-import type { Described, OpenedContent } from '../opened.ts';
+import { type Described, isPending, type OpenedContent } from '../opened.ts';
 import type { Journey } from '../sources/source.ts';
 import { type Fetching, sendBody } from './body.ts';
 import type { CacheControl, CacheReason } from './cache-control.ts';
@@ -52,7 +52,6 @@ export async function answerContent(
 ): Promise<unknown> {
   const journey = journeyOf(request);
   const described = await parts.content.describe(id, journey);
-  if (described === undefined) throw notFound();
   const cached = await parts.content.cached.open(described);
   try {
     const asked = askedOf(request, described, options);
@@ -62,7 +61,11 @@ export async function answerContent(
       parts.metrics.cacheHits.inc();
       return await send(answer, cached);
     }
-    if (request.method === 'HEAD' || asked.unchanged) return await send(answer, unread(described));
+    if (asked.unchanged) return await send(answer, unread(described, { trusted: true, hops: 0 }));
+    if (request.method === 'HEAD') {
+      const read = await parts.content.checkReadable(described, asked.spans?.[0].start ?? 0, journey);
+      return await send(answer, unread(described, read));
+    }
     return await sendFetched(answer, described);
   } finally {
     await cached?.reader?.close();
@@ -99,8 +102,8 @@ interface Answer {
 }
 
 /** For answers that need none of the bytes. */
-function unread(described: Described): OpenedContent {
-  return { described, fromCache: false, trusted: true, hops: 0 };
+function unread(described: Described, { trusted, hops }: Read): OpenedContent {
+  return { described, fromCache: false, trusted, hops };
 }
 
 /** A range is fetched as a range, anything else as the whole. */
@@ -125,10 +128,7 @@ async function sendOpened(answer: Answer, described: Described, gone: AbortSigna
   const { parts, journey, asked } = answer;
   const first = asked.spans?.[0];
   const open = (span?: Span) => parts.content.open(described, span, journey, gone);
-  const opened = await open(first);
-  if (opened === undefined) throw notFound();
-  // A source that fails before its first byte is still an answer of its own.
-  const started = opened.stream === undefined ? undefined : await startStream(opened.stream);
+  const { opened, started } = await begin(answer, described.id, () => open(first), gone);
   try {
     return await send(answer, { ...opened, stream: started?.stream }, { first, open });
   } finally {
@@ -137,10 +137,31 @@ async function sendOpened(answer: Answer, described: Described, gone: AbortSigna
   }
 }
 
+/** A source that fails before its first byte is still an answer of its own; HEAD is told of it by the next. */
+async function begin(
+  { parts: { content }, journey }: Answer,
+  id: string,
+  open: () => Promise<OpenedContent>,
+  gone: AbortSignal,
+): Promise<{ opened: OpenedContent; started: StartedStream | undefined }> {
+  try {
+    const opened = await open();
+    const started = opened.stream === undefined ? undefined : await startStream(opened.stream);
+    content.noteRead(id, journey, opened);
+    return { opened, started };
+  } catch (error) {
+    if (!gone.aborted) content.noteRead(id, journey, 'failed');
+    throw error;
+  }
+}
+
+interface StartedStream {
+  readonly stream: AsyncGenerator<Buffer>;
+  end(): Promise<void>;
+}
+
 /** The same stream, its first piece at hand; `end` lets go of the source, also where nobody read a piece. */
-async function startStream(
-  stream: AsyncIterable<Buffer>,
-): Promise<{ readonly stream: AsyncGenerator<Buffer>; end(): Promise<void> }> {
+async function startStream(stream: AsyncIterable<Buffer>): Promise<StartedStream> {
   const iterator = stream[Symbol.asyncIterator]();
   let next = await iterator.next();
   async function* rest(): AsyncGenerator<Buffer> {
@@ -181,6 +202,7 @@ async function send(answer: Answer, opened: OpenedContent, fetching?: Fetching):
     'x-ar-io-trusted': String(opened.trusted),
     'cache-control': parts.cacheControl.of({
       ...options,
+      pending: isPending(described),
       stable: described.stable,
       trusted: opened.trusted,
       size,

@@ -14,7 +14,7 @@ export interface Fetching {
   /** What of the content the open stream carries; the whole where it is undefined. */
   readonly first: Span | undefined;
   /** Fetches another part of it. */
-  open(span: Span): Promise<OpenedContent | undefined>;
+  open(span: Span): Promise<OpenedContent>;
 }
 
 export interface Body {

@@ -5,6 +5,8 @@ export type CacheReason = 'content' | 'name' | 'fallback' | 'apex';
 
 export interface Cacheable {
   readonly reason: CacheReason;
+  /** It may never be mined. */
+  readonly pending: boolean;
   readonly stable: boolean;
   readonly trusted: boolean;
   readonly size: number;
@@ -25,6 +27,7 @@ export class CacheControl {
   }
 
   of(what: Cacheable): string {
+    if (what.pending) return 'no-store';
     const type = what.contentType.split(';', 1)[0] ?? '';
     // Bytes that are metered must not be served on by somebody else's cache.
     const isPrivate = what.size > this.#privateSize || this.#privateTypes.some((one) => one.test(type));

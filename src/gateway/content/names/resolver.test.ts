@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { HttpError } from '../../../kernel/errors.ts';
 import { createLogger } from '../../../kernel/log.ts';
+import { NameAbsent, Unavailable } from '../../errors.ts';
 import { NameResolver, type NameSource, type NameTarget } from './resolver.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
@@ -80,7 +81,24 @@ describe('NameResolver', () => {
     await resolver.resolve('name', '@');
     clock.now += 120_000;
     registry.answer = undefined;
-    assert.equal(await resolver.resolve('name', '@'), undefined);
+    await assert.rejects(resolver.resolve('name', '@'), NameAbsent);
+  });
+
+  test('a name that not everybody was asked for is not gone, and is not remembered as such', async () => {
+    const registry = new Registry();
+    registry.answer = undefined;
+    const other = new Registry();
+    const limited = Object.assign(other, { asks: ({ hops }: { hops: number }) => hops < 3 });
+    const { resolver, clock } = resolverOver([registry, limited]);
+    const far = { hops: 3, via: [] };
+    const isNotAsked = (error: unknown) => error instanceof Unavailable && error.state === 'not-asked';
+    await assert.rejects(resolver.resolve('name', '@', far), isNotAsked);
+    assert.equal((await resolver.resolve('name', '@')).id, 'first');
+    clock.now += 120_000;
+    assert.equal((await resolver.resolve('name', '@', far)).id, 'first', 'what was known is said rather');
+    other.answer = new Unavailable('not-asked');
+    clock.now += 120_000;
+    await assert.rejects(resolverOver([registry, other]).resolver.resolve('other', '@'), isNotAsked);
   });
 
   test('an outage is 503, never "no such name"; the next source is asked', async () => {

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../../kernel/log.ts';
-import { upstreamUnavailable } from '../../errors.ts';
+import { NameAbsent, Unavailable, upstreamUnavailable } from '../../errors.ts';
 import { isOwn, type Journey, ownJourney } from '../sources/source.ts';
 
 /** What a name or undername resolves to. */
@@ -24,7 +24,7 @@ export interface NameSource {
   readonly name: string;
   /** Whether it is asked for a request that came this way; always, where it does not say. */
   asks?(journey: Journey): boolean;
-  /** undefined: the name is known to point nowhere. Throws where it cannot say. */
+  /** undefined: the name is known to point nowhere. Throws `Unavailable` where not all were asked, or what failed. */
   resolve(name: string, undername: string, journey: Journey): Promise<NameTarget | undefined>;
 }
 
@@ -66,24 +66,27 @@ export class NameResolver {
     this.#now = options.now ?? Date.now;
   }
 
-  async resolve(
-    name: string,
-    undername: string,
-    journey: Journey = ownJourney,
-  ): Promise<ResolvedTarget | undefined> {
+  /** Throws `NameAbsent` where it points nowhere for certain. */
+  async resolve(name: string, undername: string, journey: Journey = ownJourney): Promise<ResolvedTarget> {
+    const { target } = await this.#resolve(name, undername, journey);
+    if (target === undefined) throw new NameAbsent();
+    return target;
+  }
+
+  async #resolve(name: string, undername: string, journey: Journey): Promise<Entry> {
     const key = `${undername}_${name}`;
     const entry = this.#entries.get(key);
     if (entry !== undefined && entry.freshUntil > this.#now()) {
       this.#options.onHit?.();
-      return entry.target;
+      return entry;
     }
     this.#options.onMiss?.();
     // A request that came through another gateway asks alone: two that ask each other would wait for each other.
-    if (!isOwn(journey)) return (await this.#askSources(name, undername, journey)).target;
-    const asking = this.#ask(key, name, undername);
-    if (entry?.target === undefined) return (await asking).target;
+    const isAlone = !isOwn(journey);
+    const asking = isAlone ? this.#askSources(name, undername, journey) : this.#ask(key, name, undername);
+    if (entry?.target === undefined) return await asking;
     const fresh = await Promise.race([asking.catch(() => undefined), pause(this.#options.staleWaitMs)]);
-    return (fresh ?? entry).target;
+    return fresh ?? entry;
   }
 
   /** The next question asks the sources again. */
@@ -109,8 +112,12 @@ export class NameResolver {
   async #askSources(name: string, undername: string, journey: Journey): Promise<Entry> {
     const { sources, overrideTtlSeconds, log } = this.#options;
     let failed: unknown;
+    let askedAll = true;
     for (const source of sources) {
-      if (source.asks?.(journey) === false) continue;
+      if (source.asks?.(journey) === false) {
+        askedAll = false;
+        continue;
+      }
       try {
         const target = await source.resolve(name, undername, journey);
         if (target === undefined) continue;
@@ -121,11 +128,16 @@ export class NameResolver {
           freshUntil: resolvedAt + ttlSeconds * 1000,
         };
       } catch (error) {
+        if (error instanceof Unavailable) {
+          askedAll = false;
+          continue;
+        }
         log.debug({ name, undername, source: source.name, err: error }, 'a name source failed');
         failed = error;
       }
     }
     if (failed !== undefined || sources.length === 0) throw upstreamUnavailable(failed);
+    if (!askedAll) throw new Unavailable('not-asked');
     return { target: undefined, freshUntil: this.#now() + absentMs };
   }
 }

@@ -1,9 +1,10 @@
 /** Who knows names: the registry on the chain, and other gateways. */
+import { availabilityOf } from '../../../delivery/availability.ts';
 import { isTxId } from '../../../formats/base64url.ts';
 import { isCount, memberOf } from '../../../formats/json.ts';
 import type { HttpClient } from '../../../outside/http.ts';
 import type { NameRegistry } from '../../../registry/name-registry.ts';
-import { upstreamFailed } from '../../errors.ts';
+import { Unavailable, upstreamFailed } from '../../errors.ts';
 import { journeyHeaders, mayAsk } from '../sources/source.ts';
 import type { NameSource } from './resolver.ts';
 
@@ -43,7 +44,11 @@ export function namesOfGateway(url: string, identity: string, client: HttpClient
         timeoutMs,
         maxBytes: bodyLimit,
       });
-      if (answer.status === 404) return undefined;
+      if (answer.status === 404) {
+        const state = availabilityOf(answer.status, answer.headers['cache-control']);
+        if (state === 'not-asked') throw new Unavailable(state);
+        return undefined;
+      }
       if (answer.status !== 200) {
         throw upstreamFailed(new Error(`${url} answered ${answer.status} for ${label}`));
       }

@@ -1,9 +1,10 @@
 /** Asks the sources one after the other, until one has it. */
 
+import { together, type Unavailability } from '../../../delivery/availability.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { traced } from '../../../kernel/tracing/tracing.ts';
 import type { ByteRange } from '../../chain/byte-source.ts';
-import { upstreamFailed } from '../../errors.ts';
+import { Unavailable, upstreamFailed } from '../../errors.ts';
 import type { ContentMetrics } from '../metrics.ts';
 import type { Described } from '../opened.ts';
 import type { ContentSource, Journey, SourceBytes } from './source.ts';
@@ -30,20 +31,20 @@ export interface Found {
 }
 
 /**
- * The first source that has it. `absent`: nothing was known of it before, and all there are said that they have not
- * got it. Where one could not say, and no other has it, that failure is thrown.
+ * The first source that has it, or what those that were asked now come to. Where one could not say, and no other has
+ * it, that failure is thrown.
  */
 export async function askSources(
   { sources, metrics, log }: AskingParts,
   ...[id, described, range, journey, signal, tried = new Set()]: Question
-): Promise<{ readonly found: Found | undefined; readonly absent: boolean }> {
+): Promise<Found | Unavailability> {
   let failed: unknown;
-  let askedAll = tried.size === 0;
+  const states = new Set<Unavailability>(['absent']);
   for (const source of sources) {
     if (tried.has(source)) continue;
     tried.add(source);
     if (source.asks?.(journey) === false) {
-      askedAll = false;
+      states.add('not-asked');
       continue;
     }
     try {
@@ -59,17 +60,21 @@ export async function askSources(
       if (bytes === undefined) continue;
       if (described === undefined || bytes.size === described.size) {
         metrics.opened(source.name);
-        return { found: { source, bytes }, absent: false };
+        return { source, bytes };
       }
       bytes.discard?.();
       throw upstreamFailed(new Error(`${source.name} has ${bytes.size} bytes of ${described.size}`));
     } catch (error) {
       if (signal.aborted) throw error;
+      if (error instanceof Unavailable) {
+        states.add(error.state);
+        continue;
+      }
       metrics.failed(source.name);
       log.debug({ id, source: source.name, err: error }, 'a source failed');
       failed = error;
     }
   }
   if (failed !== undefined) throw failed;
-  return { found: undefined, absent: described === undefined && askedAll };
+  return together(states);
 }

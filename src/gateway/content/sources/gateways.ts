@@ -6,7 +6,7 @@
 import { exactly } from '../../../delivery/streams.ts';
 import type { HttpClient } from '../../../outside/http.ts';
 import type { ByteRange } from '../../chain/byte-source.ts';
-import { UpstreamRefusal, upstreamFailed, upstreamUnavailable } from '../../errors.ts';
+import { Unavailable, UpstreamRefusal, upstreamFailed, upstreamUnavailable } from '../../errors.ts';
 import { fetchBytes, placeOf, sizeOf, stoppedEarly } from './http-bytes.ts';
 import { type ContentSource, type Journey, journeyHeaders, mayAsk } from './source.ts';
 
@@ -84,6 +84,7 @@ function otherGateway(url: string, options: GatewaySourcesOptions): OtherGateway
     },
     name: 'gateways',
     trusted: true,
+    isOther: true,
     asks: (journey) => mayAsk(journey, identity) && !journey.via.includes(host),
     async open(id, located, range, journey, signal) {
       if (restUntil > now()) throw upstreamUnavailable(new Error(`${url} failed a moment ago`));
@@ -97,7 +98,8 @@ function otherGateway(url: string, options: GatewaySourcesOptions): OtherGateway
         weigh(weightStep);
         return { ...answer, stream: noting(answer.stream, signal) };
       } catch (error) {
-        if (!signal.aborted && !(error instanceof UpstreamRefusal)) failed();
+        const isHealthy = error instanceof UpstreamRefusal || error instanceof Unavailable;
+        if (!signal.aborted && !isHealthy) failed();
         throw error;
       }
     },
@@ -114,6 +116,7 @@ function otherGateway(url: string, options: GatewaySourcesOptions): OtherGateway
       client,
       headTimeoutMs,
       stallTimeoutMs,
+      asksOthers: true,
     });
     if (fetched === undefined) return undefined;
     const place = placeOf(fetched);

@@ -1,6 +1,13 @@
 /** Fetching bytes from another HTTP server, with every way it can go wrong told apart. */
+import { availabilityOf } from '../../../delivery/availability.ts';
 import { type HttpClient, type OpenAnswer, OutsideUnavailable } from '../../../outside/http.ts';
-import { UpstreamRefusal, upstreamFailed, upstreamTimeout, upstreamUnavailable } from '../../errors.ts';
+import {
+  Unavailable,
+  UpstreamRefusal,
+  upstreamFailed,
+  upstreamTimeout,
+  upstreamUnavailable,
+} from '../../errors.ts';
 
 export interface FetchBytesOptions {
   readonly url: string;
@@ -11,6 +18,8 @@ export interface FetchBytesOptions {
   readonly headTimeoutMs: number;
   /** Between two pieces of the body. */
   readonly stallTimeoutMs: number;
+  /** Whether what it says it has not got may be somewhere it did not ask. */
+  readonly asksOthers?: boolean;
 }
 
 export interface FetchedBytes {
@@ -21,21 +30,23 @@ export interface FetchedBytes {
   discard(): void;
 }
 
-/** undefined for 404 and 410: the server knows that it does not have it. */
+/**
+ * undefined where the server knows that it does not have it. A 404 that is not to be kept is no such word of a gateway,
+ * which is thrown; of the upload service, which knows what it has, it is.
+ */
 export async function fetchBytes(options: FetchBytesOptions): Promise<FetchedBytes | undefined> {
   const { status, headers, body, discard } = await open(options);
   if (status === 404 || status === 410) {
     discard();
+    const state = availabilityOf(status, headers['cache-control']);
+    if (state === 'not-asked' && options.asksOthers === true) throw new Unavailable(state);
     return undefined;
   }
-  if (status === 416 && headers['content-range'] === 'bytes */0') {
+  if (status === 416 && headers['content-range'] === 'bytes */0' && options.headers.range !== undefined) {
+    // A range of no bytes cannot be had, and the refusal does not say what they are.
     discard();
-    return {
-      status: 206,
-      header: (name) => (name === 'content-range' ? 'bytes */0' : undefined),
-      body: none(),
-      discard,
-    };
+    const { range: _range, ...whole } = options.headers;
+    return await fetchBytes({ ...options, headers: whole });
   }
   if (status !== 200 && status !== 206) {
     discard();
@@ -45,17 +56,15 @@ export async function fetchBytes(options: FetchBytesOptions): Promise<FetchedByt
   }
   return {
     status,
-    header(name) {
-      const value = headers[name];
-      return Array.isArray(value) ? value[0] : value;
-    },
+    header: (name) => single(headers[name]),
     body: withUpstreamErrors(body),
     discard,
   };
 }
 
-/** There is a payload, and it has no bytes: a range of it cannot be had. */
-async function* none(): AsyncGenerator<Buffer> {}
+function single(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
 
 /** Where the body begins in the whole, and how large the whole is; undefined where the head does not say. */
 export function placeOf({ status, header }: FetchedBytes): { start: number; size: number } | undefined {

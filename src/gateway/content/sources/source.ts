@@ -30,11 +30,13 @@ export interface ContentSource {
   readonly trusted: boolean;
   /** What it gives is a copy that is kept already, or a part of one: another is not worth sharing. */
   readonly isCopy?: boolean;
+  /** Another gateway: it is spared the same question for a while once all said that they have not got it. */
+  readonly isOther?: boolean;
   /** Whether it is asked for a request that came this way; always, where it does not say. */
   asks?(journey: Journey): boolean;
   /**
-   * undefined: this source knows that it does not have it. Throws `UpstreamError` where it cannot say. The stream
-   * ends early only by throwing.
+   * undefined: this source knows that it does not have it. Throws `Unavailable` where it was not asked everywhere, and
+   * `UpstreamError` where it cannot say. The stream ends early only by throwing.
    */
   open(
     id: string,
