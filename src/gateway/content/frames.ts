@@ -60,7 +60,7 @@ async function serveFrame(parts: ServeParts, request: Request, reply: Reply, id:
   if (described === undefined) throw notFound();
   const record = await recordOf(parts, id);
   if (record === undefined) throw notFound();
-  refuseBlockedParts(parts.blocklist, described, undefined);
+  await refuseBlockedParts(parts.blocklist, described, undefined);
   const isInline = described.size <= inlineLimit;
   if (request.method === 'HEAD') {
     const rest = JSON.stringify({ ...record, data_tree: [], data: '' });

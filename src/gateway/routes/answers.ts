@@ -80,6 +80,7 @@ export async function refuseBlockedBytes(
   const hash = isUnread ? await contentHash(id) : located?.hash;
   if (hash !== undefined && blocklist.blocksHash(hash)) throw blocked(id);
   if (located === undefined) return;
+  await blocklist.lookInto(located);
   const start = located.placement?.dataOffsetInRoot ?? 0;
   const content = { start, end: start + located.size };
   const part = blocklist.blockedPart(located.placement?.root ?? id, content, asked ?? content, id);

@@ -53,7 +53,7 @@ export async function answerContent(
   const cached = await parts.content.cached.open(described);
   try {
     const asked = askedOf(request, described, options);
-    refuseBlockedParts(parts.blocklist, described, asked.spans);
+    await refuseBlockedParts(parts.blocklist, described, asked.spans);
     const answer: Answer = { parts, request, reply, options, journey, asked };
     if (cached !== undefined) {
       parts.metrics.cacheHits.inc();
@@ -208,11 +208,13 @@ function bodyBytes(request: Request, size: number, spans: readonly Span[] | unde
 }
 
 /** A bundle is not a way around the block of an item in it. */
-export function refuseBlockedParts(
+export async function refuseBlockedParts(
   list: Blocklist,
   described: Described,
   spans: readonly Span[] | undefined,
-): void {
+): Promise<void> {
+  const looking = described.located && list.lookInto(described.located);
+  if (looking !== undefined) await looking;
   for (const span of spans ?? [{ start: 0, end: described.size }]) {
     const part = blockedPartOf(list, described, span);
     if (part !== undefined) throw blocked(part);
