@@ -46,7 +46,7 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
-export const maxAuditLines = 1_000;
+const maxAuditLines = 1_000;
 const maxLineBytes = 8 * 1024;
 /** Holds as many lines as may be asked for, however long they are. */
 const tailBytes = maxAuditLines * maxLineBytes;
@@ -134,6 +134,19 @@ export class AuditLog {
       },
     ];
   }
+}
+
+const defaultLines = 100;
+
+/** What a request asks for; undefined where it makes no sense. `since` is a time in ISO 8601. */
+export function readAuditQuery(query: {
+  readonly since?: string | undefined;
+  readonly limit?: string | undefined;
+}): AuditQuery | undefined {
+  const since = query.since === undefined ? undefined : Date.parse(query.since);
+  const limit = query.limit === undefined ? defaultLines : Number(query.limit);
+  const isRight = !Number.isNaN(since) && Number.isInteger(limit) && limit >= 1 && limit <= maxAuditLines;
+  return isRight ? { since, limit } : undefined;
 }
 
 /** Tells keys apart without showing them. */

@@ -114,6 +114,12 @@ export const manifestError = (txId: string, message: string): HttpError =>
 export const contentBlocked = (): HttpError =>
   coded(403, 'Forbidden', 'This content is not available', { code: 'CONTENT_BLOCKED' });
 
+/** Gateways have it and will not serve it (RFC 7725); the router itself has nothing against it. */
+export const contentRefused = (): HttpError =>
+  coded(451, 'UNAVAILABLE_FOR_LEGAL_REASONS', 'The gateways that have this content refuse to serve it', {
+    code: 'REFUSED_BY_GATEWAY',
+  });
+
 export const rateLimited = (retryAfter: number): HttpError =>
   coded(429, 'RATE_LIMITED', 'Too many requests', { retryAfter }, { retryAfter });
 

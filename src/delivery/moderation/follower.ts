@@ -160,7 +160,7 @@ function textsOf(document: unknown, name: string): string[] | undefined {
 }
 
 /** Undefined where it is no place. */
-export function readPlace(value: unknown): Place | undefined {
+function readPlace(value: unknown): Place | undefined {
   const [id, root] = [textOf(value, 'id'), textOf(value, 'root')];
   const [start, end] = [memberOf(value, 'start'), memberOf(value, 'end')];
   if (id === undefined || root === undefined || !isTxId(id) || !isTxId(root)) return undefined;

@@ -4,7 +4,7 @@
  * not needed any more is let go.
  */
 import { HttpError } from '../../kernel/errors.ts';
-import { gatewayError, gatewayTimeout, noHealthyGateways } from '../errors.ts';
+import { contentRefused, gatewayError, gatewayTimeout, noHealthyGateways } from '../errors.ts';
 import {
   type Ask,
   type AskListener,
@@ -34,10 +34,17 @@ export class HedgedAsks {
   readonly usual = new UsualLatency();
   readonly hedgeTimer = new SharedTimer();
   readonly onHedge: (won: boolean) => void;
+  /** Whether a gateway is the operator's own, whose word on what is not served is final. */
+  readonly isOwn: (origin: string) => boolean;
 
-  constructor(gateways: GatewaySet, onHedge: (won: boolean) => void) {
+  constructor(
+    gateways: GatewaySet,
+    onHedge: (won: boolean) => void,
+    isOwn: (origin: string) => boolean = () => false,
+  ) {
     this.gateways = gateways;
     this.onHedge = onHedge;
+    this.isOwn = isOwn;
   }
 
   ask(ask: Ask, options: HedgedOptions): Promise<GatewayAnswer> {
@@ -56,6 +63,8 @@ class Round {
   readonly #running: Attempt[] = [];
   readonly #failures: unknown[] = [];
   #absent = 0;
+  /** Some gateway has it and will not serve it. */
+  #refused = false;
   #hedged = false;
   #open = true;
 
@@ -93,6 +102,13 @@ class Round {
     } else {
       discard(answer);
       if (answer.status === 404 || answer.status === 410) this.#absent += 1;
+      else if (answer.status === 451) {
+        this.#refused = true;
+        if (this.#asks.isOwn(answer.gateway.origin)) {
+          this.#end(contentRefused());
+          return;
+        }
+      }
       else this.#failures.push(new Error(`${answer.gateway.origin} answered ${answer.status}`));
       this.#goOn();
     }
@@ -149,6 +165,7 @@ class Round {
 
   #exhausted(): HttpError {
     const failures = this.#failures;
+    if (this.#refused) return contentRefused();
     // That nobody has it is only said when nobody failed to answer.
     if (this.#absent > 0 && failures.length === 0) return this.#options.absent();
     const cause = failures.at(-1);

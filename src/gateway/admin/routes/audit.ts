@@ -1,12 +1,10 @@
 /** `GET /audit`: who changed what. */
 import { Type } from 'typebox';
-import { type AuditLog, maxAuditLines } from '../../../kernel/audit-log.ts';
+import { type AuditLog, readAuditQuery } from '../../../kernel/audit-log.ts';
 import type { App } from '../../../kernel/http/server.ts';
 import { badRequest } from '../errors.ts';
 
-const defaultLines = 100;
-const badSince = "'since' must be an ISO 8601 time";
-const badLimit = `'limit' must be a number from 1 to ${maxAuditLines}`;
+const invalid = "Invalid 'since' or 'limit' - must be an ISO 8601 time and a number from 1 to 1000";
 
 export function auditRoutes(app: App, audit: AuditLog): void {
   app.get(
@@ -20,15 +18,12 @@ export function auditRoutes(app: App, audit: AuditLog): void {
           limit: Type.Optional(Type.String({ pattern: '^[0-9]{1,4}$' })),
         }),
       },
-      config: { invalid: (_part, field) => (field.endsWith('limit') ? badLimit : badSince) },
+      config: { invalid },
     },
     async (request) => {
-      const { since, limit = String(defaultLines) } = request.query;
-      const from = since === undefined ? undefined : Date.parse(since);
-      if (Number.isNaN(from)) throw badRequest(badSince);
-      const lines = Number(limit);
-      if (lines < 1 || lines > maxAuditLines) throw badRequest(badLimit);
-      return { lines: await audit.read({ since: from, limit: lines }) };
+      const query = readAuditQuery(request.query);
+      if (query === undefined) throw badRequest(invalid);
+      return { lines: await audit.read(query) };
     },
   );
 }
