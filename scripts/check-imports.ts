@@ -37,6 +37,7 @@ export const allowed: Record<string, string[]> = {
   // Who serves content.
   gateway: [...below, 'delivery'],
   router: [...below, 'delivery'],
+  upload: [...below, 'delivery'],
   cli: [...surfaces, ...below, 'localnet'],
 };
 

@@ -220,7 +220,7 @@ export const router = {
   }),
   MODERATION_FOLLOW_URL: url({
     meaning:
-      'A gateway whose blocks router and upload service obey too; the gateway of the same process is obeyed anyway',
+      'A gateway elsewhere whose blocks the router and the upload service obey; one in the same process they obey anyway',
     default: undefined,
   }),
   MODERATION_FOLLOW_KEY: secret({

@@ -14,9 +14,9 @@ import type { EntryPlace } from './entries.ts';
 /** Asks gateways where an item lies; undefined while none knows. */
 export type LocateItem = (id: string) => Promise<EntryPlace | undefined>;
 
-const everyMs = 5_000;
+const everyMs = 1_000;
 const idsPerRun = 20;
-const retry: Backoff = { firstMs: 5_000, longestMs: 3_600_000 };
+const retry: Backoff = { firstMs: 1_000, longestMs: 3_600_000 };
 /** A block is not answered later than this because gateways are slow. */
 const blockWaitMs = 3_000;
 

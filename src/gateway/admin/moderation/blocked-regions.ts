@@ -7,7 +7,7 @@
 
 import { LRUCache } from 'lru-cache';
 import type { BlockedPlaces, Place } from '../../../delivery/moderation/block-set.ts';
-import { bundleCountBytes, measureBundleHeader, parseBundleHeader } from '../../../formats/ans104/bundle-header.ts';
+import { listedPlaces } from '../../../delivery/moderation/bundle-list.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
 import type { Located } from '../../chain-index/gateway-index.ts';
 import { deleteRows, insertRows, selectIn } from '../../chain-index/rows.ts';
@@ -47,8 +47,6 @@ const walkStep = 5_000;
 const stepsPerCall = 40;
 const idsPerCall = 500;
 const maxLookedInto = 10_000;
-/** A million items. */
-const maxBundleHeaderBytes = 64 * 1024 * 1024;
 
 const placed = `SELECT r.id, r.kind, r.hash, root.id AS root_id, r.parent_offset + r.data_offset AS start, r.data_size
   FROM records r LEFT JOIN records root ON root.record = r.root`;
@@ -89,35 +87,25 @@ export class BlockedRegions {
 
   /**
    * A bundle that was not unbundled yet tells by its own list which items it holds: a block that was made before holds
-   * for it from its first byte on. Of an item in the list the header is covered too, since where it ends is not known.
+   * for it from its first byte on.
    */
   lookInto(located: Located): Promise<void> | undefined {
     if (this.#unplaced.size === 0 || this.#readStart === undefined) return undefined;
     if (this.#lookedInto.has(located.id) || !isTaggedBundle(located.tags)) return undefined;
-    if (located.size < bundleCountBytes) return undefined;
     return this.#readList(located, this.#readStart);
   }
 
   async #readList({ id: bundle, size, placement }: Located, readStart: ReadStart): Promise<void> {
     const root = placement?.root ?? bundle;
-    const offset = placement?.dataOffsetInRoot ?? 0;
+    const start = placement?.dataOffsetInRoot ?? 0;
     const unplaced = this.#unplaced;
-    const count = await readStart(bundle, bundleCountBytes);
-    const length = count === undefined ? 'truncated-bundle' : measureBundleHeader(count, size);
-    const header =
-      typeof length === 'string' || length > maxBundleHeaderBytes
-        ? undefined
-        : await readStart(bundle, length);
-    const read = header === undefined ? undefined : parseBundleHeader(header, size);
-    if (read !== undefined && typeof read !== 'string') {
-      for (let item = 0; item < read.count; item += 1) {
-        const id = read.id(item);
-        if (!unplaced.has(id)) continue;
-        const start = offset + (read.offsets[item] ?? 0);
-        // Not kept: the exact place comes with the index, for which the id goes on waiting.
-        this.#places.add({ id, root, start, end: start + (read.sizes[item] ?? 0) });
-      }
-    }
+    const places = await listedPlaces(
+      { root, start, size },
+      (length) => readStart(bundle, length),
+      (id) => unplaced.has(id),
+    );
+    // Not kept: the exact places come with the index, for which the ids go on waiting.
+    for (const place of places) this.#places.add(place);
     // A change meanwhile starts anew.
     if (unplaced === this.#unplaced) this.#lookedInto.set(bundle, true);
   }
