@@ -38,7 +38,7 @@ export const allowed: Record<string, string[]> = {
   gateway: [...below, 'delivery'],
   router: [...below, 'delivery'],
   upload: [...below, 'delivery'],
-  cli: [...surfaces, ...below, 'localnet'],
+  cli: [...surfaces, ...below, 'delivery', 'localnet'],
 };
 
 /**

@@ -8,8 +8,8 @@ import { createHttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
-import { readLimited } from '../outside/http.ts';
 import { NodePool } from '../outside/arweave/node-pool.ts';
+import { readLimited } from '../outside/http.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { createAdminPart } from './admin/part.ts';
@@ -207,9 +207,9 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
 }
 
 /** The first bytes of content, or fewer where it ends before. */
-async function readStart(source: ByteSource, id: string, length: number): Promise<Buffer | undefined> {
+async function readStart(source: ByteSource, id: string, length: number) {
   const opened = await source.stream(id, { start: 0, end: length });
-  return opened === undefined ? undefined : await readLimited(opened.stream, length);
+  return opened && { bytes: await readLimited(opened.stream, length), size: opened.size };
 }
 
 /** The database, and what this process remembers of it. */

@@ -9,8 +9,8 @@ import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
 import { type AdminPart, createAdminPart } from './admin/part.ts';
-import { type ContentDeps, type ContentPart, createContentPart } from './content/part.ts';
 import { locateItem } from './content/locate-item.ts';
+import { type ContentDeps, type ContentPart, createContentPart } from './content/part.ts';
 import { ProvenStore } from './content/proven-store.ts';
 import { pathOf, refusal } from './errors.ts';
 import { createGatewaysPart } from './gateways/part.ts';
@@ -105,15 +105,15 @@ async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<R
   const content = await createContentPart({ ...shared, names, proven, blocklist: all });
   const moderation = blocklist &&
     places && {
-    blocklist,
-    all,
-    places,
-    audit,
-    token: config.MODERATION_ADMIN_TOKEN ?? (await keptToken(config, 'moderation-admin-token', log)),
-    names,
-    content: content.content,
-    log,
-  };
+      blocklist,
+      all,
+      places,
+      audit,
+      token: config.MODERATION_ADMIN_TOKEN ?? (await keptToken(config, 'moderation-admin-token', log)),
+      names,
+      content: content.content,
+      log,
+    };
   let isDraining = false;
   /** Starts once the gateways are known. */
   const readiness: Part = {
@@ -129,7 +129,9 @@ async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<R
     startedAt: performance.now(),
     isDraining: () => isDraining,
     problems: () =>
-      [gateways, telemetry, proven, blocklist, followed, audit, content].flatMap((part) => part?.problems() ?? []),
+      [gateways, telemetry, proven, blocklist, followed, audit, content].flatMap(
+        (part) => part?.problems() ?? [],
+      ),
     gateways: gateways.gateways,
     consensusThreshold: settings.consensusThreshold,
   };

@@ -67,7 +67,12 @@ MODERATION_ADMIN_TOKEN or the one made there.`,
       const router = serviceUrl(values.router, config.HOST, config.PORT);
       return audit(config, { gateway: url, router }, values);
     }
-    return perform(adminClient(url, async () => adminKey(config)), action, subject, values);
+    return perform(
+      adminClient(url, async () => adminKey(config)),
+      action,
+      subject,
+      values,
+    );
   },
 };
 
@@ -272,7 +277,9 @@ async function audit(
     console.error(messageOf(answer.reason));
     return [];
   });
-  const newest = lines.toSorted((a, b) => textOfLine(b, 'at').localeCompare(textOfLine(a, 'at'))).slice(0, limit);
+  const newest = lines
+    .toSorted((a, b) => textOfLine(b, 'at').localeCompare(textOfLine(a, 'at')))
+    .slice(0, limit);
   if (values.json === true) printJson(newest);
   else for (const line of newest) console.log(auditText(line));
   return asked.some(({ status }) => status === 'fulfilled') ? 0 : 1;
@@ -290,7 +297,9 @@ function auditText(line: unknown): string {
   const [at, surface, who, action] = ['at', 'surface', 'who', 'action'].map((name) => textOfLine(line, name));
   const given = memberOf(line, 'given');
   const what = [textOfLine(line, 'kind'), textOfLine(line, 'value')].filter((text) => text !== '').join(' ');
-  const why = [textOfLine(line, 'source'), textOfLine(line, 'notes')].filter((text) => text !== '').join(': ');
+  const why = [textOfLine(line, 'source'), textOfLine(line, 'notes')]
+    .filter((text) => text !== '')
+    .join(': ');
   const shown = [at, surface, who, action, what === '' && given !== undefined ? JSON.stringify(given) : what];
   const ends = [why === '' ? '' : `(${why})`, textOfLine(line, 'result')];
   return printable([...shown, ...ends].filter((text) => text !== '').join('  '));

@@ -41,7 +41,10 @@ export function createStackModeration(options: StackModerationOptions): StackMod
       if (hasGateway || followers.length === 0) return;
       const url = config.MODERATION_FOLLOW_URL;
       if (url === undefined) {
-        log.info({ surfaces: followers }, 'no gateway is followed: what is blocked there is not blocked here');
+        log.info(
+          { surfaces: followers },
+          'no gateway is followed: what is blocked there is not blocked here',
+        );
         return;
       }
       follower = new BlocklistFollower({

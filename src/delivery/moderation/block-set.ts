@@ -93,6 +93,10 @@ export class BlockedPlaces {
     for (const places of this.#byRoot.values()) yield* places.values();
   }
 
+  has(id: string, root: string): boolean {
+    return this.#byRoot.get(root)?.has(id) === true;
+  }
+
   add(place: Place): void {
     const places = this.#byRoot.get(place.root) ?? new Map<string, Place>();
     const known = places.get(place.id);

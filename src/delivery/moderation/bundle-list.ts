@@ -1,5 +1,9 @@
 /** Which blocked items a bundle holds, by its own list: known before anybody has unbundled it. */
-import { bundleCountBytes, measureBundleHeader, parseBundleHeader } from '../../formats/ans104/bundle-header.ts';
+import {
+  bundleCountBytes,
+  measureBundleHeader,
+  parseBundleHeader,
+} from '../../formats/ans104/bundle-header.ts';
 import type { Place } from './block-set.ts';
 
 /** The payload of a transaction or item that may be a bundle, as a region of the data of `root`. */

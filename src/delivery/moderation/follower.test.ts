@@ -51,7 +51,14 @@ afterEach(() => follower.stop());
 
 // Asked by the test alone: it never waits for the hour to pass.
 const make = () =>
-  new BlocklistFollower({ url, key: 'the key', path, everyMs: 3_600_000, surfaces: ['router', 'upload'], log });
+  new BlocklistFollower({
+    url,
+    key: 'the key',
+    path,
+    everyMs: 3_600_000,
+    surfaces: ['router', 'upload'],
+    log,
+  });
 const tell = (document: BlockDocument, etag: string): void => {
   answer = { status: 200, text: JSON.stringify(document), etag };
 };

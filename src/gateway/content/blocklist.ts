@@ -8,7 +8,7 @@ import type { Located } from '../chain-index/gateway-index.ts';
 export interface Blocklist extends CommonBlocklist {
   /**
    * Before bytes of a bundle leave that may not have been unbundled yet: reads its list of items where that may tell of
-   * blocked ones. undefined where there is nothing to wait for.
+   * blocked ones. `located` is what the index has of it. undefined where there is nothing to wait for.
    */
-  lookInto(located: Located): Promise<void> | undefined;
+  lookInto(id: string, located: Located | undefined): Promise<void> | undefined;
 }

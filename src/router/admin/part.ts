@@ -8,7 +8,13 @@ import { join } from 'node:path';
 import { Type } from 'typebox';
 import { isTxId } from '../../formats/base64url.ts';
 import { type Actor, type AuditLog, fingerprintOf } from '../../kernel/audit-log.ts';
-import { type App, createHttpServer, type HttpServer, mountGuarded, type Request } from '../../kernel/http/server.ts';
+import {
+  type App,
+  createHttpServer,
+  type HttpServer,
+  mountGuarded,
+  type Request,
+} from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';

@@ -48,7 +48,12 @@ export async function serveVerified(
   const open = (id: TxId): Promise<Opened> =>
     isHead
       ? describeAllowed(parts, id)
-      : openAllowed(parts, id, () => content.open(id), () => leaving(reply));
+      : openAllowed(
+          parts,
+          id,
+          () => content.open(id),
+          () => leaving(reply),
+        );
   const first = await open(asked.id);
   if (asked.raw || !isManifestType(first.contentType)) {
     if (asked.path === '' || asked.raw) return await send(parts, request, reply, first, asked, start);
@@ -89,7 +94,12 @@ export async function refuseVerified(parts: VerifiedParts, asked: ContentRequest
 
 /** What can be said about content that is not blocked by what its bytes are. */
 async function describeAllowed(parts: VerifiedParts, id: TxId): Promise<Opened> {
-  return await openAllowed(parts, id, () => describe(parts, id), () => new Promise(() => {}));
+  return await openAllowed(
+    parts,
+    id,
+    () => describe(parts, id),
+    () => new Promise(() => {}),
+  );
 }
 
 /**

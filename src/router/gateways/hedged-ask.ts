@@ -108,8 +108,7 @@ class Round {
           this.#end(contentRefused());
           return;
         }
-      }
-      else this.#failures.push(new Error(`${answer.gateway.origin} answered ${answer.status}`));
+      } else this.#failures.push(new Error(`${answer.gateway.origin} answered ${answer.status}`));
       this.#goOn();
     }
   }

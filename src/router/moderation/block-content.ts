@@ -1,8 +1,9 @@
 /** Blocks, then takes what is blocked out of every cache. It counts from the first step on. */
-import { isTxId, type TxId } from '../../formats/base64url.ts';
-import type { Logger } from '../../kernel/log.ts';
+
 import type { Blocklist as AnyBlocklist } from '../../delivery/moderation/blocklist.ts';
+import { isTxId, type TxId } from '../../formats/base64url.ts';
 import type { Actor, AuditLog } from '../../kernel/audit-log.ts';
+import type { Logger } from '../../kernel/log.ts';
 import type { Blocklist } from './blocklist.ts';
 import type { BlockEntry } from './entries.ts';
 import type { PlaceFinder } from './place-finder.ts';

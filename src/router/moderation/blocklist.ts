@@ -97,7 +97,8 @@ export class Blocklist extends BlockSet implements Part {
       const key = keyOf(entry.type, entry.value);
       const known = this.#entries.get(key);
       // What a name shows is found out after it was blocked, and is one change with it.
-      const isLater = known !== undefined && known.resolvedTxId === undefined && entry.resolvedTxId !== undefined;
+      const isLater =
+        known !== undefined && known.resolvedTxId === undefined && entry.resolvedTxId !== undefined;
       if (known !== undefined && !isLater) {
         await this.#record(actor, 'block', entry, 'no change');
         return false;
@@ -136,7 +137,9 @@ export class Blocklist extends BlockSet implements Part {
 
   /** Blocked ids of which it is not known where they lie. */
   unplaced(): string[] {
-    return [...this.#entries.values()].flatMap((entry) => (entry.place === undefined ? (idOf(entry) ?? []) : []));
+    return [...this.#entries.values()].flatMap((entry) =>
+      entry.place === undefined ? (idOf(entry) ?? []) : [],
+    );
   }
 
   /** Keeps with its entries where an id lies. */

@@ -81,7 +81,8 @@ function parseEntry(entry: unknown, index: number): BlockEntry {
 function readPlace(value: unknown): EntryPlace | undefined {
   const root = textOf(value, 'root');
   const [start, end] = [memberOf(value, 'start'), memberOf(value, 'end')];
-  if (root === undefined || !isTxId(root) || !isCount(start) || !isCount(end) || end <= start) return undefined;
+  if (root === undefined || !isTxId(root) || !isCount(start) || !isCount(end) || end <= start)
+    return undefined;
   return { root, start, end };
 }
 

@@ -203,7 +203,8 @@ for (const verification of ['true', 'false'])
         if (status >= 400) assert.ok(!body.includes('guilty'), `${way} gives nothing away`);
       }
     }
-    const assertOpen = (ways: Ways) => assertAll(ways, (status) => [200, 206, 302].includes(status), 'is open');
+    const assertOpen = (ways: Ways) =>
+      assertAll(ways, (status) => [200, 206, 302].includes(status), 'is open');
     const assertClosed = (ways: Ways) => assertAll(ways, (status) => status === 403, 'is closed');
     const byBundle = (): Ways => {
       const { 'several ranges, one of them into it': several, ...ways } = waysByBundle(world);
@@ -338,7 +339,10 @@ describe('where a blocked item lies', () => {
     assert.equal((await bench.get(`/raw/${innocent.id}`)).status, 200);
     assert.equal((await bench.get(`/raw/${bundle.id}`)).status, 200, 'no gateway knows that it is in there');
     for (const gateway of bench.gateways) world.furnish(gateway);
-    await eventually('the bundle is closed', async () => (await bench.get(`/raw/${bundle.id}`)).status === 403);
+    await eventually(
+      'the bundle is closed',
+      async () => (await bench.get(`/raw/${bundle.id}`)).status === 403,
+    );
     const range = `bytes=${place.end}-`;
     assert.equal((await bench.get(`/raw/${bundle.id}`, { headers: { range } })).status, 416);
   });

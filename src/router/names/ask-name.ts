@@ -44,9 +44,7 @@ async function askResolver(gateway: Gateway, label: string, timeoutMs: number): 
   const answer = await gateway.ask({ role: 'name', path, timeoutMs });
   if (answer.status !== 200) {
     discard(answer);
-    return answer.status === 404
-      ? { kind: 'absent' }
-      : silent(answer.status);
+    return answer.status === 404 ? { kind: 'absent' } : silent(answer.status);
   }
   const document: unknown = JSON.parse((await readBody(answer, answerLimit)).toString('utf8'));
   const id = textOf(document, 'txId') ?? textOf(document, 'resolvedId');

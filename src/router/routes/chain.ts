@@ -82,7 +82,13 @@ export class ChainProxy {
     const path = `/chunk/${offset}/data`;
     const answer = await contentGateways.ask(
       { role: 'chain', method: 'HEAD', path },
-      { attempts, tried: new Set(), accepts: ({ status }) => status === 200, absent: () => notFound(path), gone },
+      {
+        attempts,
+        tried: new Set(),
+        accepts: ({ status }) => status === 200,
+        absent: () => notFound(path),
+        gone,
+      },
     );
     discard(answer);
     const id = headerOf(answer.headers, 'x-arweave-chunk-tx-id');
@@ -130,13 +136,7 @@ export class ChainProxy {
   }
 
   /** `carriesData`: the transaction whose data may be in the answer. */
-  async #pass(
-    request: Request,
-    reply: Reply,
-    asks: HedgedAsks,
-    ask: Ask,
-    carriesData?: TxId,
-  ): Promise<void> {
+  async #pass(request: Request, reply: Reply, asks: HedgedAsks, ask: Ask, carriesData?: TxId): Promise<void> {
     const { attempts, stallTimeoutMs, refuseData } = this.#options;
     const answer = await asks.ask(ask, {
       attempts,

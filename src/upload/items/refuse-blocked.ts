@@ -1,8 +1,8 @@
 /** Whether the bytes of an item may be given back: by its id, its hash, where it lies, and what it holds as a bundle. */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Blocklist } from '../../delivery/moderation/blocklist.ts';
 import { BlockedPlaces } from '../../delivery/moderation/block-set.ts';
+import type { Blocklist } from '../../delivery/moderation/blocklist.ts';
 import { listedPlaces } from '../../delivery/moderation/bundle-list.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
 import { readLimited } from '../../outside/http.ts';
@@ -45,7 +45,10 @@ export class BlockedItems {
     this.refuseId(id);
     if (list.wantsHashes && list.blocksHash(await this.#hashOf(asked))) throw uploadErrors.blocked(id);
     if (root !== undefined && bundleOffset !== null) {
-      const place = (start: number, end: number): Span => ({ start: bundleOffset + start, end: bundleOffset + end });
+      const place = (start: number, end: number): Span => ({
+        start: bundleOffset + start,
+        end: bundleOffset + end,
+      });
       const part = list.blockedPart(root, place(0, size), place(span.start, span.end), id);
       if (part !== undefined) throw uploadErrors.blocked(part);
     }

@@ -8,6 +8,7 @@
 import { LRUCache } from 'lru-cache';
 import type { BlockedPlaces, Place } from '../../../delivery/moderation/block-set.ts';
 import { listedPlaces } from '../../../delivery/moderation/bundle-list.ts';
+import { bundleCountBytes } from '../../../formats/ans104/bundle-header.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
 import type { Located } from '../../chain-index/gateway-index.ts';
 import { deleteRows, insertRows, selectIn } from '../../chain-index/rows.ts';
@@ -16,8 +17,11 @@ import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
 /** Knows where items lie that this index does not have: a subscribed one. */
 export type LocateElsewhere = (id: string) => Promise<Omit<Place, 'id'> | undefined>;
 
-/** Reads the first bytes of a transaction's data; undefined where nobody has them. */
-export type ReadStart = (id: string, bytes: number) => Promise<Buffer | undefined>;
+/** Reads the first bytes of content, and how many there are in all; undefined where nobody has them. */
+export type ReadStart = (
+  id: string,
+  length: number,
+) => Promise<{ readonly bytes: Buffer; readonly size: number } | undefined>;
 
 export interface BlockedRegionsOptions {
   readonly index: SqlGatewayIndex;
@@ -89,20 +93,24 @@ export class BlockedRegions {
    * A bundle that was not unbundled yet tells by its own list which items it holds: a block that was made before holds
    * for it from its first byte on.
    */
-  lookInto(located: Located): Promise<void> | undefined {
-    if (this.#unplaced.size === 0 || this.#readStart === undefined) return undefined;
-    if (this.#lookedInto.has(located.id) || !isTaggedBundle(located.tags)) return undefined;
-    return this.#readList(located, this.#readStart);
+  lookInto(id: string, located: Located | undefined): Promise<void> | undefined {
+    if (this.#unplaced.size === 0 || this.#readStart === undefined || this.#lookedInto.has(id)) {
+      return undefined;
+    }
+    // What the index does not have may be a bundle as well.
+    if (located !== undefined && !isTaggedBundle(located.tags)) return undefined;
+    return this.#readList(id, located, this.#readStart);
   }
 
-  async #readList({ id: bundle, size, placement }: Located, readStart: ReadStart): Promise<void> {
-    const root = placement?.root ?? bundle;
-    const start = placement?.dataOffsetInRoot ?? 0;
+  async #readList(bundle: string, located: Located | undefined, readStart: ReadStart): Promise<void> {
     const unplaced = this.#unplaced;
+    const size = located?.size ?? (await readStart(bundle, bundleCountBytes))?.size ?? 0;
+    const { root, dataOffsetInRoot: start } = located?.placement ?? { root: bundle, dataOffsetInRoot: 0 };
     const places = await listedPlaces(
       { root, start, size },
-      (length) => readStart(bundle, length),
-      (id) => unplaced.has(id),
+      async (length) => (await readStart(bundle, length))?.bytes,
+      // What was learnt before is more exact.
+      (id) => unplaced.has(id) && !this.#places.has(id, root),
     );
     // Not kept: the exact places come with the index, for which the ids go on waiting.
     for (const place of places) this.#places.add(place);

@@ -58,8 +58,8 @@ export class LiveBlocklist extends BlockSet implements Blocklist {
     });
   }
 
-  lookInto(located: Located): Promise<void> | undefined {
-    return this.#regions.lookInto(located);
+  lookInto(id: string, located: Located | undefined): Promise<void> | undefined {
+    return this.#regions.lookInto(id, located);
   }
 
   get counts(): { readonly ids: number; readonly hashes: number; readonly names: number } {

@@ -1,7 +1,7 @@
 /** `block-data`, `unblock-data`, `block-name`, `unblock-name`, and the list of what is blocked (interface §4.4). */
 import { Type } from 'typebox';
-import { isTxId, tryDecodeBase64url } from '../../../formats/base64url.ts';
 import { canBeName } from '../../../delivery/moderation/block-set.ts';
+import { isTxId, tryDecodeBase64url } from '../../../formats/base64url.ts';
 import type { Actor } from '../../../kernel/audit-log.ts';
 import type { App, Request } from '../../../kernel/http/server.ts';
 import { splitLabel } from '../../content/names/host.ts';
@@ -61,9 +61,12 @@ export function moderationRoutes(app: App, options: ModerationRoutesOptions): vo
     async (request) => {
       const targets = targetsOf(request.body);
       await blocklist.block(targets, request.body, actor(request));
-      // Its chunks are recognised by its header.
+      // Its chunks are recognised by its header, or by that of the transaction it lies in.
       const { id } = request.body;
-      if (id !== undefined && !(await options.isKnown(id))) await requested.add(id);
+      const roots = [...blocklist.places].filter((place) => place.id === id).map(({ root }) => root);
+      for (const one of roots.length > 0 || id === undefined ? roots : [id]) {
+        if (!(await options.isKnown(one))) await requested.add(one);
+      }
       return done('Content blocked');
     },
   );

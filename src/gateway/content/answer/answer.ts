@@ -213,7 +213,7 @@ export async function refuseBlockedParts(
   described: Described,
   spans: readonly Span[] | undefined,
 ): Promise<void> {
-  const looking = described.located && list.lookInto(described.located);
+  const looking = list.lookInto(described.id, described.located);
   if (looking !== undefined) await looking;
   for (const span of spans ?? [{ start: 0, end: described.size }]) {
     const part = blockedPartOf(list, described, span);
@@ -224,10 +224,10 @@ export async function refuseBlockedParts(
 /** The blocked item of which a byte is in that part of the content. */
 export function blockedPartOf(list: Blocklist, described: Described, span: Span): string | undefined {
   const { id, size, located } = described;
-  if (located === undefined) return undefined;
-  const start = located.placement?.dataOffsetInRoot ?? 0;
+  // Of what the index does not have it is known all the same where items lie in it.
+  const start = located?.placement?.dataOffsetInRoot ?? 0;
   return list.blockedPart(
-    located.placement?.root ?? id,
+    located?.placement?.root ?? id,
     { start, end: start + size },
     { start: start + span.start, end: start + span.end },
     id,
