@@ -148,6 +148,9 @@ export class Blocklist extends BlockSet implements Part {
       await this.#followFile();
       const entries = [...this.#entries.values()];
       if (!entries.some((entry) => idOf(entry) === id && entry.place === undefined)) return;
+      this.places.add({ id, root, start, end });
+      // A file that somebody is about to mend is theirs until it is whole again.
+      if ((await this.#readFile().catch(() => undefined)) !== this.#text) return;
       await this.#store(
         entries.map((entry) => (idOf(entry) === id ? { ...entry, place: { root, start, end } } : entry)),
       );
@@ -238,6 +241,7 @@ export class Blocklist extends BlockSet implements Part {
     );
     this.#lastUpdated = new Date().toISOString();
     this.#text = text;
+    this.problem = undefined;
   }
 
   async #record(

@@ -51,12 +51,9 @@ export class PlaceFinder implements Part {
   }
 
   async #ask(id: string): Promise<void> {
-    const place = await this.#locate(id).catch(() => undefined);
-    if (place !== undefined) {
-      await this.#blocklist.place(id, place).catch(() => {});
-      return;
-    }
     const failures = (this.#tries.get(id)?.failures ?? 0) + 1;
     this.#tries.set(id, { failures, due: performance.now() + backoffMs(retry, failures) });
+    const place = await this.#locate(id).catch(() => undefined);
+    if (place !== undefined) await this.#blocklist.place(id, place).catch(() => {});
   }
 }
