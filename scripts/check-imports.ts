@@ -37,7 +37,8 @@ export const allowed: Record<string, string[]> = {
   // Who serves content.
   gateway: [...below, 'delivery'],
   router: [...below, 'delivery'],
-  cli: [...surfaces, ...below, 'localnet'],
+  upload: [...below, 'delivery'],
+  cli: [...surfaces, ...below, 'delivery', 'localnet'],
 };
 
 /**

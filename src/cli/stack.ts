@@ -10,6 +10,7 @@ import { createRouterSurface } from '../router/surface.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
 import { openLedger, type SharedLedger, shareLedger } from './stack/ledger.ts';
 import { createLocalNetwork, standIns } from './stack/local-network.ts';
+import { createStackModeration } from './stack/moderation.ts';
 import { ServiceKeys } from './stack/service-keys.ts';
 import { makeGateway, makePayment, makeUpload } from './stack/surfaces.ts';
 import { version } from './version.ts';
@@ -75,11 +76,24 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
       ...needs,
       ledger: await ledger.open(),
       gateway: { publicUrl: publicGatewayUrl(), adminUrl: gatewayUrl() },
+      blocklist: moderation.listFor('upload'),
     }),
   );
   const router = atItsTurn('router', () =>
-    createRouterSurface(config, { log, version, localGatewayUrl: gatewayUrl }),
+    createRouterSurface(config, {
+      log,
+      version,
+      localGatewayUrl: gatewayUrl,
+      followed: () => moderation.listFor('router'),
+    }),
   );
+  const moderation = createStackModeration({
+    config,
+    log,
+    keys,
+    surfaces: localOnly ? [] : only,
+    gateway: () => gateway.made,
+  });
 
   const own = localOnly ? [] : [gateway, payment, upload, router].filter(({ name }) => only.includes(name));
   const listed = [...network.surfaces, ...own];
@@ -90,6 +104,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         keys,
         own.map(({ name }) => name),
       ),
+      moderation,
       ...listed,
     ],
     addresses: () => [

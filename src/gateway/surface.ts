@@ -1,5 +1,6 @@
 /** The gateway as a surface: what it is made of, wired in the order in which one needs the other. */
 import type { Config } from '../config/config.ts';
+import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
 import { createJob } from '../kernel/background/job.ts';
 import { StartupError } from '../kernel/errors.ts';
 import { networks } from '../kernel/http/client-network.ts';
@@ -8,9 +9,11 @@ import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
 import { NodePool } from '../outside/arweave/node-pool.ts';
+import { readLimited } from '../outside/http.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { createAdminPart } from './admin/part.ts';
+import type { ByteSource } from './chain/byte-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
@@ -52,13 +55,34 @@ export interface Gateway extends SurfaceParts {
   readonly queue: BundleQueue;
   readonly onDemand: OnDemandImport;
   readonly content: GatewayContent;
+  readonly blocklist: FollowedBlocklist;
+  readonly followers: { add(surface: string): void };
 }
 
 /** How often another process's imports are noticed. */
 const refreshIntervalMs = 1_000;
 
-export function createGatewaySurface(config: Config, deps: GatewayDeps): Surface {
-  return createSurface('gateway', () => createGateway(config, deps));
+export interface GatewaySurface extends Surface {
+  /** For a surface of this process that obeys what is blocked here; undefined until the gateway was started. */
+  blocklistFor(follower: string): FollowedBlocklist | undefined;
+}
+
+export function createGatewaySurface(config: Config, deps: GatewayDeps): GatewaySurface {
+  let made: Gateway | undefined;
+  const surface = createSurface('gateway', async () => {
+    made = await createGateway(config, deps);
+    return made;
+  });
+  return {
+    ...surface,
+    get url() {
+      return surface.url;
+    },
+    blocklistFor(follower) {
+      made?.followers.add(follower);
+      return made?.blocklist;
+    },
+  };
 }
 
 export async function createGateway(config: Config, deps: GatewayDeps): Promise<Gateway> {
@@ -133,8 +157,9 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     adminKey: deps.adminKey,
     dropCopies,
     locateElsewhere: (id) => placeInRoot(bands, id),
+    readStart: (id, length) => readStart(bytes, id, length),
   });
-  const { blocklist } = admin;
+  const { blocklist, followers } = admin;
   const meterPart = createMeterPart({ ...common, sql, payee });
   const { meter } = meterPart;
   const contentPart = createContentPart({ config, content, blocklist, meter });
@@ -182,7 +207,13 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     for (const part of parts) await part.routes?.(app);
     answerOtherMethods(app);
   });
-  return { server, parts, index, nodes, queue, onDemand, content };
+  return { server, parts, index, nodes, queue, onDemand, content, blocklist, followers };
+}
+
+/** The first bytes of content, or fewer where it ends before. */
+async function readStart(source: ByteSource, id: string, length: number) {
+  const opened = await source.stream(id, { start: 0, end: length });
+  return opened && { bytes: await readLimited(opened.stream, length), size: opened.size };
 }
 
 /** The database, and what this process remembers of it. */

@@ -134,6 +134,12 @@ export const contentBlocked = (): HttpError =>
 export const serviceWorkerRefused = (): HttpError =>
   coded(403, 'SERVICE_WORKER_REFUSED', 'Service workers run only on hosts of names and sandboxes');
 
+/** Gateways have it and will not serve it (RFC 7725); the router itself has nothing against it. */
+export const contentRefused = (): HttpError =>
+  coded(451, 'UNAVAILABLE_FOR_LEGAL_REASONS', 'The gateways that have this content refuse to serve it', {
+    code: 'REFUSED_BY_GATEWAY',
+  });
+
 export const rateLimited = (retryAfter: number): HttpError =>
   coded(429, 'RATE_LIMITED', 'Too many requests', { retryAfter }, { retryAfter });
 

@@ -1,12 +1,15 @@
 /** Makes the router of its parts. */
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { type FollowedBlocklist, unionOf } from '../delivery/moderation/blocklist.ts';
+import { AuditLog } from '../kernel/audit-log.ts';
 import { type App, createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import { makeToken, readOrCreateKey } from '../kernel/keys.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
 import { type AdminPart, createAdminPart } from './admin/part.ts';
+import { locateItem } from './content/locate-item.ts';
 import { type ContentDeps, type ContentPart, createContentPart } from './content/part.ts';
 import { ProvenStore } from './content/proven-store.ts';
 import { pathOf, refusal } from './errors.ts';
@@ -14,6 +17,7 @@ import { createGatewaysPart } from './gateways/part.ts';
 import { addGauges, createRouterMetrics } from './metrics.ts';
 import type { Moderation } from './moderation/block-content.ts';
 import { Blocklist } from './moderation/blocklist.ts';
+import { PlaceFinder } from './moderation/place-finder.ts';
 import { NameResolver } from './names/resolver.ts';
 import { ChainProxy } from './routes/chain.ts';
 import { contentRoutes } from './routes/content.ts';
@@ -29,6 +33,8 @@ export interface RouterDeps {
   readonly version: string;
   /** The gateway of this stack, used where no other is configured; asked when the router starts. */
   readonly localGatewayUrl: () => string | undefined;
+  /** A gateway's list that is obeyed beside the router's own; asked when the router starts. */
+  readonly followed?: () => FollowedBlocklist | undefined;
 }
 
 export interface RouterSurface extends Surface {
@@ -59,7 +65,8 @@ interface Router extends SurfaceParts {
   readonly admin: AdminPart | undefined;
 }
 
-async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps): Promise<Router> {
+async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<Router> {
+  const { log, version } = deps;
   const { config } = settings;
   const registry = new Metrics();
   const metrics = createRouterMetrics(registry, config.ROUTING_STRATEGY);
@@ -74,6 +81,7 @@ async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps
     },
     onFirstPick: metrics.firstPick,
     onHedge: metrics.hedge,
+    isOwn: ownGateways(config, deps.localGatewayUrl),
     log,
   });
   const proven = new ProvenStore(settings.cachePath, log);
@@ -89,16 +97,24 @@ async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps
     onResolution: metrics.resolution,
     keep: proven,
   });
-  const blocklist = config.MODERATION_ENABLED ? new Blocklist(settings.blocklistPath, log) : undefined;
+  const audit = new AuditLog(`${settings.blocklistPath}.audit.jsonl`, 'router', log);
+  const blocklist = config.MODERATION_ENABLED ? new Blocklist(settings.blocklistPath, audit, log) : undefined;
+  const followed = deps.followed?.();
+  const all = unionOf([blocklist, followed].filter((list) => list !== undefined));
+  const places = blocklist && new PlaceFinder(blocklist, (id) => locateItem(gateways.gateways, id), log);
   const shared = { settings, gateways, telemetry, metrics, log };
-  const content = await createContentPart({ ...shared, names, proven, blocklist });
-  const moderation = blocklist && {
-    blocklist,
-    token: config.MODERATION_ADMIN_TOKEN ?? (await keptToken(config, 'moderation-admin-token', log)),
-    names,
-    content: content.content,
-    log,
-  };
+  const content = await createContentPart({ ...shared, names, proven, blocklist: all });
+  const moderation = blocklist &&
+    places && {
+      blocklist,
+      all,
+      places,
+      audit,
+      token: config.MODERATION_ADMIN_TOKEN ?? (await keptToken(config, 'moderation-admin-token', log)),
+      names,
+      content: content.content,
+      log,
+    };
   let isDraining = false;
   /** Starts once the gateways are known. */
   const readiness: Part = {
@@ -114,7 +130,9 @@ async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps
     startedAt: performance.now(),
     isDraining: () => isDraining,
     problems: () =>
-      [gateways, telemetry, proven, blocklist, content].flatMap((part) => part?.problems() ?? []),
+      [gateways, telemetry, proven, blocklist, followed, audit, content].flatMap(
+        (part) => part?.problems() ?? [],
+      ),
     gateways: gateways.gateways,
     consensusThreshold: settings.consensusThreshold,
   };
@@ -127,11 +145,12 @@ async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps
         gateways: gateways.gateways,
         names,
         content: content.content,
+        audit,
         disk,
         token: config.ADMIN_TOKEN ?? (await keptToken(config, 'router-admin-token', log)),
       })
     : undefined;
-  const started = [blocklist, proven, content, telemetry, gateways, readiness, admin];
+  const started = [blocklist, proven, content, telemetry, gateways, places, readiness, admin];
   return { server: createServer(parts), parts: started.filter((part) => part !== undefined), admin };
 }
 
@@ -171,6 +190,9 @@ function createServer(parts: ServerParts): HttpServer {
     ...parts.gateways.chain,
     attempts: config.RETRY_ATTEMPTS,
     stallTimeoutMs: config.STREAM_TIMEOUT_MS,
+    contentGateways: parts.gateways.asks,
+    refusals: parts.content.refusals,
+    refuseData: (id, span) => parts.content.serve.refuseData(id, span),
   });
   const info = (reached: Reached) => routerInfo(settings, health, parts.content.disk !== undefined, reached);
   // First, so that hosts of names and ids never reach a route of the router's.
@@ -215,6 +237,15 @@ async function keptToken(config: Config, name: string, log: Logger): Promise<str
   const { path, text, made } = await readOrCreateKey(join(config.DATA_DIR, 'keys'), name, makeToken);
   if (made) log.info({ path }, 'made a token');
   return text;
+}
+
+/** The gateway of this stack and the one that is followed: what they refuse, nobody else is asked for. */
+function ownGateways(
+  { MODERATION_FOLLOW_URL: followed }: Config,
+  localGatewayUrl: () => string | undefined,
+): (origin: string) => boolean {
+  return (origin) =>
+    [localGatewayUrl(), followed].some((url) => url !== undefined && new URL(url).origin === origin);
 }
 
 /** Tells the operator how little is believed to whom. */

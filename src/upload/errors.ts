@@ -28,6 +28,10 @@ export class FreeAllowanceUsedUp extends HttpError {
 
 /** 4xx is final to clients, 5xx and 429 are tried again: what can succeed later is one of those. */
 export const uploadErrors = {
+  blocked: (id: string) =>
+    new HttpError(451, `Requested content blocked by this service's content policy. Blocked ID: ${id}`, {
+      headers: { 'cache-control': 'no-store' },
+    }),
   invalidToken: () => new HttpError(400, 'Invalid token'),
   invalidByteCount: () => new HttpError(400, 'Invalid byte count'),
   pricingUnavailable: (retryAfter: number, cause: unknown) =>

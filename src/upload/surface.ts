@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
+import { type Blocklist, unionOf } from '../delivery/moderation/blocklist.ts';
 import { type App, createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
@@ -22,6 +23,7 @@ import { createChainHead } from './intake/chain-head.ts';
 import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
 import { Receipts } from './intake/receipts.ts';
+import { BlockedItems } from './items/refuse-blocked.ts';
 import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
 import { Finalizer } from './multipart/finalizer.ts';
 import { PartBudget } from './multipart/part-budget.ts';
@@ -60,6 +62,8 @@ export interface UploadDeps {
     readonly publicUrl: string;
     readonly admin?: { readonly url: string; readonly key: string };
   };
+  /** What the gateway does not serve is not given back here either; absent: nothing is blocked. */
+  readonly blocklist?: Blocklist | undefined;
   /** Unix milliseconds. */
   readonly now?: () => number;
   /** Asks a file system for its free bytes; without it the system is asked. */
@@ -181,7 +185,8 @@ function itemsPart(config: Config, shared: Shared, { intake }: IntakePart, paid?
       });
       txRoutes(app, { intake, trustedProxies: config.TRUSTED_PROXY_COUNT, paid: paid?.uploads });
       txStatusRoutes(app, sql);
-      dataItemRoutes(app, sql, blobs);
+      const blocked = new BlockedItems(shared.blocklist ?? unionOf([]), blobs);
+      dataItemRoutes(app, { sql, blobs, blocked });
     },
   };
 }

@@ -34,6 +34,8 @@ const protectedBelow: Record<string, { prefixes: RegExp; open: RegExp }> = {
   card: { prefixes: /^\/(v1|test)(\/|$)/, open: /^$/ },
 };
 
+/** Where strangers ask from: too many wrong tokens of a network keep the right one out, but of no other network. */
+const elsewhere = '127.0.0.2';
 const id = 'A'.repeat(43);
 const root: Spelling = { name: 'the root', target: '/' };
 const tokens = { gateway: 'g'.repeat(30), router: 'm'.repeat(30), admin: 'a'.repeat(30) };
@@ -171,9 +173,49 @@ describe('routes that want a key', () => {
       ['card', '/v1/nothing', 404],
     ] as const) {
       const { host } = new URL(urls[name] ?? '');
-      const got = await ask(host, 'GET', { name: path, target: path }, `Bearer ${key[name]}`);
+      const spelling = { name: path, target: path };
+      const got = await ask(host, 'GET', spelling, `Bearer ${key[name]}`, '127.0.0.1');
       assert.equal(got, status, `${name} ${path}`);
     }
+  });
+
+  test('no answer below a guarded prefix is for pages elsewhere', async () => {
+    for (const [name, path] of [
+      ['gateway', '/gw/admin/blocks'],
+      ['gateway', '/ar-io/admin/block-data'],
+      ['router', '/router/moderation/block'],
+      ['router', '/wayfinder/moderation/stats'],
+      ['admin', '/api/moderation/block'],
+    ] as const) {
+      for (const method of ['OPTIONS', 'GET']) {
+        for (const authorization of ['', `Bearer ${tokens[name]}`]) {
+          const answer = await fetch(`${urls[name]}${path}`, {
+            method,
+            headers: {
+              ...(authorization !== '' && { authorization }),
+              ...(name !== 'admin' && { origin: 'http://elsewhere.example' }),
+              'access-control-request-method': 'POST',
+            },
+          });
+          const told = [...answer.headers.keys()].filter((header) => header.startsWith('access-control-'));
+          assert.deepEqual(told, [], `${name} ${method} ${path} ${answer.status}`);
+        }
+      }
+    }
+  });
+
+  test('after too many wrong tokens a network waits, with the right one too, and other networks do not', async () => {
+    const { host } = new URL(urls.router ?? '');
+    const stats = { name: 'stats', target: '/router/moderation/stats' };
+    const check = { name: 'check', target: `/router/moderation/check/txid/${id}` };
+    const [attacker, operator] = ['127.0.0.3', '127.0.0.4'];
+    const right = `Bearer ${tokens.router}`;
+    assert.equal(await ask(host, 'GET', stats, right, attacker), 200);
+    // The open route tells those with the token more: it is no place to guess either.
+    for (let time = 0; time < 5; time += 1) await ask(host, 'GET', check, 'Bearer wrong', attacker);
+    assert.equal(await ask(host, 'GET', stats, 'Bearer wrong', attacker), 429);
+    assert.equal(await ask(host, 'GET', stats, right, attacker), 429);
+    assert.equal(await ask(host, 'GET', stats, right, operator), 200);
   });
 
   /** What a call that got through would have changed. */
@@ -224,6 +266,7 @@ function ask(
   method: string,
   { target, method: other, headers = {} }: Spelling,
   authorization: string | undefined,
+  localAddress = elsewhere,
 ): Promise<number> {
   const verb = other ?? method;
   const body = ['POST', 'PUT', 'PATCH', 'DELETE'].includes(verb) ? json : '';
@@ -236,7 +279,7 @@ function ask(
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   const { hostname, port } = new URL(`http://${host}`);
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname);
+    const socket = connect({ port: Number(port), host: hostname, localAddress });
     let got = '';
     socket.setTimeout(60_000, () => socket.destroy(new Error(`no answer to ${verb} ${target}`)));
     socket.on('data', (piece: Buffer) => {

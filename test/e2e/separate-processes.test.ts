@@ -6,6 +6,7 @@ import { request } from 'undici';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { startStack } from '../support/stack.ts';
 
@@ -19,8 +20,10 @@ test('a gateway serves and finds what an upload service elsewhere has just taken
   });
   t.after(() => gateway.stop());
   const upload = await startStack({
-    only: ['upload'],
+    only: ['upload', 'router'],
     environment: {
+      MODERATION_FOLLOW_URL: `${gateway.urls.gateway}/`,
+      MODERATION_FOLLOW_INTERVAL_MS: '100',
       ADMIN_API_KEY,
       UPLOAD_PORT: String(port),
       GATEWAY_URL: `${gateway.urls.gateway}/`,
@@ -54,4 +57,41 @@ test('a gateway serves and finds what an upload service elsewhere has just taken
     assert.ok(tries < 600, `the gateway was not told\n${upload.log()}`);
     await sleep(100);
   }
+
+  // What is blocked there is blocked here too, as soon as it is asked for again.
+  const change = async (action: string) => {
+    const changed = await request(`${gateway.urls.gateway}/gw/admin/${action}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${ADMIN_API_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ id: receipt.id }),
+    });
+    return JSON.parse(await changed.body.text()).obeyedBy;
+  };
+  const statuses = async () =>
+    Promise.all(
+      [`${upload.urls.upload}/v1/data-item/${receipt.id}`, `${upload.urls.router}/raw/${receipt.id}`].map(
+        async (url) => {
+          const got = await request(url);
+          await got.body.dump();
+          return got.statusCode;
+        },
+      ),
+    );
+  await eventually('both serve it', async () => String(await statuses()) === '200,200');
+  assert.deepEqual(await change('block-data'), [
+    'gateway',
+    'upload (another process, within 0.1 s)',
+    'router (another process, within 0.1 s)',
+  ]);
+  await eventually('neither does', async () => String(await statuses()) === '451,403');
+  await change('unblock-data');
+  await eventually('both serve it again', async () => String(await statuses()) === '200,200');
+  await change('block-data');
+  await eventually('neither does', async () => String(await statuses()) === '451,403');
+  await gateway.end();
+  assert.deepEqual(await statuses(), [451, 403], 'the last list holds while the gateway is away');
+  await eventually('the router says that the list may be old', async () => {
+    const health = await request(`${upload.urls.router}/router/health`);
+    return (await health.body.text()).includes('blocklist of');
+  });
 });

@@ -1,8 +1,14 @@
 /** Uploads on a whole stack: prices agree, what is uploaded can be read and found at once, and still when it is mined. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { request } from 'undici';
 import { parseItem } from '../../src/formats/ans104/item.ts';
+import type { AuditLine } from '../../src/kernel/audit-log.ts';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
@@ -10,6 +16,7 @@ import { eventually } from '../support/eventually.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
+const root = resolve(import.meta.dirname, '../..');
 const signer = solanaSigner(ed25519TestKey('stack'));
 const { address } = itemOwner(4, signer.owner).wallet;
 const random = seededRandom(31);
@@ -97,5 +104,104 @@ describe('uploads on a whole stack', () => {
       assert.ok(status !== 200 || body.equals(data));
     }
     assert.deepEqual([...new Set(seen)].sort(), ['GET 200, GET 200', 'HEAD 200, GET 200']);
+  });
+
+  it('serves nothing that is blocked at the gateway, on any surface, and all of it when that is lifted', async () => {
+    const admin = async (...args: string[]) => {
+      const command = ['bin/turnpike.js', 'admin', ...args, '--url', stack.urls.gateway ?? ''];
+      const env = { ...process.env, DATA_DIR: stack.dataDir };
+      const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: root, env });
+      return stdout;
+    };
+    const data = Buffer.from('guilty '.repeat(500));
+    const item = await signItem({ data, tags: [{ name: 'Content-Type', value: 'text/plain' }] }, signer);
+    const other = await signItem({ data: Buffer.from('innocent '.repeat(500)) }, signer);
+    const [id = '', innocent = ''] = await Promise.all(
+      [item, other].map(async (body) => {
+        const answer = await request(`${stack.urls.upload}/v1/tx/solana`, { method: 'POST', body });
+        return String(JSON.parse(await answer.body.text()).id);
+      }),
+    );
+    const { gateway, router, upload } = stack.urls;
+    const status = async (
+      url: string,
+      headers: Record<string, string> = {},
+      method: 'GET' | 'HEAD' = 'GET',
+    ) => {
+      const answer = await request(url, { headers, method });
+      await answer.body.dump();
+      return answer.statusCode;
+    };
+    const direct = {
+      'the gateway': () => status(`${gateway}/raw/${id}`),
+      'the router': () => status(`${router}/raw/${id}`),
+      'HEAD of the router': () => status(`${router}/${id}`, {}, 'HEAD'),
+      'a redirect of the router': () => status(`${router}/raw/${id}?mode=route`),
+      'the upload service': () => status(`${upload}/v1/data-item/${id}`),
+    };
+    // 404, 502 and 503: of what is not indexed yet.
+    const closed = [403, 404, 451, 502, 503];
+    const assertEach = async (ways: Record<string, () => Promise<number>>, isOpen: boolean) => {
+      for (const [way, ask] of Object.entries(ways)) {
+        const got = await ask();
+        assert.ok((isOpen ? [200, 206, 302] : closed).includes(got), `${way}: ${got}`);
+      }
+    };
+    for (const ask of Object.values(direct)) await eventually('it is open', async () => (await ask()) < 400);
+    const hash = createHash('sha256').update(data).digest('hex');
+    for (const what of [id, hash]) {
+      const said = await admin('block', what, '--source', 'court', '--notes', 'case 7');
+      assert.equal(said, 'Content blocked\nobeyed by: gateway, upload, router\n');
+      await assertEach(direct, false);
+      await admin('unblock', what);
+      await assertEach(direct, true);
+    }
+
+    // Blocked before its bundle is mined: the bundle is closed from its first moment on.
+    await admin('block', id);
+    const { bundle, offset } = await eventually('it is in a bundle on the chain', async () => {
+      await text(`${stack.urls.arweave}/mine`);
+      const { bundleId } = await json(`${upload}/v1/tx/${id}/status`);
+      const answer = await request(`${gateway}/tx/${String(bundleId)}/offset`);
+      const place = await answer.body.text();
+      return answer.statusCode === 200 && { bundle: String(bundleId), offset: JSON.parse(place).offset };
+    });
+    const byBundle = Object.fromEntries(
+      Object.entries({ 'the gateway': gateway, 'the router': router }).flatMap(([name, url]) => [
+        [`the bundle at ${name}`, () => status(`${url}/raw/${bundle}`)],
+        [`HEAD of the bundle at ${name}`, () => status(`${url}/raw/${bundle}`, {}, 'HEAD')],
+        [`the data of the bundle at ${name}`, () => status(`${url}/tx/${bundle}/data`)],
+        [`a chunk at ${name}`, () => status(`${url}/chunk/${offset}`)],
+        [`the bytes of a chunk at ${name}`, () => status(`${url}/chunk/${offset}/data`)],
+      ]),
+    );
+    // The node has it; whether the gateway has imported it, and unbundled it, changes nothing.
+    await assertEach({ ...byBundle, ...direct }, false);
+    await eventually('it is unbundled', () => found(innocent));
+    await assertEach({ ...byBundle, ...direct }, false);
+    assert.equal(await status(`${router}/raw/${innocent}`), 200);
+    await admin('unblock', id);
+    for (const ask of Object.values(byBundle))
+      await eventually('it is open', async () => (await ask()) < 400);
+    await assertEach(direct, true);
+    const token = readFileSync(join(stack.dataDir, 'keys', 'moderation-admin-token'), 'utf8').trim();
+    const block = { type: 'arns', value: 'nobody', reason: 'case 8' };
+    await request(`${router}/router/moderation/block`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(block),
+    });
+    const lines = JSON.parse(await admin('audit', '--json', '--limit', '3', '--router', router ?? ''));
+    assert.deepEqual(
+      lines.map((line: AuditLine) => [line.surface, line.action, line.kind, line.value, line.result]),
+      [
+        ['router', 'block', 'name', 'nobody', 'done'],
+        ['gateway', 'unblock', 'id', id, 'done'],
+        ['gateway', 'block', 'id', id, 'done'],
+      ],
+    );
+    const shown = await admin('audit', '--since', '2020-01-01', '--router', router ?? '');
+    assert.match(shown, new RegExp(`gateway  key [0-9a-f]{8}  block  id ${id}  \\(court: case 7\\)  done`));
+    assert.match(shown, /router {2}key [0-9a-f]{8} {2}block {2}name nobody {2}\(api: case 8\) {2}done/);
   });
 });

@@ -37,10 +37,13 @@ test('blocks and lifts, exports and prunes, and says what the gateway refuses', 
   await until('it is stable', async () => (await gateway.inside.index.locate(item.id))?.stable);
   await until('what is exported is stable', async () => gateway.inside.index.stableHeight >= 40);
 
-  assert.equal((await run(['block', item.id, '--source', 'court'])).out, 'Content blocked\n');
+  assert.equal(
+    (await run(['block', item.id, '--source', 'court'])).out,
+    'Content blocked\nobeyed by: gateway\n',
+  );
   assert.equal((await gateway.get(`/raw/${item.id}`)).status, 451);
   assert.match((await run(['blocks'])).out, /"source": "court"/);
-  assert.equal((await run(['unblock', item.id])).out, 'Content unblocked\n');
+  assert.equal((await run(['unblock', item.id])).out, 'Content unblocked\nobeyed by: gateway\n');
   assert.equal((await gateway.get(`/raw/${item.id}`)).status, 200);
   assert.match((await run(['bundle-status', bundle])).out, /"dataItemCount": 1/);
 
@@ -51,6 +54,23 @@ test('blocks and lifts, exports and prunes, and says what the gateway refuses', 
 
   assert.equal((await run(['prune', '2100-01-01'])).out, 'pruned 1 data items\n');
   assert.equal(await gateway.inside.index.locate(item.id), undefined);
+
+  const audit = await run(['audit', '--limit', '2', '--router', 'http://127.0.0.1:9']);
+  assert.equal(audit.code, 0);
+  const [pruned = '', second = ''] = audit.out.split('\n');
+  assert.match(pruned, / gateway {2}key [0-9a-f]{8} {2}prune-stable-data-items {2}\{.*\} {2}answered 200$/);
+  assert.match(
+    second,
+    / gateway {2}key [0-9a-f]{8} {2}export-parquet {2}\{.*"endHeight":40.*\} {2}answered 2/,
+  );
+  assert.match(audit.err, /router/, 'who did not answer is named');
+  for (const bad of [
+    ['--limit', '0'],
+    ['--limit', '1001'],
+    ['--since', 'yesterday'],
+  ]) {
+    assert.equal((await run(['audit', ...bad])).code, 2, String(bad));
+  }
 
   const refused = await run(['queue-tx', 'short']);
   assert.deepEqual([refused.code, refused.err], [1, "400: Must provide 'id'\n"]);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, readProcessConfig } from '../../config/config.ts';
-import { isRecord, tryParseJson } from '../../formats/json.ts';
+import { isRecord, memberOf, tryParseJson } from '../../formats/json.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
 import { type Command, printJson, readArguments, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
@@ -21,6 +21,10 @@ const options = {
   'partition-size': { type: 'string' },
   'skip-l1': { type: 'boolean' },
   resume: { type: 'boolean' },
+  router: { type: 'string' },
+  since: { type: 'string' },
+  limit: { type: 'string' },
+  json: { type: 'boolean' },
 } as const;
 
 type Values = { [K in keyof typeof options]?: string | boolean | undefined };
@@ -37,6 +41,7 @@ turnpike admin unblock <id | hash>
 turnpike admin block-name <name>            stop serving a name and its undernames
 turnpike admin unblock-name <name>
 turnpike admin blocks                       everything that is blocked
+turnpike admin audit                        who changed what, at the gateway and at the router, newest first
 turnpike admin export <folder> --from <height> --to <height>
                                             blocks, transactions and tags as Parquet, inside the export folder
 turnpike admin export-status                how far it is, or how the last one ended
@@ -46,17 +51,28 @@ turnpike admin prune-status
 
   --url <gateway>           default: GATEWAY_PORT on HOST
   --source, --notes <text>  of a block: who asked for it, and why
+  --since <ISO date>, --limit <n>, --json, --router <url>   of the audit; the router defaults to PORT on HOST
   --max-file-rows <n>, --partition-size <heights>, --skip-l1, --resume   of an export
   --from, --to <height>     of a prune: only items of these heights
 
-The key is ADMIN_API_KEY, ADMIN_API_KEY_FILE, or the one made in DATA_DIR/keys.`,
+The key is ADMIN_API_KEY, ADMIN_API_KEY_FILE, or the one made in DATA_DIR/keys; the router's for the audit is
+MODERATION_ADMIN_TOKEN or the one made there.`,
   async run(args) {
     const { values, positionals } = readArguments({ args, options, allowPositionals: true });
     const [action, subject, ...rest] = positionals;
     if (rest.length > 0) throw new UsageError('too many arguments');
     const config = readProcessConfig();
     const url = serviceUrl(values.url, config.HOST, config.GATEWAY_PORT);
-    return perform(adminClient(url, adminKey(config)), action, subject, values);
+    if (action === 'audit') {
+      const router = serviceUrl(values.router, config.HOST, config.PORT);
+      return audit(config, { gateway: url, router }, values);
+    }
+    return perform(
+      adminClient(url, async () => adminKey(config)),
+      action,
+      subject,
+      values,
+    );
   },
 };
 
@@ -88,15 +104,15 @@ async function perform(
     case 'bundle-status':
       return show(await gateway.call('GET', `bundle-status/${encodeURIComponent(needed('id'))}`));
     case 'block':
-      return say(
+      return sayObeyed(
         await gateway.call('PUT', 'block-data', { ...idOrHash(needed('id or hash'), values), ...reason }),
       );
     case 'unblock':
-      return say(await gateway.call('PUT', 'unblock-data', idOrHash(needed('id or hash'), values)));
+      return sayObeyed(await gateway.call('PUT', 'unblock-data', idOrHash(needed('id or hash'), values)));
     case 'block-name':
-      return say(await gateway.call('PUT', 'block-name', { name: needed('name'), ...reason }));
+      return sayObeyed(await gateway.call('PUT', 'block-name', { name: needed('name'), ...reason }));
     case 'unblock-name':
-      return say(await gateway.call('PUT', 'unblock-name', { name: needed('name') }));
+      return sayObeyed(await gateway.call('PUT', 'unblock-name', { name: needed('name') }));
     case 'blocks':
       return show(await gateway.call('GET', 'blocks'));
     case 'export':
@@ -232,6 +248,63 @@ function say(answer: Record<string, unknown>): number {
   return 0;
 }
 
+/** A change of the block list, and who obeys it: what runs elsewhere and does not follow is not among them. */
+function sayObeyed(answer: Record<string, unknown>): number {
+  say(answer);
+  const { obeyedBy } = answer;
+  if (Array.isArray(obeyedBy)) console.log(`obeyed by: ${obeyedBy.map(String).join(', ')}`);
+  return 0;
+}
+
+/** The lines of both surfaces in one list. One that does not answer is named; the other's are shown all the same. */
+async function audit(
+  config: Config,
+  urls: { readonly gateway: string; readonly router: string },
+  values: Values,
+): Promise<number> {
+  const limit = whole(values, 'limit') ?? 100;
+  if (limit < 1 || limit > 1_000) throw new UsageError('--limit must be from 1 to 1000');
+  const since = values.since === undefined ? undefined : Date.parse(String(values.since));
+  if (Number.isNaN(since)) throw new UsageError('--since is no date');
+  const query = new URLSearchParams({ limit: String(limit) });
+  if (since !== undefined) query.set('since', new Date(since).toISOString());
+  const asked = await Promise.allSettled([
+    adminClient(urls.gateway, async () => adminKey(config)).call('GET', `audit?${query}`),
+    moderationClient(urls.router, async () => moderationToken(config)).call('GET', `audit?${query}`),
+  ]);
+  const lines = asked.flatMap((answer) => {
+    if (answer.status === 'fulfilled') return Array.isArray(answer.value.lines) ? answer.value.lines : [];
+    console.error(messageOf(answer.reason));
+    return [];
+  });
+  const newest = lines
+    .toSorted((a, b) => textOfLine(b, 'at').localeCompare(textOfLine(a, 'at')))
+    .slice(0, limit);
+  if (values.json === true) printJson(newest);
+  else for (const line of newest) console.log(auditText(line));
+  return asked.some(({ status }) => status === 'fulfilled') ? 0 : 1;
+}
+
+const textOfLine = (line: unknown, name: string): string => {
+  const value = memberOf(line, name);
+  return typeof value === 'string' ? value : '';
+};
+
+/** Nobody who wrote a note writes to the operator's terminal. */
+const printable = (text: string): string => text.replace(/\p{Cc}/gu, ' ');
+
+function auditText(line: unknown): string {
+  const [at, surface, who, action] = ['at', 'surface', 'who', 'action'].map((name) => textOfLine(line, name));
+  const given = memberOf(line, 'given');
+  const what = [textOfLine(line, 'kind'), textOfLine(line, 'value')].filter((text) => text !== '').join(' ');
+  const why = [textOfLine(line, 'source'), textOfLine(line, 'notes')]
+    .filter((text) => text !== '')
+    .join(': ');
+  const shown = [at, surface, who, action, what === '' && given !== undefined ? JSON.stringify(given) : what];
+  const ends = [why === '' ? '' : `(${why})`, textOfLine(line, 'result')];
+  return printable([...shown, ...ends].filter((text) => text !== '').join('  '));
+}
+
 function adminKey(config: Config): string {
   const path = config.ADMIN_API_KEY_FILE ?? join(config.DATA_DIR, 'keys', 'admin-api-key');
   if (config.ADMIN_API_KEY_FILE === undefined && config.ADMIN_API_KEY !== undefined)
@@ -243,23 +316,40 @@ function adminKey(config: Config): string {
   }
 }
 
-type AdminClient = ReturnType<typeof adminClient>;
+/** Of the router's moderation routes. */
+function moderationToken(config: Config): string {
+  if (config.MODERATION_ADMIN_TOKEN !== undefined) return config.MODERATION_ADMIN_TOKEN;
+  const path = join(config.DATA_DIR, 'keys', 'moderation-admin-token');
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    throw new StartupError(
+      `there is no moderation token: set MODERATION_ADMIN_TOKEN, or start the router once (${path})`,
+    );
+  }
+}
 
-function adminClient(url: string, key: string) {
-  const service = new ServiceClient('gateway', url, 0);
-  const headers = { authorization: `Bearer ${key}` };
+interface AdminClient {
+  /** Throws what the service refused, in its own words. */
+  call(method: 'GET' | 'POST' | 'PUT', path: string, body?: object): Promise<Record<string, unknown>>;
+}
+
+const adminClient = (url: string, key: () => Promise<string>): AdminClient =>
+  clientOf('gateway', url, '/gw/admin/', key);
+
+const moderationClient = (url: string, key: () => Promise<string>): AdminClient =>
+  clientOf('router', url, '/router/moderation/', key);
+
+function clientOf(what: string, url: string, prefix: string, key: () => Promise<string>): AdminClient {
+  const service = new ServiceClient(what, url, 0);
   return {
-    /** Throws what the gateway refused, in its own words. */
-    async call(
-      method: 'GET' | 'POST' | 'PUT',
-      path: string,
-      body?: object,
-    ): Promise<Record<string, unknown>> {
-      const { status, text } = await service.call(`/gw/admin/${path}`, { method, headers }, body);
+    async call(method, path, body) {
+      const headers = { authorization: `Bearer ${await key()}` };
+      const { status, text } = await service.call(`${prefix}${path}`, { method, headers }, body);
       const parsed = tryParseJson(text) ?? text.slice(0, 200);
-      if (status >= 400) throw new StartupError(`${status}: ${String(parsed)}`);
+      if (status >= 400) throw new StartupError(`${status}: ${String(memberOf(parsed, 'error') ?? parsed)}`);
       if (!isRecord(parsed))
-        throw new StartupError(`the gateway answered something else: ${text.slice(0, 200)}`);
+        throw new StartupError(`the ${what} answered something else: ${text.slice(0, 200)}`);
       return parsed;
     },
   };

@@ -1,9 +1,10 @@
 /** The surfaces as they are put together here, and the chain of names, which the gateway and the payment server read. */
 import type { Config } from '../../config/config.ts';
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
+import type { Blocklist } from '../../delivery/moderation/blocklist.ts';
 import { namesOfRegistry } from '../../gateway/content/names/sources.ts';
 import { openContentCache, openSharedStore } from '../../gateway/content/part.ts';
-import { createGatewaySurface } from '../../gateway/surface.ts';
+import { createGatewaySurface, type GatewaySurface } from '../../gateway/surface.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
@@ -40,7 +41,7 @@ export interface GatewayNeeds extends SurfaceNeeds {
   readonly uploadUrl: () => string | undefined;
 }
 
-export async function makeGateway(needs: GatewayNeeds): Promise<Surface> {
+export async function makeGateway(needs: GatewayNeeds): Promise<GatewaySurface> {
   const { config, log, keys, network, sharesPort, uploadUrl } = needs;
   return createGatewaySurface(config, {
     log,
@@ -163,13 +164,15 @@ export interface UploadNeeds extends SurfaceNeeds {
   readonly ledger: Ledger;
   /** For readers, and for the upload service itself. */
   readonly gateway: { readonly publicUrl: string; readonly adminUrl: string };
+  /** What is not given back; undefined where no gateway's list is followed. */
+  readonly blocklist: Blocklist | undefined;
 }
 
 /** Bundles are paid for in AR; on the local network that costs nothing, so that the wallet is filled at start. */
 const localFunds = 1_000_000n * 1_000_000_000_000n;
 
 export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
-  const { config, log, keys, network, gateway } = needs;
+  const { config, log, keys, network, gateway, blocklist } = needs;
   const { sql, credits, pricing, x402 } = needs.ledger;
   const wallet = await keys.wallet();
   await network.arweave?.fund(wallet.address, localFunds);
@@ -190,6 +193,7 @@ export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
       matic: config.MATIC_ADDRESS ?? '',
     },
     arweaveNodeUrls: network.arweaveNodeUrls(),
+    blocklist,
     gateway: {
       publicUrl: gateway.publicUrl,
       admin: { url: gateway.adminUrl, key: await keys.adminKey() },

@@ -230,6 +230,20 @@ export const router = {
     meaning: 'The blocklist; without it blocklist.json in DATA_DIR',
     default: undefined,
   }),
+  MODERATION_FOLLOW_URL: url({
+    meaning:
+      'A gateway elsewhere whose blocks the router and the upload service obey; one in the same process they obey anyway',
+    default: undefined,
+  }),
+  MODERATION_FOLLOW_KEY: secret({
+    meaning: 'Admin key of that gateway; without it ADMIN_API_KEY',
+  }),
+  MODERATION_FOLLOW_INTERVAL_MS: milliseconds({
+    meaning: 'How often that gateway is asked for changes',
+    default: 2_000,
+    min: 100,
+    max: 3_600_000,
+  }),
   ARWEAVE_API_ENABLED: boolean({
     meaning: "Whether the router's root host also answers chain reads, from a gateway",
     default: true,

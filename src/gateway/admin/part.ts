@@ -1,14 +1,14 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { type Actor, AuditLog, fingerprintOf } from '../../kernel/audit-log.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
-import { type App, type Guard, mount, mountGuarded } from '../../kernel/http/server.ts';
+import { type App, type Guard, mount, mountGuarded, type Request } from '../../kernel/http/server.ts';
+import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
 import { sameSecret } from '../../kernel/same-secret.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
-import type { Blocklist } from '../content/blocklist.ts';
 import { Exporter } from '../export/exporter.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
@@ -17,9 +17,11 @@ import { databaseUnavailable, noSuchRoute, unauthorized } from './errors.ts';
 import { StorageHealth } from './health.ts';
 import { createAdminMetrics } from './metrics.ts';
 import { BlockStore } from './moderation/block-store.ts';
+import { Followers } from './moderation/followers.ts';
 import { LiveBlocklist, type LiveBlocklistOptions } from './moderation/live-blocklist.ts';
 import { Pruning } from './prune.ts';
 import { RequestedTransactions } from './requested-transactions.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { exportRoutes } from './routes/export-parquet.ts';
 import { moderationRoutes } from './routes/moderation.ts';
 import { queueRoutes } from './routes/queue.ts';
@@ -29,7 +31,7 @@ import { SharedJob } from './shared-job.ts';
 const mapError = createErrorMapper((_status, message) => message);
 
 export interface AdminDeps
-  extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere'>,
+  extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere' | 'readStart'>,
     Pick<GatewayContext, 'config' | 'log' | 'metrics' | 'index' | 'nodes'> {
   readonly queue: BundleQueue;
   readonly onDemand: OnDemandImport;
@@ -38,15 +40,20 @@ export interface AdminDeps
 
 export interface AdminPart extends Part {
   /** What is not served. Loaded when the part has started. */
-  readonly blocklist: Blocklist;
+  readonly blocklist: LiveBlocklist;
+  /** Who else obeys the list. */
+  readonly followers: Followers;
 }
 
 export function createAdminPart(deps: AdminDeps): AdminPart {
   const { config, index, nodes, log, queue, onDemand } = deps;
   const requested = new RequestedTransactions({ index, onDemand, log });
   const store = new BlockStore(index.sql);
-  const { dropCopies, locateElsewhere } = deps;
-  const blocklist = new LiveBlocklist({ store, index, log, dropCopies, locateElsewhere });
+  const { dropCopies, locateElsewhere, readStart } = deps;
+  const audit = new AuditLog(join(config.DATA_DIR, 'gateway-audit.jsonl'), 'gateway', log);
+  const live = { store, index, audit, log, dropCopies, locateElsewhere, readStart };
+  const blocklist = new LiveBlocklist(live);
+  const followers = new Followers();
   const pruning = new Pruning(index, log);
   const exporter = new Exporter({ databaseUrl: config.DATABASE_URL, dataDir: config.DATA_DIR, log });
   const sharedJobs = {
@@ -59,7 +66,8 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
     minFreeBytes: config.HEALTHCHECK_MIN_FREE_BYTES,
   });
   const counting = createAdminMetrics({ ...deps, requested, blocklist });
-  const key = fingerprint(deps.adminKey);
+  const who = fingerprintOf(deps.adminKey);
+  const actor = (request: Request): Actor => ({ who, via: 'api', from: request.ip });
   const guard = adminGuard(deps.adminKey);
 
   function routes(scope: App): void {
@@ -67,19 +75,17 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
       mapError(error instanceof DatabaseUnavailable ? databaseUnavailable(error) : error, request, reply),
     );
     takeEmptyBodies(scope);
-    // Who did what, and when. Announcements are the upload surface's daily traffic.
-    scope.addHook('onResponse', async (request, reply) => {
-      const route = request.routeOptions.url;
-      const level = route?.endsWith('/queue-data-item') === true ? 'debug' : 'info';
-      log[level]({ key, method: request.method, route, status: reply.statusCode }, 'admin call');
-    });
+    auditCalls(scope, audit, actor, log);
     queueRoutes(scope, { index, queue, onDemand, requested, maxBundles: config.BUNDLE_QUEUE_MAX });
     moderationRoutes(scope, {
       blocklist,
+      followers,
       store,
       requested,
+      actor,
       isKnown: async (id) => (await index.locate(id)) !== undefined,
     });
+    auditRoutes(scope, audit);
     const debug = { config, index, nodes, queue, requested, blocklist, health };
     stateRoutes(scope, debug, pruning, sharedJobs.prune);
     exportRoutes(scope, {
@@ -93,6 +99,7 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
   return {
     name: 'admin',
     blocklist,
+    followers,
     routes: (app) =>
       mount(
         app,
@@ -104,8 +111,26 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
     async stop() {
       await Promise.all([blocklist.stop(), pruning.stop(), exporter.stop()]);
     },
-    problems: () => health.problems(),
+    problems: async () => [...(await health.problems()), ...audit.problems()],
   };
+}
+
+/** Announcements are the upload surface's daily traffic; moderation tells the audit log itself what came of it. */
+const unaudited = /\/(?:queue-data-item|(?:un)?block-(?:data|name))$/;
+
+/** Who did what, with what, and what came of it. A read is logged; what may change something is in the audit log. */
+function auditCalls(scope: App, audit: AuditLog, actor: (request: Request) => Actor, log: Logger): void {
+  scope.addHook('onSend', async (request, reply) => {
+    const { method, routeOptions } = request;
+    const route = routeOptions.url ?? '';
+    const { statusCode: status } = reply;
+    // Without the key nothing was done; strangers do not fill the log of what was.
+    if (status === 401) return;
+    const call = { ...actor(request), action: route.slice(route.lastIndexOf('/admin/') + '/admin/'.length) };
+    if (method === 'GET' || method === 'HEAD' || status === 404 || unaudited.test(route)) {
+      log.debug({ ...call, method, status }, 'operator call');
+    } else await audit.record({ ...call, given: request.body, result: `answered ${status}` });
+  });
 }
 
 /** No body at all and an empty one are the same: the route says what is missing. */
@@ -121,7 +146,7 @@ function takeEmptyBodies(scope: App): void {
 /**
  * The admin key: `Authorization: Bearer <key>` and nothing else, compared in constant time (interface §5). It is
  * asked before a path is looked at, so that without it nothing can be learnt, not even which routes there are. Also
- * keeps the answers out of caches and of other sites' pages.
+ * keeps the answers out of caches.
  */
 function adminGuard(key: string): Guard {
   if (key === '') throw new StartupError('the admin key is empty: set ADMIN_API_KEY or ADMIN_API_KEY_FILE');
@@ -129,14 +154,8 @@ function adminGuard(key: string): Guard {
   return {
     check(request, reply) {
       reply.header('cache-control', 'no-store');
-      reply.removeHeader('access-control-allow-origin');
       if (!sameSecret(request.headers.authorization ?? '', expected)) throw unauthorized();
     },
     noSuchRoute,
   };
-}
-
-/** Tells keys apart in the log without showing them. */
-function fingerprint(key: string): string {
-  return createHash('sha256').update(key).digest('hex').slice(0, 8);
 }

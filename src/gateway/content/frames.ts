@@ -75,7 +75,7 @@ async function serveFrame(
   const record = await recordOf(parts, id);
   // Another gateway has the content. Nobody is asked for records.
   if (record === undefined) throw new Unavailable('not-asked');
-  refuseBlockedParts(parts.blocklist, described, undefined);
+  await refuseBlockedParts(parts.blocklist, described, undefined);
   const isInline = described.size <= inlineLimit;
   if (request.method === 'HEAD') {
     if (isInline) await checkReadable(parts, described, journey);

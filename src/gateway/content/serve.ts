@@ -7,15 +7,17 @@ import { isManifestType } from '../../delivery/manifests.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
-import { blocked, invalidId, notFound } from '../errors.ts';
+import { blocked, invalidId, notFound, UpstreamRefusal } from '../errors.ts';
 import { type AnswerOptions, type AnswerParts, answerContent, blockedPartOf } from './answer/answer.ts';
 import { nameHeaders } from './answer/headers.ts';
 import type { Ready } from './answer/ready.ts';
 import { journeyOf } from './answer/request.ts';
+import type { Content } from './content.ts';
 import type { Manifests } from './manifests.ts';
 import { splitLabel } from './names/host.ts';
 import type { NameResolver, ResolvedTarget } from './names/resolver.ts';
 import type { Described } from './opened.ts';
+import type { Journey } from './sources/source.ts';
 
 export interface ServeParts extends AnswerParts {
   readonly manifests: Manifests;
@@ -159,8 +161,15 @@ export async function refuseBlocked(
   if (list.blocksId(id)) throw blocked(id);
   if (!list.wantsHashes) return;
   const journey = journeyOf(request);
-  const { hash = await content.hashOf(id, journey) } = await content.describe(id, journey);
+  const { hash = await hashOf(content, id, journey) } = await content.describe(id, journey);
   if (hash !== undefined && list.blocksHash(hash)) throw blocked(id);
+}
+
+/** Who has it and will not give it to us refuses for the reason that we would: the upload service obeys this list. */
+async function hashOf(content: Content, id: string, journey: Journey): Promise<string | undefined> {
+  return content.hashOf(id, journey).catch((error: unknown) => {
+    throw error instanceof UpstreamRefusal ? blocked(id) : error;
+  });
 }
 
 function decodePath(path: string): string {

@@ -90,9 +90,9 @@ export async function refuseBlockedBytes(
   const isUnread = located?.hash === undefined && blocklist.wantsHashes && located?.height !== undefined;
   const hash = isUnread ? await contentHash(id) : located?.hash;
   if (hash !== undefined && blocklist.blocksHash(hash)) throw blocked(id);
-  if (located === undefined) return;
-  const start = located.placement?.dataOffsetInRoot ?? 0;
-  const content = { start, end: start + located.size };
-  const part = blocklist.blockedPart(located.placement?.root ?? id, content, asked ?? content, id);
+  await blocklist.lookInto(id, located);
+  const { root, dataOffsetInRoot: start } = located?.placement ?? { root: id, dataOffsetInRoot: 0 };
+  const content = { start, end: located === undefined ? Number.MAX_SAFE_INTEGER : start + located.size };
+  const part = blocklist.blockedPart(root, content, asked ?? content, id);
   if (part !== undefined) throw blocked(part);
 }

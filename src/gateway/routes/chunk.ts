@@ -1,9 +1,10 @@
 /** `/chunk/{offset}` as a node answers it, and `/chunk/{offset}/data` with the bytes and where they belong. */
 import { hash } from 'node:crypto';
 import { encodeBase64url } from '../../formats/base64url.ts';
+import { memberOf, tryParseJson } from '../../formats/json.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { RawChunk } from '../chain/node-chunks.ts';
-import { nodeError } from '../errors.ts';
+import { nodeError, upstreamUnavailable } from '../errors.ts';
 import { param } from '../paths.ts';
 import { addGet, type ChainReadsDeps, cacheBy, parseDigits, refuseBlockedBytes } from './answers.ts';
 import { sendJsonText } from './text-errors.ts';
@@ -17,7 +18,7 @@ interface Owner {
 }
 
 export function chunkRoutes(app: App, deps: ChainReadsDeps): void {
-  const { index, chunks, meter } = deps;
+  const { index, chunks, meter, blocklist } = deps;
   async function chunkOf(request: Request) {
     const text = param(request, 'offset');
     if (/^-[0-9]+$/.test(text)) throw nodeError(400, { error: 'offset_out_of_bounds' });
@@ -29,6 +30,9 @@ export function chunkRoutes(app: App, deps: ChainReadsDeps): void {
     if (owner !== undefined) {
       const { relativeStart: start, bytes } = chunk;
       await refuseBlockedBytes(deps, owner.id, { start, end: start + bytes.length });
+    } else if (!blocklist.isEmpty && (await isBeyondIndex(offset))) {
+      // Whose bytes these are the index tells in a moment; until then they may be what is blocked.
+      throw upstreamUnavailable(new Error(`the index has no transaction at ${offset} yet`));
     }
     return { offset, chunk, owner };
   }
@@ -44,6 +48,13 @@ export function chunkRoutes(app: App, deps: ChainReadsDeps): void {
       if (offset >= start && offset <= end) return { id, size: located.size, start, stable: located.stable };
     }
     return undefined;
+  }
+
+  /** Whether the offset lies in a block that was not imported yet. */
+  async function isBeyondIndex(offset: number): Promise<boolean> {
+    const newest = await index.blockJson(index.height);
+    const end = newest === undefined ? 0 : Number(memberOf(tryParseJson(newest), 'weave_size'));
+    return offset > end;
   }
 
   async function charge(request: Request, reply: Reply, bytes: number): Promise<void> {

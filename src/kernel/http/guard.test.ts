@@ -66,6 +66,20 @@ test('what does not exist in the scope is behind the key too, outside of it is n
   assert.equal((await ask('GET', '/nothing')).status, 404);
 });
 
+test('no answer of a guarded route is for pages elsewhere, with the key or without', async () => {
+  for (const method of ['OPTIONS', 'GET', 'POST']) {
+    for (const headers of [{}, right]) {
+      for (const path of ['/closed/read', '/closed/nothing']) {
+        const answer = await fetch(server.url + path, { method, headers });
+        const names = [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'));
+        assert.deepEqual(names, [], `${method} ${path}`);
+      }
+    }
+  }
+  const open = await fetch(`${server.url}/open`);
+  assert.equal(open.headers.get('access-control-allow-origin'), '*');
+});
+
 test('pages elsewhere are told nothing about guarded routes', async () => {
   const preflight = { origin: 'http://elsewhere.example', 'access-control-request-method': 'POST' };
   assert.deepEqual(await ask('OPTIONS', '/closed/read', preflight), { status: 401, origin: null });

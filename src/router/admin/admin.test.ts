@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import type { AuditLine } from '../../kernel/audit-log.ts';
 import { type GetOptions, get, type RouterBench, startRouterBench } from '../testing/router-bench.ts';
 import { type TestItem, testItem } from '../testing/stub-gateway.ts';
 import { createAdminGuard } from './guard.ts';
@@ -110,8 +112,14 @@ test('the operator blocks and unblocks, and it is written down', async () => {
   assert.equal((await bench.get(`/${item.id}`)).status, 200);
   const { audit } = (await admin('/api/moderation', signed())).json();
   assert.deepEqual(
-    (audit as { action: string; actor: string }[]).map(({ action, actor }) => `${actor} ${action}`),
-    ['admin unblock', 'admin block'],
+    (audit as AuditLine[]).map(({ action, who, via, value, result }) => [action, who, via, value, result]),
+    ['unblock', 'block', 'release', 'quarantine'].map((action) => [
+      action,
+      `key ${hash('sha256', token, 'hex').slice(0, 8)}`,
+      'admin',
+      action.endsWith('block') ? item.id : undefined,
+      'done',
+    ]),
   );
 });
 

@@ -7,7 +7,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { isTxId } from '../../formats/base64url.ts';
-import { type App, createHttpServer, type HttpServer, mountGuarded } from '../../kernel/http/server.ts';
+import { type Actor, type AuditLog, fingerprintOf } from '../../kernel/audit-log.ts';
+import {
+  type App,
+  createHttpServer,
+  type HttpServer,
+  mountGuarded,
+  type Request,
+} from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
@@ -41,6 +48,7 @@ const name = /^[a-z0-9_-]{1,63}$/;
 export interface AdminDeps extends ViewDeps {
   readonly log: Logger;
   readonly content: Moderation['content'];
+  readonly audit: AuditLog;
   /** What every call must carry. */
   readonly token: string;
 }
@@ -115,6 +123,8 @@ function createAdminServer(deps: AdminDeps): HttpServer {
 
 /** Everything that the page reads and does, all of it with the token. */
 function apiRoutes(app: App, deps: AdminDeps): void {
+  const who = fingerprintOf(deps.token);
+  const actor = (request: Request): Actor => ({ who, via: 'admin', from: request.ip });
   app.get('/status', () => statusView(deps));
   app.get('/gateways', () => {
     const gateways = gatewaysView(deps);
@@ -135,12 +145,13 @@ function apiRoutes(app: App, deps: AdminDeps): void {
 
   const Origin = Type.Object({ gateway: Type.String() });
   for (const action of ['quarantine', 'release'] as const) {
-    app.post(`/gateways/${action}`, { schema: { body: Origin } }, (request) => {
+    app.post(`/gateways/${action}`, { schema: { body: Origin } }, async (request) => {
       const gateway = deps.gateways.find(request.body.gateway);
       if (gateway === undefined) throw managementError(404, 'Gateway not found');
       if (action === 'release') gateway.health.release();
       else gateway.health.quarantine('operator', 'by the operator');
-      deps.log.info({ gateway: gateway.origin, action }, 'a gateway was changed by hand');
+      const given = { gateway: gateway.origin };
+      await deps.audit.record({ ...actor(request), action, given, result: 'done' });
       return { ok: true, state: gateway.health.state };
     });
   }
@@ -154,7 +165,10 @@ function apiRoutes(app: App, deps: AdminDeps): void {
   app.post('/cache/purge', { schema: { body: Type.Object({ id: Type.String() }) } }, async (request) => {
     const { id } = request.body;
     if (!isTxId(id)) throw managementError(400, 'Invalid transaction ID format');
-    return { ok: true, purged: await deps.content.purge(id) };
+    const purged = await deps.content.purge(id);
+    const result = purged ? 'done' : 'no change';
+    await deps.audit.record({ ...actor(request), action: 'purge', kind: 'id', value: id, result });
+    return { ok: true, purged };
   });
 
   const moderation = (): Moderation => {
@@ -165,18 +179,18 @@ function apiRoutes(app: App, deps: AdminDeps): void {
     if (deps.moderation === undefined) return { enabled: false };
     const { blocklist } = deps.moderation;
     const [entries, stats] = [blocklist.entries(), blocklist.stats()];
-    return { enabled: true, entries, stats, audit: await blocklist.audit(50) };
+    return { enabled: true, entries, stats, audit: await deps.audit.read({ limit: 50 }) };
   });
   app.post('/moderation/block', { schema: { body: Type.Unknown() } }, async (request) => {
     const { type, canonical, reason, blockedBy } = readBlock(request.body);
     const by = blockedBy === 'api' ? 'admin' : blockedBy;
     const entry = { type, value: canonical, reason, blockedBy: by };
-    return { ok: true, ...(await blockContent(moderation(), entry, 'admin')) };
+    return { ok: true, ...(await blockContent(moderation(), entry, actor(request))) };
   });
   const Target = Type.Object({ type: Type.String(), value: Type.String() });
   app.post('/moderation/unblock', { schema: { body: Target } }, async (request) => {
     const { type, canonical } = readTarget(request.body.type, request.body.value);
-    const removed = await moderation().blocklist.unblock(type, canonical, 'admin', 'admin');
+    const removed = await moderation().blocklist.unblock(type, canonical, actor(request));
     return { ok: true, removed: removed !== undefined };
   });
 }

@@ -12,23 +12,31 @@ import { letGo, type Opened } from './opened.ts';
 
 const nothing = Buffer.alloc(0);
 
+export interface AnswerOptions extends SendOptions {
+  /** Throws where one of the parts may not leave; undefined for the whole. */
+  readonly refuseParts: (spans: readonly Span[] | undefined) => void;
+}
+
 /** Sends the content, or as much of it as was asked for; answers the number of bytes. */
 export async function answer(
   request: Request,
   reply: Reply,
   opened: Opened,
   accessPath: AccessPath,
-  options: SendOptions,
+  options: AnswerOptions,
 ): Promise<number> {
   const headers = describe(opened, accessPath);
   try {
     const { etag } = headers;
+    const wanted = rangeOf(request, opened, etag);
+    if (wanted.kind !== 'unsatisfiable') {
+      options.refuseParts(wanted.kind === 'ranges' ? wanted.spans : undefined);
+    }
     if (etag !== undefined && noneMatch(request.headers['if-none-match'], etag)) {
       delete headers['content-type'];
       delete headers['content-encoding'];
       return await empty(takeOver(reply, 304, headers));
     }
-    const wanted = rangeOf(request, opened, etag);
     if (wanted.kind === 'unsatisfiable') {
       delete headers['content-type'];
       delete headers['content-encoding'];

@@ -1,5 +1,6 @@
 /** Content as a part: what is proven, what is kept of it, and how requests for it are answered. */
 import { join } from 'node:path';
+import type { Blocklist } from '../../delivery/moderation/blocklist.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
@@ -7,7 +8,6 @@ import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
 import type { GatewaysPart } from '../gateways/part.ts';
 import type { RouterMetrics } from '../metrics.ts';
-import type { Blocklist } from '../moderation/blocklist.ts';
 import type { NameResolver } from '../names/resolver.ts';
 import type { RouterSettings } from '../settings.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -18,6 +18,7 @@ import { Manifests } from './manifests.ts';
 import { PassThrough } from './pass-through.ts';
 import { Placements } from './placements.ts';
 import type { ProvenStore } from './proven-store.ts';
+import { Refusals } from './refusals.ts';
 import { Serve } from './serve.ts';
 
 export interface ContentDeps {
@@ -25,7 +26,8 @@ export interface ContentDeps {
   readonly gateways: GatewaysPart;
   readonly names: NameResolver;
   readonly proven: ProvenStore;
-  readonly blocklist: Blocklist | undefined;
+  /** All that is not served. */
+  readonly blocklist: Blocklist;
   readonly telemetry: Telemetry | undefined;
   readonly metrics: RouterMetrics;
   readonly log: Logger;
@@ -34,6 +36,7 @@ export interface ContentDeps {
 export interface ContentPart extends Part {
   readonly content: Content;
   readonly serve: Serve;
+  readonly refusals: Refusals;
   /** What is kept on disk; undefined where nothing is. */
   readonly disk: BlobCache | undefined;
   problems(): readonly string[];
@@ -52,6 +55,7 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
   });
   const passThrough = new PassThrough(asks, config.RETRY_ATTEMPTS);
   const placements = new Placements((id) => passThrough.openWhole(id, 'HEAD', () => false));
+  const refusals = new Refusals({ list: blocklist, placements, onBlocked: metrics.blocked });
   const fetch = new Fetch({
     gateways,
     asks,
@@ -79,7 +83,7 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
     placements,
     manifests: new Manifests(config.MAX_MANIFEST_BYTES),
     names,
-    blocklist,
+    refusals,
     telemetry,
     targetRules: {
       rootContent: settings.rootContent,
@@ -92,13 +96,13 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
     allowModeOverride: config.ALLOW_MODE_OVERRIDE,
     maxManifestBytes: config.MAX_MANIFEST_BYTES,
     stallTimeoutMs: config.STREAM_TIMEOUT_MS,
-    onBlocked: metrics.blocked,
     onHit: () => metrics.hits.add(),
   });
   return {
     name: 'content',
     content,
     serve,
+    refusals,
     disk,
     problems: () => (cache.isWritable ? [] : ['content cache: cannot be written']),
     async stop() {

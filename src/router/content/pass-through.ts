@@ -2,7 +2,9 @@
  * Content without verification: the gateway's answer, passed on as it comes. Ranges and conditions are the
  * gateway's to answer; nothing is kept. What a gateway says about itself is not repeated as the router's word.
  */
+import { createHash } from 'node:crypto';
 import { isolate } from '../../delivery/isolation.ts';
+import { withMinimumSpeed } from '../../delivery/minimum-speed.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import { endNow, takeOver } from '../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
@@ -48,6 +50,21 @@ export class PassThrough {
   /** The whole of it, or what is said about the whole, whatever the reader asked for. */
   openWhole(id: TxId, method: 'GET' | 'HEAD', gone: () => boolean): Promise<GatewayAnswer> {
     return this.#ask(id, method, {}, gone);
+  }
+
+  /** SHA-256 of the bytes as a gateway sends them, in hex. */
+  async digestOf(id: TxId, gone: () => boolean): Promise<string> {
+    const answer = await this.openWhole(id, 'GET', gone);
+    const hash = createHash('sha256');
+    try {
+      for await (const piece of withMinimumSpeed(answer.body)) hash.update(piece);
+    } catch (error) {
+      const failure = answer.gateway.failed('content', error);
+      answer.judge(failure.outcome);
+      throw gatewayError('The gateway broke off', failure);
+    }
+    answer.judge('success');
+    return hash.digest('hex');
   }
 
   async send(

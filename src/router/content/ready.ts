@@ -14,6 +14,7 @@ import { type AccessPath, cacheAge, describe } from './headers.ts';
 import { fromCache } from './opened.ts';
 import type { Placements } from './placements.ts';
 import type { ProvenContent } from './proven-store.ts';
+import type { Refusals } from './refusals.ts';
 
 export interface ReadyParts {
   readonly content: Content;
@@ -21,8 +22,7 @@ export interface ReadyParts {
   readonly telemetry: Telemetry | undefined;
   readonly stallTimeoutMs: number;
   readonly onHit: () => void;
-  /** Throws where the content may not be served. */
-  readonly refuseBlocked: (id: TxId) => void;
+  readonly refusals: Refusals;
 }
 
 interface Ready {
@@ -59,9 +59,8 @@ export class ReadyAnswers {
     if (ready === undefined || ready.host !== headers.host || isSpecial(request)) return false;
     if (request.method === 'HEAD' && !ready.placed) return false;
     if (ready.origin === 'localhost' && opensPage(headers)) return false;
-    const { content, telemetry, stallTimeoutMs, refuseBlocked, onHit } = this.#parts;
-    if (ready.manifestId !== undefined) refuseBlocked(ready.manifestId);
-    refuseBlocked(ready.id);
+    const { content, telemetry, stallTimeoutMs, onHit } = this.#parts;
+    if (!this.#isAllowed(ready)) return false;
     const inMemory = content.inMemory(ready.id);
     if (inMemory?.proven !== ready.proven) {
       this.#answers.delete(url);
@@ -73,6 +72,23 @@ export class ReadyAnswers {
     const bytes = request.method === 'HEAD' ? undefined : inMemory.bytes;
     const sent = sendNow(reply, 200, head, bytes, { stallTimeoutMs });
     telemetry?.cacheHit(sent, performance.now() - start);
+    return true;
+  }
+
+  /** False where that cannot be said at once; throws where it is blocked. */
+  #isAllowed({ id, manifestId, proven }: Ready): boolean {
+    const { refusals } = this.#parts;
+    const { list } = refusals;
+    if (list.isEmpty) return true;
+    // Whether the manifest is blocked by its hash, the long way tells.
+    if (manifestId !== undefined && list.wantsHashes) return false;
+    if (manifestId !== undefined) refusals.id(manifestId);
+    refusals.id(id);
+    refusals.digest(proven.digest);
+    if (!list.hasPlaces) return true;
+    const region = refusals.knownRegion(id);
+    if (region === undefined) return false;
+    refusals.parts(id, region, undefined);
     return true;
   }
 

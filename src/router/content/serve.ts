@@ -5,42 +5,36 @@
 import { asksForServiceWorker, opensPage, type WebOrigin } from '../../delivery/isolation.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import { sandboxLabel } from '../../formats/sandbox-label.ts';
+import type { Span } from '../../kernel/http/byte-ranges.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
-import { contentBlocked, noHealthyGateways, serviceWorkerRefused } from '../errors.ts';
+import { noHealthyGateways, serviceWorkerRefused } from '../errors.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
-import type { Blocklist } from '../moderation/blocklist.ts';
 import type { NameResolver } from '../names/resolver.ts';
 import type { Host } from '../request/host.ts';
 import { parseTarget, type Target, type TargetRules } from '../request/target.ts';
 import { type ContentRequest, redirect } from './content-request.ts';
-import type { AccessPath } from './headers.ts';
 import { ReadyAnswers } from './ready.ts';
-import { serveUnverified } from './unverified.ts';
-import { serveVerified, type VerifiedParts } from './verified.ts';
+import { refuseUnverified, serveUnverified } from './unverified.ts';
+import { digestOf, refuseVerified, serveVerified, type VerifiedParts } from './verified.ts';
 
-export interface ServeParts extends Omit<VerifiedParts, 'refuseBlocked' | 'refuseBlockedPath' | 'ready'> {
+export interface ServeParts extends Omit<VerifiedParts, 'ready'> {
   readonly gateways: GatewaySet;
   readonly names: NameResolver;
-  readonly blocklist: Blocklist | undefined;
   readonly targetRules: TargetRules;
   readonly verification: boolean;
   readonly defaultMode: 'proxy' | 'route';
   readonly allowModeOverride: boolean;
-  readonly onBlocked: (type: 'arns' | 'txid') => void;
   readonly onHit: () => void;
 }
 
 /** What the router answers itself. */
-export type OwnTarget = Exclude<Target['kind'], 'id' | 'raw' | 'name' | 'sandbox-redirect'>;
+export type OwnTarget = Extract<Target, { kind: 'chain' | 'graphql' | 'self' }>;
 
 export class Serve {
   readonly #parts: ServeParts & VerifiedParts;
 
   constructor(parts: ServeParts) {
-    const refuseBlocked = (id: TxId): void => this.#refuseBlockedId(id);
-    const refuseBlockedPath = (accessPath: AccessPath): void => this.#refuseBlockedPath(accessPath);
-    const ready = new ReadyAnswers({ ...parts, refuseBlocked });
-    this.#parts = { ...parts, refuseBlocked, refuseBlockedPath, ready };
+    this.#parts = { ...parts, ready: new ReadyAnswers(parts) };
   }
 
   /** Answers what was answered before, at once; false where it takes more than that. */
@@ -58,7 +52,7 @@ export class Serve {
     }
     switch (target.kind) {
       case 'sandbox-redirect':
-        this.#refuseBlockedId(target.id);
+        this.#parts.refusals.id(target.id);
         redirect(reply, 302, `//${sandboxLabel(target.id)}.${target.authority}${pathname}${query}`, {
           'cache-control': 'public, max-age=3600',
           'x-router-txid': target.id,
@@ -67,7 +61,7 @@ export class Serve {
         return undefined;
       case 'name': {
         const { label, path } = target;
-        if (this.#parts.blocklist?.blocksLabel(label) === true) this.#blocked('arns');
+        this.#parts.refusals.name(label);
         const name = await this.#parts.names.resolve(label);
         const below = {
           id: name.id,
@@ -91,26 +85,29 @@ export class Serve {
       case 'id':
         await this.#serve(request, reply, { ...target, raw: false, query }, pathname);
         return undefined;
-      case 'chain':
-        // A transaction's data is content by another way.
-        if (target.id !== undefined) this.#refuseBlockedId(target.id);
-        return target.kind;
       default:
-        return target.kind;
+        return target;
     }
   }
 
   async #serve(request: Request, reply: Reply, asked: ContentRequest, pathname: string): Promise<void> {
     // The name too: it took time to find out what it points at.
-    this.#refuseBlockedPath(asked);
+    this.#parts.refusals.path(asked);
     const mode = this.#mode(asked.query);
-    if (mode.route) this.#sendOn(reply, asked, pathname, mode.query);
+    if (mode.route) await this.#sendOn(reply, asked, pathname, mode.query);
     else if (this.#parts.verification) await serveVerified(this.#parts, request, reply, asked);
     else await serveUnverified(this.#parts, request, reply, asked);
   }
 
-  /** Redirect mode: the reader goes to a gateway, at an origin of the content's own where the gateway has those. */
-  #sendOn(reply: Reply, asked: ContentRequest, pathname: string, query: string): void {
+  /**
+   * Redirect mode: the reader goes to a gateway, at an origin of the content's own where the gateway has those. Nobody is
+   * sent to what is blocked here: while anything is, what the reader would be shown is found out first.
+   */
+  async #sendOn(reply: Reply, asked: ContentRequest, pathname: string, query: string): Promise<void> {
+    if (!this.#parts.refusals.list.isEmpty) {
+      await (this.#parts.verification ? refuseVerified : refuseUnverified)(this.#parts, asked);
+      this.#parts.refusals.path(asked);
+    }
     const gateway = this.#parts.gateways.choose(new Set(), 'first');
     if (gateway === undefined) throw noHealthyGateways();
     const { id, name, byId } = asked;
@@ -143,19 +140,15 @@ export class Serve {
     };
   }
 
-  #refuseBlockedId(id: TxId): void {
-    if (this.#parts.blocklist?.blocksId(id) === true) this.#blocked('txid');
-  }
-
-  #refuseBlockedPath({ name, manifestId, id }: AccessPath): void {
-    if (name !== undefined && this.#parts.blocklist?.blocksLabel(name.label) === true) this.#blocked('arns');
-    if (manifestId !== undefined) this.#refuseBlockedId(manifestId);
-    this.#refuseBlockedId(id);
-  }
-
-  #blocked(type: 'arns' | 'txid'): never {
-    this.#parts.onBlocked(type);
-    throw contentBlocked();
+  /** Throws where the data of a transaction is blocked, or the asked bytes of it (all of them unless told). */
+  async refuseData(id: TxId, span?: Span): Promise<void> {
+    const { refusals, verification, passThrough } = this.#parts;
+    refusals.id(id);
+    const region = await refusals.regionOf(id, undefined);
+    if (region !== undefined) refusals.parts(id, region, span && [span]);
+    if (!refusals.list.wantsHashes) return;
+    const digest = verification ? digestOf(this.#parts, id) : passThrough.digestOf(id, () => false);
+    refusals.digest(await digest);
   }
 }
 

@@ -1,12 +1,14 @@
 /** Serving without verification: what the gateway says is passed on, manifests included. */
 
 import { isManifestType } from '../../delivery/manifests.ts';
-import type { TxId } from '../../formats/base64url.ts';
+import { type TxId, tryDecodeBase64url } from '../../formats/base64url.ts';
+import type { Span } from '../../kernel/http/byte-ranges.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { notFound } from '../errors.ts';
 import { discard, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
 import { type ContentRequest, inManifest, redirectToFolder } from './content-request.ts';
 import type { AccessPath } from './headers.ts';
+import { placementOf } from './placements.ts';
 import type { VerifiedParts } from './verified.ts';
 
 export async function serveUnverified(
@@ -30,11 +32,12 @@ export async function serveUnverified(
     throw notFound(path);
   }
   if (first !== undefined) discard(first);
+  await refuseHash(parts, id, undefined, gone);
   const hit = await manifests.resolve(id, path, undefined, async () =>
     readBody(await passThrough.openWhole(id, 'GET', gone), maxManifestBytes),
   );
   if (!slash) return redirectToFolder(reply, asked);
-  parts.refuseBlocked(hit.id);
+  parts.refusals.id(hit.id);
   const child = await passThrough.open(request, hit.id, gone);
   await send(parts, request, reply, child, inManifest(asked, hit));
 }
@@ -50,6 +53,40 @@ async function isManifestId({ passThrough }: VerifiedParts, id: TxId, gone: () =
   return saysManifest(head);
 }
 
+/** Throws where any of what the reader would be shown is blocked, who is sent on to a gateway for it. */
+export async function refuseUnverified(parts: VerifiedParts, asked: ContentRequest): Promise<void> {
+  const { passThrough, manifests, refusals, maxManifestBytes } = parts;
+  const gone = (): boolean => false;
+  let head = await passThrough.openWhole(asked.id, 'HEAD', gone);
+  discard(head);
+  await refuseHash(parts, asked.id, head, gone);
+  let { id } = asked;
+  if (!asked.raw && saysManifest(head)) {
+    ({ id } = await manifests.resolve(id, asked.path, undefined, async () =>
+      readBody(await passThrough.openWhole(asked.id, 'GET', gone), maxManifestBytes),
+    ));
+    refusals.id(id);
+    head = await passThrough.openWhole(id, 'HEAD', gone);
+    discard(head);
+    await refuseHash(parts, id, head, gone);
+  }
+  const region = await refusals.regionOf(id, placementOf(head));
+  if (region !== undefined) refusals.parts(id, region, undefined);
+}
+
+/** By the hash that the gateway tells, which is believed here; where it tells none, by what it sends. */
+async function refuseHash(
+  { passThrough, refusals }: VerifiedParts,
+  id: TxId,
+  told: GatewayAnswer | undefined,
+  gone: () => boolean,
+): Promise<void> {
+  if (!refusals.list.wantsHashes) return;
+  const stated = told && headerOf(told.headers, 'x-ar-io-digest');
+  const bytes = stated === undefined ? undefined : tryDecodeBase64url(stated);
+  refusals.digest(bytes?.length === 32 ? bytes.toString('hex') : await passThrough.digestOf(id, gone));
+}
+
 async function send(
   parts: VerifiedParts,
   request: Request,
@@ -57,8 +94,13 @@ async function send(
   answer: GatewayAnswer,
   accessPath: AccessPath,
 ): Promise<void> {
+  const { refusals } = parts;
+  const { id } = accessPath;
   try {
-    parts.refuseBlockedPath(accessPath);
+    await refuseHash(parts, id, answer, () => reply.raw.destroyed);
+    const region = await refusals.regionOf(id, placementOf(answer));
+    refusals.path(accessPath);
+    if (region !== undefined && answer.status !== 416) refusals.parts(id, region, spansOf(answer));
   } catch (error) {
     discard(answer);
     throw error;
@@ -67,4 +109,12 @@ async function send(
   parts.telemetry?.verification(origin, 'skipped');
   const sent = await parts.passThrough.send(request, reply, answer, accessPath, parts.stallTimeoutMs);
   parts.telemetry?.bytes(origin, sent);
+}
+
+/** Which bytes an answer has; undefined for all, also where it does not say. */
+function spansOf({ status, headers }: GatewayAnswer): Span[] | undefined {
+  const range = /^bytes ([0-9]{1,15})-([0-9]{1,15})\//.exec(headerOf(headers, 'content-range') ?? '');
+  return status === 206 && range !== null
+    ? [{ start: Number(range[1]), end: Number(range[2]) + 1 }]
+    : undefined;
 }

@@ -4,6 +4,7 @@ import type { Download } from '../../delivery/download.ts';
 import { isManifestType } from '../../delivery/manifests.ts';
 import { joinPieces } from '../../delivery/streams.ts';
 import type { TxId } from '../../formats/base64url.ts';
+import type { Span } from '../../kernel/http/byte-ranges.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { notFound, verificationFailed } from '../errors.ts';
 import { discard, lengthOf } from '../gateways/gateway.ts';
@@ -19,6 +20,7 @@ import { fromCache, letGo, type Opened } from './opened.ts';
 import type { PassThrough } from './pass-through.ts';
 import { type Placements, placementOf } from './placements.ts';
 import type { ReadyAnswers } from './ready.ts';
+import type { Refusals } from './refusals.ts';
 
 export interface VerifiedParts {
   readonly content: Content;
@@ -29,10 +31,7 @@ export interface VerifiedParts {
   readonly telemetry: Telemetry | undefined;
   readonly maxManifestBytes: number;
   readonly stallTimeoutMs: number;
-  /** Throws where the content may not be served. */
-  readonly refuseBlocked: (id: TxId) => void;
-  /** The same for everything on the way to it: the name and the manifest too. */
-  readonly refuseBlockedPath: (accessPath: AccessPath) => void;
+  readonly refusals: Refusals;
 }
 
 /** How long a question about content waits for the content itself, when that is on its way. */
@@ -47,7 +46,15 @@ export async function serveVerified(
   const start = performance.now();
   const isHead = request.method === 'HEAD';
   const { content } = parts;
-  const open = (id: TxId): Promise<Opened> => (isHead ? describe(parts, id) : content.open(id));
+  const open = (id: TxId): Promise<Opened> =>
+    isHead
+      ? describeAllowed(parts, id)
+      : openAllowed(
+          parts,
+          id,
+          () => content.open(id),
+          () => leaving(reply),
+        );
   const first = await open(asked.id);
   if (asked.raw || !isManifestType(first.contentType)) {
     if (asked.path === '' || asked.raw) return await send(parts, request, reply, first, asked, start);
@@ -56,8 +63,98 @@ export async function serveVerified(
   }
   const hit = await resolveManifest(parts, asked, first);
   if (!asked.slash) return redirectToFolder(reply, asked);
-  parts.refuseBlocked(hit.id);
+  parts.refusals.id(hit.id);
   await send(parts, request, reply, await open(hit.id), inManifest(asked, hit), start);
+}
+
+/** Hash of content in hex, read to its end where nobody knows it. */
+export async function digestOf(parts: VerifiedParts, id: TxId): Promise<string | undefined> {
+  const { content } = parts;
+  const known = await describe(parts, id);
+  if (known.digest !== undefined) return known.digest;
+  const open = () => content.open(id);
+  const hashed = await rereadHashed(content, id, await open(), open, new Promise(() => {}));
+  await letGo(hashed);
+  return hashed.digest;
+}
+
+/** Throws where any of what the reader would be shown is blocked, who is sent on to a gateway for it. */
+export async function refuseVerified(parts: VerifiedParts, asked: ContentRequest): Promise<void> {
+  const { refusals } = parts;
+  const first = await describeAllowed(parts, asked.id);
+  let { id } = asked;
+  let shown = first;
+  if (!asked.raw && isManifestType(first.contentType)) {
+    ({ id } = await resolveManifest(parts, asked, first));
+    refusals.id(id);
+    shown = await describeAllowed(parts, id);
+  }
+  const region = await refusals.regionOf(id, shown.placement);
+  if (region !== undefined) refusals.parts(id, region, undefined);
+}
+
+/** What can be said about content that is not blocked by what its bytes are. */
+async function describeAllowed(parts: VerifiedParts, id: TxId): Promise<Opened> {
+  return await openAllowed(
+    parts,
+    id,
+    () => describe(parts, id),
+    () => new Promise(() => {}),
+  );
+}
+
+/**
+ * Content that is not blocked by its hash. Where some hash is blocked and nobody knows that of the content, it is read
+ * to its end before its first byte leaves.
+ */
+async function openAllowed(
+  { content, refusals }: VerifiedParts,
+  id: TxId,
+  open: () => Promise<Opened>,
+  left: () => Promise<void>,
+): Promise<Opened> {
+  const opened = await open();
+  if (!refusals.list.wantsHashes) return opened;
+  const hashed = opened.digest === undefined ? await rereadHashed(content, id, opened, open, left()) : opened;
+  try {
+    refusals.digest(hashed.digest);
+  } catch (error) {
+    await letGo(hashed);
+    throw error;
+  }
+  return hashed;
+}
+
+async function rereadHashed(
+  content: Content,
+  id: TxId,
+  opened: Opened,
+  open: () => Promise<Opened>,
+  left: Promise<void>,
+): Promise<Opened> {
+  const whole = hasBytes(opened) ? opened : await content.open(id);
+  try {
+    await readToEnd(whole, left);
+  } catch (error) {
+    throw verificationFailed(id, 'The content could not be fetched whole', error);
+  } finally {
+    await letGo(whole);
+  }
+  const again = await open();
+  if (again.digest !== undefined) return again;
+  await letGo(again);
+  throw verificationFailed(id, 'The hash of the content could not be found out');
+}
+
+/** Until it is proven, and its hash known. */
+async function readToEnd({ download }: Opened, left: Promise<void>): Promise<void> {
+  if (download?.isKept === true) await download.whole(left);
+  else if (download !== undefined) {
+    const gone = new AbortController();
+    void left.then(() => gone.abort());
+    // What nobody keeps is fetched once more when its hash is known.
+    for await (const _piece of download.read(gone.signal));
+  }
 }
 
 async function resolveManifest(parts: VerifiedParts, { id, path }: ContentRequest, opened: Opened) {
@@ -79,7 +176,7 @@ async function send(
   accessPath: AccessPath,
   start: number,
 ): Promise<void> {
-  const { telemetry, stallTimeoutMs, content } = parts;
+  const { telemetry, stallTimeoutMs, content, refusals } = parts;
   let opened = found;
   if (opened.download !== undefined && request.headers.range !== undefined) {
     opened = await finished(content, accessPath.id, opened, opened.download, leaving(reply));
@@ -89,14 +186,14 @@ async function send(
     opened.placement ??
     (request.method === 'HEAD' ? await placements.find(accessPath.id) : placements.at(accessPath.id));
   if (placement !== undefined) opened = { ...opened, placement };
-  try {
+  const region = refusals.list.hasPlaces ? await refusals.regionOf(accessPath.id, placement) : undefined;
+  const refuseParts = (spans: readonly Span[] | undefined): void => {
     // Last of all, since time has passed.
-    parts.refuseBlockedPath(accessPath);
-  } catch (error) {
-    await letGo(opened);
-    throw error;
-  }
-  const sent = await answer(request, reply, opened, accessPath, { stallTimeoutMs });
+    refusals.path(accessPath);
+    refusals.digest(opened.digest);
+    if (region !== undefined) refusals.parts(accessPath.id, region, spans);
+  };
+  const sent = await answer(request, reply, opened, accessPath, { stallTimeoutMs, refuseParts });
   if (opened.from === 'cache') {
     telemetry?.cacheHit(sent, performance.now() - start);
     parts.ready.keep(request, accessPath);

@@ -5,7 +5,7 @@
  */
 import { type Availability, availabilityOf, together } from '../../delivery/availability.ts';
 import { HttpError } from '../../kernel/errors.ts';
-import { gatewayError, gatewayTimeout, noHealthyGateways } from '../errors.ts';
+import { contentRefused, gatewayError, gatewayTimeout, noHealthyGateways } from '../errors.ts';
 import {
   type Ask,
   type AskListener,
@@ -41,10 +41,17 @@ export class HedgedAsks {
   readonly usual = new UsualLatency();
   readonly hedgeTimer = new SharedTimer();
   readonly onHedge: (event: HedgeEvent) => void;
+  /** Whether a gateway is the operator's own, whose word on what is not served is final. */
+  readonly isOwn: (origin: string) => boolean;
 
-  constructor(gateways: GatewaySet, onHedge: (event: HedgeEvent) => void) {
+  constructor(
+    gateways: GatewaySet,
+    onHedge: (event: HedgeEvent) => void,
+    isOwn: (origin: string) => boolean = () => false,
+  ) {
     this.gateways = gateways;
     this.onHedge = onHedge;
+    this.isOwn = isOwn;
   }
 
   ask(ask: Ask, options: HedgedOptions): Promise<GatewayAnswer> {
@@ -63,6 +70,8 @@ class Round {
   readonly #running: Attempt[] = [];
   readonly #failures: unknown[] = [];
   readonly #states: Availability[] = [];
+  /** Some gateway has it and will not serve it. */
+  #refused = false;
   #hedged = false;
   /** The one that was asked because another was slow. */
   #hedge: Attempt | undefined;
@@ -102,9 +111,17 @@ class Round {
       this.outcome.resolve(answer);
     } else {
       discard(answer);
-      const state = availabilityOf(answer.status, answer.headers['cache-control']);
-      if (state === 'absent' || state === 'not-asked') this.#states.push(state);
-      else this.#failures.push(new Error(`${answer.gateway.origin} answered ${answer.status}`));
+      if (answer.status === 451) {
+        this.#refused = true;
+        if (this.#asks.isOwn(answer.gateway.origin)) {
+          this.#end(contentRefused());
+          return;
+        }
+      } else {
+        const state = availabilityOf(answer.status, answer.headers['cache-control']);
+        if (state === 'absent' || state === 'not-asked') this.#states.push(state);
+        else this.#failures.push(new Error(`${answer.gateway.origin} answered ${answer.status}`));
+      }
       this.#goOn();
     }
   }
@@ -162,6 +179,7 @@ class Round {
 
   #exhausted(): HttpError {
     const failures = this.#failures;
+    if (this.#refused) return contentRefused();
     // That nobody has it is only said when nobody failed to answer, and everybody was asked: who rests may have it.
     if (this.#states.length > 0 && failures.length === 0) {
       const askedAll = this.#asks.gateways.routing.every((gateway) => this.#options.tried.has(gateway));

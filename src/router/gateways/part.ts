@@ -18,6 +18,8 @@ export interface GatewaysOptions {
   readonly onAttempt: AttemptListener;
   readonly onFirstPick: (origin: string) => void;
   readonly onHedge: (event: HedgeEvent) => void;
+  /** Origins of the operator's own gateways. */
+  readonly isOwn: (origin: string) => boolean;
   readonly log: Logger;
 }
 
@@ -37,7 +39,7 @@ export interface ChainReaders {
 }
 
 export function createGatewaysPart(options: GatewaysOptions): GatewaysPart {
-  const { config, onAttempt, onFirstPick, onHedge, log } = options;
+  const { config, onAttempt, onFirstPick, onHedge, isOwn, log } = options;
   const setOf = (routing: GatewayList, verification: GatewayList): GatewaySet =>
     new GatewaySet({
       routing,
@@ -73,9 +75,9 @@ export function createGatewaysPart(options: GatewaysOptions): GatewaysPart {
   return {
     name: 'gateways',
     gateways,
-    asks: new HedgedAsks(gateways, onHedge),
+    asks: new HedgedAsks(gateways, onHedge, isOwn),
     chain: {
-      nodes: new HedgedAsks(nodeSet, onHedge),
+      nodes: new HedgedAsks(nodeSet, onHedge, isOwn),
       graphql: new HedgedAsks(graphqlSet, onHedge),
       graphqlPath: graphqlUrl === undefined ? '/graphql' : new URL(graphqlUrl).pathname,
     },

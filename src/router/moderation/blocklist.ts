@@ -1,38 +1,38 @@
 /**
  * What may not be served. Asked at every hop of a request (name, what it points at, manifest, file in it), so it
- * answers from two sets in memory. Changes are written to the file before they count; the file may also be
+ * answers from memory. Changes are written to the file before they count; the file may also be
  * changed by hand or replaced, and a bad one changes nothing.
  */
-import { appendFile, mkdir, open, readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { mkdir, readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { BlockSet } from '../../delivery/moderation/block-set.ts';
+import type { Actor, AuditLog } from '../../kernel/audit-log.ts';
 import { hasCode, messageOf, StartupError } from '../../kernel/errors.ts';
 import { writeFileDurably } from '../../kernel/files.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
-import { labelAndName } from '../request/host.ts';
-import { type BlockEntry, type BlockType, blocklistText, parseBlocklist } from './entries.ts';
+import {
+  type BlockEntry,
+  type BlockType,
+  blocklistText,
+  type EntryPlace,
+  idOf,
+  parseBlocklist,
+} from './entries.ts';
 import { watchFile } from './watch-file.ts';
 
-export interface AuditLine {
-  readonly at: string;
-  readonly actor: string;
-  readonly action: 'block' | 'unblock' | 'reload';
-  readonly type?: BlockType;
-  readonly value?: string;
-  readonly reason?: string;
-  readonly source: 'api' | 'admin' | 'file';
-}
-
 const fileLimit = 64 * 1024 * 1024;
-const auditShown = 256 * 1024;
+/** Of a file with more changes than this the audit log has the number, and the file itself the rest. */
+const maxReloadLines = 1_000;
+/** What was changed by hand, on the disk. */
+const byHand: Actor = { who: 'file', via: 'file' };
 
-export class Blocklist implements Part {
+export class Blocklist extends BlockSet implements Part {
   readonly name = 'moderation';
   readonly path: string;
+  readonly #audit: AuditLog;
   readonly #log: Logger;
   #entries = new Map<string, BlockEntry>();
-  #names = new Set<string>();
-  #ids = new Set<string>();
   #lastUpdated: string | null = null;
   #text = '';
   #changes: Promise<unknown> = Promise.resolve();
@@ -41,8 +41,10 @@ export class Blocklist implements Part {
   problem: string | undefined;
   failedReloads = 0;
 
-  constructor(path: string, log: Logger) {
+  constructor(path: string, audit: AuditLog, log: Logger) {
+    super();
     this.path = path;
+    this.#audit = audit;
     this.#log = log;
   }
 
@@ -58,7 +60,7 @@ export class Blocklist implements Part {
         cause: error,
       });
     }
-    this.#unwatch = watchFile(this.path, () => void this.reload('file').catch(() => {}));
+    this.#unwatch = watchFile(this.path, () => void this.reload(byHand).catch(() => {}));
   }
 
   async stop(): Promise<void> {
@@ -67,16 +69,6 @@ export class Blocklist implements Part {
 
   problems(): readonly string[] {
     return this.problem === undefined ? [] : [`blocklist: ${this.problem}`];
-  }
-
-  blocksId(id: string): boolean {
-    return this.#ids.has(id);
-  }
-
-  /** A blocked name takes its undernames with it; a blocked undername is blocked alone. */
-  blocksLabel(label: string): boolean {
-    if (this.#names.size === 0) return false;
-    return labelAndName(label.toLowerCase()).some((name) => this.#names.has(name));
   }
 
   find(type: BlockType, value: string): BlockEntry | undefined {
@@ -90,95 +82,100 @@ export class Blocklist implements Part {
   stats() {
     return {
       totalEntries: this.#entries.size,
-      arnsCount: this.#names.size,
+      arnsCount: this.names.size,
       /** Ids that are blocked by themselves or through a name. */
-      txIdCount: this.#ids.size,
+      txIdCount: this.ids.size,
       lastUpdated: this.#lastUpdated,
       filePath: this.path,
     };
   }
 
   /** Adds an entry, or what is new about one. True when anything changed. */
-  block(entry: BlockEntry, source: AuditLine['source']): Promise<boolean> {
+  block(entry: BlockEntry, actor: Actor): Promise<boolean> {
     return this.#change(async () => {
       await this.#followFile();
       const key = keyOf(entry.type, entry.value);
       const known = this.#entries.get(key);
-      if (known !== undefined && (known.resolvedTxId !== undefined || entry.resolvedTxId === undefined)) {
+      // What a name shows is found out after it was blocked, and is one change with it.
+      const isLater =
+        known !== undefined && known.resolvedTxId === undefined && entry.resolvedTxId !== undefined;
+      if (known !== undefined && !isLater) {
+        await this.#record(actor, 'block', entry, 'no change');
         return false;
       }
-      const next = new Map(this.#entries).set(
-        key,
-        known === undefined || entry.resolvedTxId === undefined
-          ? entry
-          : { ...known, resolvedTxId: entry.resolvedTxId },
-      );
-      await this.#store([...next.values()]);
-      const { type, value, reason, blockedBy: actor, blockedAt: at } = entry;
-      if (known === undefined) await this.#audit({ at, actor, action: 'block', type, value, reason, source });
+      const { resolvedTxId } = entry;
+      const next = isLater && resolvedTxId !== undefined ? { ...known, resolvedTxId } : entry;
+      await this.#store([...new Map(this.#entries).set(key, next).values()]).catch(async (error: unknown) => {
+        await this.#record(actor, 'block', entry, `failed: ${messageOf(error)}`);
+        throw error;
+      });
+      if (!isLater) await this.#record(actor, 'block', entry, 'done');
       return true;
     });
   }
 
   /** The entry that was removed; undefined when there was none. */
-  unblock(
-    type: BlockType,
-    value: string,
-    actor: string,
-    source: AuditLine['source'],
-  ): Promise<BlockEntry | undefined> {
+  unblock(type: BlockType, value: string, actor: Actor): Promise<BlockEntry | undefined> {
     return this.#change(async () => {
       await this.#followFile();
       const key = keyOf(type, value);
       const entry = this.#entries.get(key);
-      if (entry === undefined) return undefined;
+      if (entry === undefined) {
+        await this.#record(actor, 'unblock', { type, value }, 'no change');
+        return undefined;
+      }
       const next = new Map(this.#entries);
       next.delete(key);
-      await this.#store([...next.values()]);
-      await this.#audit({ at: new Date().toISOString(), actor, action: 'unblock', type, value, source });
+      await this.#store([...next.values()]).catch(async (error: unknown) => {
+        await this.#record(actor, 'unblock', { type, value }, `failed: ${messageOf(error)}`);
+        throw error;
+      });
+      await this.#record(actor, 'unblock', { type, value }, 'done');
       return entry;
     });
   }
 
+  /** Blocked ids of which it is not known where they lie. */
+  unplaced(): string[] {
+    return [...this.#entries.values()].flatMap((entry) =>
+      entry.place === undefined ? (idOf(entry) ?? []) : [],
+    );
+  }
+
+  /** Keeps with its entries where an id lies. */
+  place(id: string, { root, start, end }: EntryPlace): Promise<void> {
+    return this.#change(async () => {
+      await this.#followFile();
+      const entries = [...this.#entries.values()];
+      if (!entries.some((entry) => idOf(entry) === id && entry.place === undefined)) return;
+      this.places.add({ id, root, start, end });
+      // A file that somebody is about to mend is theirs until it is whole again.
+      if ((await this.#readFile().catch(() => undefined)) !== this.#text) return;
+      await this.#store(
+        entries.map((entry) => (idOf(entry) === id ? { ...entry, place: { root, start, end } } : entry)),
+      );
+    });
+  }
+
   /** Reads the file again. One that is wrong changes nothing and is an error. */
-  reload(source: AuditLine['source']): Promise<void> {
+  reload(actor: Actor): Promise<void> {
     return this.#change(async () => {
       try {
         const text = await this.#readFile();
         if (text === undefined) throw new Error('the file is gone');
         const isNew = text !== this.#text;
-        if (isNew) this.#adopt(parseBlocklist(text), text);
+        if (isNew) await this.#adoptFile(text, actor);
         this.problem = undefined;
-        if (!isNew) return;
-        this.#log.info({ entries: this.#entries.size }, 'blocklist reloaded');
-        await this.#audit({ at: new Date().toISOString(), actor: source, action: 'reload', source });
       } catch (error) {
+        if (this.problem === undefined) {
+          await this.#audit.record({ ...actor, action: 'reload', result: `failed: ${messageOf(error)}` });
+        }
         this.problem = messageOf(error);
         this.failedReloads += 1;
         this.#log.error({ err: error }, 'the blocklist cannot be read: the last good one stays in force');
         throw error;
       }
     });
-  }
-
-  /** The newest lines of the audit log, newest first. */
-  async audit(limit: number): Promise<unknown[]> {
-    const file = await open(this.#auditPath).catch(() => undefined);
-    if (file === undefined) return [];
-    try {
-      const { size } = await file.stat();
-      const length = Math.min(size, auditShown);
-      const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
-      const lines = buffer.toString('utf8').split('\n');
-      if (length < size) lines.shift();
-      return lines.flatMap(parseLine).slice(-limit).reverse();
-    } finally {
-      await file.close();
-    }
-  }
-
-  get #auditPath(): string {
-    return join(dirname(this.path), `${basename(this.path)}.audit.jsonl`);
   }
 
   /** One change at a time, each whole. */
@@ -193,10 +190,24 @@ export class Blocklist implements Part {
     try {
       const text = await this.#readFile();
       if (text === undefined || text === this.#text) return;
-      this.#adopt(parseBlocklist(text), text);
-      await this.#audit({ at: new Date().toISOString(), actor: 'file', action: 'reload', source: 'file' });
+      await this.#adoptFile(text, byHand);
     } catch (error) {
       this.#log.warn({ err: error }, 'a blocklist that cannot be read is replaced by the one in force');
+    }
+  }
+
+  /** A file that another hand wrote; each entry that came or went is a line of the audit log. */
+  async #adoptFile(text: string, actor: Actor): Promise<void> {
+    const before = this.#entries;
+    this.#adopt(parseBlocklist(text), text);
+    const after = this.#entries;
+    const came = [...after].filter(([key]) => !before.has(key)).map(([, entry]) => entry);
+    const went = [...before].filter(([key]) => !after.has(key)).map(([, entry]) => entry);
+    const given = { entries: after.size, blocked: came.length, unblocked: went.length };
+    await this.#audit.record({ ...actor, action: 'reload', given, result: 'done' });
+    for (const entry of came.slice(0, maxReloadLines)) await this.#record(actor, 'block', entry, 'done');
+    for (const { type, value } of went.slice(0, maxReloadLines)) {
+      await this.#record(actor, 'unblock', { type, value }, 'done');
     }
   }
 
@@ -217,29 +228,30 @@ export class Blocklist implements Part {
 
   #adopt(entries: readonly BlockEntry[], text: string): void {
     this.#entries = new Map(entries.map((entry) => [keyOf(entry.type, entry.value), entry]));
-    this.#names = new Set(entries.filter(({ type }) => type === 'arns').map(({ value }) => value));
-    this.#ids = new Set(
-      entries.flatMap((entry) => (entry.type === 'txid' ? entry.value : (entry.resolvedTxId ?? []))),
+    this.replace({
+      ids: entries.flatMap((entry) => idOf(entry) ?? []),
+      hashes: [],
+      names: entries.flatMap(({ type, value }) => (type === 'arns' ? value : [])),
+    });
+    this.places.replace(
+      entries.flatMap((entry) => {
+        const id = idOf(entry);
+        return id === undefined || entry.place === undefined ? [] : { ...entry.place, id };
+      }),
     );
     this.#lastUpdated = new Date().toISOString();
     this.#text = text;
+    this.problem = undefined;
   }
 
-  async #audit(line: AuditLine): Promise<void> {
-    await appendFile(this.#auditPath, `${JSON.stringify(line)}\n`, { mode: 0o600 }).catch(
-      (error: unknown) => {
-        this.#log.error({ err: error, line }, 'the audit log cannot be written');
-      },
-    );
-  }
-}
-
-/** A line that a crash cut short is left out. */
-function parseLine(line: string): unknown[] {
-  try {
-    return [JSON.parse(line)];
-  } catch {
-    return [];
+  async #record(
+    actor: Actor,
+    action: 'block' | 'unblock',
+    { type, value, reason, blockedBy }: Partial<BlockEntry> & Pick<BlockEntry, 'type' | 'value'>,
+    result: string,
+  ): Promise<void> {
+    const kind = type === 'arns' ? 'name' : 'id';
+    await this.#audit.record({ ...actor, action, kind, value, source: blockedBy, notes: reason, result });
   }
 }
 

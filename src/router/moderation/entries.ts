@@ -1,6 +1,7 @@
 /** The blocklist as a document: what an entry is, and reading one strictly. */
 import { isTxId } from '../../formats/base64url.ts';
-import { memberOf, textOf } from '../../formats/json.ts';
+import { isCount, memberOf, textOf } from '../../formats/json.ts';
+import type { Span } from '../../kernel/http/byte-ranges.ts';
 
 export type BlockType = 'arns' | 'txid';
 
@@ -14,6 +15,18 @@ export interface BlockEntry {
   readonly blockedBy: string;
   /** What a name pointed at when it was blocked; blocked as well. */
   readonly resolvedTxId?: string;
+  /** Where the blocked item lies in a chain transaction, once a gateway told it. */
+  readonly place?: EntryPlace;
+}
+
+/** Bytes of the item in the data of the chain transaction `root`. */
+export interface EntryPlace extends Span {
+  readonly root: string;
+}
+
+/** The id that an entry blocks: of a name what it showed. */
+export function idOf({ type, value, resolvedTxId }: BlockEntry): string | undefined {
+  return type === 'txid' ? value : resolvedTxId;
 }
 
 export const maxReasonLength = 1_024;
@@ -52,6 +65,8 @@ function parseEntry(entry: unknown, index: number): BlockEntry {
   if (resolved !== undefined && (typeof resolved !== 'string' || !isTxId(resolved))) {
     return fail('has a resolvedTxId that is no id');
   }
+  const place = readPlace(memberOf(entry, 'place'));
+  if (place === undefined && memberOf(entry, 'place') !== undefined) return fail('has a place that is none');
   return {
     type,
     value,
@@ -59,7 +74,16 @@ function parseEntry(entry: unknown, index: number): BlockEntry {
     blockedAt: textOf(entry, 'blockedAt', maxReasonLength) ?? new Date(0).toISOString(),
     blockedBy: textOf(entry, 'blockedBy', maxReasonLength) ?? 'file',
     ...(typeof resolved === 'string' ? { resolvedTxId: resolved } : {}),
+    ...(place === undefined ? {} : { place }),
   };
+}
+
+function readPlace(value: unknown): EntryPlace | undefined {
+  const root = textOf(value, 'root');
+  const [start, end] = [memberOf(value, 'start'), memberOf(value, 'end')];
+  if (root === undefined || !isTxId(root) || !isCount(start) || !isCount(end) || end <= start)
+    return undefined;
+  return { root, start, end };
 }
 
 export function blocklistText(entries: readonly BlockEntry[], updatedAt: string): string {

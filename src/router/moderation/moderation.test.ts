@@ -256,6 +256,14 @@ test('10: the file is followed through renames, and a bad one changes nothing', 
     .split('\n')
     .map((line) => JSON.parse(line));
   assert.ok(audit.some(({ action, value }) => action === 'unblock' && value === 'flip'));
+  for (const action of ['block', 'unblock']) {
+    const isByHand = ({ who, action: done, value }: Record<string, string>) =>
+      who === 'file' && done === action && value === item.id;
+    assert.ok(audit.some(isByHand), `${action} by hand is written down`);
+  }
+  const { lines } = (await call('/audit?limit=1')).json() as { lines: Record<string, string>[] };
+  assert.equal(lines.length, 1);
+  assert.equal((await call('/audit?limit=0')).status, 400);
 });
 
 test('10: a bad file, one that is gone and one that is back are followed without being told', async () => {

@@ -39,7 +39,7 @@ async function askHost(gateway: Gateway, label: string, timeoutMs: number): Prom
   }
   // A page of the gateway's own in place of a name that nobody registered carries no id.
   if (state === 'absent' || (status >= 200 && status < 300)) return { kind: 'absent' };
-  return { kind: 'silent', reason: `answered ${status}` };
+  return silent(status);
 }
 
 async function askResolver(gateway: Gateway, label: string, timeoutMs: number): Promise<Vote> {
@@ -49,13 +49,19 @@ async function askResolver(gateway: Gateway, label: string, timeoutMs: number): 
     discard(answer);
     return availabilityOf(answer.status, answer.headers['cache-control']) === 'absent'
       ? { kind: 'absent' }
-      : { kind: 'silent', reason: `answered ${answer.status}` };
+      : silent(answer.status);
   }
   const document: unknown = JSON.parse((await readBody(answer, answerLimit)).toString('utf8'));
   const id = textOf(document, 'txId') ?? textOf(document, 'resolvedId');
   if (id === undefined || !resolvedId.test(id)) return { kind: 'silent', reason: 'answered without an id' };
   return vote(id, textOf(document, 'ttlSeconds'), textOf(document, 'antId') ?? textOf(document, 'processId'));
 }
+
+const silent = (status: number): Vote => ({
+  kind: 'silent',
+  reason: `answered ${status}`,
+  ...(status === 451 && { refused: true }),
+});
 
 function vote(id: string, ttl: string | undefined, antId: string | undefined): Vote {
   const ttlSeconds = ttl !== undefined && /^[0-9]{1,9}$/.test(ttl) ? Number(ttl) : undefined;

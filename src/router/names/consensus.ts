@@ -12,8 +12,8 @@ export type Vote =
     }
   /** The gateway knows that the name points nowhere. */
   | { readonly kind: 'absent' }
-  /** It did not say. */
-  | { readonly kind: 'silent'; readonly reason: string };
+  /** It did not say; `refused`: because it will not serve the name or what it points at (451). */
+  | { readonly kind: 'silent'; readonly reason: string; readonly refused?: true };
 
 export interface Ballot {
   readonly gateway: string;
@@ -32,8 +32,8 @@ export type Verdict =
   | { readonly kind: 'absent'; readonly by: readonly string[] }
   /** Everybody answered and too few agree. */
   | { readonly kind: 'conflict'; readonly ids: readonly string[] }
-  /** Too few answered. */
-  | { readonly kind: 'unavailable' };
+  /** Too few answered; `refused`: as many would not as could have decided it. */
+  | { readonly kind: 'unavailable'; readonly refused?: true };
 
 export interface ConsensusRules {
   readonly threshold: number;
@@ -61,7 +61,9 @@ export function decide(
     if (absent.length >= threshold) return { kind: 'absent', by: absent };
   }
   if (outstanding > 0) return undefined;
-  return split ? { kind: 'conflict', ids: [...byId.keys()] } : { kind: 'unavailable' };
+  if (split) return { kind: 'conflict', ids: [...byId.keys()] };
+  const refusals = ballots.filter(({ vote }) => vote.kind === 'silent' && vote.refused === true);
+  return { kind: 'unavailable', ...(refusals.length >= threshold && { refused: true }) };
 }
 
 function agreed(ballots: readonly Ballot[]): Verdict {

@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import type { Logger } from '../../kernel/log.ts';
-import { nameConflict, nameNotFound, nameUnavailable, nameUnsupported } from '../errors.ts';
+import { contentRefused, nameConflict, nameNotFound, nameUnavailable, nameUnsupported } from '../errors.ts';
 import type { Gateway } from '../gateways/gateway.ts';
 import { askName } from './ask-name.ts';
 import { type Ballot, type ConsensusRules, decide, type Verdict } from './consensus.ts';
@@ -96,6 +96,7 @@ export class NameResolver {
       return this.#answer(label, this.#names.get(label) ?? keptOf(verdict, now), false);
     }
     if (verdict.kind === 'absent') throw nameNotFound(label);
+    if (verdict.kind === 'unavailable' && verdict.refused === true) throw contentRefused();
     const usable =
       known !== undefined &&
       ageOf(known, now) < errorMs &&
@@ -159,7 +160,8 @@ export class NameResolver {
     const { onResolution, keep, log } = this.#options;
     const verdict = await this.#vote(label);
     onResolution(verdict.kind);
-    if (verdict.kind === 'unavailable') this.#untold.set(label, true);
+    const isRefused = verdict.kind === 'unavailable' && verdict.refused === true;
+    if (verdict.kind === 'unavailable' && !isRefused) this.#untold.set(label, true);
     else this.#untold.delete(label);
     if (verdict.kind === 'agreed') {
       const kept = keptOf(verdict, this.#now());
@@ -171,6 +173,8 @@ export class NameResolver {
       this.#absent.set(label, this.#now() + negativeMs);
       this.#drop(label);
     } else {
+      // What was known of it is what they refuse now.
+      if (isRefused) this.#drop(label);
       log.warn({ name: label, verdict }, 'a name could not be resolved');
     }
     return verdict;

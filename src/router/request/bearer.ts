@@ -8,24 +8,34 @@ const failuresPerMinute = 5;
 
 export function createBearerGuard(token: () => string) {
   const failures = new RateLimit(failuresPerMinute, 60_000);
-  const holds = (request: Request): boolean => {
-    const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-    return given !== undefined && sameSecret(given, token());
+  const tokenOf = ({ headers }: Request) => /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+  const require = (request: Request, address: string): void => {
+    if (request.headers.authorization === undefined) {
+      throw managementError(401, 'Authorization header required', {}, { 'www-authenticate': 'Bearer' });
+    }
+    // Asked before the token is looked at: else the one right guess among many would pass. It counts by network, so
+    // that those who guess elsewhere lock nobody out.
+    const { allowed, resetSeconds } = failures.take(address);
+    if (!allowed) {
+      throw managementError(429, 'Too many auth attempts', {}, { 'retry-after': String(resetSeconds) });
+    }
+    const given = tokenOf(request);
+    if (given === undefined || !sameSecret(given, token())) {
+      throw managementError(403, 'Invalid authorization token');
+    }
+    failures.giveBack(address);
   };
   return {
-    holds,
     /** Throws 401, 403 or 429 unless the request carries the token. */
-    require(request: Request, address: string): void {
-      // Whoever has the token is never locked out by those who guess from the same address.
-      if (holds(request)) return;
-      if (request.headers.authorization === undefined) {
-        throw managementError(401, 'Authorization header required', {}, { 'www-authenticate': 'Bearer' });
+    require,
+    /** The same as an answer, for what is open to all and says more to the operator. */
+    holds(request: Request, address: string): boolean {
+      try {
+        require(request, address);
+        return true;
+      } catch {
+        return false;
       }
-      const { allowed, resetSeconds } = failures.take(address);
-      if (!allowed) {
-        throw managementError(429, 'Too many auth attempts', {}, { 'retry-after': String(resetSeconds) });
-      }
-      throw managementError(403, 'Invalid authorization token');
     },
   };
 }

@@ -57,9 +57,3 @@ export function hostParser(rules: HostRules): (header: string | undefined) => Ho
     return host;
   };
 }
-
-/** The names whose blocking blocks a label too: itself, and the name that an undername belongs to. */
-export function labelAndName(label: string): readonly string[] {
-  const split = label.lastIndexOf('_');
-  return split <= 0 ? [label] : [label, label.slice(split + 1)];
-}

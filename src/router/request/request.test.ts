@@ -4,7 +4,7 @@ import { isTxId } from '../../formats/base64url.ts';
 import { isSandboxLabel, sandboxLabel } from '../../formats/sandbox-label.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import { RateLimit } from '../../kernel/http/rate-limit.ts';
-import { labelAndName, parseHost } from './host.ts';
+import { parseHost } from './host.ts';
 import { parseTarget, type TargetRules } from './target.ts';
 
 const rules = { baseDomain: 'router.example', allowUnknownHosts: false };
@@ -44,7 +44,6 @@ test('hosts are told apart', () => {
   ]) {
     assert.equal(parseHost(host, rules).kind, 'unknown', host);
   }
-  assert.deepEqual(labelAndName('a_b_name'), ['a_b_name', 'name']);
 });
 
 test('paths mean content, chain reads or the router itself', () => {

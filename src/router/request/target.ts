@@ -25,8 +25,15 @@ export type Target =
       readonly id: TxId;
       readonly pagesOnly: boolean;
     }
-  /** `id`: of the transaction that is read. */
-  | { readonly kind: 'chain'; readonly id: TxId | undefined }
+  | {
+      readonly kind: 'chain';
+      /** Of the transaction that is read. */
+      readonly id: TxId | undefined;
+      /** The data itself is asked for, or what may carry it. */
+      readonly data?: 'whole' | 'perhaps' | undefined;
+      /** Weave offset of the chunk that is read. */
+      readonly chunk?: string | undefined;
+    }
   | { readonly kind: 'graphql' }
   | { readonly kind: 'self' };
 
@@ -131,8 +138,12 @@ const chainReads = [
 ];
 
 function chainRead(pathname: string): Target {
-  const id = /^\/tx\/([^/]{43})(?:\/|$)/.exec(pathname)?.[1];
-  return { kind: 'chain', id: id === undefined ? undefined : checkId(id) };
+  const [, id, below] = /^\/tx\/([^/]{43})(\/[^/]*)?$/.exec(pathname) ?? [];
+  const chunk = /^\/chunk\/([0-9]+)(?:\/data)?$/.exec(pathname)?.[1];
+  if (id === undefined) return { kind: 'chain', id, ...(chunk !== undefined && { chunk }) };
+  // The JSON of a transaction of the first format has its data in it.
+  const data = below === '/data' ? 'whole' : below === undefined ? 'perhaps' : undefined;
+  return { kind: 'chain', id: checkId(id), ...(data !== undefined && { data }) };
 }
 
 function isChainRead(pathname: string): boolean {

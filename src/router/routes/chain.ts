@@ -3,22 +3,37 @@
  * use them to check content for themselves. Nothing of it is kept, since blocks may still change.
  */
 import { isolate } from '../../delivery/isolation.ts';
-import { takeOver } from '../../kernel/http/send-bytes.ts';
+import { isTxId, type TxId } from '../../formats/base64url.ts';
+import { memberOf, tryParseJson } from '../../formats/json.ts';
+import type { Span } from '../../kernel/http/byte-ranges.ts';
+import { sendBuffer, takeOver } from '../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { Refusals } from '../content/refusals.ts';
+import type { OwnTarget } from '../content/serve.ts';
 import { gatewayError, notFound, pathOf, payloadTooLarge } from '../errors.ts';
-import { type Ask, copyHeaders, discard } from '../gateways/gateway.ts';
+import { type Ask, copyHeaders, discard, headerOf, lengthOf, readBody } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
 import type { ChainReaders } from '../gateways/part.ts';
 
 export interface ChainProxyOptions extends ChainReaders {
   readonly attempts: number;
   readonly stallTimeoutMs: number;
+  /** Who is asked which transaction a chunk belongs to. */
+  readonly contentGateways: HedgedAsks;
+  readonly refusals: Refusals;
+  /** Throws where data of a transaction may not be served; all of it unless a span is given. */
+  readonly refuseData: (id: TxId, span?: Span) => Promise<void>;
 }
+
+type ChainTarget = Extract<OwnTarget, { kind: 'chain' }>;
+
+/** A transaction of the first format with the most data that nodes take in it, in base64url. */
+const maxTransactionBytes = 20 * 1024 * 1024;
 
 const graphqlBodyLimit = 1024 * 1024;
 /** Answers for which another gateway is asked. */
-const elsewhere = new Set([404, 410, 429]);
+const elsewhere = new Set([404, 410, 429, 451]);
 const relayed = [
   'content-type',
   'content-length',
@@ -43,11 +58,47 @@ export class ChainProxy {
     this.#options = options;
   }
 
-  async read(request: Request, reply: Reply): Promise<void> {
+  async read(request: Request, reply: Reply, target: ChainTarget): Promise<void> {
+    const { refusals } = this.#options;
+    const { id, data, chunk } = target;
+    if (id !== undefined) refusals.id(id);
+    if (!refusals.list.isEmpty) {
+      if (id !== undefined && data === 'whole') await this.#options.refuseData(id);
+      if (chunk !== undefined) await this.#refuseChunk(chunk, () => reply.raw.destroyed);
+    }
     const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
     // Whatever host the absolute form names (RFC 9112 §3.2.2), it is not for the gateway to follow.
     const path = request.url.replace(/^[a-z]+:\/\/[^/?#]*/i, '');
-    await this.#pass(request, reply, this.#options.nodes, { role: 'chain', method, path });
+    const ask: Ask = { role: 'chain', method, path };
+    const carriesData = data === 'perhaps' && method === 'GET' && !refusals.list.isEmpty ? id : undefined;
+    await this.#pass(request, reply, this.#options.nodes, ask, carriesData);
+  }
+
+  /**
+   * A chunk is bytes of a transaction, and which, gateways tell by `HEAD`. Where none does, the chunk is not passed on:
+   * anything might be in it.
+   */
+  async #refuseChunk(offset: string, gone: () => boolean): Promise<void> {
+    const { attempts, contentGateways, refuseData } = this.#options;
+    const path = `/chunk/${offset}/data`;
+    const answer = await contentGateways.ask(
+      { role: 'chain', method: 'HEAD', path },
+      {
+        attempts,
+        tried: new Set(),
+        accepts: ({ status }) => status === 200,
+        absent: () => notFound(path),
+        gone,
+      },
+    );
+    discard(answer);
+    const id = headerOf(answer.headers, 'x-arweave-chunk-tx-id');
+    const start = Number(headerOf(answer.headers, 'x-arweave-chunk-relative-start-offset'));
+    const size = lengthOf(answer);
+    if (id === undefined || !isTxId(id) || !Number.isSafeInteger(start) || size === undefined) {
+      throw gatewayError('No gateway tells which transaction the chunk belongs to');
+    }
+    await refuseData(id, { start, end: start + size });
   }
 
   /** `POST /graphql`, and `GET` with the query in the URL. */
@@ -85,8 +136,9 @@ export class ChainProxy {
     });
   }
 
-  async #pass(request: Request, reply: Reply, asks: HedgedAsks, ask: Ask): Promise<void> {
-    const { attempts, stallTimeoutMs } = this.#options;
+  /** `carriesData`: the transaction whose data may be in the answer. */
+  async #pass(request: Request, reply: Reply, asks: HedgedAsks, ask: Ask, carriesData?: TxId): Promise<void> {
+    const { attempts, stallTimeoutMs, refuseData } = this.#options;
     const answer = await asks.ask(ask, {
       attempts,
       tried: new Set(),
@@ -104,6 +156,14 @@ export class ChainProxy {
     copyHeaders(answer.headers, relayed, headers);
     // The body may be an uploader's, and the type is what the gateway says.
     isolate(headers, headers['content-type'] ?? '', 'shared');
+    if (carriesData !== undefined) {
+      const body = await readBody(answer, maxTransactionBytes);
+      const data = memberOf(tryParseJson(body.toString('utf8')), 'data');
+      if (data !== undefined && data !== '') await refuseData(carriesData);
+      headers['content-length'] = String(body.length);
+      await sendBuffer(takeOver(reply, answer.status, headers), body, { stallTimeoutMs });
+      return;
+    }
     const raw = takeOver(reply, answer.status, headers);
     if (request.method === 'HEAD') {
       discard(answer);

@@ -145,8 +145,8 @@ export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Requ
 
   async function serveLong(request: Request, reply: Reply, host: Host): Promise<void> {
     const own = await serve.serve(request, reply, host);
-    if (own === 'chain') await chain.read(request, reply);
-    else if (own === 'self') await reply.header('cache-control', 'no-store').send(deps.info(request));
+    if (own?.kind === 'chain') await chain.read(request, reply, own);
+    else if (own?.kind === 'self') await reply.header('cache-control', 'no-store').send(deps.info(request));
     else if (own !== undefined) throw notFound(pathOf(request.url));
   }
 

@@ -1,6 +1,7 @@
 /** The blocklist over HTTP (interface §4.5). Everything but `check` needs the moderation token (interface §5). */
 import { Type } from 'typebox';
 import { isRecord, memberOf } from '../../formats/json.ts';
+import { type Actor, fingerprintOf, readAuditQuery } from '../../kernel/audit-log.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import { clientAddress } from '../../kernel/http/client-network.ts';
 import { type App, type Guard, mountGuarded, type Request } from '../../kernel/http/server.ts';
@@ -26,9 +27,11 @@ export function moderationRoutes(app: App, moderation: Moderation | undefined, p
     disabledRoutes(app);
     return;
   }
-  const { blocklist, token } = moderation;
+  const { blocklist, all, token } = moderation;
   const bearer = createBearerGuard(() => token);
-  const actor = (request: Request) => clientAddress(request, proxyCount);
+  const addressOf = (request: Request): string => clientAddress(request, proxyCount);
+  const who = fingerprintOf(token);
+  const actor = (request: Request): Actor => ({ who, via: 'api', from: addressOf(request) });
 
   // For everybody, so it stands outside the guard.
   app.get(
@@ -41,9 +44,9 @@ export function moderationRoutes(app: App, moderation: Moderation | undefined, p
     },
     (request, reply) => {
       const { type, value, canonical } = readTarget(request.params.type, request.params.value);
-      const blocked = type === 'arns' ? blocklist.blocksLabel(canonical) : blocklist.blocksId(canonical);
+      const blocked = type === 'arns' ? all.blocksName(canonical) : all.blocksId(canonical);
       // Why and by whom is for those who may read the list.
-      const entry = bearer.holds(request) ? blocklist.find(type, canonical) : undefined;
+      const entry = bearer.holds(request, addressOf(request)) ? blocklist.find(type, canonical) : undefined;
       return reply.send({ type, value, blocked, ...(entry === undefined ? {} : { entry }) });
     },
   );
@@ -51,7 +54,7 @@ export function moderationRoutes(app: App, moderation: Moderation | undefined, p
   const guard: Guard = {
     check(request, reply) {
       reply.header('cache-control', 'no-store');
-      bearer.require(request, actor(request));
+      bearer.require(request, addressOf(request));
     },
     noSuchRoute: (request) => notFound(pathOf(request.url)),
   };
@@ -59,8 +62,8 @@ export function moderationRoutes(app: App, moderation: Moderation | undefined, p
 }
 
 /** What only the holder of the moderation token may do. */
-function guardedRoutes(app: App, moderation: Moderation, actor: (request: Request) => string): void {
-  const { blocklist } = moderation;
+function guardedRoutes(app: App, moderation: Moderation, actor: (request: Request) => Actor): void {
+  const { blocklist, all, audit } = moderation;
   app.post(
     '/block',
     {
@@ -74,7 +77,7 @@ function guardedRoutes(app: App, moderation: Moderation, actor: (request: Reques
     async (request, reply) => {
       const { type, value, canonical, reason, blockedBy } = readBlock(request.body);
       const asked = { type, value: canonical, reason, blockedBy };
-      const blocked = await blockContent(moderation, asked, 'api').catch(failed('block content'));
+      const blocked = await blockContent(moderation, asked, actor(request)).catch(failed('block content'));
       return reply.send({ success: true, blocked: { type, value, ...blocked } });
     },
   );
@@ -100,6 +103,26 @@ function guardedRoutes(app: App, moderation: Moderation, actor: (request: Reques
     reply.send(blocklist.stats()),
   );
 
+  app.get(
+    '/audit',
+    {
+      schema: {
+        summary: 'What was changed by operators, newest first',
+        security,
+        querystring: Type.Object({
+          since: Type.Optional(Type.String({ maxLength: 64, description: 'ISO 8601' })),
+          limit: Type.Optional(Type.String({ pattern: '^[0-9]{1,4}$' })),
+        }),
+      },
+      config: { invalid: { error: 'Invalid since or limit' } },
+    },
+    async (request, reply) => {
+      const query = readAuditQuery(request.query);
+      if (query === undefined) throw managementError(400, 'Invalid since or limit');
+      return reply.send({ lines: await audit.read(query) });
+    },
+  );
+
   // These two have no body. Clients that always name a type send one without bytes, or of a type of their own.
   app.register(async (scope: App) => {
     scope.removeAllContentTypeParsers();
@@ -110,11 +133,14 @@ function guardedRoutes(app: App, moderation: Moderation, actor: (request: Reques
       async (request, reply) => {
         const { type, value, canonical } = readTarget(request.params.type, request.params.value);
         const removed = await blocklist
-          .unblock(type, canonical, actor(request), 'api')
+          .unblock(type, canonical, actor(request))
           .catch(failed('unblock content'));
         if (removed === undefined) {
           if (type === 'txid' && blocklist.blocksId(canonical)) {
             throw managementError(409, 'Blocked by name entry', { value });
+          }
+          if (type === 'arns' ? all.blocksName(canonical) : all.blocksId(canonical)) {
+            throw managementError(409, 'Blocked by the gateway that is followed', { value });
           }
           throw managementError(404, 'Content not found in blocklist');
         }
@@ -125,8 +151,8 @@ function guardedRoutes(app: App, moderation: Moderation, actor: (request: Reques
     scope.post(
       '/reload',
       { schema: { summary: 'Read the blocklist from disk again', security }, bodyLimit },
-      async (_request, reply) => {
-        await blocklist.reload('api').catch(failed('reload blocklist'));
+      async (request, reply) => {
+        await blocklist.reload(actor(request)).catch(failed('reload blocklist'));
         return reply.send({ success: true, message: 'Blocklist reloaded', stats: blocklist.stats() });
       },
     );
@@ -140,6 +166,7 @@ function disabledRoutes(app: App): void {
     ['GET', '/moderation/blocklist'],
     ['GET', '/moderation/check/:type/:value'],
     ['GET', '/moderation/stats'],
+    ['GET', '/moderation/audit'],
     ['DELETE', '/moderation/block/:type/:value'],
     ['POST', '/moderation/reload'],
   ] as const) {

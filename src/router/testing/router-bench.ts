@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { request } from 'undici';
 import { readConfig } from '../../config/config.ts';
 import { testLogLevel } from '../../config/testing.ts';
+import type { FollowedBlocklist } from '../../delivery/moderation/blocklist.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { createRouterSurface, type RouterSurface } from '../surface.ts';
 import { StubGateway, type TestItem } from './stub-gateway.ts';
@@ -41,6 +42,8 @@ export interface BenchOptions {
   /** Further gateways, beside the stubs. */
   readonly others?: readonly string[];
   readonly environment?: Record<string, string>;
+  /** A gateway's list that the router obeys. */
+  readonly followed?: FollowedBlocklist;
 }
 
 export async function startRouterBench(options: BenchOptions = {}): Promise<RouterBench> {
@@ -70,6 +73,7 @@ export async function startRouterBench(options: BenchOptions = {}): Promise<Rout
         }),
         version: '0.0.0-test',
         localGatewayUrl: () => undefined,
+        followed: () => options.followed,
       },
     );
   let router = create();

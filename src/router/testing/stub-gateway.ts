@@ -18,6 +18,8 @@ import { testEd25519Key } from '../../wallets/testing/keys.ts';
 export interface TestItem {
   readonly id: string;
   readonly header: ItemHeader;
+  /** Header and data, as it lies in a bundle. */
+  readonly bytes: Buffer;
   readonly data: Buffer;
   readonly contentType: string;
   readonly digest: string;
@@ -38,7 +40,7 @@ export async function testItem(
   const header = parseItemHeader(item);
   if (typeof header === 'string') throw new Error(header);
   const digest = createHash('sha256').update(bytes).digest('base64url');
-  return { id: header.id, header, data: bytes, contentType, digest };
+  return { id: header.id, header, bytes: item, data: bytes, contentType, digest };
 }
 
 export interface Behaviour {
@@ -78,6 +80,10 @@ export class StubGateway {
   readonly items = new Map<string, TestItem>();
   /** Name → id. */
   readonly names = new Map<string, { id: string; ttlSeconds: number; antId?: string }>();
+  /** Further headers of content, by id. */
+  readonly placements = new Map<string, Record<string, string>>();
+  /** Answers to other paths. */
+  readonly others = new Map<string, { readonly headers?: Record<string, string>; readonly body: string }>();
   readonly requests: string[] = [];
   /** The headers of each. */
   readonly heads: IncomingHttpHeaders[] = [];
@@ -156,6 +162,13 @@ export class StubGateway {
       const { id: txId, ttlSeconds, antId } = target;
       return json(response, { txId, ttlSeconds, antId });
     }
+    const other = this.others.get(url);
+    if (other !== undefined) {
+      response
+        .writeHead(200, { 'content-length': Buffer.byteLength(other.body), ...other.headers })
+        .end(request.method === 'HEAD' ? undefined : other.body);
+      return;
+    }
     if (url === '/graphql' && behaviour.proofless !== true) return await this.#graphql(request, response);
     if (url === '/ar-io/info' || url === '/info') return json(response, { release: 'stub' });
     response.writeHead(404, { 'content-type': 'text/plain' }).end('Not Found');
@@ -175,6 +188,7 @@ export class StubGateway {
     const headers: Record<string, string> = {
       'content-type': behaviour.contentType ?? item.contentType,
       'x-arweave-signature-type': String(item.header.signatureType),
+      ...this.placements.get(item.id),
       ...behaviour.headers,
     };
     if (digest !== undefined) {

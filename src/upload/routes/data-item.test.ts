@@ -4,11 +4,13 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
+import { BlockSet } from '../../delivery/moderation/block-set.ts';
 import { createHttpServer } from '../../kernel/http/server.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
+import { BlockedItems } from '../items/refuse-blocked.ts';
 import { startTestUpload } from '../testing.ts';
 import { dataItemRoutes } from './data-item.ts';
 
@@ -33,7 +35,9 @@ test('a reader of an item in parts who takes nothing is cut off', { timeout: 60_
         answering(reply.raw);
         done();
       });
-      dataItemRoutes(app, upload.sql, upload.blobs, { stallTimeoutMs: 300 });
+      const { sql, blobs } = upload;
+      const blocked = new BlockedItems(new BlockSet(), blobs);
+      dataItemRoutes(app, { sql, blobs, blocked, stallTimeoutMs: 300 });
     },
     [''],
   );

@@ -14,11 +14,19 @@ import type { Sql } from '../../storage/sql/sql.ts';
 import { postedBundle } from '../bundler/bundle-rows.ts';
 import { translateError, uploadErrors } from '../errors.ts';
 import { findItem, readHead, type StoredItem } from '../items/item-rows.ts';
+import type { BlockedItems } from '../items/refuse-blocked.ts';
 import { openBlob, piecesOf, readItemBytes } from '../items/segments.ts';
 
 const none = Buffer.alloc(0);
 
-export function dataItemRoutes(app: App, sql: Sql, blobs: BlobStore, options: SendOptions = {}): void {
+export interface DataItemDeps extends SendOptions {
+  readonly sql: Sql;
+  readonly blobs: BlobStore;
+  /** What is not given back. */
+  readonly blocked: BlockedItems;
+}
+
+export function dataItemRoutes(app: App, deps: DataItemDeps): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/data-item/:id',
@@ -28,7 +36,7 @@ export function dataItemRoutes(app: App, sql: Sql, blobs: BlobStore, options: Se
     },
     handler: async (request, reply) => {
       try {
-        await answer(request, request.params.id, reply, { sql, blobs, options });
+        await answer(request, request.params.id, reply, deps);
       } catch (error) {
         throw translateError(error, request.params.id);
       }
@@ -37,25 +45,22 @@ export function dataItemRoutes(app: App, sql: Sql, blobs: BlobStore, options: Se
   });
 }
 
-interface Held {
-  readonly sql: Sql;
-  readonly blobs: BlobStore;
-  readonly options: SendOptions;
-}
-
-async function answer(request: Request, id: string, reply: Reply, held: Held): Promise<void> {
-  const { sql } = held;
+async function answer(request: Request, id: string, reply: Reply, held: DataItemDeps): Promise<void> {
+  const { sql, blocked } = held;
   if (!isTxId(id)) throw uploadErrors.invalidId();
+  blocked.refuseId(id);
   const item = await findItem(sql, id);
   const head = item?.held === true ? await readHead(sql, id) : undefined;
   if (item === undefined || head === undefined) throw uploadErrors.unknownItem();
-  const headers = await headersOf(sql, item);
+  const bundle = await postedBundle(sql, item.bundle);
+  const headers = headersOf(item, bundle?.txId);
+  const range = readRange(request.headers.range, item.size);
+  const { start, end } = range ?? { start: 0, end: item.size };
+  await blocked.refuse({ item, head, span: { start, end }, root: bundle?.txId });
   if (request.headers['if-none-match'] === headers.etag) {
     await sendBuffer(takeOver(reply, 304, { etag: headers.etag }), none);
     return;
   }
-  const range = readRange(request.headers.range, item.size);
-  const { start, end } = range ?? { start: 0, end: item.size };
   const raw = takeOver(reply, range === undefined ? 200 : 206, {
     ...headers,
     'content-length': end - start,
@@ -65,12 +70,11 @@ async function answer(request: Request, id: string, reply: Reply, held: Held): P
   else await sendItem(raw, held, head, item, { start, end });
 }
 
-async function headersOf(sql: Sql, item: StoredItem): Promise<OutgoingHttpHeaders & { etag: string }> {
-  const bundle = await postedBundle(sql, item.bundle);
+function headersOf(item: StoredItem, root: string | undefined): OutgoingHttpHeaders & { etag: string } {
   const place =
-    bundle === undefined || item.bundleOffset === null
+    root === undefined || item.bundleOffset === null
       ? {}
-      : { 'x-root-transaction-id': bundle.txId, 'x-root-offset': item.bundleOffset };
+      : { 'x-root-transaction-id': root, 'x-root-offset': item.bundleOffset };
   return {
     'content-type': 'application/octet-stream',
     // The bytes are a stranger's: no browser is to guess that they are a page.
@@ -88,7 +92,7 @@ async function headersOf(sql: Sql, item: StoredItem): Promise<OutgoingHttpHeader
 /** Straight from the file where the range lies in one; else piece by piece. */
 async function sendItem(
   raw: ServerResponse,
-  { blobs, options }: Held,
+  { blobs, ...options }: DataItemDeps,
   head: Buffer,
   item: StoredItem,
   { start, end }: Span,

@@ -21,6 +21,8 @@ export interface Blocks {
 
 export type BlockKind = 'id' | 'hash' | 'name';
 
+export type BlockTarget = readonly [BlockKind, string];
+
 const versionName = 'blocks';
 
 export class BlockStore {
@@ -32,13 +34,14 @@ export class BlockStore {
     this.#now = now;
   }
 
-  /** Blocks all of them or none. What is blocked already stays as it was. */
-  async block(what: readonly (readonly [BlockKind, string])[], reason: Reason): Promise<void> {
+  /** Blocks all of them or none, and says of each whether that is new. What is blocked already stays as it was. */
+  async block(what: readonly BlockTarget[], reason: Reason): Promise<boolean[]> {
     const now = this.#now();
-    await this.#sql.transaction(async (tx) => {
+    return this.#sql.transaction(async (tx) => {
+      const changed: boolean[] = [];
       const source = reason.source === undefined ? null : await sourceKey(tx, reason.source, now);
       for (const [kind, text] of what) {
-        await tx.run(
+        const added = await tx.run(
           `INSERT INTO content_blocks (kind, what, source, notes, blocked_at) VALUES (?, ?, ?, ?, ?)
            ON CONFLICT (kind, what) DO NOTHING`,
           kind,
@@ -47,20 +50,23 @@ export class BlockStore {
           reason.notes ?? null,
           now,
         );
+        changed.push(added > 0);
       }
       await bump(tx);
+      return changed;
     });
   }
 
-  /** Answers how many of them were blocked. */
-  async unblock(what: readonly (readonly [BlockKind, string])[]): Promise<number> {
+  /** Says of each whether it was blocked. */
+  async unblock(what: readonly BlockTarget[]): Promise<boolean[]> {
     return this.#sql.transaction(async (tx) => {
-      let lifted = 0;
+      const changed: boolean[] = [];
       for (const [kind, text] of what) {
-        lifted += await tx.run('DELETE FROM content_blocks WHERE kind = ? AND what = ?', kind, text);
+        const lifted = await tx.run('DELETE FROM content_blocks WHERE kind = ? AND what = ?', kind, text);
+        changed.push(lifted > 0);
       }
       await bump(tx);
-      return lifted;
+      return changed;
     });
   }
 

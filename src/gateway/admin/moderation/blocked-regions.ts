@@ -5,16 +5,35 @@
  * was learnt is kept: an item may leave the index and still lie in its bundle.
  */
 
-import type { Span } from '../../../kernel/http/byte-ranges.ts';
+import { LRUCache } from 'lru-cache';
+import type { BlockedPlaces, Place } from '../../../delivery/moderation/block-set.ts';
+import { listedPlaces } from '../../../delivery/moderation/bundle-list.ts';
+import { bundleCountBytes } from '../../../formats/ans104/bundle-header.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
+import type { Located } from '../../chain-index/gateway-index.ts';
 import { deleteRows, insertRows, selectIn } from '../../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
 
 /** Knows where items lie that this index does not have: a subscribed one. */
-export type LocateElsewhere = (id: string) => Promise<Omit<Place, 'id' | 'hash'> | undefined>;
+export type LocateElsewhere = (id: string) => Promise<Omit<Place, 'id'> | undefined>;
 
-interface Region extends Span {
-  readonly id: string;
+/** Reads the first bytes of content, and how many there are in all; undefined where nobody has them. */
+export type ReadStart = (
+  id: string,
+  length: number,
+) => Promise<{ readonly bytes: Buffer; readonly size: number } | undefined>;
+
+export interface BlockedRegionsOptions {
+  readonly index: SqlGatewayIndex;
+  /** Where what is learnt is asked for. */
+  readonly places: BlockedPlaces;
+  readonly locateElsewhere?: LocateElsewhere | undefined;
+  readonly readStart?: ReadStart | undefined;
+}
+
+/** Ids and hash in base64url. */
+interface HashedPlace extends Place {
+  readonly hash: string | null;
 }
 
 interface PlacedRow {
@@ -31,13 +50,14 @@ const walkStep = 5_000;
 /** Steps of one call; the next call goes on. */
 const stepsPerCall = 40;
 const idsPerCall = 500;
+const maxLookedInto = 10_000;
 
 const placed = `SELECT r.id, r.kind, r.hash, root.id AS root_id, r.parent_offset + r.data_offset AS start, r.data_size
   FROM records r LEFT JOIN records root ON root.record = r.root`;
 
 export class BlockedRegions {
   readonly #index: SqlGatewayIndex;
-  readonly #byRoot = new Map<string, Map<string, Region>>();
+  readonly #places: BlockedPlaces;
   #ids: ReadonlySet<string> = new Set();
   #hashes: ReadonlySet<string> = new Set();
   /** Blocked ids whose place is not known; chain transactions have none and leave the set. */
@@ -46,21 +66,17 @@ export class BlockedRegions {
   #walkedTo = 0;
   readonly #store: PlaceStore;
   readonly #locateElsewhere: LocateElsewhere | undefined;
+  readonly #readStart: ReadStart | undefined;
   #isLoaded = true;
+  /** Bundles whose list of items was compared with the blocked ids that have no place yet. */
+  readonly #lookedInto = new LRUCache<string, true>({ max: maxLookedInto });
 
-  constructor(index: SqlGatewayIndex, locateElsewhere?: LocateElsewhere) {
+  constructor({ index, places, locateElsewhere, readStart }: BlockedRegionsOptions) {
     this.#index = index;
+    this.#places = places;
     this.#store = new PlaceStore(index.sql);
     this.#locateElsewhere = locateElsewhere;
-  }
-
-  /** The blocked item of which a byte would leave, other than `except`. */
-  overlapping(root: string, content: Span, asked: Span, except?: string): string | undefined {
-    for (const region of this.#byRoot.get(root)?.values() ?? []) {
-      const isWithin = region.start >= content.start && region.end <= content.end && region.id !== except;
-      if (isWithin && region.start < asked.end && region.end > asked.start) return region.id;
-    }
-    return undefined;
+    this.#readStart = readStart;
   }
 
   change(ids: ReadonlySet<string>, hashes: ReadonlySet<string>): void {
@@ -70,13 +86,42 @@ export class BlockedRegions {
     this.#unplaced = new Set(ids);
     this.#walkedTo = 0;
     this.#isLoaded = false;
+    this.#lookedInto.clear();
+  }
+
+  /**
+   * A bundle that was not unbundled yet tells by its own list which items it holds: a block that was made before holds
+   * for it from its first byte on.
+   */
+  lookInto(id: string, located: Located | undefined): Promise<void> | undefined {
+    if (this.#unplaced.size === 0 || this.#readStart === undefined || this.#lookedInto.has(id)) {
+      return undefined;
+    }
+    // What the index does not have may be a bundle as well.
+    if (located !== undefined && !isTaggedBundle(located.tags)) return undefined;
+    return this.#readList(id, located, this.#readStart);
+  }
+
+  async #readList(bundle: string, located: Located | undefined, readStart: ReadStart): Promise<void> {
+    const unplaced = this.#unplaced;
+    const size = located?.size ?? (await readStart(bundle, bundleCountBytes))?.size ?? 0;
+    const { root, dataOffsetInRoot: start } = located?.placement ?? { root: bundle, dataOffsetInRoot: 0 };
+    const places = await listedPlaces(
+      { root, start, size },
+      async (length) => (await readStart(bundle, length))?.bytes,
+      // What was learnt before is more exact.
+      (id) => unplaced.has(id) && !this.#places.has(id, root),
+    );
+    // Not kept: the exact places come with the index, for which the ids go on waiting.
+    for (const place of places) this.#places.add(place);
+    // A change meanwhile starts anew.
+    if (unplaced === this.#unplaced) this.#lookedInto.set(bundle, true);
   }
 
   async learn(): Promise<void> {
     if (!this.#isLoaded) {
       const kept = await this.#store.load((place) => this.#isBlocked(place));
-      this.#byRoot.clear();
-      for (const place of kept) this.#note(place);
+      this.#places.replace(kept.map(plain));
       this.#isLoaded = true;
     }
     const wanted = [...this.#unplaced].slice(0, idsPerCall);
@@ -131,25 +176,29 @@ export class BlockedRegions {
     }
   }
 
-  #isBlocked({ id, hash }: Pick<Place, 'id' | 'hash'>): boolean {
+  #isBlocked({ id, hash }: Pick<HashedPlace, 'id' | 'hash'>): boolean {
     return this.#ids.has(id) || (hash !== null && this.#hashes.has(hash));
   }
 
-  async #learnt(places: readonly Place[]): Promise<void> {
+  async #learnt(places: readonly HashedPlace[]): Promise<void> {
     const blocked = places.filter((place) => this.#isBlocked(place));
-    for (const place of blocked) this.#note(place);
+    for (const place of blocked) this.#places.add(plain(place));
     await this.#store.keep(blocked);
-  }
-
-  #note({ id, root, start, end }: Place): void {
-    const regions = this.#byRoot.get(root) ?? new Map<string, Region>();
-    regions.set(id, { id, start, end });
-    this.#byRoot.set(root, regions);
   }
 }
 
+/** ANS-104 §3: the two tags, any version 2. */
+function isTaggedBundle(tags: Located['tags']): boolean {
+  const has = (wanted: string, begins: string): boolean =>
+    tags.some(({ name, value }) => name === wanted && value.startsWith(begins));
+  return has('Bundle-Format', 'binary') && has('Bundle-Version', '2.');
+}
+
+/** Without what only the store needs. */
+const plain = ({ id, root, start, end }: HashedPlace): Place => ({ id, root, start, end });
+
 /** Of items that lie in a bundle and have bytes. */
-function placesOf(rows: readonly PlacedRow[]): Place[] {
+function placesOf(rows: readonly PlacedRow[]): HashedPlace[] {
   return rows.flatMap((row) => {
     if (row.root_id === null || row.start === null || row.data_size === 0) return [];
     const hash = row.hash?.toString('base64url') ?? null;
@@ -158,15 +207,6 @@ function placesOf(rows: readonly PlacedRow[]): Place[] {
       { id: row.id.toString('base64url'), hash, root, start: row.start, end: row.start + row.data_size },
     ];
   });
-}
-
-/** Payload of an item in the data of its root; ids and hash in base64url. */
-interface Place {
-  readonly id: string;
-  readonly hash: string | null;
-  readonly root: string;
-  readonly start: number;
-  readonly end: number;
 }
 
 /** Places that were learnt, kept in the database: an item pruned from the index still lies in its bundle. */
@@ -179,8 +219,8 @@ class PlaceStore {
   }
 
   /** Those that `isWanted`; the others are forgotten, since their block was lifted. */
-  async load(isWanted: (place: Place) => boolean): Promise<Place[]> {
-    const rows = await this.#sql.all<Place & { place: number }>(
+  async load(isWanted: (place: HashedPlace) => boolean): Promise<HashedPlace[]> {
+    const rows = await this.#sql.all<HashedPlace & { place: number }>(
       'SELECT place, id, hash, root, start_at AS "start", end_at AS "end" FROM blocked_places',
     );
     const wanted = rows.filter(isWanted);
@@ -190,7 +230,7 @@ class PlaceStore {
     return wanted;
   }
 
-  async keep(places: readonly Place[]): Promise<void> {
+  async keep(places: readonly HashedPlace[]): Promise<void> {
     const fresh = places.filter(({ id, root }) => !this.#known.has(`${id} ${root}`));
     await insertRows(
       this.#sql,

@@ -3,39 +3,53 @@
  * holds from the next request on, one made by another process within a second. While the database cannot be read,
  * the list stays as it was.
  */
+import { createHash } from 'node:crypto';
+import { BlockSet } from '../../../delivery/moderation/block-set.ts';
+import type { BlockDocument } from '../../../delivery/moderation/follower.ts';
+import type { Actor, AuditLog } from '../../../kernel/audit-log.ts';
 import { createJob, type Job } from '../../../kernel/background/job.ts';
-import type { Span } from '../../../kernel/http/byte-ranges.ts';
+import { messageOf } from '../../../kernel/errors.ts';
+import { strongETag } from '../../../kernel/http/conditional.ts';
 import type { Logger } from '../../../kernel/log.ts';
+import type { Located } from '../../chain-index/gateway-index.ts';
 import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
 import type { Blocklist } from '../../content/blocklist.ts';
-import { splitLabel } from '../../content/names/host.ts';
-import type { BlockKind, BlockStore, Reason } from './block-store.ts';
-import { BlockedRegions, type LocateElsewhere } from './blocked-regions.ts';
+import type { BlockStore, BlockTarget, Reason } from './block-store.ts';
+import { BlockedRegions, type LocateElsewhere, type ReadStart } from './blocked-regions.ts';
 
 export interface LiveBlocklistOptions {
   readonly store: BlockStore;
   readonly index: SqlGatewayIndex;
+  readonly audit: AuditLog;
   readonly log: Logger;
   /** Removes the copies of content with those hashes (base64url), and answers that were kept ready. */
   dropCopies(hashes: Iterable<string>): Promise<void>;
   readonly locateElsewhere?: LocateElsewhere | undefined;
+  readonly readStart?: ReadStart | undefined;
+}
+
+interface ListText {
+  readonly revision: number;
+  readonly text: string;
+  readonly etag: string;
 }
 
 const pollMs = 1_000;
+const noReason: Reason = {};
 
-export class LiveBlocklist implements Blocklist {
+export class LiveBlocklist extends BlockSet implements Blocklist {
   readonly #options: LiveBlocklistOptions;
   readonly #regions: BlockedRegions;
-  #ids: ReadonlySet<string> = new Set();
-  #hashes: ReadonlySet<string> = new Set();
-  #names: ReadonlySet<string> = new Set();
   #version = -1;
+  #text: ListText | undefined;
   readonly #polling: Job;
   #refreshing: Promise<void> | undefined;
 
   constructor(options: LiveBlocklistOptions) {
+    super();
     this.#options = options;
-    this.#regions = new BlockedRegions(options.index, options.locateElsewhere);
+    const { index, locateElsewhere, readStart } = options;
+    this.#regions = new BlockedRegions({ index, places: this.places, locateElsewhere, readStart });
     this.#polling = createJob({
       name: 'refresh the block list',
       everyMs: pollMs,
@@ -44,30 +58,32 @@ export class LiveBlocklist implements Blocklist {
     });
   }
 
-  blocksId(id: string): boolean {
-    return this.#ids.has(id);
-  }
-
-  blocksHash(hash: string): boolean {
-    return this.#hashes.has(hash);
-  }
-
-  blocksName(label: string): boolean {
-    if (this.#names.size === 0) return false;
-    const lower = label.toLowerCase();
-    return this.#names.has(lower) || this.#names.has(splitLabel(lower).name);
-  }
-
-  get wantsHashes(): boolean {
-    return this.#hashes.size > 0;
-  }
-
-  blockedPart(root: string, content: Span, asked: Span, except?: string): string | undefined {
-    return this.#regions.overlapping(root, content, asked, except);
+  lookInto(id: string, located: Located | undefined): Promise<void> | undefined {
+    return this.#regions.lookInto(id, located);
   }
 
   get counts(): { readonly ids: number; readonly hashes: number; readonly names: number } {
-    return { ids: this.#ids.size, hashes: this.#hashes.size, names: this.#names.size };
+    return { ids: this.ids.size, hashes: this.hashes.size, names: this.names.size };
+  }
+
+  /** Whoever asks it in this process asks what is enforced. */
+  problems(): readonly string[] {
+    return [];
+  }
+
+  /** The list as followers read it, and a tag that changes with it. */
+  document(): ListText {
+    const { revision } = this;
+    if (this.#text?.revision === revision) return this.#text;
+    const document: BlockDocument = {
+      ids: [...this.ids],
+      hashes: [...this.hashes],
+      names: [...this.names],
+      places: [...this.places],
+    };
+    const text = JSON.stringify(document);
+    this.#text = { revision, text, etag: strongETag(createHash('sha256').update(text).digest('base64url')) };
+    return this.#text;
   }
 
   /** Throws where the list cannot be read: better no gateway than one that serves what is blocked. */
@@ -81,15 +97,12 @@ export class LiveBlocklist implements Blocklist {
     await this.#refreshing?.catch(() => undefined);
   }
 
-  async block(what: readonly (readonly [BlockKind, string])[], reason: Reason): Promise<void> {
-    await this.#options.store.block(what, reason);
-    await this.#reload();
+  async block(what: readonly BlockTarget[], reason: Reason, actor: Actor): Promise<void> {
+    await this.#change('block', what, reason, actor, () => this.#options.store.block(what, reason));
   }
 
-  async unblock(what: readonly (readonly [BlockKind, string])[]): Promise<number> {
-    const lifted = await this.#options.store.unblock(what);
-    await this.#reload();
-    return lifted;
+  async unblock(what: readonly BlockTarget[], actor: Actor): Promise<void> {
+    await this.#change('unblock', what, noReason, actor, () => this.#options.store.unblock(what));
   }
 
   /** Reads the list where it changed. */
@@ -98,6 +111,32 @@ export class LiveBlocklist implements Blocklist {
       this.#refreshing = undefined;
     });
     return this.#refreshing;
+  }
+
+  /** Each target is one line of the audit log, whatever came of it. */
+  async #change(
+    action: 'block' | 'unblock',
+    what: readonly BlockTarget[],
+    reason: Reason,
+    actor: Actor,
+    change: () => Promise<boolean[]>,
+  ): Promise<void> {
+    const record = async (resultOf: (target: number) => string): Promise<void> => {
+      const { source, notes } = reason;
+      for (const [target, [kind, value]] of what.entries()) {
+        const result = resultOf(target);
+        await this.#options.audit.record({ ...actor, action, kind, value, source, notes, result });
+      }
+    };
+    let changed: boolean[];
+    try {
+      changed = await change();
+    } catch (error) {
+      await record(() => `failed: ${messageOf(error)}`);
+      throw error;
+    }
+    await record((target) => (changed[target] === true ? 'done' : 'no change'));
+    await this.#reload();
   }
 
   /** After a change of our own: a read that began before it does not count. */
@@ -111,15 +150,15 @@ export class LiveBlocklist implements Blocklist {
     const version = await store.version();
     if (version !== this.#version) {
       const blocks = await store.load();
-      const ids = new Set(blocks.ids.map(({ what }) => what));
-      const hashes = new Set(blocks.hashes.map(({ what }) => what));
-      const freshIds = [...ids].filter((id) => !this.#ids.has(id));
-      const freshHashes = [...hashes].filter((hash) => !this.#hashes.has(hash));
-      this.#ids = ids;
-      this.#hashes = hashes;
-      this.#names = new Set(blocks.names.map(({ what }) => what));
+      const freshIds = blocks.ids.map(({ what }) => what).filter((id) => !this.ids.has(id));
+      const freshHashes = blocks.hashes.map(({ what }) => what).filter((hash) => !this.hashes.has(hash));
+      this.replace({
+        ids: blocks.ids.map(({ what }) => what),
+        hashes: blocks.hashes.map(({ what }) => what),
+        names: blocks.names.map(({ what }) => what),
+      });
       this.#version = version;
-      this.#regions.change(ids, hashes);
+      this.#regions.change(this.ids, this.hashes);
       await this.#regions.learn();
       await this.#dropCopies(freshIds, freshHashes);
       return;

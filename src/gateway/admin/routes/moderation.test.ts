@@ -5,12 +5,16 @@ import { request as httpRequest } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import {
   type AdminGateway,
+  adminKey,
   makeItem,
   namesOf,
   postBundle,
   startAdminGateway,
 } from '../../../../test/support/admin-gateway.ts';
 import { engines, makeTransaction, send, text, until } from '../../../../test/support/local-gateway.ts';
+import { BlockedPlaces } from '../../../delivery/moderation/block-set.ts';
+import { readBlockDocument } from '../../../delivery/moderation/follower.ts';
+import type { AuditLine } from '../../../kernel/audit-log.ts';
 import { BlockedRegions } from '../moderation/blocked-regions.ts';
 
 const sha256 = (bytes: Buffer) => hash('sha256', bytes, 'base64url');
@@ -86,7 +90,7 @@ for (const engine of engines)
       for (const [way, ask] of ways) assert.ok([200, 206].includes(await ask()), `${way} before`);
       assert.deepEqual(
         await gateway.call('PUT', 'block-data', { id, source: 'court', notes: 'no. 7' }).then(brief),
-        [200, { message: 'Content blocked' }],
+        [200, { message: 'Content blocked', obeyedBy: ['gateway'] }],
       );
       for (const [way, ask] of ways) assert.equal(await ask(), 451, `${way} while blocked`);
       const answer = await gateway.get(`/raw/${id}`);
@@ -98,7 +102,7 @@ for (const engine of engines)
 
       assert.deepEqual(await gateway.call('PUT', 'unblock-data', { id }).then(brief), [
         200,
-        { message: 'Content unblocked' },
+        { message: 'Content unblocked', obeyedBy: ['gateway'] },
       ]);
       for (const [way, ask] of ways) assert.ok([200, 206].includes(await ask()), `${way} after`);
     });
@@ -183,18 +187,19 @@ for (const engine of engines)
         'the bundle is read',
         async () => (await gateway.inside.index.locate(guilty.id))?.placement,
       );
-      const regions = new BlockedRegions(gateway.inside.index);
+      const places = new BlockedPlaces();
+      const regions = new BlockedRegions({ index: gateway.inside.index, places });
       const everything = { start: 0, end: 1_000_000 };
       regions.change(new Set([guilty.id]), new Set());
       await regions.learn();
-      assert.equal(regions.overlapping(root, everything, everything), guilty.id);
+      assert.equal(places.overlapping(root, everything, everything), guilty.id);
       regions.change(new Set([guilty.id, root]), new Set());
-      assert.equal(regions.overlapping(root, everything, everything), guilty.id, 'before it is read anew');
+      assert.equal(places.overlapping(root, everything, everything), guilty.id, 'before it is read anew');
       await regions.learn();
-      assert.equal(regions.overlapping(root, everything, everything), guilty.id);
+      assert.equal(places.overlapping(root, everything, everything), guilty.id);
       regions.change(new Set([root]), new Set());
       await regions.learn();
-      assert.equal(regions.overlapping(root, everything, everything), undefined);
+      assert.equal(places.overlapping(root, everything, everything), undefined);
     });
 
     it('blocks a name with its undernames, or an undername alone', async () => {
@@ -205,7 +210,7 @@ for (const engine of engines)
       assert.deepEqual(await hosts(), [200, 200, 200]);
       assert.deepEqual(await gateway.call('PUT', 'block-name', { name: 'Shop_Brand' }).then(brief), [
         200,
-        { message: 'Name blocked' },
+        { message: 'Name blocked', obeyedBy: ['gateway'] },
       ]);
       assert.deepEqual(await hosts(), [200, 451, 200]);
       await gateway.call('PUT', 'block-name', { name: 'BRAND', notes: 'all of it' });
@@ -214,7 +219,7 @@ for (const engine of engines)
       assert.equal(await statusOf(`/raw/${id}`), 200, 'only the name is blocked');
       assert.deepEqual(await gateway.call('PUT', 'unblock-name', { name: 'brand' }).then(brief), [
         200,
-        { message: 'Name unblocked' },
+        { message: 'Name unblocked', obeyedBy: ['gateway'] },
       ]);
       await gateway.call('PUT', 'unblock-name', { name: 'shop_brand' });
       assert.deepEqual(await hosts(), [200, 200, 200]);
@@ -256,6 +261,9 @@ for (const engine of engines)
         ['block-name', { name: '  ' }, name],
         ['block-name', { name: ['a'] }, name],
         ['block-name', { name: 'a'.repeat(52) }, "'name' exceeds maximum length"],
+        ...['a b', '-a', 'a-', '_', 'a_', 'ä', 'a.b', 'a'.repeat(43)].map(
+          (given): [string, unknown, string] => ['block-name', { name: given }, "'name' can be no name"],
+        ),
         ['unblock-name', { name: 7 }, name],
         ['unblock-name', { name: 'a'.repeat(52) }, "'name' exceeds maximum length"],
       ];
@@ -264,6 +272,113 @@ for (const engine of engines)
         assert.deepEqual([route, ...brief(answer)], [route, 400, words]);
       }
       assert.deepEqual((await gateway.call('GET', 'blocks')).body, before);
+    });
+
+    it('lifts a name again that is taken no more', async () => {
+      const { sql } = gateway.inside.index;
+      await sql.run("INSERT INTO content_blocks (kind, what, blocked_at) VALUES ('name', 'a b', 1)");
+      await gateway.call('PUT', 'unblock-name', { name: 'a b' });
+      assert.deepEqual((await gateway.call('GET', 'blocks')).body, {
+        ...((await gateway.call('GET', 'blocks')).body as object),
+        names: [],
+      });
+    });
+
+    it('covers a bundle that was never unbundled, by the list of its items', async () => {
+      await gateway.restart({ ANS104_UNBUNDLE_FILTER: '{"never": true}' });
+      const items = await Promise.all(
+        ['plain '.repeat(30), 'grave '.repeat(30)].map((data) => makeItem({ data: Buffer.from(data) })),
+      );
+      const [plain, grave] = items;
+      assert.ok(plain && grave);
+      await gateway.call('PUT', 'block-data', { id: grave.id });
+      const bundle = await postBundle(gateway.stack, items);
+      await until('it is indexed', async () => (await gateway.inside.index.locate(bundle))?.height);
+      const { offset } = JSON.parse((await gateway.get(`/tx/${bundle}/offset`)).body);
+      const start = 32 + 2 * 64 + plain.bytes.length;
+      const part = (from: number, to: number) => statusOf(`/raw/${bundle}`, { range: `bytes=${from}-${to}` });
+      assert.equal(await gateway.inside.index.locate(grave.id), undefined, 'it is not known where it lies');
+      assert.deepEqual(
+        [await statusOf(`/raw/${bundle}`), await part(start, start + 9), await part(0, start - 1)],
+        [451, 451, 206],
+      );
+      assert.equal(await statusOf(`/chunk/${offset}`), 451);
+      assert.equal(await statusOf(`/tx/${bundle}/data`), 451);
+      await gateway.call('PUT', 'unblock-data', { id: grave.id });
+      assert.equal(await statusOf(`/raw/${bundle}`), 200);
+      await gateway.restart({});
+    });
+
+    it('tells in one line who did what, why and what came of it, and keeps that', async () => {
+      const since = new Date().toISOString();
+      const id = await post(Buffer.from('audited'));
+      await gateway.call('PUT', 'block-data', { id, source: 'court', notes: `case ${'7'.repeat(5_000)}` });
+      await gateway.call('PUT', 'block-data', { id, source: 'again' });
+      await gateway.call('PUT', 'unblock-data', { id });
+      await gateway.call('PUT', 'block-name', { name: 'audited' });
+      await gateway.call('PUT', 'unblock-name', { name: 'audited' });
+      await gateway.call('POST', 'prune-stable-data-items', { indexedAtThreshold: 1 });
+      await gateway.call('GET', 'blocks');
+      await fetch(`${gateway.url}/gw/admin/block-name`, { method: 'PUT', body: '{"name":"stranger"}' });
+      await gateway.restart({});
+      const { body } = await gateway.call('GET', `audit?since=${since}&limit=50`);
+      const lines = (body as { lines: AuditLine[] }).lines.toReversed();
+      assert.deepEqual(
+        lines.map(({ action, kind, value, source, result }) => [action, kind, value, source, result]),
+        [
+          ['block', 'id', id, 'court', 'done'],
+          ['block', 'id', id, 'again', 'no change'],
+          ['unblock', 'id', id, undefined, 'done'],
+          ['block', 'name', 'audited', undefined, 'done'],
+          ['unblock', 'name', 'audited', undefined, 'done'],
+          ['prune-stable-data-items', undefined, undefined, undefined, 'answered 200'],
+        ],
+      );
+      assert.deepEqual(lines.at(-1)?.given, { indexedAtThreshold: 1 });
+      const fingerprint = hash('sha256', adminKey, 'hex').slice(0, 8);
+      for (const line of lines) {
+        assert.equal(line.who, `key ${fingerprint}`);
+        assert.equal(line.surface, 'gateway');
+        assert.ok(Date.parse(line.at) >= Date.parse(since) && JSON.stringify(line).length < 4_000);
+        assert.ok(!JSON.stringify(line).includes(adminKey));
+      }
+      for (const bad of ['since=yesterday', 'limit=0', 'limit=1001', 'limit=x']) {
+        assert.equal((await gateway.call('GET', `audit?${bad}`)).status, 400, bad);
+      }
+    });
+
+    it('tells followers what is blocked and where it lies, and when nothing has changed', async () => {
+      const item = await makeItem({ data: Buffer.from('followed') });
+      const root = await postBundle(gateway.stack, [item]);
+      const place = await until(
+        'the bundle is read',
+        async () => (await gateway.inside.index.locate(item.id))?.placement,
+      );
+      await gateway.call('PUT', 'block-data', { id: item.id });
+      const asked = await gateway.call('GET', 'blocklist?follower=router%20upload&everyMs=2000');
+      const document = readBlockDocument(JSON.stringify(asked.body));
+      assert.ok(document !== undefined);
+      assert.ok(document.ids.includes(item.id));
+      const start = place.dataOffsetInRoot;
+      assert.deepEqual(
+        document.places.find(({ id }) => id === item.id),
+        { id: item.id, root, start, end: start + 8 },
+      );
+      const etag = asked.headers.get('etag') ?? '';
+      const again = await gateway.get('/gw/admin/blocklist', {
+        authorization: `Bearer ${adminKey}`,
+        'if-none-match': etag,
+      });
+      assert.deepEqual([again.status, again.body], [304, '']);
+      const lifted = await gateway.call('PUT', 'unblock-data', { id: item.id });
+      assert.deepEqual((lifted.body as { obeyedBy: string[] }).obeyedBy, [
+        'gateway',
+        'router (another process, within 2 s)',
+        'upload (another process, within 2 s)',
+      ]);
+      const changed = await gateway.call('GET', 'blocklist');
+      assert.notEqual(changed.headers.get('etag'), etag);
+      assert.equal(await statusOf('/gw/admin/blocklist'), 401);
     });
 
     it('leaves metadata searchable', async () => {

@@ -1,10 +1,13 @@
 /** `block-data`, `unblock-data`, `block-name`, `unblock-name`, and the list of what is blocked (interface §4.4). */
 import { Type } from 'typebox';
+import { canBeName } from '../../../delivery/moderation/block-set.ts';
 import { isTxId, tryDecodeBase64url } from '../../../formats/base64url.ts';
-import type { App } from '../../../kernel/http/server.ts';
+import type { Actor } from '../../../kernel/audit-log.ts';
+import type { App, Request } from '../../../kernel/http/server.ts';
 import { splitLabel } from '../../content/names/host.ts';
 import { badRequest } from '../errors.ts';
-import type { BlockKind, BlockStore } from '../moderation/block-store.ts';
+import type { BlockStore, BlockTarget } from '../moderation/block-store.ts';
+import type { Followers } from '../moderation/followers.ts';
 import type { LiveBlocklist } from '../moderation/live-blocklist.ts';
 import type { RequestedTransactions } from '../requested-transactions.ts';
 
@@ -12,6 +15,7 @@ const needsIdOrHash = "Must provide 'id' or 'hash'";
 const needsTexts = "'id' and 'hash' must be strings";
 const needsName = "'name' must be a non-empty string";
 const nameTooLong = "'name' exceeds maximum length";
+const noName = "'name' can be no name";
 const reasonTexts = "'source' and 'notes' must be strings";
 
 const reason = {
@@ -30,14 +34,19 @@ const isReason = (field: string): boolean => field === 'source' || field === 'no
 
 export interface ModerationRoutesOptions {
   readonly blocklist: LiveBlocklist;
+  readonly followers: Followers;
   readonly store: BlockStore;
   readonly requested: RequestedTransactions;
   /** Whether the index knows an id. */
   isKnown(id: string): Promise<boolean>;
+  actor(request: Request): Actor;
 }
 
+const followerNames = '^[a-z]{1,16}( [a-z]{1,16}){0,4}$';
+
 export function moderationRoutes(app: App, options: ModerationRoutesOptions): void {
-  const { blocklist, store, requested } = options;
+  const { blocklist, followers, store, requested, actor } = options;
+  const done = (message: string) => ({ message, obeyedBy: followers.list() });
 
   app.put(
     '/block-data',
@@ -51,11 +60,14 @@ export function moderationRoutes(app: App, options: ModerationRoutesOptions): vo
     },
     async (request) => {
       const targets = targetsOf(request.body);
-      await blocklist.block(targets, request.body);
-      // Its chunks are recognised by its header.
+      await blocklist.block(targets, request.body, actor(request));
+      // Its chunks are recognised by its header, or by that of the transaction it lies in.
       const { id } = request.body;
-      if (id !== undefined && !(await options.isKnown(id))) await requested.add(id);
-      return { message: 'Content blocked' };
+      const roots = [...blocklist.places].filter((place) => place.id === id).map(({ root }) => root);
+      for (const one of roots.length > 0 || id === undefined ? roots : [id]) {
+        if (!(await options.isKnown(one))) await requested.add(one);
+      }
+      return done('Content blocked');
     },
   );
 
@@ -66,8 +78,8 @@ export function moderationRoutes(app: App, options: ModerationRoutesOptions): vo
       config: { invalid: (_part, field) => (field === '' ? needsIdOrHash : needsTexts) },
     },
     async (request) => {
-      await blocklist.unblock(targetsOf(request.body));
-      return { message: 'Content unblocked' };
+      await blocklist.unblock(targetsOf(request.body), actor(request));
+      return done('Content unblocked');
     },
   );
 
@@ -82,8 +94,10 @@ export function moderationRoutes(app: App, options: ModerationRoutesOptions): vo
       config: { invalid: (_part, field) => (isReason(field) ? reasonTexts : needsName) },
     },
     async (request) => {
-      await blocklist.block([['name', nameOf(request.body.name)]], request.body);
-      return { message: 'Name blocked' };
+      const name = nameOf(request.body.name);
+      if (!canBeName(name)) throw badRequest(noName);
+      await blocklist.block([['name', name]], request.body, actor(request));
+      return done('Name blocked');
     },
   );
 
@@ -98,18 +112,41 @@ export function moderationRoutes(app: App, options: ModerationRoutesOptions): vo
       config: { invalid: needsName },
     },
     async (request) => {
-      await blocklist.unblock([['name', nameOf(request.body.name)]]);
-      return { message: 'Name unblocked' };
+      await blocklist.unblock([['name', nameOf(request.body.name)]], actor(request));
+      return done('Name unblocked');
     },
   );
 
   app.get('/blocks', { schema: { summary: 'Everything that is blocked', tags: ['admin'] } }, () =>
     store.load(),
   );
+
+  app.get(
+    '/blocklist',
+    {
+      schema: {
+        summary: 'What is blocked, and where it lies in bundles, for those who obey it too',
+        tags: ['admin'],
+        querystring: Type.Object({
+          follower: Type.Optional(Type.String({ pattern: followerNames, description: 'Who obeys it' })),
+          everyMs: Type.Optional(Type.String({ pattern: '^[0-9]{1,7}$', description: 'How often it asks' })),
+        }),
+      },
+      config: { invalid: "Invalid 'follower' or 'everyMs'" },
+    },
+    async (request, reply) => {
+      const { follower, everyMs } = request.query;
+      if (follower !== undefined && everyMs !== undefined) followers.seen(follower, Number(everyMs));
+      const { text, etag } = blocklist.document();
+      reply.header('etag', etag);
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      return reply.header('content-type', 'application/json; charset=utf-8').send(text);
+    },
+  );
 }
 
-function targetsOf(body: { readonly id?: string; readonly hash?: string }): [BlockKind, string][] {
-  const targets: [BlockKind, string][] = [];
+function targetsOf(body: { readonly id?: string; readonly hash?: string }): BlockTarget[] {
+  const targets: BlockTarget[] = [];
   if (body.id !== undefined) {
     if (!isTxId(body.id)) throw badRequest(needsIdOrHash);
     targets.push(['id', body.id]);

@@ -55,7 +55,7 @@ export async function answerContent(
   const cached = await parts.content.cached.open(described);
   try {
     const asked = askedOf(request, described, options);
-    refuseBlockedParts(parts.blocklist, described, asked.spans);
+    await refuseBlockedParts(parts.blocklist, described, asked.spans);
     const answer: Answer = { parts, request, reply, options, journey, asked };
     if (cached !== undefined) {
       parts.metrics.cacheHits.inc();
@@ -235,11 +235,13 @@ function bodyBytes(request: Request, size: number, spans: readonly Span[] | unde
 }
 
 /** A bundle is not a way around the block of an item in it. */
-export function refuseBlockedParts(
+export async function refuseBlockedParts(
   list: Blocklist,
   described: Described,
   spans: readonly Span[] | undefined,
-): void {
+): Promise<void> {
+  const looking = list.lookInto(described.id, described.located);
+  if (looking !== undefined) await looking;
   for (const span of spans ?? [{ start: 0, end: described.size }]) {
     const part = blockedPartOf(list, described, span);
     if (part !== undefined) throw blocked(part);
@@ -249,10 +251,10 @@ export function refuseBlockedParts(
 /** The blocked item of which a byte is in that part of the content. */
 export function blockedPartOf(list: Blocklist, described: Described, span: Span): string | undefined {
   const { id, size, located } = described;
-  if (located === undefined) return undefined;
-  const start = located.placement?.dataOffsetInRoot ?? 0;
+  // Of what the index does not have it is known all the same where items lie in it.
+  const start = located?.placement?.dataOffsetInRoot ?? 0;
   return list.blockedPart(
-    located.placement?.root ?? id,
+    located?.placement?.root ?? id,
     { start, end: start + size },
     { start: start + span.start, end: start + span.end },
     id,

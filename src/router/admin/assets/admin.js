@@ -220,13 +220,14 @@ const views = {
       ),
       make('h2', {}, 'Who did what'),
       table(
-        ['When', 'Who', 'What', 'Value', 'Reason'],
+        ['When', 'Who', 'What', 'Value', 'Reason', 'Result'],
         data.audit.map((line) => [
           line.at.slice(0, 19).replace('T', ' '),
-          line.actor,
+          line.who,
           line.action,
-          wide(line.value ?? ''),
-          wide(line.reason ?? ''),
+          wide(line.value ?? (line.given === undefined ? '' : JSON.stringify(line.given))),
+          wide(line.notes ?? ''),
+          wide(line.result),
         ]),
       ),
     );
