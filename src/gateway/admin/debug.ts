@@ -63,6 +63,7 @@ export async function debugReport(deps: DebugDeps): Promise<object> {
   );
   const bundles = await sql.get<Record<string, number | null>>(
     `SELECT count(*) AS n, CAST(sum(data_item_count) AS BIGINT) AS items, CAST(sum(matched_count) AS BIGINT) AS matched,
+       CAST(sum(pruned_count) AS BIGINT) AS pruned,
        CAST(sum(CASE WHEN depth > 0 THEN matched_count ELSE 0 END) AS BIGINT) AS nested,
        CAST(sum(CASE WHEN state = 'failed' THEN 1 ELSE 0 END) AS BIGINT) AS failed,
        max(last_queued_at) AS queued, max(last_skipped_at) AS skipped, max(last_unbundled_at) AS unbundled,
@@ -127,6 +128,9 @@ export async function debugReport(deps: DebugDeps): Promise<object> {
         matchedDataItems: bundles?.matched ?? 0,
         dataItems: records - chainRecords,
         nestedDataItems: bundles?.nested ?? 0,
+        // Of those that matched: their records are gone, their places are kept, and they are read as before.
+        prunedDataItems: bundles?.pruned ?? 0,
+        keptPlaces: await count('SELECT CAST(sum(items) AS BIGINT) AS n FROM place_counts'),
       },
       heights: {
         minStable,

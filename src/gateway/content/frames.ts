@@ -93,7 +93,8 @@ async function recordOf(parts: ServeParts, id: string): Promise<Record<string, u
   const transaction = await parts.index.chainTransaction(id);
   if (transaction !== undefined) return { ...transaction };
   const located = await parts.index.locate(id);
-  if (located === undefined) return undefined;
+  // Of a pruned record nothing is left that would make one.
+  if (located === undefined || located.isPruned === true) return undefined;
   return itemJson(located, await parts.index.proof(id));
 }
 
