@@ -122,6 +122,9 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   });
   const { bytes, dropCopies, contentHash } = content;
   const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes });
+  const meterPart = createMeterPart({ ...common, sql, payee });
+  const { meter } = meterPart;
+  const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
   const admin = createAdminPart({
     ...common,
     queue,
@@ -129,19 +132,17 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     adminKey: deps.adminKey,
     dropCopies,
     locateElsewhere: (id) => placeInRoot(bands, id),
+    indexProblems: () => indexes.problems(),
   });
   const { blocklist } = admin;
-  const meterPart = createMeterPart({ ...common, sql, payee });
-  const { meter } = meterPart;
   const contentPart = createContentPart({ config, content, blocklist, meter });
-  const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
   const signatures = createSignaturePart(common);
   const gatewayRoutes = createGatewayRoutes({
     ...common,
     filters,
     release: deps.release,
     info: () => ({ ...meterPart.info, ...signatures.info(), ...indexes.info() }),
-    parts: [writers, admin],
+    parts: [writers, admin, indexes],
     peers: content.peers,
     apex: contentPart.apex,
   });

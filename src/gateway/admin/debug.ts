@@ -17,6 +17,8 @@ export interface DebugDeps extends Pick<GatewayContext, 'config' | 'index' | 'no
   readonly requested: RequestedTransactions;
   readonly blocklist: LiveBlocklist;
   readonly health: StorageHealth;
+  /** What is wrong with the published indexes. */
+  indexProblems(): readonly string[];
 }
 
 export async function debugReport(deps: DebugDeps): Promise<object> {
@@ -105,7 +107,7 @@ export async function debugReport(deps: DebugDeps): Promise<object> {
   if (nodes.status.length > 0 && !nodes.status.some((node) => node.healthy)) {
     errors.push('No node answers.');
   }
-  errors.push(...(await health.problems()));
+  errors.push(...(await health.problems()), ...deps.indexProblems());
 
   return {
     db: {
