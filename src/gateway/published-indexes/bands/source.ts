@@ -33,9 +33,9 @@ interface Row {
 }
 
 /** Items with a record, and those that were pruned a short while ago, of one moment. */
-const recentItems = `SELECT r.id, root.id AS root, r.parent_offset + r.item_offset AS item,
+const recentItems = `SELECT r.id AS id, root.id AS root, r.parent_offset + r.item_offset AS item,
     r.parent_offset + r.data_offset AS data, r.item_size AS size ${placedItems}
-  UNION ALL SELECT f.id, root.id AS root, coalesce(b.parent_offset + b.data_offset, 0) + f.item_offset AS item,
+  UNION ALL SELECT f.id AS id, root.id AS root, coalesce(b.parent_offset + b.data_offset, 0) + f.item_offset AS item,
     coalesce(b.parent_offset + b.data_offset, 0) + f.item_offset + f.header_size AS data,
     f.header_size + f.data_size AS size
   FROM fresh_places f JOIN records b ON b.record = f.parent
@@ -83,7 +83,7 @@ async function* inOrder(first: AsyncIterable<Row>, second: () => AsyncIterator<R
 }
 
 const bundlesWithPlaces = `FROM postings p JOIN place_counts c ON c.parent = p.record
-    JOIN records b ON b.record = c.parent
+    JOIN records b ON b.record = c.parent JOIN records root ON root.record = coalesce(b.root, b.record)
   WHERE p.term = ? AND p.pos >= ? AND p.pos < ?`;
 
 const range = ({ from, to }: Heights) => [EVERY_TERM, firstPos(from), firstPos(to + 1)];
@@ -93,7 +93,7 @@ async function* prunedItems(sql: Sql, heights: Heights): AsyncGenerator<Row> {
   const bundles = new Map<number, { readonly root: Buffer; readonly payload: number }>();
   const rows = sql.stream<{ parent: number; root: Buffer; payload: number }>(
     `SELECT c.parent, root.id AS root, coalesce(b.parent_offset + b.data_offset, 0) AS payload
-     ${bundlesWithPlaces.replace('WHERE', 'JOIN records root ON root.record = coalesce(b.root, b.record) WHERE')}`,
+     ${bundlesWithPlaces}`,
     ...range(heights),
   );
   for await (const { parent, root, payload } of rows) bundles.set(parent, { root, payload });
