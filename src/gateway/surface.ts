@@ -149,7 +149,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const parts: readonly Part[] = [
     createIndexPart(index, log),
     { name: 'nodes', start: () => nodes.start(), stop: () => nodes.stop() },
-    createChainReadsPart({ ...common, meter, blocklist, contentHash }),
+    createChainReadsPart({ ...common, meter, blocklist, contentHash, bytes }),
     createGraphqlPart({ ...common, meter }),
     writers,
     // Before the content, which answers for its hosts before any route is looked up.

@@ -9,6 +9,7 @@ import { HttpError } from '../../kernel/errors.ts';
 import { prefersType } from '../../kernel/http/accept.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { readLimited } from '../../outside/http.ts';
+import { bundledItemJson } from '../chain/bundled-header.ts';
 import { itemJson } from '../chain-index/item-json.ts';
 import { invalidId, notFound } from '../errors.ts';
 import { largeAnswers } from '../held-bytes.ts';
@@ -93,8 +94,8 @@ async function recordOf(parts: ServeParts, id: string): Promise<Record<string, u
   const transaction = await parts.index.chainTransaction(id);
   if (transaction !== undefined) return { ...transaction };
   const located = await parts.index.locate(id);
-  // Of a pruned record nothing is left that would make one.
-  if (located === undefined || located.isPruned === true) return undefined;
+  if (located === undefined) return undefined;
+  if (located.isPruned === true) return await bundledItemJson(parts.content, located);
   return itemJson(located, await parts.index.proof(id));
 }
 

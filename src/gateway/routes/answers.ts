@@ -4,6 +4,7 @@ import { isTxId } from '../../formats/base64url.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { NodeAnswer } from '../../outside/arweave/node.ts';
+import type { ByteSource } from '../chain/byte-source.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import type { Blocklist } from '../content/blocklist.ts';
 import { blocked, nodeError } from '../errors.ts';
@@ -15,6 +16,8 @@ export interface ChainReadsDeps extends Pick<GatewayContext, 'log' | 'index' | '
   readonly blocklist: Blocklist;
   /** Base64url SHA-256 of content that nobody has hashed yet: it is read to its end. undefined where there is none. */
   contentHash(id: string): Promise<string | undefined>;
+  /** Where the bytes of bundles are read. */
+  readonly bytes: ByteSource;
 }
 
 /** Registers GET and HEAD. */
