@@ -169,7 +169,9 @@ for (const engine of engines)
         maxHeight: 1,
         contentStaysReadable: true,
       });
-      assert.ok(firstIndexedAt > seconds - 3_600 && lastIndexedAt >= firstIndexedAt && lastIndexedAt <= now());
+      assert.ok(
+        firstIndexedAt > seconds - 3_600 && lastIndexedAt >= firstIndexedAt && lastIndexedAt <= now(),
+      );
       assert.deepEqual((await prune({ dryRun: true, startHeight: 2 })).body, {
         message: 'Dry run: nothing was removed',
         dryRun: true,
@@ -184,7 +186,10 @@ for (const engine of engines)
       assert.deepEqual((await build()).refused, []);
       assert.equal(((await prune()).body as { prunedCount: number }).prunedCount, 4);
       assert.deepEqual(await shown(), [false, false, false, false]);
-      assert.deepEqual([await isShown(root), await isShown(outer.id), await isShown(middle.id)], [true, true, true]);
+      assert.deepEqual(
+        [await isShown(root), await isShown(outer.id), await isShown(middle.id)],
+        [true, true, true],
+      );
       await readAll();
       await gateway.restart();
       await readAll();
@@ -219,7 +224,9 @@ for (const engine of engines)
 
     it('can be blocked, by themselves and as a part of their bundle', async () => {
       const placement = (await gateway.inside.index.locate(inner.id))?.placement;
-      const range = { range: `bytes=${placement?.dataOffsetInRoot}-${(placement?.dataOffsetInRoot ?? 0) + 3}` };
+      const range = {
+        range: `bytes=${placement?.dataOffsetInRoot}-${(placement?.dataOffsetInRoot ?? 0) + 3}`,
+      };
       assert.deepEqual([(await gateway.get(`/raw/${root}`, range)).body], ['one ']);
       await gateway.call('PUT', 'block-data', { id: inner.id });
       assert.equal((await gateway.get(`/raw/${inner.id}`)).status, 451);

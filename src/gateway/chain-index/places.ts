@@ -108,11 +108,7 @@ async function internTypes(tx: SqlExecutor, items: readonly Typed[]): Promise<Ma
     tx,
     'place_types',
     ['hash', 'content_type', 'content_encoding'],
-    [...byHash].map(([text, { item }]) => [
-      Buffer.from(text, 'hex'),
-      item.contentType,
-      item.contentEncoding,
-    ]),
+    [...byHash].map(([text, { item }]) => [Buffer.from(text, 'hex'), item.contentType, item.contentEncoding]),
     'ON CONFLICT (hash) DO NOTHING',
   );
   await select();
@@ -130,9 +126,7 @@ type FoundRow = (Omit<FreshRow, 'id'> & { readonly packed: null }) | { readonly 
 /** The places of an id; empty where no record of it was ever pruned. */
 export async function findPlaces(sql: SqlExecutor, id: Buffer): Promise<Place[]> {
   const rows = await sql.all<FoundRow>(findStatement, id, id);
-  return rows.flatMap((row) =>
-    row.packed === null ? [placeOf({ ...row, id })] : placesIn(row.packed, id),
-  );
+  return rows.flatMap((row) => (row.packed === null ? [placeOf({ ...row, id })] : placesIn(row.packed, id)));
 }
 
 function placeOf(row: FreshRow): Place {

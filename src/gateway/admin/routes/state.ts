@@ -48,7 +48,8 @@ export function stateRoutes(app: App, debug: DebugDeps, pruning: Pruning, job: S
     '/prune-stable-data-items',
     {
       schema: {
-        summary: 'Remove stable data items that were indexed before a time from the index; they stay readable',
+        summary:
+          'Remove stable data items that were indexed before a time from the index; they stay readable',
         tags: ['admin'],
         body: Type.Object({
           indexedAtThreshold: Whole,
