@@ -1,6 +1,11 @@
 /** Items whose records were pruned: what is still known of them, and that nothing is lost on the way. */
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, test } from 'node:test';
+import { openDatabase } from '../../storage/sql/open.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { insertBlock } from './blocks.ts';
@@ -8,9 +13,9 @@ import { type Cursor, fromTheBeginning, pruneStableItems, type StableRange } fro
 import { migrations } from './migrations.ts';
 import { DATA_ITEM } from './order.ts';
 import { findPlaces, isPackingDue, packedPlaces, packNext } from './places.ts';
-import type { Entry, Header } from './records.ts';
+import type { Entry } from './records.ts';
 import { SqlGatewayIndex } from './sql-index.ts';
-import { digest, entry, header, rawTags } from './testing.ts';
+import { bundledItem, digest, entry, header, rawTags } from './testing.ts';
 
 const everything: StableRange = { indexedBefore: 2_000, minHeight: 0, maxHeight: 100 };
 const id = (name: string) => digest(name).toString('base64url');
@@ -41,33 +46,6 @@ forEachEngine((engine, open) => {
       const [written] = await put(entry(root, { height, blockIndex: 0 }));
       return written?.record ?? 0;
     };
-    /** An item in a bundle; the bundle's payload begins at `parentOffset` of the root. */
-    const itemIn = (
-      name: string,
-      root: number,
-      fields: Partial<Header> = {},
-      { parent = root, parentOffset = 0, height = 5, at = 0 } = {},
-    ): Entry => {
-      const dataSize = fields.dataSize ?? 7;
-      const itemOffset = 96 + at * 1_100;
-      return entry(
-        header(name, { kind: DATA_ITEM, dataSize, ...fields }),
-        { height, blockIndex: 0 },
-        {
-          placed: {
-            root,
-            parent,
-            parentOffset,
-            itemOffset,
-            dataOffset: itemOffset + 1_044,
-            itemSize: 1_044 + dataSize,
-          },
-          bundle: digest('root'),
-          hash: digest(`hash of ${name}`),
-          verified: true,
-        },
-      );
-    };
     const bundle = (name: string) =>
       index.sql.run(
         `INSERT INTO bundles (id, root, depth, format, state, priority, bypass, next_try_at, import_attempt_count,
@@ -78,11 +56,11 @@ forEachEngine((engine, open) => {
     const records = async () => (await index.sql.get<{ n: number }>('SELECT count(*) AS n FROM records'))?.n;
     const counted = async () =>
       (await index.sql.get<{ n: number }>('SELECT CAST(sum(items) AS BIGINT) AS n FROM place_counts'))?.n;
-    return { index, put, putRoot, itemIn, bundle, records, counted };
+    return { index, put, putRoot, bundle, records, counted };
   }
 
   it('are found as before: place, size, type, block; not what only their header said', async () => {
-    const { index, put, putRoot, itemIn, bundle, records } = await fresh();
+    const { index, put, putRoot, bundle, records } = await fresh();
     await index.sql.transaction((tx) =>
       insertBlock(tx, {
         height: 5,
@@ -100,14 +78,21 @@ forEachEngine((engine, open) => {
     const root = await putRoot('root');
     await bundle('root');
     await bundle('nested');
-    const [nested] = await put(itemIn('nested', root, { dataSize: 50_000 }, { at: 3 }));
+    const [nested] = await put(bundledItem('nested', root, { dataSize: 50_000 }, { at: 3 }));
     const parent = nested?.record ?? 0;
     const parentOffset = 96 + 3 * 1_100 + 1_044;
     await put(
-      itemIn('typed', root, { tags: rawTags({ 'Content-Type': 'text/html', 'Content-Encoding': 'gzip' }) }),
-      itemIn('plain', root, {}, { at: 1 }),
-      itemIn('empty', root, { dataSize: 0, tags: rawTags({ 'content-type': '' }) }, { at: 2 }),
-      itemIn('inner', root, { tags: rawTags({ 'Content-Type': 'text/html' }) }, { parent, parentOffset }),
+      bundledItem('typed', root, {
+        tags: rawTags({ 'Content-Type': 'text/html', 'Content-Encoding': 'gzip' }),
+      }),
+      bundledItem('plain', root, {}, { at: 1 }),
+      bundledItem('empty', root, { dataSize: 0, tags: rawTags({ 'content-type': '' }) }, { at: 2 }),
+      bundledItem(
+        'inner',
+        root,
+        { tags: rawTags({ 'Content-Type': 'text/html' }) },
+        { parent, parentOffset },
+      ),
     );
     const names = ['typed', 'plain', 'empty', 'inner'];
     const before = await Promise.all(names.map((name) => index.locate(id(name))));
@@ -150,9 +135,9 @@ forEachEngine((engine, open) => {
   });
 
   it('stay where their bundle is when even that is moved', async () => {
-    const { index, put, putRoot, itemIn } = await fresh();
+    const { index, put, putRoot } = await fresh();
     const root = await putRoot('root');
-    await put(itemIn('item', root));
+    await put(bundledItem('item', root));
     await prune(index.sql);
     while (await index.writer.unmine(index.sql, 4));
     assert.equal((await index.locate(id('item')))?.height, undefined);
@@ -162,9 +147,9 @@ forEachEngine((engine, open) => {
   });
 
   it('are told by their record where it is indexed again, and not by an announcement', async () => {
-    const { index, put, putRoot, itemIn, counted } = await fresh();
+    const { index, put, putRoot, counted } = await fresh();
     const root = await putRoot('root');
-    await put(itemIn('item', root, { tags: rawTags({ a: 'b' }) }));
+    await put(bundledItem('item', root, { tags: rawTags({ a: 'b' }) }));
     const before = await index.locate(id('item'));
     for (const _round of [1, 2, 3]) {
       assert.equal(await prune(index.sql), 1);
@@ -172,17 +157,17 @@ forEachEngine((engine, open) => {
       await put(entry(header('item', { kind: DATA_ITEM, dataSize: 3 })));
       const announced = await index.locate(id('item'));
       assert.deepEqual([announced?.size, announced?.placement], [7, before?.placement]);
-      await put(itemIn('item', root, { tags: rawTags({ a: 'b' }) }));
+      await put(bundledItem('item', root, { tags: rawTags({ a: 'b' }) }));
       assert.deepEqual(await index.locate(id('item')), before);
       assert.deepEqual([(await findPlaces(index.sql, digest('item'))).length, await counted()], [1, 1]);
     }
   });
 
   it('are kept of every bundle that an item lies in', async () => {
-    const { index, put, putRoot, itemIn, counted } = await fresh();
+    const { index, put, putRoot, counted } = await fresh();
     for (const name of ['first', 'second']) {
       const root = await putRoot(name);
-      await put(itemIn('item', root));
+      await put(bundledItem('item', root));
       await prune(index.sql);
       if (name === 'first') await pack(index.sql);
     }
@@ -192,10 +177,10 @@ forEachEngine((engine, open) => {
   });
 
   it('are only of items that a prune may remove', async () => {
-    const { index, put, putRoot, itemIn, records } = await fresh();
+    const { index, put, putRoot, records } = await fresh();
     const root = await putRoot('root');
-    await put(itemIn('item', root), entry(header('announced', { kind: DATA_ITEM })));
-    const orphan = itemIn('orphan', root, {}, { parent: 999_999, parentOffset: 4_440 });
+    await put(bundledItem('item', root), entry(header('announced', { kind: DATA_ITEM })));
+    const orphan = bundledItem('orphan', root, {}, { parent: 999_999, parentOffset: 4_440 });
     await put(orphan);
     for (const range of [
       { ...everything, indexedBefore: 1_000 },
@@ -208,15 +193,15 @@ forEachEngine((engine, open) => {
     // Without the record of its bundle it could not be found again: an earlier version removed that.
     const located = await index.locate(id('orphan'));
     assert.deepEqual([located?.placement?.root, located?.placement?.parent], [id('root'), '']);
-    await put(itemIn('nested', root, { dataSize: 50_000 }, { at: 3 }));
+    await put(bundledItem('nested', root, { dataSize: 50_000 }, { at: 3 }));
     assert.equal((await index.locate(id('orphan')))?.placement?.parent, id('nested'));
   });
 
   it('lose nothing wherever a prune or the packing is cut off', async () => {
-    const { index, put, putRoot, itemIn, counted } = await fresh();
+    const { index, put, putRoot, counted } = await fresh();
     const root = await putRoot('root');
     const names = Array.from({ length: 300 }, (_, at) => `item ${at}`);
-    const entries = names.map((name, at) => itemIn(name, root, {}, { at }));
+    const entries = names.map((name, at) => bundledItem(name, root, {}, { at }));
     for (let at = 0; at < entries.length; at += 100) await put(...entries.slice(at, at + 100));
     /** Fails at the statement after so many, as a crash would end the transaction. */
     const cutAfter = (allowed: number): Sql => {
@@ -312,3 +297,57 @@ forEachEngine((engine, open) => {
     assert.equal((await findPlaces(sql, digest('item 12345')))[0]?.itemOffset, 12_345 * 5_000);
   });
 });
+
+test('a process that is killed in the midst of a prune or of the packing loses nothing', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-prune-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const options = { databaseUrl: undefined, dataDir: folder, name: 'gateway', migrations };
+  const items = 1_500;
+  const sql = await openDatabase(options);
+  const index = new SqlGatewayIndex(sql, () => 1_000);
+  const put = async (entries: readonly Entry[]) => {
+    const prepared = await index.writer.prepare(entries);
+    return sql.transaction((tx) => index.writer.put(tx, prepared));
+  };
+  const [root] = await put([entry(header('root'), { height: 5, blockIndex: 0 })]);
+  for (let at = 0; at < items; at += 100)
+    await put(
+      Array.from({ length: 100 }, (_, n) =>
+        bundledItem(`item ${at + n}`, root?.record ?? 0, {}, { at: at + n }),
+      ),
+    );
+  await sql.close();
+
+  // Three batches of the prune, then all of it and some of the packing, then the rest.
+  for (const lines of [3, 12, undefined]) {
+    await pruneUntilKilled(folder, lines);
+    const again = await openDatabase(options);
+    const found = new SqlGatewayIndex(again);
+    for (let at = 0; at < items; at += 1) {
+      const placement = (await found.locate(id(`item ${at}`)))?.placement;
+      assert.equal(placement?.itemOffset, 96 + at * 1_100, `item ${at}`);
+    }
+    const left = await again.get<{ n: number }>('SELECT count(*) AS n FROM records WHERE kind = 1');
+    const fresh = await again.get<{ n: number }>('SELECT count(*) AS n FROM fresh_places');
+    await again.close();
+    if (lines === undefined) assert.deepEqual([left?.n, fresh?.n], [0, 0]);
+  }
+});
+
+/** A process of its own that prunes and packs, killed after so many steps; without a number it ends by itself. */
+function pruneUntilKilled(folder: string, lines: number | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const script = join(import.meta.dirname, '../../../test/support/prune-process.ts');
+    const child = spawn(process.execPath, [script, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let seen = 0;
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      seen += text.split('\n').length - 1;
+      if (lines !== undefined && seen >= lines) child.kill('SIGKILL');
+    });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (code === 0 || signal === 'SIGKILL') resolve();
+      else reject(new Error(`the prune ended with ${code}`));
+    });
+  });
+}
