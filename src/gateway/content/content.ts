@@ -62,7 +62,7 @@ export class Content implements ByteSource {
     }
     return located === undefined
       ? this.#probe(id, journey)
-      : this.#descriptions.remember(describedBy(located));
+      : this.#descriptions.know(describedBy(located));
   }
 
   /** Asks the sources for one byte, for what they say about the whole. */
@@ -243,7 +243,7 @@ export class Content implements ByteSource {
         await forgetting.catch((error: unknown) => log.warn({ id, err: error }, 'it is still noted'));
       },
       done: async (hash, proven) => {
-        if (located === undefined) this.#descriptions.rememberHash(id, hash);
+        if (located === undefined || located.isPruned === true) this.#descriptions.rememberHash(id, hash);
         else {
           // A database that cannot be written, its disk full too, costs nobody the read.
           const noting = index.noteVerified(id, hash, proven);
