@@ -60,9 +60,7 @@ export class Content implements ByteSource {
       await makeKnown(id);
       located = await index.locate(id);
     }
-    return located === undefined
-      ? this.#probe(id, journey)
-      : this.#descriptions.know(describedBy(located));
+    return located === undefined ? this.#probe(id, journey) : this.#descriptions.know(describedBy(located));
   }
 
   /** Asks the sources for one byte, for what they say about the whole. */
