@@ -1,8 +1,8 @@
 /**
  * Where items lie whose records were pruned: what is needed to read them, for ever. A prune writes places in the
  * transaction that removes the records, so an index that is never pruned stores nothing twice and writing to it costs
- * nothing more. They come into `fresh_places` and are moved from there into blocks of `places`, a thousand to a row:
- * on both engines that takes a third of what a row for each would.
+ * nothing more. They come into `fresh_places` and are moved from there into blocks of `places`, a thousand to a row, so
+ * that neither engine's cost of a row is paid for each.
  *
  * A place names the record of its bundle. Records of bundles and of chain transactions are never pruned, so root, height
  * and the bundle's own place are read from there, and a place holds nothing that a fork could change.
