@@ -464,4 +464,70 @@ export const mends: readonly Mend[] = [
     ],
     fails: { unit: 'src/router/origins.test.ts' },
   },
+  {
+    what: 'prune items without keeping where they lie',
+    undo: [
+      {
+        file: 'src/gateway/chain-index/drop.ts',
+        find: '    await keepPlaces(tx, items);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/chain-index/places.test.ts' },
+  },
+  {
+    what: 'prune items by a time in milliseconds or in the future',
+    undo: [
+      {
+        file: 'src/gateway/admin/routes/state.ts',
+        find: '      refuseBadThreshold(indexedAtThreshold);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/prune.test.ts' },
+  },
+  {
+    what: 'build a band without the items whose records were pruned',
+    undo: [
+      {
+        file: 'src/gateway/published-indexes/bands/source.ts',
+        find: '  if (bundles.size === 0) return;\n',
+        put: '  if (bundles.size >= 0) return;\n',
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/prune.test.ts' },
+  },
+  {
+    what: 'publish a band that lost records of the one it replaces',
+    undo: [
+      {
+        file: 'src/gateway/published-indexes/bands/build.ts',
+        find: '      if (allowFewer) return true;\n',
+        put: '      return true;\n',
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/prune.test.ts' },
+  },
+  {
+    what: 'retire a band for a successor that lacks its records',
+    undo: [
+      {
+        file: 'src/gateway/published-indexes/subscriber/subscriber.ts',
+        find: '        if (await this.#hasMore(target, name, offered)) {',
+        put: '        if ((await this.#hasMore(target, name, offered)) && false) {',
+      },
+    ],
+    fails: { unit: 'src/gateway/published-indexes/subscriber/subscriber.test.ts' },
+  },
+  {
+    what: 'read a bundle again without the bundles in it',
+    undo: [
+      {
+        file: 'src/gateway/unbundle/unbundler.ts',
+        find: '          again: again === 1,\n',
+        put: '          again: again === 7,\n',
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/prune.test.ts' },
+  },
 ];

@@ -150,6 +150,9 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   });
   const { bytes, dropCopies, contentHash, keepInline } = content;
   const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes });
+  const meterPart = createMeterPart({ ...common, sql, payee });
+  const { meter } = meterPart;
+  const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
   const admin = createAdminPart({
     ...common,
     queue,
@@ -158,19 +161,17 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     dropCopies,
     locateElsewhere: (id) => placeInRoot(bands, id),
     readStart: (id, length) => readStart(bytes, id, length),
+    indexProblems: () => indexes.problems(),
   });
   const { blocklist, followers } = admin;
-  const meterPart = createMeterPart({ ...common, sql, payee });
-  const { meter } = meterPart;
   const contentPart = createContentPart({ config, content, blocklist, meter });
-  const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
   const signatures = createSignaturePart(common);
   const gatewayRoutes = createGatewayRoutes({
     ...common,
     filters,
     release: deps.release,
     info: () => ({ ...meterPart.info, ...signatures.info(), ...indexes.info() }),
-    parts: [writers, admin],
+    parts: [writers, admin, indexes],
     peers: content.peers,
     apex: contentPart.apex,
   });

@@ -52,8 +52,18 @@ test('blocks and lifts, exports and prunes, and says what the gateway refuses', 
   assert.equal(JSON.parse(exported.out).status, 'completed');
   assert.ok(existsSync(join(gateway.stack.dataDir, 'parquet', 'cli', 'blocks', 'data', 'height=0-19')));
 
-  assert.equal((await run(['prune', '2100-01-01'])).out, 'pruned 1 data items\n');
-  assert.equal(await gateway.inside.index.locate(item.id), undefined);
+  for (const time of ['2100-01-01', String(Date.now())]) {
+    const future = await run(['prune', time]);
+    assert.equal(future.code, 1);
+    assert.match(future.err, /^400: Invalid indexedAtThreshold/);
+  }
+  const soon = String(Math.floor(Date.now() / 1000) + 3);
+  const preview = JSON.parse((await run(['prune', soon, '--dry-run'])).out);
+  assert.deepEqual([preview.wouldPruneCount, preview.contentStaysReadable], [1, true]);
+  assert.equal((await gateway.inside.index.locate(item.id))?.isPruned, undefined);
+  assert.equal((await run(['prune', soon])).out, 'pruned 1 data items\n');
+  assert.equal((await gateway.inside.index.locate(item.id))?.isPruned, true);
+  assert.equal((await gateway.get(`/raw/${item.id}`)).status, 200);
 
   const audit = await run(['audit', '--limit', '2', '--router', 'http://127.0.0.1:9']);
   assert.equal(audit.code, 0);

@@ -25,6 +25,7 @@ const options = {
   since: { type: 'string' },
   limit: { type: 'string' },
   json: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
 } as const;
 
 type Values = { [K in keyof typeof options]?: string | boolean | undefined };
@@ -46,7 +47,8 @@ turnpike admin export <folder> --from <height> --to <height>
                                             blocks, transactions and tags as Parquet, inside the export folder
 turnpike admin export-status                how far it is, or how the last one ended
 turnpike admin prune <unix seconds | ISO date>
-                                            remove stable data items that were indexed before then
+                                            remove stable data items that were indexed before then from the index;
+                                            their content stays readable (--dry-run: say what it would remove)
 turnpike admin prune-status
 
   --url <gateway>           default: GATEWAY_PORT on HOST
@@ -173,11 +175,15 @@ async function prune(gateway: AdminClient, time: string, values: Values): Promis
   if (!Number.isSafeInteger(threshold)) throw new UsageError('the time is neither Unix seconds nor a date');
   const startHeight = whole(values, 'from');
   const endHeight = whole(values, 'to');
-  const pruning = gateway.call('POST', 'prune-stable-data-items', {
+  const range = {
     indexedAtThreshold: threshold,
     ...(startHeight !== undefined && { startHeight }),
     ...(endHeight !== undefined && { endHeight }),
-  });
+  };
+  if (values['dry-run'] === true) {
+    return show(await gateway.call('POST', 'prune-stable-data-items', { ...range, dryRun: true }));
+  }
+  const pruning = gateway.call('POST', 'prune-stable-data-items', range);
   await showPrune(gateway, pruning);
   const { prunedCount } = await pruning;
   console.log(`pruned ${String(prunedCount)} data items`);

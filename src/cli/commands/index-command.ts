@@ -2,7 +2,7 @@
 
 import { type Config, readProcessConfig } from '../../config/config.ts';
 import { gatewayMigrations } from '../../gateway/migrations.ts';
-import { buildBands } from '../../gateway/published-indexes/bands/build.ts';
+import { buildBands, refusalText } from '../../gateway/published-indexes/bands/build.ts';
 import { indexFolders } from '../../gateway/published-indexes/folders.ts';
 import { readObserver } from '../../gateway/published-indexes/publication/observer.ts';
 import { publisherOf } from '../../gateway/published-indexes/publication/publisher.ts';
@@ -27,6 +27,7 @@ turnpike index list             show what is published here
 turnpike index verify [<url>]   check a gateway's publication; without an address the one on this disk, with its files
 
   --from <height> --to <height>  with build: only bands that cover these heights
+  --allow-fewer                  with build: also bands that lose records which the ones before them have
   --key <address>                with verify: the observer key that must have signed it
   --files                        with verify and an address: download and check every file too
   --json                         for machines`,
@@ -37,6 +38,7 @@ turnpike index verify [<url>]   check a gateway's publication; without an addres
         json: { type: 'boolean' },
         from: { type: 'string' },
         to: { type: 'string' },
+        'allow-fewer': { type: 'boolean' },
         key: { type: 'string' },
         files: { type: 'boolean' },
       },
@@ -48,7 +50,12 @@ turnpike index verify [<url>]   check a gateway's publication; without an addres
     const json = values.json === true;
     switch (action) {
       case 'build':
-        return build(config, height(values.from, 'from'), height(values.to, 'to'), json);
+        return build(config, {
+          from: height(values.from, 'from'),
+          to: height(values.to, 'to'),
+          allowFewer: values['allow-fewer'] === true,
+          json,
+        });
       case 'publish':
         return publish(config, json);
       case 'subscribe':
@@ -63,12 +70,14 @@ turnpike index verify [<url>]   check a gateway's publication; without an addres
   },
 };
 
-async function build(
-  config: Config,
-  from: number | undefined,
-  to: number | undefined,
-  json: boolean,
-): Promise<number> {
+interface BuildChoices {
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  readonly allowFewer: boolean;
+  readonly json: boolean;
+}
+
+async function build(config: Config, { from, to, allowFewer, json }: BuildChoices): Promise<number> {
   const sql = await openDatabase({
     databaseUrl: config.DATABASE_URL,
     dataDir: config.DATA_DIR,
@@ -85,6 +94,7 @@ async function build(
       publisher: config.INDEX_PUBLISHER_WALLET ?? observer.address,
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
+      allowFewer,
       onProgress: (done, total) => {
         if (total === 0) return;
         bar ??= new ProgressBar('items', total);
@@ -97,9 +107,12 @@ async function build(
     if (json) console.log(JSON.stringify(report));
     else {
       for (const { id, records } of report.built) console.log(`built ${id}: ${records} items`);
-      console.log(`${report.built.length} bands built, ${report.kept} unchanged`);
+      for (const band of report.refused) console.error(refusalText(band));
+      console.log(
+        `${report.built.length} bands built, ${report.kept} unchanged, ${report.refused.length} refused`,
+      );
     }
-    return 0;
+    return report.refused.length === 0 ? 0 : 1;
   } finally {
     bar?.end();
     await sql.close();

@@ -20,6 +20,8 @@ export interface DebugDeps extends Pick<GatewayContext, 'config' | 'index' | 'no
   readonly requested: RequestedTransactions;
   readonly blocklist: LiveBlocklist;
   readonly health: StorageHealth;
+  /** What is wrong with the published indexes. */
+  indexProblems(): readonly string[];
 }
 
 export async function debugReport(deps: DebugDeps): Promise<object> {
@@ -48,6 +50,9 @@ export async function debugReport(deps: DebugDeps): Promise<object> {
         matchedDataItems: bundles.matched,
         dataItems: transactions.items,
         nestedDataItems: bundles.nested,
+        // Of those that matched: their records are gone, their places are kept, and they are read as before.
+        prunedDataItems: bundles.pruned,
+        keptPlaces: await countOf(sql, 'SELECT CAST(sum(items) AS BIGINT) AS n FROM place_counts'),
       },
       heights: { ...blocks.heights, ...(await itemHeights(sql, stableHeight)) },
       timestamps: { now, ...bundles.timestamps, ...(await itemTimestamps(sql, stableHeight)) },
@@ -57,6 +62,7 @@ export async function debugReport(deps: DebugDeps): Promise<object> {
           ? ['No node answers.']
           : []),
         ...(await health.problems()),
+        ...deps.indexProblems(),
       ],
       warnings: [
         ...bundleWarnings(bundles, now),
@@ -201,6 +207,7 @@ async function itemTimestamps(sql: Sql, stableHeight: number) {
 async function bundleFigures(sql: Sql) {
   const row = await sql.get<Record<string, number | null>>(
     `SELECT count(*) AS n, CAST(sum(data_item_count) AS BIGINT) AS items, CAST(sum(matched_count) AS BIGINT) AS matched,
+       CAST(sum(pruned_count) AS BIGINT) AS pruned,
        CAST(sum(CASE WHEN depth > 0 THEN matched_count ELSE 0 END) AS BIGINT) AS nested,
        CAST(sum(CASE WHEN state = 'failed' THEN 1 ELSE 0 END) AS BIGINT) AS failed,
        max(last_queued_at) AS queued, max(last_skipped_at) AS skipped, max(last_unbundled_at) AS unbundled,
@@ -210,6 +217,7 @@ async function bundleFigures(sql: Sql) {
     count: row?.n ?? 0,
     items: row?.items ?? 0,
     matched: row?.matched ?? 0,
+    pruned: row?.pruned ?? 0,
     nested: row?.nested ?? 0,
     failed: row?.failed ?? 0,
     timestamps: {

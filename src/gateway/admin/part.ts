@@ -13,6 +13,7 @@ import { Exporter } from '../export/exporter.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
+import type { DebugDeps } from './debug.ts';
 import { databaseUnavailable, noSuchRoute, unauthorized } from './errors.ts';
 import { StorageHealth } from './health.ts';
 import { createAdminMetrics } from './metrics.ts';
@@ -32,6 +33,7 @@ const mapError = createErrorMapper((_status, message) => message);
 
 export interface AdminDeps
   extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere' | 'readStart'>,
+    Pick<DebugDeps, 'indexProblems'>,
     Pick<GatewayContext, 'config' | 'log' | 'metrics' | 'index' | 'nodes'> {
   readonly queue: BundleQueue;
   readonly onDemand: OnDemandImport;
@@ -86,7 +88,8 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
       isKnown: async (id) => (await index.locate(id)) !== undefined,
     });
     auditRoutes(scope, audit);
-    const debug = { config, index, nodes, queue, requested, blocklist, health };
+    const { indexProblems } = deps;
+    const debug = { config, index, nodes, queue, requested, blocklist, health, indexProblems };
     stateRoutes(scope, debug, pruning, sharedJobs.prune);
     exportRoutes(scope, {
       exporter,

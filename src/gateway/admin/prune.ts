@@ -1,22 +1,31 @@
 /**
- * Removes stable data items that were indexed before a time: rows that an analytical store has taken over. In small
- * transactions with room between them, so that imports and readers go on. Chain transactions, bundles, items that may
- * still move and cached content stay.
+ * Removes the records of stable data items that were indexed before a time: rows that an analytical store has taken over.
+ * In small transactions with room between them, so that imports and readers go on. Chain transactions, bundles, items
+ * that may still move and cached content stay, and so does where the items lie: they are read as before.
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
 import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { traced } from '../../kernel/tracing/tracing.ts';
-import { type Cursor, dropStableItems } from '../chain-index/drop.ts';
+import {
+  type Cursor,
+  fromTheBeginning,
+  pruneStableItems,
+  type StableRange,
+  stableItems,
+} from '../chain-index/drop.ts';
+import { isPackingDue, packNext } from '../chain-index/places.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { INGESTED_TERM } from '../chain-index/terms.ts';
 
-export interface PruneRange {
-  /** Unix seconds; what was indexed in that second stays. */
-  readonly indexedBefore: number;
-  readonly minHeight: number;
-  readonly maxHeight: number;
+/** What a prune would remove. Heights and times (Unix seconds) are left out where it is nothing. */
+export interface PrunePreview {
+  readonly count: number;
+  readonly minHeight?: number;
+  readonly maxHeight?: number;
+  readonly firstIndexedAt?: number;
+  readonly lastIndexedAt?: number;
 }
 
 export interface PruneStatus {
@@ -32,6 +41,9 @@ export interface PruneStatus {
   readonly endTime?: string;
   readonly error?: string;
 }
+
+/** Records that a preview reads at once: a few milliseconds of SQLite. */
+const previewBatch = 1_024;
 
 export class Pruning {
   readonly #index: SqlGatewayIndex;
@@ -54,7 +66,7 @@ export class Pruning {
   }
 
   /** Answers how many items were removed. One at a time. */
-  run(range: PruneRange): Promise<number> {
+  run(range: StableRange): Promise<number> {
     if (this.#running !== undefined) throw new Error('a prune is running');
     this.#running = traced(
       'prune stable data items',
@@ -70,15 +82,43 @@ export class Pruning {
     return this.#running;
   }
 
+  /** What `run` would remove now; changes nothing. */
+  async preview(asked: StableRange): Promise<PrunePreview> {
+    const range = this.#stable(asked);
+    let found: PrunePreview = { count: 0 };
+    let after: Cursor | undefined = fromTheBeginning;
+    while (after !== undefined) {
+      if (this.#stopped) throw new Error('the gateway is stopping');
+      const page = await stableItems(this.#index.sql, range, after, previewBatch);
+      for (const { height, indexed_at } of page.items) {
+        found = {
+          count: found.count + 1,
+          minHeight: Math.min(found.minHeight ?? height, height),
+          maxHeight: Math.max(found.maxHeight ?? height, height),
+          firstIndexedAt: Math.min(found.firstIndexedAt ?? indexed_at, indexed_at),
+          lastIndexedAt: Math.max(found.lastIndexedAt ?? indexed_at, indexed_at),
+        };
+      }
+      after = page.next;
+      await turn();
+    }
+    return found;
+  }
+
+  /** Above the stable height a fork may still move a bundle with its items. */
+  #stable(asked: StableRange): StableRange {
+    return { ...asked, maxHeight: Math.min(asked.maxHeight, this.#index.stableHeight) };
+  }
+
   /** Ends after the batch at hand. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#running?.catch(() => undefined);
   }
 
-  async #prune(asked: PruneRange): Promise<number> {
-    const { sql, stableHeight } = this.#index;
-    const range = { ...asked, maxHeight: Math.min(asked.maxHeight, stableHeight) };
+  async #prune(asked: StableRange): Promise<number> {
+    const { sql } = this.#index;
+    const range = this.#stable(asked);
     let status: PruneStatus & { examined: number; pruned: number } = {
       status: 'running',
       indexedAtThreshold: asked.indexedBefore,
@@ -90,20 +130,26 @@ export class Pruning {
     this.#status = status;
     try {
       status = { ...status, candidates: await this.#candidates(asked.indexedBefore) };
-      let after: Cursor | undefined = { pos: -1, tie: -1, record: -1 };
+      let after: Cursor | undefined = fromTheBeginning;
       while (after !== undefined) {
         if (this.#stopped) throw new Error('the gateway is stopping');
-        const batch = await dropStableItems(sql, range, after);
+        const batch: Awaited<ReturnType<typeof pruneStableItems>> = await pruneStableItems(
+          sql,
+          range,
+          after,
+          Math.floor(Date.now() / 1000),
+        );
         after = batch.next;
-        if (batch.dropped > 0) this.#index.prunes += 1;
+        if (batch.pruned > 0) this.#index.prunes += 1;
         status = {
           ...status,
           examined: status.examined + batch.looked,
-          pruned: status.pruned + batch.dropped,
+          pruned: status.pruned + batch.pruned,
         };
         this.#status = status;
         await turn();
       }
+      if (await isPackingDue(sql)) await this.#pack();
       this.#status = { ...status, status: 'completed', endTime: new Date().toISOString() };
       this.#log.info({ ...range, pruned: status.pruned }, 'stable data items pruned');
       return status.pruned;
@@ -113,6 +159,11 @@ export class Pruning {
       this.#log.warn({ err: error, ...status }, 'pruning ended early; what was removed stays removed');
       throw error;
     }
+  }
+
+  /** What a stop leaves outside of the blocks is read all the same, and moved by the next prune. */
+  async #pack(): Promise<void> {
+    while (!this.#stopped && (await packNext(this.#index.sql)) > 0) await turn();
   }
 
   async #candidates(before: number): Promise<number> {

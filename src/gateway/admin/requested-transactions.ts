@@ -88,7 +88,7 @@ export class RequestedTransactions {
     const text = id.toString('base64url');
     let known = false;
     try {
-      await onDemand.queueTransaction(text);
+      await onDemand.queueTransaction(text, 'import', true);
       known = (await index.locate(text)) !== undefined;
     } catch (error) {
       log.debug({ id: text, err: error }, 'a requested transaction could not be fetched');

@@ -1,8 +1,9 @@
 /** Taking records out of the index, a batch at a time. */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { DATA_ITEM, PENDING_POS, tieOf } from './order.ts';
+import { countByParent, type KeptItem, keepPlaces } from './places.ts';
 import { postingColumns, type StoredRecord, storedColumns, WRITE_BATCH } from './posting-changes.ts';
-import { postedTerms, unpackTerms } from './records.ts';
+import { postedTerms, type Selected, unpackTerms } from './records.ts';
 import { deleteRows, selectIn } from './rows.ts';
 import { EVERY_TERM, INGESTED_TERM } from './terms.ts';
 
@@ -29,40 +30,115 @@ export async function dropPending(sql: Sql, indexedBefore: number): Promise<numb
   });
 }
 
+export interface StableRange {
+  /** Unix seconds; what was indexed in that second stays. */
+  readonly indexedBefore: number;
+  /** Inclusive; the highest must be stable, so that no fork can reach what is removed. */
+  readonly minHeight: number;
+  readonly maxHeight: number;
+}
+
+const placedColumns =
+  'record, id, kind, height, block_index, pos, indexed_at, root, terms, parent, item_offset, data_offset, item_size, data_size, content_type, content_encoding';
+type PlacedRecord = Selected<typeof placedColumns>;
+
+/** A record whose place can be kept without it. */
+type PrunableRecord = PlacedRecord & KeptItem & { readonly height: number };
+
+interface StablePage {
+  readonly items: readonly PrunableRecord[];
+  /** Where the next page begins; undefined at the end. */
+  readonly next: Cursor | undefined;
+  readonly looked: number;
+}
+
+/** Before the first page. */
+export const fromTheBeginning: Cursor = { pos: -1, tie: -1, record: -1 };
+
 /**
- * Removes data items that will not move any more and were indexed before a time, one batch a call. Walks by time
- * of indexing from `after`; answers where the next call goes on, undefined at the end.
+ * Data items that may be pruned, by time of indexing: placed in a bundle, at or below the highest height, and no bundles
+ * themselves, whose records say where their own items lie.
  */
-export async function dropStableItems(
-  sql: Sql,
-  range: { readonly indexedBefore: number; readonly minHeight: number; readonly maxHeight: number },
+export async function stableItems(
+  sql: SqlExecutor,
+  range: StableRange,
   after: Cursor,
-): Promise<{ readonly next: Cursor | undefined; readonly looked: number; readonly dropped: number }> {
+  limit: number,
+): Promise<StablePage> {
+  const page = await sql.all<Cursor>(
+    `SELECT pos, tie, record FROM postings WHERE term = ? AND pos < ?
+       AND (pos, tie, record) > (CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT))
+     ORDER BY pos, tie, record LIMIT ?`,
+    INGESTED_TERM,
+    range.indexedBefore,
+    after.pos,
+    after.tie,
+    after.record,
+    limit,
+  );
+  const stored = await selectIn<PlacedRecord>(
+    sql,
+    `SELECT ${placedColumns} FROM records WHERE record IN ({in})`,
+    page.map(({ record }) => record),
+  );
+  const items = stored.flatMap((row) => prunable(row, range) ?? []);
+  const bundles = await selectIn<{ id: Buffer }>(
+    sql,
+    'SELECT id FROM bundles WHERE id IN ({in})',
+    items.map(({ id }) => id),
+  );
+  const kept = new Set(bundles.map(({ id }) => id.toString('latin1')));
+  const parents = await selectIn<{ record: number }>(
+    sql,
+    'SELECT record FROM records WHERE record IN ({in})',
+    [...new Set(items.map(({ parent }) => parent))],
+  );
+  // Earlier versions removed bundles too: without its bundle's record a place could not be found again.
+  const there = new Set(parents.map(({ record }) => record));
+  return {
+    items: items.filter(({ id, parent }) => there.has(parent) && !kept.has(id.toString('latin1'))),
+    next: page.length < limit ? undefined : page.at(-1),
+    looked: page.length,
+  };
+}
+
+function prunable(row: PlacedRecord, range: StableRange): PrunableRecord | undefined {
+  const { kind, height, parent, item_offset, data_offset } = row;
+  if (kind !== DATA_ITEM || parent === null || item_offset === null || data_offset === null) return undefined;
+  if (height === null || height < range.minHeight || height > range.maxHeight) return undefined;
+  return {
+    ...row,
+    height,
+    parent,
+    itemOffset: item_offset,
+    headerSize: data_offset - item_offset,
+    dataSize: row.data_size,
+    contentType: row.content_type,
+    contentEncoding: row.content_encoding,
+  };
+}
+
+/** Removes the records of the next stable items and keeps their places, in one transaction. */
+export async function pruneStableItems(
+  sql: Sql,
+  range: StableRange,
+  after: Cursor,
+  now: number,
+): Promise<Omit<StablePage, 'items'> & { readonly pruned: number }> {
   return sql.transaction(async (tx) => {
-    const page = await tx.all<Cursor>(
-      `SELECT pos, tie, record FROM postings WHERE term = ? AND pos < ?
-         AND (pos, tie, record) > (CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT))
-       ORDER BY pos, tie, record LIMIT ?`,
-      INGESTED_TERM,
-      range.indexedBefore,
-      after.pos,
-      after.tie,
-      after.record,
-      WRITE_BATCH,
-    );
-    const stored = (
-      await selectIn<StoredRecord>(
-        tx,
-        `SELECT ${storedColumns} FROM records WHERE record IN ({in})`,
-        page.map(({ record }) => record),
-      )
-    ).filter(
-      ({ kind, height }) =>
-        kind === DATA_ITEM && height !== null && height >= range.minHeight && height <= range.maxHeight,
-    );
-    await remove(tx, stored);
-    const next = page.length < WRITE_BATCH ? undefined : page.at(-1);
-    return { next, looked: page.length, dropped: stored.length };
+    const { items, next, looked } = await stableItems(tx, range, after, WRITE_BATCH);
+    await keepPlaces(tx, items);
+    await remove(tx, items);
+    for (const [parent, count] of countByParent(items)) {
+      await tx.run(
+        `UPDATE bundles SET pruned_count = pruned_count + ?, last_pruned_at = ?
+         WHERE id = (SELECT id FROM records WHERE record = ?)`,
+        count,
+        now,
+        parent,
+      );
+    }
+    return { next, looked, pruned: items.length };
   });
 }
 

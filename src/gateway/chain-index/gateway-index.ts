@@ -19,7 +19,7 @@ export type Id = string;
 export interface Placement {
   /** The chain transaction whose data holds the item. */
   readonly root: Id;
-  /** The bundle the item sits in directly; equals `root` when not nested. */
+  /** The bundle the item sits in directly; equals `root` when not nested. Empty where its record is gone. */
   readonly parent: Id;
   /** Where the parent's payload begins in the root's data; 0 when the parent is the root. */
   readonly parentOffsetInRoot: number;
@@ -40,6 +40,11 @@ export interface Located {
   /** First tag of that name in any case. */
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
+  /**
+   * The record was pruned and only its place is left: what the header says beside the content's type (owner,
+   * signature, target, anchor, tags) is not known here and stands empty.
+   */
+  readonly isPruned?: true;
   /** Base64url SHA-256 of the owner's public key. */
   readonly ownerAddress: string;
   readonly signatureType: number;
@@ -110,7 +115,7 @@ export interface GatewayIndex {
   /** Blocks up to here are stable; -1 before the first. */
   readonly stableHeight: number;
 
-  /** undefined when the id is in neither a block nor a queue that we know. */
+  /** undefined when the id is in neither a block nor a queue that we know, and no record of it was pruned. */
   locate(id: Id): Promise<Located | undefined>;
   proof(id: Id): Promise<Proof | undefined>;
   chainTransaction(id: Id): Promise<ChainTransaction | undefined>;

@@ -23,7 +23,7 @@ export function itemJson(located: Located, proof: Proof | undefined): Record<str
     owner_address: located.ownerAddress,
     signature_type: located.signatureType,
     ...(located.placement !== undefined && {
-      parent_id: located.placement.parent,
+      ...(located.placement.parent !== '' && { parent_id: located.placement.parent }),
       root_transaction_id: located.placement.root,
     }),
     ...(located.contentType !== undefined && { content_type: located.contentType }),

@@ -10,6 +10,8 @@
  * Two terms exist for every record (`EVERY_TERM`, `INGESTED_TERM`) so that an unfiltered page is the same scan.
  * Rows of blocks above the fork depth may move (a fork makes them pending again); rows at or below the stable
  * height never do.
+ *
+ * Where the items of pruned records lie is kept for ever, in few bytes: see `places.ts`.
  */
 import type { Migration } from '../../storage/sql/sql.ts';
 
@@ -146,5 +148,36 @@ CREATE TABLE bundles (
   last_error TEXT
 );
 CREATE INDEX bundles_queue ON bundles (state, priority, next_try_at);`,
+  },
+  {
+    id: 'gateway-003-places',
+    up: `
+CREATE TABLE place_types (
+  type SERIAL_KEY,
+  hash BYTES NOT NULL UNIQUE,
+  content_type TEXT,
+  content_encoding TEXT
+);
+CREATE TABLE fresh_places (
+  id BYTES NOT NULL,
+  parent BIGINT NOT NULL,
+  item_offset BIGINT NOT NULL,
+  header_size BIGINT NOT NULL,
+  data_size BIGINT NOT NULL,
+  type BIGINT NOT NULL,
+  PRIMARY KEY (id, parent)
+) CLUSTERED;
+CREATE TABLE places (
+  first BYTES PRIMARY KEY,
+  items BIGINT NOT NULL,
+  packed BYTES NOT NULL
+) CLUSTERED;
+CREATE TABLE place_counts (
+  parent BIGINT PRIMARY KEY,
+  items BIGINT NOT NULL
+);
+ALTER TABLE bundles ADD COLUMN again BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE bundles ADD COLUMN pruned_count BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE bundles ADD COLUMN last_pruned_at BIGINT;`,
   },
 ];

@@ -15,6 +15,7 @@ import type {
   StatusInBlock,
 } from './gateway-index.ts';
 import { PENDING_POS, TRANSACTION } from './order.ts';
+import { findPlaces } from './places.ts';
 import { columnsOf, type Selected } from './records.ts';
 import { Search } from './search.ts';
 import { unpackRawTags, unpackTags } from './tags.ts';
@@ -22,7 +23,7 @@ import { CHAIN_TERM, Terms } from './terms.ts';
 import { IndexWriter } from './writer.ts';
 
 const locatedColumns =
-  'id, kind, height, owner, signature_type, target, anchor, data_size, data_root, end_offset, content_type, content_encoding, tags, parent_offset, item_offset, data_offset, item_size, hash, verified';
+  'id, kind, height, owner, signature_type, target, anchor, data_size, data_root, end_offset, content_type, content_encoding, tags, root, parent_offset, item_offset, data_offset, item_size, hash, verified';
 
 interface LocatedRow extends Selected<typeof locatedColumns> {
   readonly root_id: Buffer | null;
@@ -39,6 +40,26 @@ const locate = `SELECT ${columnsOf('r', locatedColumns)},
   FROM records r LEFT JOIN records root ON root.record = r.root
     LEFT JOIN records parent ON parent.record = r.parent
   WHERE r.id = ?`;
+
+interface BundleRow {
+  readonly parent_id: Buffer;
+  readonly parent_offset: number;
+  readonly height: number | null;
+  readonly root_id: Buffer;
+  readonly root_size: number;
+  readonly root_data_root: Buffer | null;
+  readonly root_end_offset: number | null;
+  readonly content_type: string | null;
+  readonly content_encoding: string | null;
+}
+
+/** The bundle that a place names, its root, and what a type stands for. */
+const bundleOfPlace = `SELECT b.id AS parent_id, coalesce(b.parent_offset + b.data_offset, 0) AS parent_offset, b.height,
+    root.id AS root_id, root.data_size AS root_size, root.data_root AS root_data_root,
+    root.end_offset AS root_end_offset, t.content_type, t.content_encoding
+  FROM records b JOIN records root ON root.record = coalesce(b.root, b.record)
+    LEFT JOIN place_types t ON t.type = ?
+  WHERE b.record = ?`;
 
 const transactionColumns =
   'format, owner, signature_type, target, anchor, quantity, reward, denomination, data_size, data_root, tags';
@@ -83,7 +104,15 @@ export class SqlGatewayIndex implements GatewayIndex {
 
   async locate(id: Id): Promise<Located | undefined> {
     const row = await this.sql.get<LocatedRow>(locate, bytesOf(id));
-    if (row === undefined) return undefined;
+    if (row !== undefined && (row.kind === TRANSACTION || row.root_id !== null)) {
+      return this.#located(id, row);
+    }
+    // Also of an item that is announced again: what was read from a bundle counts more.
+    const [pruned] = await this.locatePruned(id);
+    return pruned ?? (row && this.#located(id, row));
+  }
+
+  async #located(id: Id, row: LocatedRow): Promise<Located> {
     const address = (await this.terms.ownerAddresses([row.owner])).get(row.owner);
     const isTransaction = row.kind === TRANSACTION;
     return {
@@ -97,7 +126,7 @@ export class SqlGatewayIndex implements GatewayIndex {
       target: base64url(row.target),
       anchor: base64url(row.anchor),
       tags: unpackTags(row.tags),
-      placement: isTransaction ? undefined : placementOf(row),
+      placement: isTransaction ? undefined : placementOf(row, await this.#parentOf(row)),
       dataRoot: base64url(isTransaction ? row.data_root : row.root_data_root),
       rootSize: (isTransaction ? row.data_size : row.root_size) ?? undefined,
       rootEndOffset: (isTransaction ? row.end_offset : row.root_end_offset) ?? undefined,
@@ -106,6 +135,62 @@ export class SqlGatewayIndex implements GatewayIndex {
       hash: row.hash?.toString('base64url'),
       verified: row.hash !== null && row.verified === 1 && (isTransaction || row.root_verified === 1),
     };
+  }
+
+  /** Wherever an item lies whose record was pruned: in as many bundles as its records were in, one after the other. */
+  async locatePruned(id: Id): Promise<Located[]> {
+    const found: Located[] = [];
+    for (const place of await findPlaces(this.sql, bytesOf(id))) {
+      const bundle = await this.sql.get<BundleRow>(bundleOfPlace, place.type, place.parent);
+      if (bundle === undefined) continue;
+      const { itemOffset, headerSize, dataSize } = place;
+      const parentOffsetInRoot = bundle.parent_offset;
+      found.push({
+        id,
+        kind: 'item',
+        isPruned: true,
+        size: dataSize,
+        contentType: bundle.content_type ?? undefined,
+        contentEncoding: bundle.content_encoding ?? undefined,
+        ownerAddress: '',
+        signatureType: 0,
+        target: '',
+        anchor: '',
+        tags: [],
+        placement: {
+          root: base64url(bundle.root_id),
+          parent: base64url(bundle.parent_id),
+          parentOffsetInRoot,
+          itemOffset,
+          dataOffset: itemOffset + headerSize,
+          itemSize: headerSize + dataSize,
+          itemOffsetInRoot: parentOffsetInRoot + itemOffset,
+          dataOffsetInRoot: parentOffsetInRoot + itemOffset + headerSize,
+        },
+        dataRoot: base64url(bundle.root_data_root),
+        rootSize: bundle.root_size,
+        rootEndOffset: bundle.root_end_offset ?? undefined,
+        height: bundle.height ?? undefined,
+        stable: bundle.height !== null && bundle.height <= this.#stableHeight,
+        hash: undefined,
+        verified: false,
+      });
+    }
+    return found;
+  }
+
+  /**
+   * The bundle that holds an item directly. Earlier versions pruned the records of bundles; where it was read again it
+   * has another record, in the same root at the same place.
+   */
+  async #parentOf(row: LocatedRow): Promise<Buffer | null> {
+    if (row.parent_id !== null || row.root === null) return row.parent_id;
+    const found = await this.sql.get<{ id: Buffer }>(
+      'SELECT id FROM records WHERE root = ? AND parent_offset + data_offset = ? AND data_size > 0 LIMIT 1',
+      row.root,
+      row.parent_offset,
+    );
+    return found?.id ?? null;
   }
 
   async proof(id: Id): Promise<Proof | undefined> {
@@ -164,7 +249,10 @@ export class SqlGatewayIndex implements GatewayIndex {
       'SELECT b.height, b.id FROM records r JOIN blocks b ON b.height = r.height WHERE r.id = ?',
       bytesOf(id),
     );
-    return row && { height: row.height, blockId: base64url(row.id) };
+    if (row !== undefined) return { height: row.height, blockId: base64url(row.id) };
+    const located = await this.locate(id);
+    const block = located?.height === undefined ? undefined : await this.blockAt(located.height);
+    return block && { height: block.height, blockId: block.id };
   }
 
   blockAt(height: number): Promise<BlockSummary | undefined> {
@@ -237,11 +325,10 @@ export class SqlGatewayIndex implements GatewayIndex {
   }
 }
 
-function placementOf(row: LocatedRow): Placement | undefined {
-  const { root_id, parent_id, parent_offset, item_offset, data_offset, item_size } = row;
+function placementOf(row: LocatedRow, parent: Buffer | null): Placement | undefined {
+  const { root_id, parent_offset, item_offset, data_offset, item_size } = row;
   if (
     root_id === null ||
-    parent_id === null ||
     parent_offset === null ||
     item_offset === null ||
     data_offset === null ||
@@ -251,7 +338,7 @@ function placementOf(row: LocatedRow): Placement | undefined {
   }
   return {
     root: base64url(root_id),
-    parent: base64url(parent_id),
+    parent: base64url(parent),
     parentOffsetInRoot: parent_offset,
     itemOffset: item_offset,
     dataOffset: data_offset,

@@ -3,6 +3,7 @@
  * bytes untouched (tags on chain need not be UTF-8). Layout per tag: varint name length, varint value
  * length, name, value.
  */
+import { varintSize, writeVarint } from './varint.ts';
 
 export interface Tag {
   readonly name: string;
@@ -75,21 +76,4 @@ export function walkTags(
     visit(at, valueStart, end);
     at = end;
   }
-}
-
-function varintSize(value: number): number {
-  let size = 1;
-  for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) size += 1;
-  return size;
-}
-
-function writeVarint(target: Buffer, start: number, value: number): number {
-  let at = start;
-  let rest = value;
-  for (; rest >= 128; rest = Math.floor(rest / 128)) {
-    target[at] = (rest % 128) | 128;
-    at += 1;
-  }
-  target[at] = rest;
-  return at + 1;
 }

@@ -1,5 +1,6 @@
 /** Records for tests: made from a seed, without keys, so that thousands cost nothing. */
 import { createHash } from 'node:crypto';
+import { DATA_ITEM } from './order.ts';
 import type { Entry, Header, Mined, Placed } from './records.ts';
 import type { RawTag } from './tags.ts';
 
@@ -56,4 +57,30 @@ export function entry(
     hash: rest.hash,
     verified: rest.verified ?? false,
   };
+}
+
+/**
+ * An item in a bundle, the `at`-th of it: each has a header of 1,044 bytes and room for 56 of payload. The payload of the
+ * bundle begins at `parentOffset` of the root.
+ */
+export function bundledItem(
+  name: string,
+  root: number,
+  fields: Partial<Header> = {},
+  { parent = root, parentOffset = 0, height = 5, at = 0 } = {},
+): Entry {
+  const dataSize = fields.dataSize ?? 7;
+  const itemOffset = 96 + at * 1_100;
+  const dataOffset = itemOffset + 1_044;
+  const itemSize = 1_044 + dataSize;
+  return entry(
+    header(name, { kind: DATA_ITEM, dataSize, ...fields }),
+    { height, blockIndex: 0 },
+    {
+      placed: { root, parent, parentOffset, itemOffset, dataOffset, itemSize },
+      bundle: digest('root'),
+      hash: digest(`hash of ${name}`),
+      verified: true,
+    },
+  );
 }

@@ -66,7 +66,7 @@ export class Content implements ByteSource {
     if (known !== undefined) return known;
     const located = await this.#options.index.locate(id);
     // Before an absence is believed: a record ends it, whichever process wrote it.
-    if (located !== undefined) return this.#descriptions.remember(describedBy(located));
+    if (located !== undefined) return this.#descriptions.know(describedBy(located));
     // Once for all who ask at once, but not across gateways, which would wait for each other.
     if (!isOwn(journey)) return await this.#learn(id, journey);
     let learning = this.#learning.get(id);
@@ -90,7 +90,7 @@ export class Content implements ByteSource {
     }
     const failure = await this.#makeKnown(id);
     const fetched = await index.locate(id);
-    if (fetched !== undefined) return this.#descriptions.remember(describedBy(fetched));
+    if (fetched !== undefined) return this.#descriptions.know(describedBy(fetched));
     const found = await this.#probe(id, journey, sources);
     if (typeof found !== 'string') return found;
     // Nobody could look at the chain: it may be there.
@@ -336,7 +336,7 @@ export class Content implements ByteSource {
         await forgetting.catch((error: unknown) => log.warn({ id, err: error }, 'it is still noted'));
       },
       done: async (hash, proven) => {
-        if (located === undefined) this.#descriptions.rememberHash(id, hash);
+        if (located === undefined || located.isPruned === true) this.#descriptions.rememberHash(id, hash);
         else {
           // A database that cannot be written, its disk full too, costs nobody the read.
           const noting = index.noteVerified(id, hash, proven);

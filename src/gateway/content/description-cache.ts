@@ -17,7 +17,7 @@ export class DescriptionCache {
     ttlAutopurge: false,
   });
   readonly #unavailable = new LRUCache<string, Unavailability>({ max: 50_000, ttl: absentMs });
-  /** Of content that the index does not know: what its bytes were when they were last here. */
+  /** Of content that the index has no record of: what its bytes were when they were last here. */
   readonly #hashes = new LRUCache<string, string>({ max: 50_000 });
 
   get(id: string): Described | undefined {
@@ -32,6 +32,12 @@ export class DescriptionCache {
   remember(described: Described): Described {
     this.#described.set(described.id, described, { ttl: described.stable ? stableMs : unstableMs });
     return described;
+  }
+
+  /** What the index says; of a pruned record it does not say the hash. */
+  know(described: Described): Described {
+    const hash = described.hash ?? this.#hashes.get(described.id);
+    return this.remember(described.located?.isPruned === true ? { ...described, hash } : described);
   }
 
   rememberUnavailable(id: string, state: Unavailability): void {

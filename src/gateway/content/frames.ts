@@ -10,6 +10,7 @@ import { HttpError, hasCode } from '../../kernel/errors.ts';
 import { prefersType } from '../../kernel/http/accept.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { readLimited } from '../../outside/http.ts';
+import { bundledItemJson } from '../chain/bundled-header.ts';
 import { itemJson } from '../chain-index/item-json.ts';
 import { invalidId, Unavailable } from '../errors.ts';
 import { largeAnswers } from '../held-bytes.ts';
@@ -111,6 +112,7 @@ async function recordOf(parts: ServeParts, id: string): Promise<Record<string, u
   if (transaction !== undefined) return { ...transaction };
   const located = await parts.index.locate(id);
   if (located === undefined) return undefined;
+  if (located.isPruned === true) return await bundledItemJson(parts.content, located);
   return itemJson(located, await parts.index.proof(id));
 }
 

@@ -35,17 +35,21 @@ export class OnDemandImport {
         rank: ranks.asked,
         matches: true,
         bypass: true,
+        again: true,
       }),
     );
     if (added) queue.notify();
     return added;
   }
 
-  /** Indexes a transaction now, and queues it when it is a bundle that the unbundle filter lets through. */
-  async queueTransaction(id: string, lane: Lane = 'import'): Promise<boolean> {
+  /**
+   * Indexes a transaction now, and queues it when it is a bundle that the unbundle filter lets through; one that was
+   * read before only where it is to be read `again`.
+   */
+  async queueTransaction(id: string, lane: Lane = 'import', again = false): Promise<boolean> {
     const { index, queue } = this.#options;
     if ((await index.locate(id)) === undefined && !(await this.#fetchOnce(id, lane))) return false;
-    const added = await queueKnownBundle(index, this.#options, id, ranks.asked);
+    const added = await queueKnownBundle(index, this.#options, id, ranks.asked, { again });
     if (added) queue.notify();
     return added;
   }

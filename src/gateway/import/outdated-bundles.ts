@@ -18,7 +18,7 @@ export function judgeOutdatedBundles(
       for (const { id, depth } of outdated) {
         if (task.isStopped) return undefined;
         const rank = depth === 0 ? ranks.chain : ranks.nested;
-        any = (await queueKnownBundle(index, options, id.toString('base64url'), rank, depth)) || any;
+        any = (await queueKnownBundle(index, options, id.toString('base64url'), rank, { depth })) || any;
       }
       if (any) queue.notify();
       return outdated.length === perRound ? pauseMs : undefined;

@@ -28,6 +28,7 @@ export async function queueBundle(
     rank: ranks.chain,
     matches: unbundles(subjectOf(header)),
     bypass: false,
+    again: false,
   });
 }
 
@@ -37,7 +38,7 @@ export async function queueKnownBundle(
   { queue, unbundles }: BundleIntake,
   id: string,
   rank: number,
-  depth?: number,
+  { depth, again = false }: { readonly depth?: number; readonly again?: boolean } = {},
 ): Promise<boolean> {
   const found = await readHeader(index, id);
   if (found === undefined || !isBundle(found.header.tags)) return false;
@@ -50,6 +51,7 @@ export async function queueKnownBundle(
       rank,
       matches: unbundles(subjectOf(header, parent?.toString('base64url'), root?.toString('base64url'))),
       bypass: false,
+      again,
     }),
   );
 }

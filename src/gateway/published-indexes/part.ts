@@ -7,7 +7,7 @@ import type { Sql } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import type { Meter } from '../meter.ts';
 import { gatewayPrefixes } from '../paths.ts';
-import { buildBands } from './bands/build.ts';
+import { buildBands, type RefusedBand, refusalText } from './bands/build.ts';
 import { indexFolders } from './folders.ts';
 import { Catalog } from './publication/catalog.ts';
 import { readObserver } from './publication/observer.ts';
@@ -31,6 +31,7 @@ const refreshMs = 5_000;
 export interface IndexesPart extends Part {
   /** Its part of `/gw/info`. */
   info(): object;
+  problems(): readonly string[];
 }
 
 export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
@@ -40,7 +41,13 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
   const command = config.INDEX_TORRENT_COMMAND;
   const torrents = command === undefined ? undefined : new TorrentCommand({ command, catalog, folders, log });
   const following = follow(deps);
+  const refusedBands = deps.metrics.counter(
+    'index_bands_refused_total',
+    'Bands that were not built, since they would have lost records',
+  );
   let builtAt = Date.now();
+  /** Of the last build. */
+  let refused: readonly RefusedBand[] = [];
   /** Once something was published it is kept fresh: on change, before it expires, and when it was damaged. */
   async function renew(): Promise<void> {
     const published = await catalog.current();
@@ -50,12 +57,15 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
     const interval = config.INDEX_BUILD_INTERVAL_SECONDS * 1000;
     if (interval > 0 && Date.now() >= builtAt + interval) {
       builtAt = Date.now();
-      await buildBands({
+      const report = await buildBands({
         sql,
         published: folders.published,
         bandHeights: config.INDEX_BAND_HEIGHTS,
         publisher: config.INDEX_PUBLISHER_WALLET ?? observer.address,
       });
+      refused = report.refused;
+      refusedBands.inc(refused.length);
+      for (const band of refused) log.error({ band }, refusalText(band));
     }
     const report = await publisher.publish();
     if (report.published) log.info(report, 'published the indexes');
@@ -88,6 +98,7 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
       }),
       createJob({ name: 'look for a publication', everyMs: refreshMs, log, run: () => catalog.current() }),
     ],
+    problems: () => refused.map(refusalText),
     async start() {
       await catalog.current();
       await following.start();

@@ -4,6 +4,7 @@
  */
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { readLimited } from '../../outside/http.ts';
+import { bundledItemJson } from '../chain/bundled-header.ts';
 import type { ChainTransaction, Located } from '../chain-index/gateway-index.ts';
 import { itemJson } from '../chain-index/item-json.ts';
 import { nodeError, Unavailable, UpstreamError } from '../errors.ts';
@@ -151,7 +152,7 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
 
 /** The record as a node's transaction JSON; undefined where the index cannot give it whole. */
 async function recordJson(
-  { index }: ChainReadsDeps,
+  { index, bytes }: ChainReadsDeps,
   located: Located,
 ): Promise<Record<string, unknown> | undefined> {
   if (located.height === undefined && located.kind === 'transaction') return undefined;
@@ -161,6 +162,7 @@ async function recordJson(
     if (header === undefined || (header.format === 1 && located.size > 0)) return undefined;
     return { ...header, data: '', data_tree: [] };
   }
+  if (located.isPruned === true) return bundledItemJson(bytes, located);
   const proof = await index.proof(located.id);
   if (proof === undefined) return undefined;
   return itemJson(located, proof);

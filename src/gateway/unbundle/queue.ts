@@ -22,6 +22,8 @@ export interface NewBundle {
   /** Whether the unbundle filter lets it through; an operator's request always does. */
   readonly matches: boolean;
   readonly bypass: boolean;
+  /** To be read again with all that is in it, though it was read under the same filters: records may be gone. */
+  readonly again: boolean;
 }
 
 export interface Claimed {
@@ -29,6 +31,7 @@ export interface Claimed {
   readonly root: Buffer;
   readonly depth: number;
   readonly bypass: number;
+  readonly again: number;
   readonly retry_attempt_count: number;
 }
 
@@ -105,19 +108,19 @@ export class BundleQueue {
 
   /**
    * Puts a bundle in the queue, or notes that it is skipped. A bundle that was read already under the same filters
-   * stays as it is, unless an operator asks for it; answers whether it is queued now.
+   * stays as it is, unless an operator asks for it, or for a bundle that it lies in; answers whether it is queued now.
    */
   async add(tx: SqlExecutor, bundle: NewBundle): Promise<boolean> {
     const now = this.#now();
     const queued = bundle.matches || bundle.bypass;
     const state: BundleState = queued ? 'queued' : 'skipped';
     const changed = await tx.run(
-      `INSERT INTO bundles (id, root, depth, format, state, priority, bypass, next_try_at, unbundle_filter,
+      `INSERT INTO bundles (id, root, depth, format, state, priority, bypass, again, next_try_at, unbundle_filter,
          index_filter, first_queued_at, last_queued_at, first_skipped_at, last_skipped_at, import_attempt_count,
          retry_attempt_count)
-       VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0)
+       VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0)
        ON CONFLICT (id) DO UPDATE SET
-         state = excluded.state, priority = excluded.priority, bypass = excluded.bypass,
+         state = excluded.state, priority = excluded.priority, bypass = excluded.bypass, again = excluded.again,
          next_try_at = excluded.next_try_at, holder = NULL,
          previous_unbundle_filter = CASE WHEN bundles.unbundle_filter <> excluded.unbundle_filter
            THEN bundles.unbundle_filter ELSE bundles.previous_unbundle_filter END,
@@ -130,7 +133,7 @@ export class BundleQueue {
          last_skipped_at = coalesce(excluded.last_skipped_at, bundles.last_skipped_at),
          last_fully_indexed_at = NULL,
          import_attempt_count = bundles.import_attempt_count + 1
-       WHERE excluded.bypass = 1 OR bundles.unbundle_filter <> excluded.unbundle_filter
+       WHERE excluded.bypass = 1 OR (excluded.again = 1 AND excluded.state = 'queued') OR bundles.unbundle_filter <> excluded.unbundle_filter
          OR bundles.index_filter <> excluded.index_filter`,
       bundle.id,
       bundle.root,
@@ -138,6 +141,7 @@ export class BundleQueue {
       state,
       bundle.rank,
       bundle.bypass ? 1 : 0,
+      bundle.again ? 1 : 0,
       now,
       this.#unbundleFilter,
       this.#indexFilter,
@@ -158,7 +162,7 @@ export class BundleQueue {
          WHERE state IN ('queued', 'running') AND next_try_at <= ? AND id = (
            SELECT id FROM bundles WHERE state IN ('queued', 'running') AND next_try_at <= ?
            ORDER BY priority, next_try_at LIMIT 1)
-         RETURNING id, root, depth, bypass, retry_attempt_count`,
+         RETURNING id, root, depth, bypass, again, retry_attempt_count`,
         holder,
         now + holdSeconds,
         now,
@@ -182,7 +186,7 @@ export class BundleQueue {
   async finish(id: Buffer, holder: string, result: Unbundled): Promise<void> {
     const now = this.#now();
     await this.#sql.run(
-      `UPDATE bundles SET state = 'unbundled', holder = NULL, bypass = 0, last_error = NULL,
+      `UPDATE bundles SET state = 'unbundled', holder = NULL, bypass = 0, again = 0, pruned_count = 0, last_error = NULL,
          data_item_count = ?, matched_count = ?, duplicated_count = ?, invalid_count = ?,
          first_unbundled_at = coalesce(first_unbundled_at, ?), last_unbundled_at = ?,
          first_fully_indexed_at = coalesce(first_fully_indexed_at, ?), last_fully_indexed_at = ?

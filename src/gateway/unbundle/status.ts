@@ -6,7 +6,10 @@ type BundleStatus = Readonly<Record<string, unknown>> & {
   readonly id: string;
   readonly rootTransactionId: string;
   readonly retryAttemptCount: number;
-  /** Beyond the record, with `invalidDataItemCount`: where the bundle stands, and why. */
+  /**
+   * Beyond the record, with `invalidDataItemCount`, and how many of its own items were pruned since it was last read
+   * (`prunedDataItemCount`, `lastPrunedAt`): where the bundle stands, and why.
+   */
   readonly state: string;
   readonly lastError: string | null;
 };
@@ -23,7 +26,8 @@ export async function bundleStatus(sql: Sql, id: string): Promise<BundleStatus |
        first_fully_indexed_at AS "firstFullyIndexedAt", last_fully_indexed_at AS "lastFullyIndexedAt",
        import_attempt_count AS "importAttemptCount", retry_attempt_count AS "retryAttemptCount",
        first_retried_at AS "firstRetriedAt", last_retried_at AS "lastRetriedAt",
-       invalid_count AS "invalidDataItemCount", state, last_error AS "lastError"
+       invalid_count AS "invalidDataItemCount", pruned_count AS "prunedDataItemCount",
+       last_pruned_at AS "lastPrunedAt", state, last_error AS "lastError"
      FROM bundles WHERE id = ?`,
     Buffer.from(id, 'base64url'),
   );

@@ -150,7 +150,7 @@ export class Unbundler {
       size: place.size,
       items: async (items) => {
         signal.throwIfAborted();
-        matchedCount += await this.#write(place, claimed.depth, items);
+        matchedCount += await this.#write(place, claimed, items);
       },
     });
     if (opened.proven) await index.noteVerified(id, summary.hash.toString('base64url'), true);
@@ -189,7 +189,7 @@ export class Unbundler {
   }
 
   /** Writes the items that the filter lets through, and queues the bundles among them; answers how many. */
-  async #write(place: Place, depth: number, items: readonly ReadItem[]): Promise<number> {
+  async #write(place: Place, { depth, again }: Claimed, items: readonly ReadItem[]): Promise<number> {
     const { index, queue, maxDepth, events, filters } = this.#options;
     const parent = place.parentId.toString('base64url');
     const root = place.rootId.toString('base64url');
@@ -218,6 +218,7 @@ export class Unbundler {
           rank: ranks.nested,
           matches,
           bypass: false,
+          again: again === 1,
         });
         queued ||= added;
       }

@@ -1,8 +1,8 @@
 /**
  * Where blocked items lie inside chain transactions: their bytes can also be had as a part of the bundle, by range
- * or by chunk. Places are learnt from the index, for ids as soon as their bundle is read, for hashes by walking the
- * records once and the new ones from then on; of items that the index does not have, from whoever else knows. What
- * was learnt is kept: an item may leave the index and still lie in its bundle.
+ * or by chunk. Places are learnt from the index, for ids as soon as their bundle is read and of pruned records too, for
+ * hashes by walking the records once and the new ones from then on; of items that the index does not have, from whoever
+ * else knows. What was learnt is kept.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -132,10 +132,12 @@ export class BlockedRegions {
         wanted.map((id) => Buffer.from(id, 'base64url')),
       );
       const places = placesOf(rows);
-      const missing = wanted.filter((id) => !this.#isPlaced(id, rows));
+      for (const id of wanted) places.push(...(await this.#prunedPlaces(id)));
+      const found = new Set(places.map(({ id }) => id));
+      const missing = wanted.filter((id) => !this.#isPlaced(id, rows) && !found.has(id));
       for (const id of missing) {
-        const found = await this.#locateElsewhere?.(id);
-        if (found !== undefined) places.push({ ...found, id, hash: null });
+        const place = await this.#locateElsewhere?.(id);
+        if (place !== undefined) places.push({ ...place, id, hash: null });
       }
       await this.#learnt(places);
       // Those that stay come last next time, so that every one has its turn.
@@ -144,6 +146,14 @@ export class BlockedRegions {
       for (const id of missing) if (!placedElsewhere.has(id)) this.#unplaced.add(id);
     }
     if (this.#hashes.size > 0) await this.#walk();
+  }
+
+  async #prunedPlaces(id: string): Promise<HashedPlace[]> {
+    return (await this.#index.locatePruned(id)).flatMap(({ placement, size }) => {
+      if (placement === undefined || size === 0) return [];
+      const start = placement.dataOffsetInRoot;
+      return [{ id, hash: null, root: placement.root, start, end: start + size }];
+    });
   }
 
   #isPlaced(id: string, rows: readonly PlacedRow[]): boolean {

@@ -1,6 +1,6 @@
 /** What is said about content beside its bytes, with true values: a header that is not known is not sent. */
 import { withCharset } from '../../../formats/media-type.ts';
-import type { Proof } from '../../chain-index/gateway-index.ts';
+import type { Located, Proof } from '../../chain-index/gateway-index.ts';
 import type { ResolvedTarget } from '../names/resolver.ts';
 import type { Described } from '../opened.ts';
 
@@ -27,16 +27,7 @@ export function describingHeaders(described: Described, proof: Proof | undefined
   if (encoding !== '') headers['content-encoding'] = encoding.slice(0, 255);
   if (located === undefined) return headers;
 
-  headers['x-arweave-owner-address'] = located.ownerAddress;
-  headers['x-arweave-signature-type'] = String(located.signatureType);
-  if (located.target !== '') headers['x-arweave-target'] = located.target;
-  if (located.anchor !== '') headers['x-arweave-anchor'] = located.anchor;
-  if (proof !== undefined) {
-    headers['x-arweave-signature'] = proof.signature;
-    if (proof.owner !== '') headers['x-arweave-owner'] = proof.owner;
-  }
-  addTags(headers, located.tags);
-
+  if (located.isPruned !== true) addSigned(headers, located, proof);
   const { placement } = located;
   if (placement === undefined) return headers;
   headers['x-ar-io-root-transaction-id'] = placement.root;
@@ -50,6 +41,19 @@ export function describingHeaders(described: Described, proof: Proof | undefined
   headers['x-ar-io-data-item-offset'] = String(placement.itemOffset);
   headers['x-ar-io-data-item-data-offset'] = String(placement.dataOffset);
   return headers;
+}
+
+/** What the signed header says. */
+function addSigned(headers: Headers, located: Located, proof: Proof | undefined): void {
+  headers['x-arweave-owner-address'] = located.ownerAddress;
+  headers['x-arweave-signature-type'] = String(located.signatureType);
+  if (located.target !== '') headers['x-arweave-target'] = located.target;
+  if (located.anchor !== '') headers['x-arweave-anchor'] = located.anchor;
+  if (proof !== undefined) {
+    headers['x-arweave-signature'] = proof.signature;
+    if (proof.owner !== '') headers['x-arweave-owner'] = proof.owner;
+  }
+  addTags(headers, located.tags);
 }
 
 function addTags(headers: Headers, tags: readonly { readonly name: string; readonly value: string }[]): void {

@@ -2,15 +2,17 @@
  * `index build`: brings the bands of the gateway's own index up to date. Closed ranges lie on a fixed grid of
  * heights and are written again only when the number of their items changed; the range at the tip is open and,
  * like those that a fork can still reach, always read again. A new band names those it replaces, so that the next
- * publication drops them.
+ * publication drops them. It is refused where one of those has records that the index does not know any more: others
+ * find items by them.
  */
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Sql } from '../../../storage/sql/sql.ts';
 import { STABLE_DEPTH } from '../../import/write-block.ts';
 import { withLock } from '../files.ts';
+import { type BandFiles, lostKeys } from './lost-keys.ts';
 import { heightRangeOf } from './manifest.ts';
-import { type BandSummary, bandRecords, summarize, tipOf } from './source.ts';
+import { type BandSummary, bandRecords, summarize, tipOf, unknownIds } from './source.ts';
 import { type StoredBand, storedBands } from './stored.ts';
 import { removeScratch, writeBand } from './write.ts';
 
@@ -28,12 +30,45 @@ export interface BuildOptions {
   /** Lowest and highest height to look at; all without them. */
   readonly from?: number;
   readonly to?: number;
+  /** Builds bands too that lose records, and marks them so that subscribers let the fuller ones go. */
+  readonly allowFewer?: boolean;
   readonly onProgress?: (done: number, total: number) => void;
+}
+
+export interface RefusedBand {
+  readonly heightRange: readonly [number, number | null];
+  /** The band that stays. */
+  readonly keeps: string;
+  /** Records that it has, and that the new one would have had. */
+  readonly records: number;
+  readonly wouldHave: number;
+  /** An item of it that the index does not know any more. */
+  readonly lost: string;
 }
 
 export interface BuildReport {
   readonly built: readonly { readonly id: string; readonly records: number }[];
   readonly kept: number;
+  /** Bands that would lose records and were not built. */
+  readonly refused: readonly RefusedBand[];
+}
+
+export function refusalText({ heightRange: [from, to], keeps, ...refused }: RefusedBand): string {
+  const { records, wouldHave, lost } = refused;
+  return (
+    `The index of heights ${from}–${to ?? 'tip'} would lose records (${lost} is one; ${records} before, ${wouldHave} after) ` +
+    `and was not built: ${keeps} stays. Queue the bundles of those items again, or run index build with --allow-fewer.`
+  );
+}
+
+class RecordsLost extends Error {
+  override readonly name = 'RecordsLost';
+  readonly refused: RefusedBand;
+
+  constructor(refused: RefusedBand) {
+    super(refusalText(refused));
+    this.refused = refused;
+  }
 }
 
 /** One build at a time, whichever process wants it. */
@@ -48,6 +83,7 @@ async function build(options: BuildOptions): Promise<BuildReport> {
   const tag = hash('sha256', options.publisher, 'hex').slice(0, 8);
   const tip = await tipOf(sql);
   const built: { id: string; records: number }[] = [];
+  const refused: RefusedBand[] = [];
   let kept = 0;
   const first = Math.floor((options.from ?? 0) / bandHeights) * bandHeights;
   const last = Math.max(0, Math.min(tip, options.to ?? tip));
@@ -64,9 +100,10 @@ async function build(options: BuildOptions): Promise<BuildReport> {
       kept += upToDate ? 1 : 0;
       continue;
     }
+    const heightRange = [from, open ? null : to] as const;
     const written = await writeBand({
       indexFolder,
-      heightRange: [from, open ? null : to],
+      heightRange,
       kind: open ? 'd' : 'h',
       tag,
       supersedes: existing.map(({ id }) => id),
@@ -76,12 +113,39 @@ async function build(options: BuildOptions): Promise<BuildReport> {
       createdAt: timeOf(summary),
       records: bandRecords(sql, { from, to }),
       onRecord: (count) => options.onProgress?.(count, summary.records),
+      losesRecords: (fresh) => losesRecords(options, heightRange, existing, fresh),
+    }).catch((error: unknown) => {
+      if (!(error instanceof RecordsLost)) throw error;
+      refused.push(error.refused);
+      return undefined;
     });
+    if (written === undefined) continue;
     options.onProgress?.(written.records, summary.records);
     if (written.written) built.push({ id: written.id, records: written.records });
     else kept += 1;
   }
-  return { built, kept };
+  return { built, kept, refused };
+}
+
+/** What a fork moved elsewhere is not lost. Throws `RecordsLost` where the publisher did not say that it may be. */
+async function losesRecords(
+  { sql, allowFewer = false }: BuildOptions,
+  heightRange: RefusedBand['heightRange'],
+  existing: readonly StoredBand[],
+  fresh: BandFiles,
+): Promise<boolean> {
+  for (const { id: keeps, folder, manifest } of existing) {
+    const { partitions, totalRecords: records } = manifest;
+    for await (const keys of lostKeys({ folder, partitions }, fresh)) {
+      const [unknown] = await unknownIds(sql, keys);
+      if (unknown === undefined) continue;
+      if (allowFewer) return true;
+      const wouldHave = fresh.partitions.reduce((sum, { recordCount }) => sum + recordCount, 0);
+      const lost = unknown.toString('base64url');
+      throw new RecordsLost({ heightRange, keeps, records, wouldHave, lost });
+    }
+  }
+  return false;
 }
 
 function startsAt({ manifest }: StoredBand, from: number): boolean {

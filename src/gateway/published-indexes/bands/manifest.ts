@@ -73,6 +73,13 @@ export function heightRangeOf(manifest: BandManifest): readonly [number, number 
   return isCount(from) && (to === null || isCount(to)) ? [from, to] : undefined;
 }
 
+/** In the metadata of a band whose publisher wanted it to have fewer records than those it replaces. */
+export const fewerMark = 'fewer';
+
+export function isMeantToHaveFewer(metadata: Readonly<Record<string, unknown>> | undefined): boolean {
+  return metadata?.[fewerMark] === true;
+}
+
 /** Ids of the bands that this one replaces. */
 export function supersededBy(metadata: Readonly<Record<string, unknown>> | undefined): string[] {
   const { supersedes } = metadata ?? {};

@@ -6,7 +6,8 @@ import { canonicalJson } from '../../../formats/canonical-json.ts';
 import { Cdb64Writer } from '../../../formats/cdb64/writer.ts';
 import { syncFolder, writeFileDurably } from '../../../kernel/files.ts';
 import { digestFile } from '../files.ts';
-import { encodeManifest, manifestName, type Partition } from './manifest.ts';
+import type { BandFiles } from './lost-keys.ts';
+import { encodeManifest, fewerMark, manifestName, type Partition } from './manifest.ts';
 import type { BandRecord } from './source.ts';
 import { folderNames } from './stored.ts';
 
@@ -25,6 +26,11 @@ export interface BandPlan {
   /** Sorted by key, some thousands at a time. */
   readonly records: AsyncIterable<readonly BandRecord[]>;
   readonly onRecord?: (count: number) => void;
+  /**
+   * Whether records of the bands that it replaces are lost in the new one, which it then says of itself. Throws where
+   * that may not be: then nothing is written.
+   */
+  readonly losesRecords?: (written: BandFiles) => Promise<boolean>;
 }
 
 /** What a build that died left. Only for who holds the lock of building. */
@@ -46,10 +52,12 @@ export async function writeBand(plan: BandPlan): Promise<{ id: string; records: 
     const records = partitions.reduce((sum, { recordCount }) => sum + recordCount, 0);
     const same = plan.existing.find((band) => band.contentSha256 === contentSha256);
     if (same !== undefined) return { id: same.id, records, written: false };
+    const isFewer = (await plan.losesRecords?.({ folder: scratch, partitions })) === true;
     const metadata = {
       heightRange: plan.heightRange,
       contentSha256,
       ...(plan.supersedes.length > 0 && { supersedes: plan.supersedes }),
+      ...(isFewer && { [fewerMark]: true }),
     };
     const digest = createHash('sha256')
       .update(`${contentSha256}${canonicalJson(metadata)}`)

@@ -12,7 +12,13 @@ import { FormatError } from '../../../formats/format-error.ts';
 import { hasCode, StartupError } from '../../../kernel/errors.ts';
 import { writeFileDurably } from '../../../kernel/files.ts';
 import { rootIndex } from '../bands/build.ts';
-import { heightRangeOf, manifestName, supersededBy } from '../bands/manifest.ts';
+import {
+  fewerMark,
+  heightRangeOf,
+  isMeantToHaveFewer,
+  manifestName,
+  supersededBy,
+} from '../bands/manifest.ts';
 import { type StoredBand, storedBands } from '../bands/stored.ts';
 import { pinByDigest, readBounded, removeHalfWritten, withLock } from '../files.ts';
 import { type IndexFolders, indexFolders } from '../folders.ts';
@@ -180,7 +186,10 @@ export class Publisher {
         torrent: await bandTorrent(this.#folders, files, torrentsAt, state),
       }),
       ...(supersededBy(manifest.metadata).length > 0 && {
-        metadata: { supersedes: supersededBy(manifest.metadata) },
+        metadata: {
+          supersedes: supersededBy(manifest.metadata),
+          ...(isMeantToHaveFewer(manifest.metadata) && { [fewerMark]: true }),
+        },
       }),
     };
   }

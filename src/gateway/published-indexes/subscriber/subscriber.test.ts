@@ -119,7 +119,10 @@ const idOf = (name: string) => createHash('sha256').update(name).digest();
 const subscription = () => ({ publisher: observer.address, key: observer.address, url, names: undefined });
 
 /** A band with these items, served by the publisher. */
-async function offer(names: readonly string[]): Promise<Band> {
+async function offer(
+  names: readonly string[],
+  heightRange: readonly [number, number | null] = [0, null],
+): Promise<Band> {
   const indexFolder = join(root, `built-${runs}`);
   const sorted = names.map(idOf).sort(Buffer.compare);
   async function* records(): AsyncGenerator<BandRecord[]> {
@@ -130,7 +133,7 @@ async function offer(names: readonly string[]): Promise<Band> {
   }
   const { id } = await writeBand({
     indexFolder,
-    heightRange: [0, null],
+    heightRange,
     kind: 'd',
     tag: 'test',
     supersedes: [],
@@ -145,7 +148,7 @@ async function offer(names: readonly string[]): Promise<Band> {
       blobs.set(sha256Hex(bytes), bytes);
       return { name, size: bytes.length, sha256: sha256Hex(bytes) };
     });
-  return { id, files, heightRange: [0, null], records: names.length };
+  return { id, files, heightRange, records: names.length };
 }
 
 function sign(
@@ -192,6 +195,36 @@ test('a band is downloaded, checked, used, followed by the next and retired', as
   assert.equal(await knows('d'), true);
   assert.equal(bands.count, 1);
   assert.equal(readdirSync(join(folders.installed, observer.address, 'root-tx-index')).length, 1);
+});
+
+test('a closed band stays beside a successor that lacks records of it, unless that is meant so', async () => {
+  const closed = [0, 99] as const;
+  const full = await offer(['a', 'b', 'c'], closed);
+  const other = await offer(['e'], [100, 199]);
+  sign(1, [full, other]);
+  assert.equal(await poll(), 'installed');
+  const smaller = await offer([], closed);
+  const another = await offer(['a', 'b', 'd'], closed);
+  for (const [at, successor] of [smaller, another].entries()) {
+    sign(2 + at, [successor, other]);
+    for (let time = 0; time < 2; time += 1) {
+      const report = await subscriber.poll(subscription());
+      assert.ok(report.kept.some((name) => name.startsWith(full.id)));
+      assert.ok(!report.retired.some((name) => name.startsWith(full.id)));
+    }
+    for (const name of ['a', 'b', 'c', 'e']) assert.ok(await knows(name), name);
+  }
+  assert.ok(await knows('d'));
+  // One that has everything takes the place of all, and one that is meant to have less of that.
+  sign(4, [await offer(['a', 'b', 'c', 'd'], closed), other]);
+  const followed = await subscriber.poll(subscription());
+  assert.deepEqual([followed.kept, followed.retired.length], [[], 2]);
+  sign(5, [{ ...(await offer(['a'], closed)), metadata: { fewer: true } }, other]);
+  assert.equal((await subscriber.poll(subscription())).retired.length, 1);
+  assert.deepEqual([await knows('a'), await knows('b'), await knows('e')], [true, false, true]);
+  // What is no longer offered at all goes.
+  sign(6, [other]);
+  assert.equal((await subscriber.poll(subscription())).retired.length, 1);
 });
 
 test('a band that was damaged on disk costs no other, and is had again', async () => {

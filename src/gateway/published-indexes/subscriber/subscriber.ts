@@ -2,11 +2,13 @@
  * Follows other gateways' publications. A document counts only when the key that the operator named signed it, its
  * sequence does not go back, and it has not expired; a file only when it has the signed digest; a band only when
  * all of it is sound. A band comes into use by one rename, and what it replaces goes only after that: whatever
- * fails, the old bands keep serving.
+ * fails, the old bands keep serving. A closed band also stays beside a successor of the same heights that lacks some
+ * of its records, unless the publisher says that it is meant so.
  */
 
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import type { Config } from '../../../config/config.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import { tryParseJson } from '../../../formats/json.ts';
@@ -16,7 +18,15 @@ import { publicLookup } from '../../../kernel/http/public-addresses.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { HttpClient } from '../../../outside/http.ts';
 import { rootIndex } from '../bands/build.ts';
-import { manifestName } from '../bands/manifest.ts';
+import { type BandFiles, lostKeys } from '../bands/lost-keys.ts';
+import {
+  type BandManifest,
+  heightRangeOf,
+  isMeantToHaveFewer,
+  manifestName,
+  maxManifestBytes,
+  parseManifest,
+} from '../bands/manifest.ts';
 import { folderNames } from '../bands/stored.ts';
 import { isDiskError, LockHeld, readBounded, withLock } from '../files.ts';
 import { type IndexFolders, indexFolders } from '../folders.ts';
@@ -47,6 +57,8 @@ export interface PollReport {
   readonly outcome: Outcome;
   readonly installed: readonly string[];
   readonly retired: readonly string[];
+  /** Bands that are no longer offered and stay, since what took their place has fewer records. */
+  readonly kept: readonly string[];
   /** Received for bands, by where they came from. */
   readonly bytes: Record<ByteOrigin, number>;
   readonly reason?: string;
@@ -89,6 +101,9 @@ export class Subscriber {
   /** The last document of each publisher. */
   readonly #documents = new Map<string, { readonly etag: string; readonly bytes: Buffer }>();
 
+  /** Whether a band has records that its successor lacks: files of installed bands do not change. */
+  readonly #compared = new LRUCache<string, boolean>({ max: 1_000 });
+
   constructor(options: SubscriberOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
@@ -105,6 +120,7 @@ export class Subscriber {
       publisher: subscription.publisher,
       installed: [] as string[],
       retired: [] as string[],
+      kept: [] as string[],
       bytes: { http: 0, webseed: 0 },
     };
     const lock = join(this.#options.folders.incoming, `.${subscription.publisher}.lock`);
@@ -156,7 +172,11 @@ export class Subscriber {
   async #follow(
     subscription: Subscription,
     publication: VerifiedPublication,
-    report: Pick<PollReport, 'bytes'> & { installed: string[]; retired: string[] },
+    report: Pick<PollReport, 'bytes'> & {
+      installed: string[];
+      retired: string[];
+      kept: string[];
+    },
   ): Promise<Outcome> {
     const { folders, concurrency } = this.#options;
     const offered = publication.indexes
@@ -207,12 +227,45 @@ export class Subscriber {
       const wanted = new Set(offered.map(installedName));
       for (const name of there) {
         if (wanted.has(name)) continue;
+        if (await this.#hasMore(target, name, offered)) {
+          report.kept.push(name);
+          continue;
+        }
         await this.#retire(join(target, name));
         report.retired.push(name);
       }
       await rm(incoming, { recursive: true, force: true });
     }
     return outcome;
+  }
+
+  /** Whether an offered band took its place, of the same closed heights, that lacks some of its records. */
+  async #hasMore(target: string, name: string, offered: readonly Band[]): Promise<boolean> {
+    const before = await readInstalled(target, name);
+    if (before === undefined) return false;
+    const range = heightRangeOf(before.manifest);
+    if (range === undefined || range[1] === null) return false;
+    const successors = offered.filter(
+      ({ heightRange, metadata }) =>
+        heightRange?.[0] === range[0] && heightRange[1] === range[1] && !isMeantToHaveFewer(metadata),
+    );
+    for (const successor of successors) {
+      const pair = `${target} ${name} ${installedName(successor)}`;
+      let lacks = this.#compared.get(pair);
+      if (lacks === undefined) {
+        const after = await readInstalled(target, installedName(successor));
+        lacks = after !== undefined && !(await lostKeys(before, after).next()).done;
+        this.#compared.set(pair, lacks);
+        if (lacks) {
+          this.#options.log.warn(
+            { band: name, successor: successor.id, heights: range },
+            'a band stays in use: the one that took its place has fewer records',
+          );
+        }
+      }
+      if (lacks) return true;
+    }
+    return false;
   }
 
   /** Without its manifest a band is not opened again; readers close it before its files are removed. */
@@ -248,6 +301,22 @@ async function wholeBands(target: string, offered: readonly Band[]): Promise<str
     else await rm(folder, { recursive: true, force: true });
   }
   return names;
+}
+
+async function readInstalled(
+  target: string,
+  name: string,
+): Promise<(BandFiles & { readonly manifest: BandManifest }) | undefined> {
+  const folder = join(target, name);
+  const bytes = await readBounded(join(folder, manifestName), maxManifestBytes);
+  if (bytes === undefined) return undefined;
+  try {
+    const manifest = parseManifest(bytes);
+    return { folder, partitions: manifest.partitions, manifest };
+  } catch (error) {
+    if (error instanceof FormatError) return undefined;
+    throw error;
+  }
 }
 
 function sizeOf({ files }: Band): number {
