@@ -89,6 +89,10 @@ export function createContent(deps: ContentDeps): GatewayContent {
   const kept = () => deps.cache.statistics();
   deps.metrics.gauge('cache_size_bytes', 'Bytes in the content cache', [], () => kept().bytes);
   deps.metrics.gauge('cache_objects_total', 'Files in the content cache', [], () => kept().entries);
+  deps.cache.onDamaged((digest) => {
+    metrics.cacheCorruption.inc();
+    log.warn({ digest }, 'a cached file was damaged: it was removed and will be fetched again');
+  });
   const upload = uploadedItems(deps.uploadUrl);
   const identity = identityOf(rootHostsOf(config)[0]);
   const client = new HttpClient({ timeoutMs: 10_000, maxBytes: 64 * 1024, connections: 64 });

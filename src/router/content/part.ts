@@ -43,7 +43,11 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
   const { settings, names, proven, blocklist, telemetry, metrics, log } = deps;
   const { gateways, asks } = deps.gateways;
   const { config } = settings;
-  const disk = await openDisk(settings, () => metrics.corrupt.add());
+  const disk = await openDisk(settings);
+  disk?.onDamaged((digest) => {
+    metrics.corrupt.add();
+    log.warn({ digest }, 'a cached file was damaged: it was removed and will be fetched again');
+  });
   const cache = new ContentCache({
     disk,
     maxItemBytes: Math.min(config.CONTENT_CACHE_MAX_ITEM_SIZE_BYTES, config.CONTENT_CACHE_MAX_SIZE_BYTES / 2),
@@ -107,7 +111,7 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
   };
 }
 
-async function openDisk(settings: RouterSettings, onDamaged: () => void): Promise<BlobCache | undefined> {
+async function openDisk(settings: RouterSettings): Promise<BlobCache | undefined> {
   const { config, cachePath } = settings;
   if (!config.CONTENT_CACHE_ENABLED || !config.VERIFICATION_ENABLED) return undefined;
   return openBlobCache({
@@ -115,7 +119,6 @@ async function openDisk(settings: RouterSettings, onDamaged: () => void): Promis
     maxBytes: config.CONTENT_CACHE_MAX_SIZE_BYTES,
     maxBlobBytes: config.CONTENT_CACHE_MAX_ITEM_SIZE_BYTES,
     maxEntries: config.CONTENT_CACHE_MAX_ENTRIES,
-    onDamaged,
   }).catch((error: unknown) => {
     throw new StartupError(`the content cache cannot be opened (CONTENT_CACHE_PATH): ${messageOf(error)}`);
   });

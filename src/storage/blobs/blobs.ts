@@ -29,6 +29,11 @@ export interface BlobReader {
   stream(start?: number, end?: number): AsyncIterable<Buffer>;
   /** Fills as much of `target` as there is from `position`; answers the count. */
   read(target: Uint8Array, position: number): Promise<number>;
+  /**
+   * For those who read by `fd`, before they give out the last of it: throws `BlobDamaged` where the file was changed and
+   * what was read may be wrong. `stream` and `read` look for themselves.
+   */
+  check(): void | Promise<void>;
   close(): Promise<void>;
 }
 
@@ -45,6 +50,15 @@ export interface BlobStore {
 /** The disk is full or the store cannot be reached; nothing was stored under the digest. */
 export class BlobStoreUnavailable extends Error {
   override readonly name = 'BlobStoreUnavailable';
+}
+
+/** There is a blob of that name, and its bytes are not those of the name. */
+export class BlobDamaged extends Error {
+  override readonly name = 'BlobDamaged';
+
+  constructor(digest: BlobDigest) {
+    super(`blob ${digest} is damaged`);
+  }
 }
 
 const pattern = /^[0-9a-f]{64}$/;
