@@ -6,6 +6,7 @@ import { makeToken, readOrCreateKey } from '../kernel/keys.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
+import { createScrubMetrics } from '../storage/scrub.ts';
 import { type AdminPart, createAdminPart } from './admin/part.ts';
 import { type ContentDeps, type ContentPart, createContentPart } from './content/part.ts';
 import { ProvenStore } from './content/proven-store.ts';
@@ -89,8 +90,9 @@ async function makeRouter(settings: RouterSettings, { log, version }: RouterDeps
     keep: proven,
   });
   const blocklist = config.MODERATION_ENABLED ? new Blocklist(settings.blocklistPath, log) : undefined;
+  const scrubs = createScrubMetrics(registry, 'router_');
   const shared = { settings, gateways, telemetry, metrics, log };
-  const content = await createContentPart({ ...shared, names, proven, blocklist });
+  const content = await createContentPart({ ...shared, scrubs, names, proven, blocklist });
   const moderation = blocklist && {
     blocklist,
     token: config.MODERATION_ADMIN_TOKEN ?? (await keptToken(config, 'moderation-admin-token', log)),

@@ -22,6 +22,7 @@ import { createChainHead } from './intake/chain-head.ts';
 import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
 import { Receipts } from './intake/receipts.ts';
+import { storedBlobsPart } from './items/stored-blobs.ts';
 import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
 import { Finalizer } from './multipart/finalizer.ts';
 import { PartBudget } from './multipart/part-budget.ts';
@@ -106,6 +107,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       ...(paid === undefined ? [] : [paid]),
       multipartPart(config, shared, intake, paid),
       bundlerPart(config, shared),
+      storedBlobsPart({ config, blobs: deps.blobs, metrics, log }),
       { name: 'operator', routes: (app) => operatorRoutes(app, metrics) },
     ];
     const server = createServer(config, log, metrics);

@@ -23,6 +23,12 @@ export class DescriptionCache {
     return this.#described.get(id);
   }
 
+  /** Something that was asked for lately and has these bytes. */
+  withHash(hash: string): Described | undefined {
+    for (const described of this.#described.values()) if (described.hash === hash) return described;
+    return undefined;
+  }
+
   /** True while it is believed that nobody has it. */
   isAbsent(id: string): boolean {
     return this.#absent.has(id);

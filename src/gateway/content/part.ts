@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import type { Job } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
@@ -9,6 +10,7 @@ import { HttpClient } from '../../outside/http.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache, openBlobStore } from '../../storage/blobs/open.ts';
+import { Scrub, type ScrubMetrics } from '../../storage/scrub.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
 import { ChunkSource } from '../chain/chunk-source.ts';
 import type { Chunks } from '../chain/chunks.ts';
@@ -31,6 +33,9 @@ import { otherGateways, type PeerGateway } from './sources/gateways.ts';
 import { type ContentSource, ownJourney } from './sources/source.ts';
 import { uploadedItems } from './sources/upload.ts';
 
+/** What is damaged can be fetched again: it is enough to look once a day. */
+const scrubEveryMs = 24 * 60 * 60 * 1_000;
+
 export interface ContentDeps {
   readonly config: Config;
   readonly log: Logger;
@@ -39,6 +44,7 @@ export interface ContentDeps {
   readonly chunks: Chunks;
   /** The bounded cache on disk; see `openContentCache`. It is closed with the content. */
   readonly cache: BlobCache;
+  readonly scrubs: ScrubMetrics;
   /** Where gateways that share a database keep content together; see `openSharedStore`. */
   readonly shared?: BlobStore | undefined;
   /** The upload surface whose items are served before they are mined. */
@@ -60,6 +66,8 @@ export interface GatewayContent {
   contentHash(id: string): Promise<string | undefined>;
   /** Gateways that this one asks. */
   peers(): readonly PeerGateway[];
+  /** Reads what is cached again and again. */
+  readonly scrub: Job;
   readonly serving: Omit<ServeParts, 'blocklist' | 'meter'>;
   close(): Promise<void>;
 }
@@ -68,9 +76,13 @@ export function openContentCache(
   config: Pick<Config, 'DATA_DIR' | 'CONTIGUOUS_DATA_CACHE_MAX_BYTES'>,
 ): Promise<BlobCache> {
   return openBlobCache({
-    folder: join(config.DATA_DIR, 'gateway-cache'),
+    folder: cacheFolder(config),
     maxBytes: config.CONTIGUOUS_DATA_CACHE_MAX_BYTES,
   });
+}
+
+function cacheFolder({ DATA_DIR }: Pick<Config, 'DATA_DIR'>): string {
+  return join(DATA_DIR, 'gateway-cache');
 }
 
 /** A place of its own in the store that is configured for all; undefined where each process has only its folder. */
@@ -89,10 +101,6 @@ export function createContent(deps: ContentDeps): GatewayContent {
   const kept = () => deps.cache.statistics();
   deps.metrics.gauge('cache_size_bytes', 'Bytes in the content cache', [], () => kept().bytes);
   deps.metrics.gauge('cache_objects_total', 'Files in the content cache', [], () => kept().entries);
-  deps.cache.onDamaged((digest) => {
-    metrics.cacheCorruption.inc();
-    log.warn({ digest }, 'a cached file was damaged: it was removed and will be fetched again');
-  });
   const upload = uploadedItems(deps.uploadUrl);
   const identity = identityOf(rootHostsOf(config)[0]);
   const client = new HttpClient({ timeoutMs: 10_000, maxBytes: 64 * 1024, connections: 64 });
@@ -127,6 +135,13 @@ export function createContent(deps: ContentDeps): GatewayContent {
     }),
     maxCachedBytes: Math.floor(config.CONTIGUOUS_DATA_CACHE_MAX_BYTES / 2),
   });
+  deps.cache.onDamaged((digest) => {
+    metrics.cacheCorruption.inc();
+    log.warn({ digest }, 'a cached file was damaged: it was removed');
+    const hash = Buffer.from(digest, 'hex').toString('base64url');
+    const fetching = content.fetchAgain(hash);
+    fetching.catch((error: unknown) => log.debug({ digest, err: error }, 'it could not be fetched again'));
+  });
   const names = new NameResolver({
     sources: [
       ...deps.names,
@@ -147,6 +162,15 @@ export function createContent(deps: ContentDeps): GatewayContent {
     },
     contentHash: (id) => content.hashOf(id, ownJourney),
     peers: gateways.peers,
+    scrub: new Scrub({
+      store: 'content cache',
+      files: deps.cache.scrubbed,
+      stateFile: join(cacheFolder(config), 'scrub.json'),
+      percent: config.SCRUB_PERCENT,
+      everyMs: scrubEveryMs,
+      metrics: deps.scrubs,
+      log,
+    }),
     serving: {
       content,
       index,
@@ -183,6 +207,7 @@ export function createContentPart({ config, content, blocklist, meter }: Content
   const parts: ServeParts = { ...content.serving, blocklist, meter };
   return {
     name: 'content',
+    jobs: [content.scrub],
     apex: apexHandler(parts, { apexId, apexName }),
     routes: (app) =>
       contentRoutes(app, parts, {

@@ -1,10 +1,12 @@
 /** Content as a part: what is proven, what is kept of it, and how requests for it are answered. */
 import { join } from 'node:path';
+import type { Job } from '../../kernel/background/job.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
+import { Scrub, type ScrubMetrics } from '../../storage/scrub.ts';
 import type { GatewaysPart } from '../gateways/part.ts';
 import type { RouterMetrics } from '../metrics.ts';
 import type { Blocklist } from '../moderation/blocklist.ts';
@@ -28,6 +30,7 @@ export interface ContentDeps {
   readonly blocklist: Blocklist | undefined;
   readonly telemetry: Telemetry | undefined;
   readonly metrics: RouterMetrics;
+  readonly scrubs: ScrubMetrics;
   readonly log: Logger;
 }
 
@@ -44,10 +47,6 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
   const { gateways, asks } = deps.gateways;
   const { config } = settings;
   const disk = await openDisk(settings);
-  disk?.onDamaged((digest) => {
-    metrics.corrupt.add();
-    log.warn({ digest }, 'a cached file was damaged: it was removed and will be fetched again');
-  });
   const cache = new ContentCache({
     disk,
     maxItemBytes: Math.min(config.CONTENT_CACHE_MAX_ITEM_SIZE_BYTES, config.CONTENT_CACHE_MAX_SIZE_BYTES / 2),
@@ -76,6 +75,12 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
     fetch,
     onLookUp: (hit) => (hit ? metrics.hits : metrics.misses).add(),
   });
+  disk?.onDamaged((digest) => {
+    metrics.corrupt.add();
+    log.warn({ digest }, 'a cached file was damaged: it was removed');
+    const fetching = content.fetchAgain(digest);
+    fetching.catch((error: unknown) => log.debug({ digest, err: error }, 'it could not be fetched again'));
+  });
   const serve = new Serve({
     gateways,
     content,
@@ -103,12 +108,28 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
     content,
     serve,
     disk,
+    jobs: disk === undefined ? [] : [scrubOf(disk, deps)],
     problems: () => (cache.isWritable ? [] : ['content cache: cannot be written']),
     async stop() {
       await cache.settled();
       await disk?.close();
     },
   };
+}
+
+/** What is damaged can be fetched again: it is enough to look once a day. */
+const scrubEveryMs = 24 * 60 * 60 * 1_000;
+
+function scrubOf(disk: BlobCache, { settings, scrubs, log }: ContentDeps): Job {
+  return new Scrub({
+    store: 'content cache',
+    files: disk.scrubbed,
+    stateFile: join(settings.cachePath, 'scrub.json'),
+    percent: settings.config.SCRUB_PERCENT,
+    everyMs: scrubEveryMs,
+    metrics: scrubs,
+    log,
+  });
 }
 
 async function openDisk(settings: RouterSettings): Promise<BlobCache | undefined> {

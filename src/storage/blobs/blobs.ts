@@ -3,6 +3,8 @@
  * bytes (64 hex digits); what is under a name is complete, durable and has that digest.
  */
 
+import type { Scrubbable } from '../scrub.ts';
+
 export type BlobDigest = string;
 
 /**
@@ -44,6 +46,8 @@ export interface BlobStore {
   open(digest: BlobDigest): Promise<BlobReader | undefined>;
   size(digest: BlobDigest): Promise<number | undefined>;
   delete(digest: BlobDigest): Promise<boolean>;
+  /** What a scrub reads; undefined where the store looks after its bytes itself, as S3 does. */
+  readonly scrubbed?: Scrubbable | undefined;
   close(): Promise<void>;
 }
 

@@ -12,6 +12,8 @@
  *
  * A blob that leaves while it is read stays readable to those who have it open.
  */
+
+import type { Scrubbable } from '../../scrub.ts';
 import { BlobDamaged, type BlobDigest, type BlobReader, type BlobStore, type BlobWriter } from '../blobs.ts';
 import type { DiskBlobStore } from '../disk/store.ts';
 import { putThrough } from '../writer-steps.ts';
@@ -34,6 +36,7 @@ export interface BlobCacheStatistics {
 }
 
 export interface BlobCache extends BlobStore {
+  readonly scrubbed: Scrubbable;
   /** Resolves when the files of earlier processes are all known. */
   readonly scanned: Promise<void>;
   statistics(): BlobCacheStatistics;
@@ -115,6 +118,16 @@ class DiskBlobCache implements BlobCache {
     await this.scanned.catch(() => {});
     await this.#store.close();
   }
+
+  /** That it was looked at does not keep a blob longer: nobody asked for it. */
+  readonly scrubbed: Scrubbable = {
+    namesAfter: (after, steps) => this.#store.namesAfter(after, steps),
+    inspect: async (digest, steps) => {
+      const found = await this.#store.inspect(digest, steps);
+      if (found?.isSound === false) await this.#removeDamaged(digest);
+      return found;
+    },
+  };
 
   onDamaged(listener: DamageListener): void {
     this.#damageListeners.push(listener);

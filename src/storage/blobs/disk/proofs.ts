@@ -5,6 +5,7 @@
  * Bounded: what is forgotten is found out again.
  */
 import { createHash } from 'node:crypto';
+import type { Steps } from '../../pace.ts';
 import { BlobDamaged, type BlobDigest } from '../blobs.ts';
 import { type Files, unavailable } from './files.ts';
 import { isSameStamp, type Stamp, stampOf } from './stamp.ts';
@@ -17,9 +18,6 @@ interface Verdict {
   readonly stamp: Stamp;
   readonly isSound: boolean;
 }
-
-/** Runs each step of a long piece of work; a slow one lets time pass between them. */
-export type Steps = <T>(step: () => Promise<T>) => Promise<T>;
 
 const atOnce: Steps = (step) => step();
 

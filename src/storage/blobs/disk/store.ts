@@ -6,6 +6,8 @@
  */
 import type { Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Steps } from '../../pace.ts';
+import type { Scrubbable } from '../../scrub.ts';
 import {
   assertDigest,
   BlobDamaged,
@@ -19,7 +21,7 @@ import {
 import { putThrough } from '../writer-steps.ts';
 import { type Files, isMissing, files as realFiles, unavailable } from './files.ts';
 import { Folders } from './folders.ts';
-import { Proofs, type Steps } from './proofs.ts';
+import { Proofs } from './proofs.ts';
 import { Descriptors, DiskBlobReader, type OnDamaged, type ReaderParts } from './reader.ts';
 import { removeLeftovers } from './temporaries.ts';
 import { DiskBlobWriter, type WriterTarget } from './writer.ts';
@@ -76,6 +78,10 @@ export class DiskBlobStore implements BlobStore {
       throw unavailable(error);
     }
     return store;
+  }
+
+  get scrubbed(): Scrubbable {
+    return this;
   }
 
   async writer(): Promise<BlobWriter> {
@@ -173,7 +179,7 @@ export class DiskBlobStore implements BlobStore {
   }
 
   /** Every blob whose name comes after that one, in the order of names. */
-  async *digestsAfter(after: string, steps: Steps): AsyncGenerator<BlobDigest> {
+  async *namesAfter(after: string, steps: Steps): AsyncGenerator<BlobDigest> {
     const foldersFrom = async (path: string, from: string): Promise<string[]> =>
       (await steps(() => this.#names(path)))
         .filter((name) => /^[0-9a-f]{2}$/.test(name) && name >= from)
