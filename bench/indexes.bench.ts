@@ -65,7 +65,7 @@ async function files(): Promise<Measurement[]> {
     await add(writer, records, () => {
       most = Math.max(most, process.memoryUsage().arrayBuffers - before);
     });
-    const size = await writer.finish();
+    await writer.finish();
     const built = records / ((cpuMs() - started) / 1000);
     const header = Buffer.alloc(headerBytes);
     await file.read(header, 0, headerBytes, 0);

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import type { Job } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
@@ -67,7 +66,7 @@ export interface GatewayContent {
   /** Gateways that this one asks. */
   peers(): readonly PeerGateway[];
   /** Reads what is cached again and again. */
-  readonly scrub: Job;
+  readonly scrub: Scrub;
   readonly serving: Omit<ServeParts, 'blocklist' | 'meter'>;
   close(): Promise<void>;
 }

@@ -263,6 +263,15 @@ for (const engine of engines)
         await until('it is cached again', async () => (await read(id)).cache === 'HIT');
         assert.ok(readFileSync(path).equals(data), 'the file is whole again');
       }
+      // Nobody asks for it, and the scrub finds it.
+      const before = await corruption();
+      flipByte(path, 300_004);
+      await gateway.inside.content.scrub.pass();
+      assert.equal(await corruption(), before + 1);
+      await until('it is fetched again', async () => {
+        const [again] = globSync(`**/${digest}`, { cwd: gateway.cacheFolder });
+        return again !== undefined && readFileSync(path).equals(data);
+      });
     });
 
     test('what is on the chain is served before its block is imported', async () => {
