@@ -1,6 +1,6 @@
 /**
  * Slow background work that takes a small share of the time. Work is done in short steps, one at a time in the whole
- * process; after each a pause follows that is longer the longer the step took.
+ * process; after them a pause follows that is longer the longer they took.
  *
  * A step is measured from its beginning to its end, waiting included. That is never less than the processor's time, so
  * that the share holds for a core; a busy disk or machine makes steps longer, and the work gives way to it.
@@ -20,8 +20,10 @@ const realClock: PaceClock = {
   sleep: (milliseconds, signal) => pause(milliseconds, undefined, { signal, ref: false }),
 };
 
-/** What waking up for a step costs besides. */
-const wakeUpMs = 0.05;
+/** What a step costs besides: waking up for it, closing files, collecting garbage. */
+const overheadMs = 0.1;
+/** Short steps follow each other until so long a pause is due: waking up for each would cost more than they do. */
+const shortestPauseMs = 25;
 /** A machine that slept over a step does not hold the work up for days. */
 const longestPauseMs = 60_000;
 
@@ -43,7 +45,7 @@ export class Pace {
       try {
         await before;
         const waitMs = this.#freeAt - this.#clock.now();
-        if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
+        if (waitMs > shortestPauseMs) await this.#clock.sleep(waitMs, signal);
         signal.throwIfAborted();
         return await this.#run(share, step);
       } finally {
@@ -58,8 +60,8 @@ export class Pace {
       return await step();
     } finally {
       const ended = this.#clock.now();
-      const pauseMs = (ended - begun + wakeUpMs) * (1 / share - 1);
-      this.#freeAt = ended + Math.min(longestPauseMs, pauseMs);
+      const due = Math.max(this.#freeAt, begun) + (ended - begun + overheadMs) / share;
+      this.#freeAt = Math.min(due, ended + longestPauseMs);
     }
   }
 }

@@ -102,7 +102,7 @@ export class Proofs {
 
   async #digestOf(descriptor: number, size: number, steps: Steps): Promise<string | undefined> {
     const hash = createHash('sha256');
-    const piece = Buffer.allocUnsafeSlow(Math.min(pieceSize, Math.max(size, 1)));
+    const piece = Buffer.allocUnsafeSlow(Math.min(pieceSize, size + 1));
     try {
       // One byte further than its size: a file that has grown is another one.
       for (let position = 0; position <= size; ) {
@@ -111,8 +111,8 @@ export class Proofs {
           hash.update(piece.subarray(0, read));
           return read;
         });
-        if (count === 0) return hash.digest('hex');
         position += count;
+        if (count === 0 || (position === size && count < piece.length)) return hash.digest('hex');
       }
       return undefined;
     } catch (error) {
