@@ -24,7 +24,10 @@ export async function sendSpan(
 ): Promise<number> {
   const { start, end } = span;
   if (open.pieces !== undefined) return await sendPieces(raw, slicePieces(open.pieces, start, end), options);
-  if (open.reader?.fd !== undefined) return await sendFile(raw, open.reader.fd, start, end, options);
+  const { reader } = open;
+  if (reader?.fd !== undefined) {
+    return await sendFile(raw, reader.fd, start, end, { ...options, check: () => reader.check() });
+  }
   return await sendStream(raw, (gone) => readSpan(open, span, gone), { ...options, length: end - start });
 }
 

@@ -10,6 +10,7 @@ import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
 import { NodePool } from '../outside/arweave/node-pool.ts';
 import { readLimited } from '../outside/http.ts';
+import { createScrubMetrics } from '../storage/scrub.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { createAdminPart } from './admin/part.ts';
@@ -127,7 +128,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     toError: upstreamErrorOf,
   });
   const chunks = new NodeChunks(nodes);
-  const common = { config, log, metrics, index, nodes, chunks };
+  const common = { config, log, metrics, index, nodes, chunks, scrubs: createScrubMetrics(metrics) };
 
   const queued = metrics.counter('bundles_queued_total', 'Times that bundles were queued');
   const queue = new BundleQueue(sql, { onQueued: () => queued.inc() });

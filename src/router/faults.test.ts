@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { whileAwake } from '../../test/support/awake.ts';
+import { flipByte } from '../../test/support/damage.ts';
 import { withCharset } from '../formats/media-type.ts';
 import {
   behave,
@@ -287,6 +288,28 @@ test('8: a cached file that was damaged is fetched again, never served', async (
   assert.ok(first.body.equals(large.data));
   assert.ok(second.body.equals(small.data));
   assert.equal(second.headers['x-cache'], 'MISS');
+  assert.match((await bench.get('/router/metrics')).body.toString(), /router_cache_corruption_total 2/);
+});
+
+test('8: a cached file that is damaged while the router runs is fetched again, never served', async (t) => {
+  const bench = await benchOf(t);
+  await bench.get(`/${large.id}`);
+  const hit = await bench.get(`/${large.id}`);
+  assert.equal(hit.headers['x-cache'], 'HIT');
+  const folder = join(bench.dataDir, 'content-cache', 'blobs');
+  const [file] = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && /^[0-9a-f]{64}$/.test(entry.name),
+  );
+  const path = join(file?.parentPath ?? '', file?.name ?? '');
+  flipByte(path, large.data.length - 1);
+  const got = await bench.get(`/${large.id}`);
+  assert.deepEqual([got.status, got.headers['x-cache']], [200, 'MISS']);
+  assert.ok(got.body.equals(large.data));
+  assert.match((await bench.get('/router/metrics')).body.toString(), /router_cache_corruption_total 1/);
+  flipByte(path, large.data.length - 1);
+  const part = await bench.get(`/${large.id}`, { headers: { range: 'bytes=0-9' } });
+  assert.equal(part.status, 206);
+  assert.ok(part.body.equals(large.data.subarray(0, 10)));
   assert.match((await bench.get('/router/metrics')).body.toString(), /router_cache_corruption_total 2/);
 });
 

@@ -8,6 +8,7 @@ import { makeToken, readOrCreateKey } from '../kernel/keys.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
+import { createScrubMetrics } from '../storage/scrub.ts';
 import { type AdminPart, createAdminPart } from './admin/part.ts';
 import { locateItem } from './content/locate-item.ts';
 import { type ContentDeps, type ContentPart, createContentPart } from './content/part.ts';
@@ -102,8 +103,9 @@ async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<R
   const followed = deps.followed?.();
   const all = unionOf([blocklist, followed].filter((list) => list !== undefined));
   const places = blocklist && new PlaceFinder(blocklist, (id) => locateItem(gateways.gateways, id), log);
+  const scrubs = createScrubMetrics(registry, 'router_');
   const shared = { settings, gateways, telemetry, metrics, log };
-  const content = await createContentPart({ ...shared, names, proven, blocklist: all });
+  const content = await createContentPart({ ...shared, scrubs, names, proven, blocklist: all });
   const moderation = blocklist &&
     places && {
       blocklist,

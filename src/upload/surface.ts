@@ -24,6 +24,7 @@ import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
 import { Receipts } from './intake/receipts.ts';
 import { BlockedItems } from './items/refuse-blocked.ts';
+import { storedBlobsPart } from './items/stored-blobs.ts';
 import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
 import { Finalizer } from './multipart/finalizer.ts';
 import { PartBudget } from './multipart/part-budget.ts';
@@ -110,6 +111,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       ...(paid === undefined ? [] : [paid]),
       multipartPart(config, shared, intake, paid),
       bundlerPart(config, shared),
+      storedBlobsPart({ config, blobs: deps.blobs, metrics, log }),
       { name: 'operator', routes: (app) => operatorRoutes(app, metrics) },
     ];
     const server = createServer(config, log, metrics);

@@ -1,4 +1,4 @@
-import { integer, milliseconds, oneOf, port, secret, text, url, worldNames } from '../kinds.ts';
+import { fraction, integer, milliseconds, oneOf, port, secret, text, url, worldNames } from '../kinds.ts';
 
 export const general = {
   WORLD: oneOf(worldNames, {
@@ -41,6 +41,12 @@ export const general = {
     meaning: 'Threads for CPU work (signatures, hashing, unbundling); 0 = one per core',
     default: 0,
     max: 256,
+  }),
+  SCRUB_PERCENT: fraction({
+    meaning:
+      'Share of the time, in percent of a core, in which stored files are read in the background and compared with their digests; 0 = never',
+    default: 2,
+    max: 50,
   }),
   SHUTDOWN_DRAIN_TIMEOUT_MS: milliseconds({
     meaning: 'How long in-flight requests may finish after SIGTERM or SIGINT',

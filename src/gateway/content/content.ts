@@ -247,6 +247,13 @@ export class Content implements ByteSource {
     return { size, proven, hash, stream: streamOf(opened, range) };
   }
 
+  /** Brings content into the cache again that was lost there, where somebody asked for it lately. */
+  async fetchAgain(hash: string): Promise<void> {
+    const described = this.#descriptions.withHash(hash);
+    if (described === undefined || described.size > this.#options.maxCachedBytes) return;
+    await (await this.#opened(described, ownJourney))?.download.whole();
+  }
+
   async #openRange(
     described: Described,
     range: ByteRange,

@@ -24,6 +24,12 @@ export class DescriptionCache {
     return this.#described.get(id);
   }
 
+  /** Something that was asked for lately and has these bytes. */
+  withHash(hash: string): Described | undefined {
+    for (const described of this.#described.values()) if (described.hash === hash) return described;
+    return undefined;
+  }
+
   /** What those who were asked a moment ago came to, where none of them has it. */
   unavailability(id: string): Unavailability | undefined {
     return this.#unavailable.get(id);

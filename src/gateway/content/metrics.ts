@@ -14,6 +14,10 @@ export function createContentMetrics(metrics: Metrics) {
       'contiguous_data_cache_failures_total',
       'Times that the cache could not be written or read, and reads went on without it',
     ),
+    cacheCorruption: metrics.counter(
+      'contiguous_data_cache_corruption_total',
+      'Cached files that were damaged, removed and not served',
+    ),
     disconnects: metrics.counter('client_disconnects_total', 'Readers that left before the end'),
     nameHits: metrics.counter('arns_cache_hit_total', 'Names answered from memory'),
     nameMisses: metrics.counter('arns_cache_miss_total', 'Names that were asked for'),

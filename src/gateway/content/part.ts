@@ -9,6 +9,7 @@ import { HttpClient } from '../../outside/http.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache, openBlobStore } from '../../storage/blobs/open.ts';
+import { Scrub, type ScrubMetrics } from '../../storage/scrub.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
 import { ChunkSource } from '../chain/chunk-source.ts';
 import type { Chunks } from '../chain/chunks.ts';
@@ -31,6 +32,9 @@ import { otherGateways, type PeerGateway } from './sources/gateways.ts';
 import { type ContentSource, ownJourney } from './sources/source.ts';
 import { uploadedItems } from './sources/upload.ts';
 
+/** What is damaged can be fetched again: it is enough to look once a day. */
+const scrubEveryMs = 24 * 60 * 60 * 1_000;
+
 export interface ContentDeps {
   readonly config: Config;
   readonly log: Logger;
@@ -39,6 +43,7 @@ export interface ContentDeps {
   readonly chunks: Chunks;
   /** The bounded cache on disk; see `openContentCache`. It is closed with the content. */
   readonly cache: BlobCache;
+  readonly scrubs: ScrubMetrics;
   /** Where gateways that share a database keep content together; see `openSharedStore`. */
   readonly shared?: BlobStore | undefined;
   /** The upload surface whose items are served before they are mined. */
@@ -62,6 +67,8 @@ export interface GatewayContent {
   keepInline(id: string, data: Buffer): Promise<void>;
   /** Gateways that this one asks. */
   peers(): readonly PeerGateway[];
+  /** Reads what is cached again and again. */
+  readonly scrub: Scrub;
   readonly serving: Omit<ServeParts, 'blocklist' | 'meter'>;
   close(): Promise<void>;
 }
@@ -70,9 +77,13 @@ export function openContentCache(
   config: Pick<Config, 'DATA_DIR' | 'CONTIGUOUS_DATA_CACHE_MAX_BYTES'>,
 ): Promise<BlobCache> {
   return openBlobCache({
-    folder: join(config.DATA_DIR, 'gateway-cache'),
+    folder: cacheFolder(config),
     maxBytes: config.CONTIGUOUS_DATA_CACHE_MAX_BYTES,
   });
+}
+
+function cacheFolder({ DATA_DIR }: Pick<Config, 'DATA_DIR'>): string {
+  return join(DATA_DIR, 'gateway-cache');
 }
 
 /** A place of its own in the store that is configured for all; undefined where each process has only its folder. */
@@ -125,6 +136,13 @@ export function createContent(deps: ContentDeps): GatewayContent {
     }),
     maxCachedBytes: Math.floor(config.CONTIGUOUS_DATA_CACHE_MAX_BYTES / 2),
   });
+  deps.cache.onDamaged((digest) => {
+    metrics.cacheCorruption.inc();
+    log.warn({ digest }, 'a cached file was damaged: it was removed');
+    const hash = Buffer.from(digest, 'hex').toString('base64url');
+    const fetching = content.fetchAgain(hash);
+    fetching.catch((error: unknown) => log.debug({ digest, err: error }, 'it could not be fetched again'));
+  });
   const names = new NameResolver({
     sources: [
       ...deps.names,
@@ -146,6 +164,15 @@ export function createContent(deps: ContentDeps): GatewayContent {
     contentHash: (id) => content.hashOf(id, ownJourney),
     keepInline: (id, data) => content.keepInline(id, data),
     peers: gateways.peers,
+    scrub: new Scrub({
+      store: 'content cache',
+      files: deps.cache.scrubbed,
+      stateFile: join(cacheFolder(config), 'scrub.json'),
+      percent: config.SCRUB_PERCENT,
+      everyMs: scrubEveryMs,
+      metrics: deps.scrubs,
+      log,
+    }),
     serving: {
       content,
       index,
@@ -182,6 +209,7 @@ export function createContentPart({ config, content, blocklist, meter }: Content
   const parts: ServeParts = { ...content.serving, blocklist, meter };
   return {
     name: 'content',
+    jobs: [content.scrub],
     apex: apexHandler(parts, { apexId, apexName }),
     routes: (app) =>
       contentRoutes(app, parts, {

@@ -5,6 +5,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type AdminGateway, startAdminGateway } from '../../../test/support/admin-gateway.ts';
+import { flipByte } from '../../../test/support/damage.ts';
 import { engines, makeTransaction, text, until } from '../../../test/support/local-gateway.ts';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
 
@@ -237,6 +238,40 @@ for (const engine of engines)
         assert.equal((await read(id)).cache, 'HIT');
         assert.ok(readFileSync(path).equals(data), 'the file is whole again');
       }
+    });
+
+    test('a file that is damaged while the gateway runs is fetched again, whole and by range', async () => {
+      const corruption = async () => {
+        const metrics = await text(`${gateway.url}/gw/__gateway_metrics`);
+        return Number(/^contiguous_data_cache_corruption_total (\d+)$/m.exec(metrics)?.[1]);
+      };
+      const data = random.bytes(600_000);
+      const id = await post(data);
+      await until('it is cached', async () => (await read(id)).cache === 'HIT');
+      const digest = createHash('sha256').update(data).digest('hex');
+      const [file = ''] = globSync(`**/${digest}`, { cwd: gateway.cacheFolder });
+      const path = join(gateway.cacheFolder, file);
+      for (const range of [undefined, 'bytes=300000-300009', 'bytes=-100,0-9']) {
+        const before = await corruption();
+        flipByte(path, 300_004);
+        const headers: Record<string, string> = range === undefined ? {} : { range };
+        const answer = await read(id, headers);
+        if (range === undefined) assert.ok(answer.bytes.equals(data));
+        else assert.equal(answer.status, 206);
+        if (range === 'bytes=300000-300009') assert.ok(answer.bytes.equals(data.subarray(300_000, 300_010)));
+        assert.equal(await corruption(), before + 1);
+        await until('it is cached again', async () => (await read(id)).cache === 'HIT');
+        assert.ok(readFileSync(path).equals(data), 'the file is whole again');
+      }
+      // Nobody asks for it, and the scrub finds it.
+      const before = await corruption();
+      flipByte(path, 300_004);
+      await gateway.inside.content.scrub.pass();
+      assert.equal(await corruption(), before + 1);
+      await until('it is fetched again', async () => {
+        const [again] = globSync(`**/${digest}`, { cwd: gateway.cacheFolder });
+        return again !== undefined && readFileSync(path).equals(data);
+      });
     });
 
     test('what is on the chain is served before its block is imported', async () => {

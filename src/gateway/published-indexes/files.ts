@@ -17,6 +17,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../../kernel/errors.ts';
+import type { Steps } from '../../storage/pace.ts';
 
 /** The disk is full or broken: nothing that is tried elsewhere helps. */
 export function isDiskError(error: unknown): boolean {
@@ -57,8 +58,11 @@ export function sizeOf(path: string): Promise<number | undefined> {
 
 /** Files up to here are hashed whole, on another thread. */
 const wholeDigestBytes = 8 * 1024 * 1024;
+const slowPieceBytes = 256 * 1024;
 
-export async function digestFile(path: string): Promise<{ sha256: string; size: number }> {
+/** By `steps` where it is to be done slowly. */
+export async function digestFile(path: string, steps?: Steps): Promise<{ sha256: string; size: number }> {
+  if (steps !== undefined) return digestSlowly(path, steps);
   if ((await stat(path)).size <= wholeDigestBytes) {
     const bytes = await readFile(path);
     const digest = await subtle.digest('SHA-256', bytes);
@@ -71,6 +75,25 @@ export async function digestFile(path: string): Promise<{ sha256: string; size: 
     size += piece.length;
   }
   return { sha256: hash.digest('hex'), size };
+}
+
+async function digestSlowly(path: string, steps: Steps): Promise<{ sha256: string; size: number }> {
+  const hash = createHash('sha256');
+  const piece = Buffer.allocUnsafeSlow(slowPieceBytes);
+  const file = await steps(() => open(path, 'r'));
+  try {
+    for (let size = 0; ; ) {
+      const count = await steps(async () => {
+        const { bytesRead } = await file.read(piece, 0, piece.length, size);
+        hash.update(piece.subarray(0, bytesRead));
+        return bytesRead;
+      });
+      if (count === 0) return { sha256: hash.digest('hex'), size };
+      size += count;
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 /**

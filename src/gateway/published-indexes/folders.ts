@@ -17,6 +17,9 @@ export function indexFolders(dataDir: string) {
     incoming: join(root, 'incoming'),
     /** Bands of other gateways, in use. */
     installed: join(root, 'installed'),
+    /** How far the scrub is with published files, and with bands of others. */
+    scrubOfPublished: join(root, 'scrub-published.json'),
+    scrubOfInstalled: join(root, 'scrub-installed.json'),
     /** Sequences seen of others' publications. */
     subscriptions: join(root, 'subscriptions.json'),
   } as const;

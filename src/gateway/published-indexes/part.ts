@@ -1,8 +1,10 @@
 /** Published indexes as a part of the gateway. */
+import { relative } from 'node:path';
 import { createJob } from '../../kernel/background/job.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { mount } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
+import { Scrub, type Scrubbable, type ScrubMetrics } from '../../storage/scrub.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import type { Meter } from '../meter.ts';
@@ -11,14 +13,18 @@ import { buildBands, type RefusedBand, refusalText } from './bands/build.ts';
 import { indexFolders } from './folders.ts';
 import { Catalog } from './publication/catalog.ts';
 import { readObserver } from './publication/observer.ts';
+import { PinnedFiles } from './publication/pinned-files.ts';
 import { publisherOf } from './publication/publisher.ts';
+import { repairPublished } from './publication/repair.ts';
 import { indexRoutes } from './routes/indexes.ts';
 import type { InstalledBands } from './subscriber/installed.ts';
+import { InstalledFiles } from './subscriber/installed-files.ts';
 import { Subscriber, subscriberSettings } from './subscriber/subscriber.ts';
 import { readSubscriptions } from './subscriber/subscriptions.ts';
 import { TorrentCommand } from './torrent-command.ts';
 
 export interface IndexesPartDeps extends Pick<GatewayContext, 'config' | 'log' | 'metrics'> {
+  readonly scrubs: ScrubMetrics;
   readonly sql: Sql;
   readonly meter: Meter;
   /** The bands of others that content is found with. */
@@ -27,6 +33,7 @@ export interface IndexesPartDeps extends Pick<GatewayContext, 'config' | 'log' |
 
 /** How soon what another process published or installed is seen. */
 const refreshMs = 5_000;
+const repairAgainMs = 60_000;
 
 export interface IndexesPart extends Part {
   /** Its part of `/gw/info`. */
@@ -45,6 +52,22 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
     'index_bands_refused_total',
     'Bands that were not built, since they would have lost records',
   );
+  const corruption = deps.metrics.counter(
+    'index_files_corruption_total',
+    'Published index files that were damaged and not served',
+  );
+  const pinned = new PinnedFiles(folders.blobs, (sha256) => {
+    corruption.inc();
+    log.warn({ sha256 }, 'a published index file was damaged: it is not served until it is mended');
+    repairing.wake();
+  });
+  const repairing = new WakeableTask({
+    run: () => renewInTurn().then(() => undefined),
+    failed(error) {
+      log.warn({ err: error }, 'a published index file could not be mended');
+      return repairAgainMs;
+    },
+  });
   let builtAt = Date.now();
   /** Of the last build. */
   let refused: readonly RefusedBand[] = [];
@@ -55,7 +78,9 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
     const observer = await readObserver(config.DATA_DIR);
     const publisher = publisherOf(config, observer);
     const interval = config.INDEX_BUILD_INTERVAL_SECONDS * 1000;
-    if (interval > 0 && Date.now() >= builtAt + interval) {
+    const damaged = published === undefined ? [] : await repairPublished(folders, published.publication);
+    if (damaged.length > 0) log.warn({ bands: damaged }, 'damaged bands are built again');
+    if (damaged.length > 0 || (interval > 0 && Date.now() >= builtAt + interval)) {
       builtAt = Date.now();
       const report = await buildBands({
         sql,
@@ -69,6 +94,12 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
     }
     const report = await publisher.publish();
     if (report.published) log.info(report, 'published the indexes');
+  }
+
+  let renewing = Promise.resolve();
+  function renewInTurn(): Promise<void> {
+    renewing = renewing.catch(() => {}).then(renew);
+    return renewing;
   }
 
   return {
@@ -86,7 +117,7 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
     routes: (app) =>
       mount(
         app,
-        (scope) => indexRoutes(scope, { catalog, folders, meter }),
+        (scope) => indexRoutes(scope, { catalog, folders, pinned, meter }),
         gatewayPrefixes(config.GW_ALIAS_PREFIXES),
       ),
     jobs: [
@@ -94,8 +125,10 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
         name: 'publish the indexes',
         everyMs: config.INDEX_PUBLISH_SCAN_INTERVAL_SECONDS * 1000,
         log,
-        run: renew,
+        run: renewInTurn,
       }),
+      { start: () => repairing.start({ waits: true }), stop: () => repairing.stop() },
+      scrubOf(deps, 'published indexes', pinned, folders.scrubOfPublished),
       createJob({ name: 'look for a publication', everyMs: refreshMs, log, run: () => catalog.current() }),
     ],
     problems: () => refused.map(refusalText),
@@ -111,8 +144,23 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
   };
 }
 
+/** What is damaged can be had again: it is enough to look once a day. */
+const scrubEveryMs = 24 * 60 * 60 * 1_000;
+
+function scrubOf(
+  { config, scrubs, log }: IndexesPartDeps,
+  store: string,
+  files: Scrubbable,
+  stateFile: string,
+) {
+  const percent = config.SCRUB_PERCENT;
+  return new Scrub({ store, files, stateFile, percent, everyMs: scrubEveryMs, metrics: scrubs, log });
+}
+
 /** Looks at every subscription now and then, one publisher never twice at once. */
-function follow({ config, log, metrics, subscribed }: IndexesPartDeps) {
+function follow(deps: IndexesPartDeps) {
+  const { config, log, metrics, subscribed } = deps;
+  const folders = indexFolders(config.DATA_DIR);
   const subscriptions = readSubscriptions(config.INDEX_SUBSCRIBE);
   const bytes = metrics.counter('index_subscription_bytes_total', 'Bytes of index files of others', ['from']);
   const outcomes = metrics.counter('index_subscription_total', 'Looks at publications', [
@@ -148,16 +196,32 @@ function follow({ config, log, metrics, subscribed }: IndexesPartDeps) {
         },
       }),
   );
+  const corruption = metrics.counter(
+    'index_subscription_corruption_total',
+    'Bands of others that were damaged on disk',
+  );
+  const installed = new InstalledFiles(folders.installed, (folder) => {
+    corruption.inc();
+    log.warn({ folder }, 'a subscribed band was damaged: it is brought again');
+    subscriber.bringAgain(folder);
+    for (const task of polls) task.wake();
+  });
+  subscribed.onChanged((folder) => {
+    const looking = installed.inspect(relative(folders.installed, folder), (step) => step());
+    looking.catch((error: unknown) => log.warn({ err: error, folder }, 'a subscribed band cannot be read'));
+  });
+  const scrub = scrubOf(deps, 'subscribed indexes', installed, folders.scrubOfInstalled);
   const refreshing = createJob({ name: 'open subscribed bands', everyMs: refreshMs, log, run: refresh });
   return {
     async start(): Promise<void> {
       await refresh();
       for (const task of polls) task.start();
       refreshing.start();
+      scrub.start();
     },
     async stop(): Promise<void> {
       const closed = subscriber.close();
-      await Promise.all([refreshing.stop(), ...polls.map((task) => task.stop())]);
+      await Promise.all([refreshing.stop(), scrub.stop(), ...polls.map((task) => task.stop())]);
       await closed;
       await subscribed.close();
     },

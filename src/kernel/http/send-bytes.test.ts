@@ -45,7 +45,11 @@ describe('bytes on their way out', { timeout: 300_000 }, () => {
       const length = Number(end) - Number(start);
       const raw = takeOver(reply.header('x-set-before', 'yes'), 206, { 'content-length': length });
       const impatient = request.url.endsWith('?impatient');
-      const sent = sendFile(raw, fd, Number(start), Number(end), impatient ? { stallTimeoutMs: 200 } : {});
+      const check = () => {
+        if (request.url.endsWith('?changed')) throw new Error('the file was changed');
+      };
+      const options = impatient ? { stallTimeoutMs: 200 } : { check };
+      const sent = sendFile(raw, fd, Number(start), Number(end), options);
       outcomes.push(await sent.catch((error: Error) => error));
     });
     server.app.get('/buffer', async (_request, reply) => {
@@ -70,6 +74,13 @@ describe('bytes on their way out', { timeout: 300_000 }, () => {
     while (outcomes.length === 0) await sleep(2);
     return outcomes.shift() ?? Number.NaN;
   }
+
+  test('of a file that was changed meanwhile do not look complete', async () => {
+    for (const end of [1, 600 * KiB, 2_000 * KiB]) {
+      await assert.rejects(fetch(`${server.url}/file/0/${end}?changed`).then((answer) => answer.bytes()));
+      assert.match(String(await outcome()), /the file was changed/);
+    }
+  });
 
   test('arrive exactly, whatever the length and the place', async () => {
     const edges = [

@@ -55,6 +55,11 @@ export interface SendOptions {
   readonly stallTimeoutMs?: number;
 }
 
+export interface SendFileOptions extends SendOptions {
+  /** Asked when everything was read, before the last of it is sent: throws where the file was changed meanwhile. */
+  readonly check?: () => void | Promise<void>;
+}
+
 /**
  * Takes the answer out of the framework's hands and writes its head, with the headers that the kernel and the
  * route have set on the reply so far. The caller then sends exactly the promised bytes.
@@ -119,39 +124,57 @@ export async function sendBuffer(
 
 /**
  * Ends the answer with the bytes `start` (inclusive) to `end` (exclusive) of an open file. Says how many bytes
- * went out; fewer than asked for only when the client left. A file that fails or ends early cuts the connection
- * and throws.
+ * went out; fewer than asked for only when the client left. A file that fails, ends early or was changed cuts the
+ * connection and throws.
  */
 export async function sendFile(
   raw: ServerResponse,
   fd: number,
   start: number,
   end: number,
-  options: SendOptions = {},
+  options: SendFileOptions = {},
 ): Promise<number> {
   cutWhenStalled(raw, options);
+  const { check = unchecked } = options;
   try {
     const inOne = end - start <= (isCrowded() ? smallPieces.size : wholeLimit);
-    return await (inOne ? sendWhole(raw, fd, start, end) : sendPieces(raw, fd, start, end));
+    return await (inOne ? sendWhole(raw, fd, start, end, check) : sendPieces(raw, fd, start, end, check));
   } catch (error) {
     raw.destroy();
     throw error;
   }
 }
 
-async function sendWhole(raw: ServerResponse, fd: number, start: number, end: number): Promise<number> {
+type Check = NonNullable<SendFileOptions['check']>;
+
+const unchecked: Check = () => {};
+
+async function sendWhole(
+  raw: ServerResponse,
+  fd: number,
+  start: number,
+  end: number,
+  check: Check,
+): Promise<number> {
   const length = Math.max(0, end - start);
   const pool = poolFor(length);
   const buffer = pool.take();
   try {
     await readExactly(fd, buffer, length, start);
+    await check();
     return (await send(raw, buffer.subarray(0, length), true)) ? length : 0;
   } finally {
     pool.give(buffer);
   }
 }
 
-async function sendPieces(raw: ServerResponse, fd: number, start: number, end: number): Promise<number> {
+async function sendPieces(
+  raw: ServerResponse,
+  fd: number,
+  start: number,
+  end: number,
+  check: Check,
+): Promise<number> {
   let out = 0;
   let leaving: Promise<boolean> = Promise.resolve(true);
   for (let position = start; position < end; ) {
@@ -162,6 +185,7 @@ async function sendPieces(raw: ServerResponse, fd: number, start: number, end: n
     const length = Math.min(pool.size, end - position);
     try {
       await readExactly(fd, buffer, length, position);
+      if (position + length === end) await check();
     } catch (error) {
       pool.give(buffer);
       throw error;

@@ -1,10 +1,10 @@
 /** Content by id: from memory, from the cache on disk, or from gateways; fetched once for all who ask together. */
-import type { TxId } from '../../formats/base64url.ts';
+import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { onceArrived } from './arrival.ts';
 import type { ContentCache } from './content-cache.ts';
 import type { ExpectationSearch } from './expectation.ts';
 import type { Fetch } from './fetch.ts';
-import { fromCache, type Opened } from './opened.ts';
+import { fromCache, letGo, type Opened } from './opened.ts';
 import type { ProvenContent, ProvenStore } from './proven-store.ts';
 
 export interface ContentOptions {
@@ -83,6 +83,18 @@ export class Content {
     const search = this.#options.fetch.search(id);
     search.begin(undefined);
     return search;
+  }
+
+  /** Brings content into the cache again that was lost there, where somebody asked for it lately. */
+  async fetchAgain(digest: string): Promise<void> {
+    const id = this.#options.proven.idOf(digest);
+    if (id === undefined || !isTxId(id)) return;
+    const opened = await this.open(id);
+    try {
+      await opened.download?.whole();
+    } finally {
+      await letGo(opened);
+    }
   }
 
   /** Takes content out of the cache. True when it was there. */

@@ -1,11 +1,13 @@
 /** Content as a part: what is proven, what is kept of it, and how requests for it are answered. */
 import { join } from 'node:path';
 import type { Blocklist } from '../../delivery/moderation/blocklist.ts';
+import type { Job } from '../../kernel/background/job.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../../storage/blobs/open.ts';
+import { Scrub, type ScrubMetrics } from '../../storage/scrub.ts';
 import type { GatewaysPart } from '../gateways/part.ts';
 import type { RouterMetrics } from '../metrics.ts';
 import type { NameResolver } from '../names/resolver.ts';
@@ -30,6 +32,7 @@ export interface ContentDeps {
   readonly blocklist: Blocklist;
   readonly telemetry: Telemetry | undefined;
   readonly metrics: RouterMetrics;
+  readonly scrubs: ScrubMetrics;
   readonly log: Logger;
 }
 
@@ -46,7 +49,7 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
   const { settings, names, proven, blocklist, telemetry, metrics, log } = deps;
   const { gateways, asks } = deps.gateways;
   const { config } = settings;
-  const disk = await openDisk(settings, () => metrics.corrupt.add());
+  const disk = await openDisk(settings);
   const cache = new ContentCache({
     disk,
     maxItemBytes: Math.min(config.CONTENT_CACHE_MAX_ITEM_SIZE_BYTES, config.CONTENT_CACHE_MAX_SIZE_BYTES / 2),
@@ -76,6 +79,12 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
     fetch,
     onLookUp: (hit) => (hit ? metrics.hits : metrics.misses).add(),
   });
+  disk?.onDamaged((digest) => {
+    metrics.corrupt.add();
+    log.warn({ digest }, 'a cached file was damaged: it was removed');
+    const fetching = content.fetchAgain(digest);
+    fetching.catch((error: unknown) => log.debug({ digest, err: error }, 'it could not be fetched again'));
+  });
   const serve = new Serve({
     gateways,
     content,
@@ -104,6 +113,7 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
     serve,
     refusals,
     disk,
+    jobs: disk === undefined ? [] : [scrubOf(disk, deps)],
     problems: () => (cache.isWritable ? [] : ['content cache: cannot be written']),
     async stop() {
       await cache.settled();
@@ -112,7 +122,22 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
   };
 }
 
-async function openDisk(settings: RouterSettings, onDamaged: () => void): Promise<BlobCache | undefined> {
+/** What is damaged can be fetched again: it is enough to look once a day. */
+const scrubEveryMs = 24 * 60 * 60 * 1_000;
+
+function scrubOf(disk: BlobCache, { settings, scrubs, log }: ContentDeps): Job {
+  return new Scrub({
+    store: 'content cache',
+    files: disk.scrubbed,
+    stateFile: join(settings.cachePath, 'scrub.json'),
+    percent: settings.config.SCRUB_PERCENT,
+    everyMs: scrubEveryMs,
+    metrics: scrubs,
+    log,
+  });
+}
+
+async function openDisk(settings: RouterSettings): Promise<BlobCache | undefined> {
   const { config, cachePath } = settings;
   if (!config.CONTENT_CACHE_ENABLED || !config.VERIFICATION_ENABLED) return undefined;
   return openBlobCache({
@@ -120,7 +145,6 @@ async function openDisk(settings: RouterSettings, onDamaged: () => void): Promis
     maxBytes: config.CONTENT_CACHE_MAX_SIZE_BYTES,
     maxBlobBytes: config.CONTENT_CACHE_MAX_ITEM_SIZE_BYTES,
     maxEntries: config.CONTENT_CACHE_MAX_ENTRIES,
-    onDamaged,
   }).catch((error: unknown) => {
     throw new StartupError(`the content cache cannot be opened (CONTENT_CACHE_PATH): ${messageOf(error)}`);
   });

@@ -163,6 +163,12 @@ export class ProvenStore implements NameKeeper, Part {
     return this.#known.get(id);
   }
 
+  /** An id that was asked for lately and stands for these bytes. */
+  idOf(digest: string): string | undefined {
+    for (const [id, proven] of this.#known.entries()) if (proven.digest === digest) return id;
+    return undefined;
+  }
+
   async get(id: string): Promise<ProvenContent | undefined> {
     const known = this.#known.get(id);
     if (known !== undefined || this.#sql === undefined) return known;

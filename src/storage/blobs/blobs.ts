@@ -3,6 +3,8 @@
  * bytes (64 hex digits); what is under a name is complete, durable and has that digest.
  */
 
+import type { Scrubbable } from '../scrub.ts';
+
 export type BlobDigest = string;
 
 /**
@@ -29,6 +31,11 @@ export interface BlobReader {
   stream(start?: number, end?: number): AsyncIterable<Buffer>;
   /** Fills as much of `target` as there is from `position`; answers the count. */
   read(target: Uint8Array, position: number): Promise<number>;
+  /**
+   * For those who read by `fd`, before they give out the last of it: throws `BlobDamaged` where the file was changed and
+   * what was read may be wrong. `stream` and `read` look for themselves.
+   */
+  check(): void | Promise<void>;
   close(): Promise<void>;
 }
 
@@ -39,12 +46,23 @@ export interface BlobStore {
   open(digest: BlobDigest): Promise<BlobReader | undefined>;
   size(digest: BlobDigest): Promise<number | undefined>;
   delete(digest: BlobDigest): Promise<boolean>;
+  /** What a scrub reads; undefined where the store looks after its bytes itself, as S3 does. */
+  readonly scrubbed?: Scrubbable | undefined;
   close(): Promise<void>;
 }
 
 /** The disk is full or the store cannot be reached; nothing was stored under the digest. */
 export class BlobStoreUnavailable extends Error {
   override readonly name = 'BlobStoreUnavailable';
+}
+
+/** There is a blob of that name, and its bytes are not those of the name. */
+export class BlobDamaged extends Error {
+  override readonly name = 'BlobDamaged';
+
+  constructor(digest: BlobDigest) {
+    super(`blob ${digest} is damaged`);
+  }
 }
 
 const pattern = /^[0-9a-f]{64}$/;

@@ -31,5 +31,7 @@ export async function openBlobCache(
   options: BlobCacheOptions & { readonly folder: string },
 ): Promise<BlobCache> {
   const { folder, ...limits } = options;
-  return createBlobCache(await DiskBlobStore.open({ folder, durable: false }), limits);
+  const { maxEntries: maxStamps } = limits;
+  const store = { folder, durable: false, ...(maxStamps !== undefined && { maxStamps }) };
+  return createBlobCache(await DiskBlobStore.open(store), limits);
 }

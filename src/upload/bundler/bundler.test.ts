@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { flipByte } from '../../../test/support/damage.ts';
 import { eventually } from '../../../test/support/eventually.ts';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
+import { digestPath } from '../../storage/blobs/blobs.ts';
 import { signItem } from '../../wallets/data-items/signer.ts';
 import type { TestUpload } from '../testing.ts';
 import { address, signer, withNode } from './testing.ts';
@@ -84,19 +87,21 @@ test('bytes that are away for a while are waited for', async () => {
   }, 60_000);
 });
 
-test('an item whose bytes are lost is paid back, and the others go on without it', async () => {
-  await withNode(async (node, upload, pass) => {
-    const before = await upload.balance(address);
-    const { large, small, digest } = await postTwo(upload);
-    await upload.blobs.delete(digest);
-    await eventually('the bundle of the other', async () => {
-      pass();
-      return node.posted.size > 0;
-    });
-    const lost = (await upload.get(`/v1/tx/${large}/status`)).body;
-    assert.deepEqual([lost.status, lost.reason], ['FAILED', 'missing_from_object_store']);
-    const kept = (await upload.get(`/v1/tx/${small}/status`)).body;
-    assert.equal(kept.status, 'CONFIRMED');
-    assert.equal(await upload.balance(address), before - BigInt(String(kept.winc)));
-  }, 60_000);
-});
+for (const how of ['lost', 'damaged'] as const)
+  test(`an item whose bytes are ${how} is paid back, and the others go on without it`, async () => {
+    await withNode(async (node, upload, pass) => {
+      const before = await upload.balance(address);
+      const { large, small, digest } = await postTwo(upload);
+      if (how === 'lost') await upload.blobs.delete(digest);
+      else flipByte(join(upload.folder, 'blobs', digestPath(digest)), 40_000);
+      await eventually('the bundle of the other', async () => {
+        pass();
+        return node.posted.size > 0;
+      });
+      const lost = (await upload.get(`/v1/tx/${large}/status`)).body;
+      assert.deepEqual([lost.status, lost.reason], ['FAILED', 'missing_from_object_store']);
+      const kept = (await upload.get(`/v1/tx/${small}/status`)).body;
+      assert.equal(kept.status, 'CONFIRMED');
+      assert.equal(await upload.balance(address), before - BigInt(String(kept.winc)));
+    }, 60_000);
+  });

@@ -2,7 +2,7 @@
  * Where the bytes of an item are: its head in the database, then pieces of blobs. An item that came whole has at
  * most one piece; one that came in parts keeps its parts as they are.
  */
-import type { BlobReader, BlobStore } from '../../storage/blobs/blobs.ts';
+import { BlobDamaged, type BlobReader, type BlobStore } from '../../storage/blobs/blobs.ts';
 
 export interface Segment {
   readonly digest: string;
@@ -24,7 +24,7 @@ export function parseSegments(text: string | null): Segment[] {
   });
 }
 
-/** A blob that an item is made of is not there: the store lost what it had acknowledged. */
+/** A blob that an item is made of is not there, or not as it was: the store lost what it had acknowledged. */
 export class MissingBytes extends Error {
   override readonly name = 'MissingBytes';
 }
@@ -66,14 +66,21 @@ export async function* readItemBytes(
     const reader = await openBlob(blobs, piece.digest);
     try {
       yield* reader.stream(piece.start, piece.start + piece.size);
+    } catch (error) {
+      lost(error);
     } finally {
       await reader.close();
     }
   }
 }
 
+/** Bytes that were damaged are as good as none. */
+function lost(error: unknown): never {
+  throw error instanceof BlobDamaged ? new MissingBytes(error.message, { cause: error }) : error;
+}
+
 export async function openBlob(blobs: BlobStore, digest: string): Promise<BlobReader> {
-  const reader = await blobs.open(digest);
+  const reader = await blobs.open(digest).catch(lost);
   if (reader === undefined) throw new MissingBytes(`blob ${digest} is not there`);
   return reader;
 }

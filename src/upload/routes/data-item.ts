@@ -108,7 +108,8 @@ async function sendItem(
       const reader = await openBlob(blobs, only.digest);
       try {
         if (reader.fd !== undefined) {
-          await sendFile(raw, reader.fd, only.start, only.start + only.size, options);
+          const check = () => reader.check();
+          await sendFile(raw, reader.fd, only.start, only.start + only.size, { ...options, check });
           return;
         }
       } finally {

@@ -95,7 +95,11 @@ async function sendPart(
   const { reader, stream, described } = opened;
   const length = span.end - span.start;
   if (reader !== undefined && described.hash !== undefined && blocks.takes(span)) {
-    return whole(await sendBuffer(raw, await blocks.read(reader, described.hash, span)), length);
+    const part = await blocks.read(reader, described.hash, span).catch((error: unknown) => {
+      raw.destroy();
+      throw error;
+    });
+    return whole(await sendBuffer(raw, part), length);
   }
   // The stream carries what was fetched, which is this span.
   const open = openBytes(opened, () => slice(stream ?? noContent(), 0, length));

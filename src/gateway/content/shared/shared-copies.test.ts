@@ -97,6 +97,7 @@ describe('copies that gateways share', () => {
               fd: reader.fd,
               stream: (start, end) => reader.stream(start, end),
               read: (target, position) => reader.read(target, position),
+              check: () => reader.check(),
               close: async () => {
                 if (isOpen) openReaders -= 1;
                 isOpen = false;

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
@@ -9,6 +17,7 @@ import {
   postBundle,
   startAdminGateway,
 } from '../../../../test/support/admin-gateway.ts';
+import { flipByte } from '../../../../test/support/damage.ts';
 import { until } from '../../../../test/support/local-gateway.ts';
 import { torrentName, withWebSeeds } from '../../../formats/torrent/torrent.ts';
 import { silentLog, testServer } from '../../../kernel/testing.ts';
@@ -18,6 +27,7 @@ import { indexFolders } from '../folders.ts';
 import { Catalog } from '../publication/catalog.ts';
 import { type VerifiedPublication, verifyPublication } from '../publication/document.ts';
 import { readObserver } from '../publication/observer.ts';
+import { PinnedFiles } from '../publication/pinned-files.ts';
 import { type Publisher, publisherOf } from '../publication/publisher.ts';
 import { indexRoutes } from './indexes.ts';
 
@@ -282,7 +292,8 @@ test('a metered gateway prices bytes only, and marks them private', async (t) =>
   };
   const server = testServer();
   const catalog = new Catalog(folders(), silentLog);
-  server.mount((app) => indexRoutes(app, { catalog, folders: folders(), meter }), ['/gw']);
+  const pinned = new PinnedFiles(folders().blobs, () => {});
+  server.mount((app) => indexRoutes(app, { catalog, folders: folders(), pinned, meter }), ['/gw']);
   await server.listen();
   t.after(() => server.close());
   const path = `${prefix}/blob/${file.sha256}`;
@@ -312,6 +323,50 @@ test('a link that is missing or disagrees is 503, and publishing again mends it'
   assert.deepEqual([other.status, other.body.toString()], [503, 'Index file is being updated']);
   await publish();
   assert.equal(sha256((await ask(`${prefix}/blob/${file.sha256}`)).body), file.sha256);
+});
+
+test('a file that is changed while the gateway runs is never served, and mended', async () => {
+  const corruption = async () =>
+    Number(
+      /^index_files_corruption_total (\d+)$/m.exec((await ask('/gw/__gateway_metrics')).body.toString())?.[1],
+    );
+  const someFile = async () => {
+    const band = (await listing()).indexes[0]?.bands[0];
+    const file = band?.files.find(({ name }) => name.endsWith('.cdb'));
+    assert.ok(band !== undefined && file !== undefined);
+    const path = `${prefix}/blob/${file.sha256}`;
+    assert.equal(sha256((await ask(path)).body), file.sha256);
+    return { band, file, path, link: join(folders().blobs, file.sha256) };
+  };
+  const before = await corruption();
+  // Only the name under the digest: the band has the right file still.
+  const one = await someFile();
+  writeFileSync(`${one.link}.new`, readFileSync(one.link).fill(7, 0, 10));
+  renameSync(`${one.link}.new`, one.link);
+  const refused = await ask(one.path);
+  assert.deepEqual([refused.status, refused.header('cache-control')], [503, 'no-store']);
+  await until('it is pinned again', async () => (await ask(one.path)).status === 200);
+  assert.equal(sha256((await ask(one.path)).body), one.file.sha256);
+  // The band's own file, whose time of writing is put back: it is built again.
+  const other = await someFile();
+  flipByte(join(folders().published, 'root-tx-index', other.band.id, other.file.name), 20);
+  for (const path of [other.path, `${other.band.http?.baseUrl}${other.file.name}`]) {
+    assert.equal((await ask(path, { headers: { range: 'bytes=0-9' } })).status, 503);
+  }
+  const published = await until('all that is listed is there', async () => {
+    const { indexes } = await listing();
+    for (const { files } of indexes.flatMap(({ bands }) => bands))
+      for (const file of files) {
+        const { status, body } = await ask(`${prefix}/blob/${file.sha256}`);
+        if (status !== 200) return undefined;
+        assert.equal(sha256(body), file.sha256);
+      }
+    return indexes;
+  });
+  assert.ok(published.length > 0);
+  assert.equal(await corruption(), before + 2);
+  // What it published of its own is listed before the next test looks.
+  await publish();
 });
 
 test('a crash between links and document leaves the old publication whole, and the next publish cleans up', async () => {

@@ -11,6 +11,7 @@ import { isIndexName, isPartName } from '../names.ts';
 import type { Catalog } from '../publication/catalog.ts';
 import type { BandFile } from '../publication/document.ts';
 import { sha256Hex } from '../publication/document.ts';
+import type { PinnedFiles } from '../publication/pinned-files.ts';
 import { maxTorrentBytes } from '../publication/torrents.ts';
 import { sendIndexFile, sendPadding } from './send-file.ts';
 
@@ -19,13 +20,14 @@ const forever = 'max-age=31536000, immutable';
 export interface IndexRoutesOptions {
   readonly catalog: Catalog;
   readonly folders: IndexFolders;
+  readonly pinned: PinnedFiles;
   readonly meter: Meter;
 }
 
-export function indexRoutes(app: App, { catalog, folders, meter }: IndexRoutesOptions): void {
+export function indexRoutes(app: App, { catalog, folders, pinned, meter }: IndexRoutesOptions): void {
   const send = (request: Request, reply: Reply, file: BandFile | undefined, caching: string) => {
     if (file === undefined) throw notPublished();
-    return sendIndexFile(request, reply, file, { blobs: folders.blobs, meter, caching });
+    return sendIndexFile(request, reply, file, { pinned, meter, caching });
   };
 
   async function listing(request: Request, reply: Reply): Promise<Reply> {

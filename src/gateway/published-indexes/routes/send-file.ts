@@ -1,17 +1,15 @@
 /** Serves one listed file from its pinned bytes: conditional, by range, priced, and only while it is what was signed. */
-import { type FileHandle, open } from 'node:fs/promises';
-import { join } from 'node:path';
-import { hasCode } from '../../../kernel/errors.ts';
 import { contentRange, parseRange, type Span } from '../../../kernel/http/byte-ranges.ts';
 import { ifRange, noneMatch, strongETag } from '../../../kernel/http/conditional.ts';
 import { sendFile, takeOver } from '../../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { Meter } from '../../meter.ts';
-import { beingUpdated, malformedRange, notAvailable, unsatisfiableRange } from '../errors.ts';
+import { malformedRange, unsatisfiableRange } from '../errors.ts';
 import type { BandFile } from '../publication/document.ts';
+import type { PinnedFiles } from '../publication/pinned-files.ts';
 
 export interface SendOptions {
-  readonly blobs: string;
+  readonly pinned: PinnedFiles;
   /** Asked once it is certain what will be sent, so that 304, 400, 404, 416 and 503 cost nothing. */
   readonly meter: Meter;
   /** Without `public` or `private`: `no-cache`, or a year for what a digest names. */
@@ -24,7 +22,7 @@ export async function sendIndexFile(
   file: BandFile,
   options: SendOptions,
 ): Promise<Reply> {
-  const handle = await openPinned(join(options.blobs, file.sha256), file.size);
+  const pinned = await options.pinned.open(file);
   try {
     const { meter } = options;
     const etag = strongETag(file.sha256);
@@ -53,10 +51,10 @@ export async function sendIndexFile(
       'x-ar-io-index-file': file.sha256,
     });
     if (isHead || start === end) raw.end();
-    else await sendFile(raw, handle.fd, start, end);
+    else await sendFile(raw, pinned.fd, start, end, { check: pinned.check });
     return reply;
   } finally {
-    await handle.close();
+    await pinned.close();
   }
 }
 
@@ -81,20 +79,6 @@ export async function sendPadding(
       ...(span !== undefined && { 'content-range': contentRange(span, size) }),
     })
     .send(Buffer.alloc(end - start));
-}
-
-async function openPinned(path: string, size: number): Promise<FileHandle> {
-  let handle: FileHandle;
-  try {
-    handle = await open(path, 'r');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) throw notAvailable();
-    throw error;
-  }
-  const found = await handle.stat();
-  if (found.size === size) return handle;
-  await handle.close();
-  throw beingUpdated();
 }
 
 function headerOf(request: Request, name: string): string | undefined {

@@ -7,15 +7,20 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sizeOf } from '../files.ts';
-import { type Band, sha256Hex } from '../publication/document.ts';
+import { type Band, type BandFile, sha256Hex } from '../publication/document.ts';
 
 /**
  * A band's folder once it is installed: `<id>~<first 12 hex digits of SHA-256 over the sorted lines name NUL size NUL
  * digest>`. It tells two bands of one id apart; no id has a `~`.
  */
 export function installedName({ id, files }: Band): string {
+  return `${id}~${generationOf(files)}`;
+}
+
+/** What of the name follows from the files. */
+export function generationOf(files: readonly BandFile[]): string {
   const lines = files.map(({ name, size, sha256 }) => `${name}\0${size}\0${sha256}`).sort();
-  return `${id}~${sha256Hex(lines.join('\n')).slice(0, 12)}`;
+  return sha256Hex(lines.join('\n')).slice(0, 12);
 }
 
 /** Removes what no offered band can use any more. */

@@ -43,11 +43,17 @@ export class InstalledBands {
   readonly #folder: string;
   readonly #bands = new Map<string, OpenBand>();
   #order: OpenBand[] = [];
+  #onChanged: (folder: string) => void = () => {};
   #refreshing: Promise<void> = Promise.resolve();
 
   /** `installed/`: bands by publisher and index. */
   constructor(folder: string) {
     this.#folder = folder;
+  }
+
+  /** `listener` is told of folders in which a file was changed while its band is in use. */
+  onChanged(listener: (folder: string) => void): void {
+    this.#onChanged = listener;
   }
 
   get count(): number {
@@ -94,7 +100,7 @@ export class InstalledBands {
           there.add(path);
           if (this.#bands.get(path)?.installed === installed) continue;
           await this.#drop(path);
-          this.#bands.set(path, await openBand(path, installed));
+          this.#bands.set(path, await openBand(path, installed, () => this.#onChanged(path)));
         } catch (error) {
           broken.push(new Error(`${path} cannot be opened`, { cause: error }));
         }
@@ -126,7 +132,7 @@ async function installedAt(path: string): Promise<string | undefined> {
   }
 }
 
-async function openBand(path: string, installed: string): Promise<OpenBand> {
+async function openBand(path: string, installed: string, onChanged: () => void): Promise<OpenBand> {
   const manifest = parseManifest(
     (await readBounded(join(path, manifestName), maxManifestBytes)) ?? Buffer.alloc(0),
   );
@@ -136,7 +142,7 @@ async function openBand(path: string, installed: string): Promise<OpenBand> {
     for (const { prefix, filename } of manifest.partitions) {
       const handle = await open(join(path, filename), 'r');
       try {
-        const file = new PagedFile(handle, (await handle.stat()).size);
+        const file = new PagedFile(handle, await handle.stat(), onChanged);
         const header = Buffer.alloc(headerBytes);
         await handle.read(header, 0, headerBytes, 0);
         partitions.set(Number.parseInt(prefix, 16), { file, header });

@@ -1,26 +1,33 @@
 /** A file read in pages that are kept in memory while they are asked for: warm look-ups touch no disk. */
 import type { FileHandle } from 'node:fs/promises';
 import { LRUCache } from 'lru-cache';
+import { files } from '../../../storage/blobs/disk/files.ts';
+import { isSameStamp, type Stamp, stampOf } from '../../../storage/blobs/disk/stamp.ts';
 
 const pageBytes = 8 * 1024;
 const cacheBytes = 64 * 1024 * 1024;
 /** Shared by all files: a key is the file's number and the page's. */
 const pages = new LRUCache<number, Buffer>({ max: cacheBytes / pageBytes });
 const pagesPerFile = 2 ** 32;
-let files = 0;
+let opened = 0;
 
 export class PagedFile {
   readonly #file: FileHandle;
+  #stamp: Stamp;
+  readonly #onChanged: () => void;
   readonly #firstKey: number;
   readonly size: number;
   /** Reads from disk so far. */
   reads = 0;
 
-  constructor(file: FileHandle, size: number) {
+  /** `onChanged` is told whenever a read finds the file changed. */
+  constructor(file: FileHandle, stamp: Stamp, onChanged: () => void) {
     this.#file = file;
-    this.size = size;
-    this.#firstKey = files * pagesPerFile;
-    files = (files + 1) % 2 ** 20;
+    this.#stamp = stampOf(stamp);
+    this.#onChanged = onChanged;
+    this.size = stamp.size;
+    this.#firstKey = opened * pagesPerFile;
+    opened = (opened + 1) % 2 ** 20;
   }
 
   /** At once where the pages are in memory; else by one read. */
@@ -46,10 +53,18 @@ export class PagedFile {
     await this.#file.close();
   }
 
+  #look(): void {
+    const now = files.fstatNow(this.#file.fd);
+    if (isSameStamp(this.#stamp, now)) return;
+    this.#stamp = stampOf(now);
+    this.#onChanged();
+  }
+
   async #load(first: number, last: number, from: number, length: number): Promise<Buffer> {
     this.reads += 1;
     const bytes = Buffer.alloc((last - first + 1) * pageBytes);
     const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, first * pageBytes);
+    this.#look();
     for (let at = first; at <= last; at += 1) {
       const start = (at - first) * pageBytes;
       if (start >= bytesRead) break;

@@ -16,9 +16,11 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
+import { flipByte } from '../../../../test/support/damage.ts';
 import { encodeRootEntry } from '../../../formats/cdb64/root-entry.ts';
 import { torrentName } from '../../../formats/torrent/torrent.ts';
 import { createLogger } from '../../../kernel/log.ts';
+import type { Steps } from '../../../storage/pace.ts';
 import type { BandRecord } from '../bands/source.ts';
 import { writeBand } from '../bands/write.ts';
 import { type IndexFolders, indexFolders } from '../folders.ts';
@@ -26,6 +28,7 @@ import type { Band } from '../publication/document.ts';
 import { type Publication, sha256Hex, signPublication } from '../publication/document.ts';
 import { type Observer, observerOf } from '../publication/observer.ts';
 import { InstalledBands } from './installed.ts';
+import { InstalledFiles } from './installed-files.ts';
 import { noteSeen, readSeen, Subscriber } from './subscriber.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
@@ -249,6 +252,48 @@ test('a band that was damaged on disk costs no other, and is had again', async (
   assert.equal(await poll(), 'installed');
   assert.deepEqual([bands.count, await nameIn()], [2, 2]);
   await bands.close();
+});
+
+test('a band in which a byte flipped is found out, and its wrong files alone are had again', async (t) => {
+  const band = await offer(['a', 'b', 'c', 'd']);
+  sign(1, [band]);
+  assert.equal(await poll(), 'installed');
+  const target = join(folders.installed, observer.address, 'root-tx-index');
+  const [name = ''] = readdirSync(target);
+  const [file = '', untouched = ''] = readdirSync(join(target, name)).filter((one) => one.endsWith('.cdb'));
+  assert.notEqual(untouched, '');
+  const damaged: string[] = [];
+  const installed = new InstalledFiles(folders.installed, (folder) => damaged.push(folder));
+  const slowly: Steps = (step) => step();
+  const pass = async () => {
+    const found: (boolean | undefined)[] = [];
+    for await (const one of installed.namesAfter('', slowly))
+      found.push((await installed.inspect(one, slowly))?.isSound);
+    return found;
+  };
+  assert.deepEqual(await pass(), [true]);
+  const changed: string[] = [];
+  bands.onChanged((folder) => changed.push(folder));
+  t.after(() => bands.close());
+  // Opened anew, so that look-ups read from the disk.
+  await bands.close();
+  await bands.refresh();
+  flipByte(join(target, name, file), 20);
+  for (const key of ['a', 'b', 'c', 'd']) await knows(key);
+  assert.deepEqual([...new Set(changed)], [join(target, name)]);
+  assert.equal(await poll(), 'unchanged', 'sizes tell nothing');
+  assert.deepEqual(await pass(), [false]);
+  assert.deepEqual(damaged, [join(target, name)]);
+  for (const folder of damaged) subscriber.bringAgain(folder);
+  ranges = [];
+  assert.equal(await poll(), 'installed');
+  assert.equal(ranges.length, 1, 'one file was asked for');
+  assert.deepEqual(await pass(), [true]);
+  assert.deepEqual(
+    [bands.count, await knows('a'), await knows('b'), await knows('c'), await knows('d')],
+    [1, true, true, true, true],
+  );
+  assert.equal(await poll(), 'unchanged');
 });
 
 test('what was seen of publishers begins anew where the file of it was damaged', async () => {

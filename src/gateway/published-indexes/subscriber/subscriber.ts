@@ -6,7 +6,7 @@
  * of its records, unless the publisher says that it is meant so.
  */
 
-import { readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../../config/config.ts';
@@ -98,6 +98,8 @@ export class Subscriber {
   readonly #publicHttp = new HttpClient({ ...publisherClient, lookup: publicLookup });
   readonly #stopped = new AbortController();
   readonly #now: () => number;
+  /** Folders of installed bands that were found damaged. */
+  readonly #damaged = new Set<string>();
   /** The last document of each publisher. */
   readonly #documents = new Map<string, { readonly etag: string; readonly bytes: Buffer }>();
 
@@ -112,6 +114,11 @@ export class Subscriber {
   async close(): Promise<void> {
     this.#stopped.abort();
     await Promise.all([this.#http.close(), this.#publicHttp.close()]);
+  }
+
+  /** The band in that folder is damaged: the next look at its publisher brings it again, as far as files are wrong. */
+  bringAgain(folder: string): void {
+    this.#damaged.add(folder);
   }
 
   /** Looks once what a publisher offers and brings the installed bands up to date. */
@@ -188,6 +195,15 @@ export class Subscriber {
     const incoming = join(folders.incoming, subscription.publisher);
     const there = new Set(await wholeBands(target, offered));
     await tidyIncoming(incoming, offered);
+    for (const band of offered) {
+      const name = installedName(band);
+      const folder = join(target, name);
+      if (!this.#damaged.delete(folder) || !there.delete(name)) continue;
+      // What of it is right is taken up from there. Readers have its files open until it is back.
+      await rm(join(incoming, name), { recursive: true, force: true });
+      await mkdir(incoming, { recursive: true });
+      await rename(folder, join(incoming, name));
+    }
     let outcome: Outcome = 'unchanged';
     let failed: unknown;
     const wanting = newestFirst(offered).filter((band) => !there.has(installedName(band)));

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { digestPath } from '../blobs.ts';
+import { flipByte } from '../../../../test/support/damage.ts';
+import { BlobDamaged, digestPath } from '../blobs.ts';
 import { openBlobCache } from '../open.ts';
 import { describeBlobStore, readAll, seededBytes, sha256 } from '../testing.ts';
 import type { BlobCache } from './cache.ts';
@@ -15,11 +16,8 @@ describe('the blob cache', () => {
   const opened: BlobCache[] = [];
   const damaged: string[] = [];
   const openCache = async (bytes = maxBytes): Promise<BlobCache> => {
-    const cache = await openBlobCache({
-      folder,
-      maxBytes: bytes,
-      onDamaged: (digest) => damaged.push(digest),
-    });
+    const cache = await openBlobCache({ folder, maxBytes: bytes });
+    cache.onDamaged((digest) => damaged.push(digest));
     opened.push(cache);
     return cache;
   };
@@ -109,12 +107,84 @@ describe('the blob cache', () => {
       [undefined, undefined, undefined, sound],
     );
     for (const reader of readers) await reader?.close();
-    // Two that have it open may both find out.
-    assert.deepEqual([...new Set(damaged)].sort(), [cut, changed].sort());
+    assert.deepEqual(damaged.sort(), [cut, changed].sort());
     assert.equal(await after.size(cut), undefined);
     assert.equal(after.statistics().entries, 1);
     await after.put(seededBytes(10_000, 1));
     assert.equal(await after.size(cut), 10_000, 'it can be put again');
+  });
+
+  describe('while it runs', () => {
+    const large = seededBytes(1_000_000, 5);
+    let cache: BlobCache;
+    let digest: string;
+    beforeEach(async () => {
+      cache = await openCache(100_000_000);
+      digest = (await cache.put(large)).digest;
+    });
+    /** Opened once, so that its descriptor is kept. */
+    const openOnce = async (): Promise<void> => (await cache.open(digest))?.close();
+
+    for (const [how, damage] of Object.entries({
+      'a byte that flipped, its times put back': (path: string) => flipByte(path, 700_000),
+      'another file of its size': (path: string) => {
+        writeFileSync(`${path}.new`, seededBytes(1_000_000, 6));
+        const { atimeMs, mtimeMs } = statSync(path);
+        utimesSync(`${path}.new`, atimeMs / 1000, mtimeMs / 1000);
+        renameSync(`${path}.new`, path);
+      },
+      'a file that was cut': (path: string) => truncateSync(path, 999_999),
+    })) {
+      it(`serves none of ${how}`, async () => {
+        damage(fileOf(digest));
+        assert.equal(await cache.open(digest), undefined);
+        assert.deepEqual(damaged, [digest]);
+        assert.equal(await cache.size(digest), undefined);
+        await cache.put(large);
+        const reader = await cache.open(digest);
+        assert.ok((await readAll(reader!.stream())).equals(large));
+        await reader?.close();
+      });
+    }
+
+    it('sees damage to a file whose descriptor it kept', async () => {
+      await openOnce();
+      flipByte(fileOf(digest));
+      assert.equal(await cache.open(digest), undefined);
+      assert.deepEqual(damaged, [digest]);
+    });
+
+    it('serves a file again whose times alone have changed', async () => {
+      utimesSync(fileOf(digest), 1, 1);
+      const reader = await cache.open(digest);
+      assert.ok((await readAll(reader!.stream())).equals(large));
+      await reader?.close();
+      assert.deepEqual(damaged, []);
+    });
+
+    it('does not end a file that is damaged while it is read, and removes it once', async () => {
+      const [one, other] = [await cache.open(digest), await cache.open(digest)];
+      const pieces = one!.stream();
+      const iterator = pieces[Symbol.asyncIterator]();
+      await iterator.next();
+      flipByte(fileOf(digest), 900_000);
+      await assert.rejects(readAll({ [Symbol.asyncIterator]: () => iterator }), BlobDamaged);
+      await assert.rejects(other!.read(Buffer.alloc(10), 0), BlobDamaged);
+      await assert.rejects(async () => other!.check(), BlobDamaged);
+      assert.deepEqual(damaged, [digest]);
+      await one?.close();
+      await other?.close();
+    });
+
+    it('keeps what was put again while an old reader finds the damage', async () => {
+      const reader = await cache.open(digest);
+      flipByte(fileOf(digest));
+      await cache.put(large);
+      await assert.rejects(reader!.read(Buffer.alloc(10), 0), BlobDamaged);
+      await reader?.close();
+      assert.equal(await cache.size(digest), large.length);
+      assert.deepEqual(damaged, []);
+    });
   });
 
   it('replaces a damaged file when its blob is put again', async () => {

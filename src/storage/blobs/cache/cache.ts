@@ -3,8 +3,8 @@
  * put may be gone at any time: an absent blob is fetched again from where it came.
  *
  * Nothing is synced, so that a power failure may leave files that are cut or empty. A file that was there
- * before this process is therefore compared with its digest when it is first opened; a damaged one is
- * removed, reported and absent, never served.
+ * before this process is therefore compared with its digest when it is first opened, and again whenever the file
+ * system says that it was changed; a damaged one is removed, reported and absent, never served.
  *
  * After a restart the folder is scanned in the background. A blob that the index does not know is looked for
  * on disk all the same, so that processes may share a folder; each counts what it knows against its own
@@ -12,21 +12,19 @@
  *
  * A blob that leaves while it is read stays readable to those who have it open.
  */
-import { createHash } from 'node:crypto';
-import type { BlobDigest, BlobReader, BlobStore, BlobWriter } from '../blobs.ts';
+
+import type { Scrubbable } from '../../scrub.ts';
+import { BlobDamaged, type BlobDigest, type BlobReader, type BlobStore, type BlobWriter } from '../blobs.ts';
 import type { DiskBlobStore } from '../disk/store.ts';
 import { putThrough } from '../writer-steps.ts';
-import { Eviction, type Kept } from './eviction.ts';
+import { Eviction } from './eviction.ts';
 
 export interface BlobCacheOptions {
   readonly maxBytes: number;
-  /** Blobs that may be kept; the index in memory takes some 250 bytes for each. Default 250,000. */
+  /** Blobs that may be kept; the index in memory takes some 500 bytes for each. Default 250,000. */
   readonly maxEntries?: number;
   /** A larger blob is hashed and not kept. Default: half of `maxBytes`. */
   readonly maxBlobBytes?: number;
-  /** Compare files of an earlier process with their digest when first opened. Default true. */
-  readonly verifyOnOpen?: boolean;
-  readonly onDamaged?: (digest: BlobDigest) => void;
 }
 
 export interface BlobCacheStatistics {
@@ -38,10 +36,15 @@ export interface BlobCacheStatistics {
 }
 
 export interface BlobCache extends BlobStore {
+  readonly scrubbed: Scrubbable;
   /** Resolves when the files of earlier processes are all known. */
   readonly scanned: Promise<void>;
   statistics(): BlobCacheStatistics;
+  /** The listener is told of each file that was removed because its bytes were not those of its name. */
+  onDamaged(listener: DamageListener): void;
 }
+
+type DamageListener = (digest: BlobDigest) => void;
 
 export function createBlobCache(store: DiskBlobStore, options: BlobCacheOptions): BlobCache {
   return new DiskBlobCache(store, options);
@@ -52,9 +55,7 @@ class DiskBlobCache implements BlobCache {
   readonly #store: DiskBlobStore;
   readonly #eviction: Eviction;
   readonly #maxBlobBytes: number;
-  readonly #verifyOnOpen: boolean;
-  readonly #onDamaged: (digest: BlobDigest) => void;
-  readonly #verifying = new Map<BlobDigest, Promise<boolean>>();
+  readonly #damageListeners: DamageListener[] = [];
   #closed = false;
   #hits = 0;
   #misses = 0;
@@ -65,8 +66,6 @@ class DiskBlobCache implements BlobCache {
     this.#store = store;
     this.#eviction = new Eviction(maxBytes, maxEntries);
     this.#maxBlobBytes = Math.min(maxBlobBytes, maxBytes);
-    this.#verifyOnOpen = options.verifyOnOpen ?? true;
-    this.#onDamaged = options.onDamaged ?? (() => {});
     this.scanned = this.#scan();
     this.scanned.catch(() => {}); // blobs that a failed scan did not find are found when asked for
   }
@@ -78,7 +77,7 @@ class DiskBlobCache implements BlobCache {
       abort: () => inner.abort(),
       commit: async (named) => {
         const written = await inner.commit(named);
-        if (written.size <= this.#maxBlobBytes) await this.#keep(written.digest, written.size, true);
+        if (written.size <= this.#maxBlobBytes) await this.#keep(written.digest, written.size);
         return written;
       },
     };
@@ -89,9 +88,18 @@ class DiskBlobCache implements BlobCache {
   }
 
   async open(digest: BlobDigest): Promise<BlobReader | undefined> {
-    const reader = await this.#sound(digest, this.#eviction.use(digest));
-    if (reader === undefined) this.#misses += 1;
-    else this.#hits += 1;
+    const isKnown = this.#eviction.use(digest);
+    const reader = await this.#store.open(digest, this.#removeDamaged).catch((error: unknown) => {
+      if (!(error instanceof BlobDamaged)) throw error;
+      return undefined;
+    });
+    if (reader === undefined) {
+      this.#eviction.remove(digest);
+      this.#misses += 1;
+      return undefined;
+    }
+    if (!isKnown) await this.#keep(digest, reader.size);
+    this.#hits += 1;
     return reader;
   }
 
@@ -111,6 +119,20 @@ class DiskBlobCache implements BlobCache {
     await this.#store.close();
   }
 
+  /** That it was looked at does not keep a blob longer: nobody asked for it. */
+  readonly scrubbed: Scrubbable = {
+    namesAfter: (after, steps) => this.#store.namesAfter(after, steps),
+    inspect: async (digest, steps) => {
+      const found = await this.#store.inspect(digest, steps);
+      if (found?.isSound === false) await this.#removeDamaged(digest);
+      return found;
+    },
+  };
+
+  onDamaged(listener: DamageListener): void {
+    this.#damageListeners.push(listener);
+  }
+
   statistics(): BlobCacheStatistics {
     return {
       bytes: this.#eviction.bytes,
@@ -121,48 +143,14 @@ class DiskBlobCache implements BlobCache {
     };
   }
 
-  /** Opens a blob whose bytes are known to be right. */
-  async #sound(digest: BlobDigest, known: Kept | undefined): Promise<BlobReader | undefined> {
-    const reader = await this.#store.open(digest);
-    if (reader === undefined) {
-      this.#eviction.remove(digest);
-      return undefined;
-    }
-    if (known?.verified === true && reader.size === known.size) return reader;
-    if (!(await this.#verify(digest, reader, known))) {
-      await reader.close();
-      return undefined;
-    }
-    if (known === undefined) await this.#keep(digest, reader.size, true);
-    else known.verified = true;
-    return reader;
-  }
+  readonly #removeDamaged = async (digest: BlobDigest): Promise<void> => {
+    if (!(await this.#store.deleteDamaged(digest))) return;
+    this.#eviction.remove(digest);
+    for (const listener of this.#damageListeners) listener(digest);
+  };
 
-  /** False when the file is damaged; it is then removed. Readers that come together share the work. */
-  #verify(digest: BlobDigest, reader: BlobReader, known: Kept | undefined): Promise<boolean> {
-    const running = this.#verifying.get(digest);
-    if (running !== undefined) return running;
-    const verifying = this.#compare(digest, reader, known).finally(() => this.#verifying.delete(digest));
-    this.#verifying.set(digest, verifying);
-    return verifying;
-  }
-
-  async #compare(digest: BlobDigest, reader: BlobReader, known: Kept | undefined): Promise<boolean> {
-    let sound = known === undefined || known.size === reader.size;
-    if (sound && this.#verifyOnOpen) {
-      const hash = createHash('sha256');
-      for await (const piece of reader.stream()) hash.update(piece);
-      sound = hash.digest('hex') === digest;
-    }
-    if (!sound) {
-      await this.delete(digest);
-      this.#onDamaged(digest);
-    }
-    return sound;
-  }
-
-  async #keep(digest: BlobDigest, size: number, verified: boolean, proven = false): Promise<void> {
-    const evicted = this.#eviction.add(digest, size, verified, proven);
+  async #keep(digest: BlobDigest, size: number, proven = false): Promise<void> {
+    const evicted = this.#eviction.add(digest, size, proven);
     this.#evictions += evicted.length;
     for (const gone of evicted) await this.#store.delete(gone);
   }
@@ -178,7 +166,7 @@ class DiskBlobCache implements BlobCache {
     for (const { digest, size } of found) {
       if (this.#closed) return;
       if (size > this.#maxBlobBytes) await this.#store.delete(digest);
-      else await this.#keep(digest, size, !this.#verifyOnOpen, true);
+      else await this.#keep(digest, size, true);
     }
   }
 }

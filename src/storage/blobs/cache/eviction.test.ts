@@ -15,7 +15,7 @@ describe('eviction', () => {
         assert.equal(eviction.remove(digest), there.delete(digest));
       } else if (eviction.use(digest) === undefined) {
         assert.ok(!there.has(digest));
-        for (const gone of eviction.add(digest, size, true)) assert.ok(there.delete(gone), gone);
+        for (const gone of eviction.add(digest, size)) assert.ok(there.delete(gone), gone);
         there.set(digest, size);
       }
       assert.equal(eviction.count, there.size);
@@ -31,24 +31,24 @@ describe('eviction', () => {
   it('keeps what is asked for while a crawler reads everything once', () => {
     const eviction = new Eviction(1_000, 1_000);
     const hot = Array.from({ length: 50 }, (_, index) => `hot-${index}`);
-    for (const digest of hot) eviction.add(digest, 10, true);
+    for (const digest of hot) eviction.add(digest, 10);
     for (let round = 0; round < 3; round += 1) for (const digest of hot) eviction.use(digest);
     for (let index = 0; index < 10_000; index += 1) {
-      eviction.add(`crawled-${index}`, 10, true);
+      eviction.add(`crawled-${index}`, 10);
       if (index % 100 === 0) for (const digest of hot) eviction.use(digest);
     }
     assert.deepEqual(
-      hot.filter((digest) => eviction.use(digest) === undefined),
+      hot.filter((digest) => !eviction.use(digest)),
       [],
     );
   });
 
   it('takes a blob that came back into the main queue', () => {
     const eviction = new Eviction(100, 100);
-    for (let index = 0; index < 20; index += 1) eviction.add(`first-${index}`, 10, true);
-    assert.equal(eviction.use('first-0'), undefined);
-    eviction.add('first-0', 10, true);
-    for (let index = 0; index < 50; index += 1) eviction.add(`later-${index}`, 10, true);
-    assert.notEqual(eviction.use('first-0'), undefined);
+    for (let index = 0; index < 20; index += 1) eviction.add(`first-${index}`, 10);
+    assert.equal(eviction.use('first-0'), false);
+    eviction.add('first-0', 10);
+    for (let index = 0; index < 50; index += 1) eviction.add(`later-${index}`, 10);
+    assert.equal(eviction.use('first-0'), true);
   });
 });

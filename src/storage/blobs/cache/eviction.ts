@@ -7,14 +7,9 @@
  * back goes to the main queue at once. There, a blob that was asked for gets another round.
  */
 
-export interface Kept {
+interface Entry {
   readonly digest: string;
   readonly size: number;
-  /** False until its bytes were compared with its digest in this process. */
-  verified: boolean;
-}
-
-interface Entry extends Kept {
   uses: number;
   queue: Queue;
   newer: Entry | undefined;
@@ -47,20 +42,17 @@ export class Eviction {
     return this.#entries.size;
   }
 
-  /** The entry, noted as asked for once more. */
-  use(digest: string): Kept | undefined {
+  /** Notes that it was asked for once more; answers whether it is known. */
+  use(digest: string): boolean {
     const entry = this.#entries.get(digest);
     if (entry !== undefined && entry.uses < maxUses) entry.uses += 1;
-    return entry;
+    return entry !== undefined;
   }
 
   /** Takes a blob in and answers those that must go for it; `proven` ones go to the main queue. */
-  add(digest: string, size: number, verified: boolean, proven = false): string[] {
+  add(digest: string, size: number, proven = false): string[] {
     const present = this.#entries.get(digest);
-    if (present?.size === size) {
-      present.verified ||= verified;
-      return [];
-    }
+    if (present?.size === size) return [];
     if (present !== undefined) this.remove(digest);
     const evicted: string[] = [];
     while (
@@ -71,7 +63,7 @@ export class Eviction {
       if (gone !== undefined) evicted.push(gone);
     }
     const queue = proven || this.#departed.take(digest) ? this.#main : this.#small;
-    const entry: Entry = { digest, size, verified, uses: 0, queue, newer: undefined, older: undefined };
+    const entry: Entry = { digest, size, uses: 0, queue, newer: undefined, older: undefined };
     this.#entries.set(digest, entry);
     queue.push(entry);
     return evicted;

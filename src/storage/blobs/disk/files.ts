@@ -11,7 +11,8 @@ type Piece = [fd: number, bytes: Uint8Array, offset: number, length: number, pos
 export const files = {
   open: promisify(fs.open),
   close: promisify(fs.close),
-  fstat: promisify(fs.fstat),
+  /** The answer is in memory for a file that is open: a trip to another thread costs twenty times as much. */
+  fstatNow: (fd: number): fs.Stats => fs.fstatSync(fd),
   stat: promisify(fs.stat),
   mkdir: promisify(fs.mkdir),
   readdir: promisify(fs.readdir),

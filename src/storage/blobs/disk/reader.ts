@@ -2,18 +2,21 @@
  * Reads blobs by position. Open descriptors are shared by readers and kept a little after the last of them closed:
  * opening a file costs two trips through the thread pool, which for a small hot blob is most of the work.
  *
- * A kept descriptor lives for seconds only, so that a blob which another process deletes is gone soon.
+ * A kept descriptor lives for seconds only, so that a blob which another process replaces is opened anew soon.
  */
-import { type BlobDigest, type BlobReader, checkedRange } from '../blobs.ts';
+import { BlobDamaged, type BlobDigest, type BlobReader, checkedRange } from '../blobs.ts';
 import { type Files, isMissing, unavailable } from './files.ts';
+import type { Proofs } from './proofs.ts';
+import { isSameStamp, type Stamp } from './stamp.ts';
 
 const pieceSize = 256 * 1024;
 
 interface SharedDescriptor {
   readonly digest: BlobDigest;
   readonly descriptor: number;
-  readonly size: number;
   readonly openedAt: number;
+  /** Of the file when it was last proven; undefined before. */
+  stamp: Stamp | undefined;
   users: number;
   /** No longer to be handed out: closes with its last user. */
   retired: boolean;
@@ -38,7 +41,8 @@ export class Descriptors {
     const kept = this.#kept.get(digest);
     if (kept !== undefined) {
       this.#kept.delete(digest);
-      if (performance.now() - kept.openedAt < this.#maxAgeMs) {
+      const isThere = this.#files.fstatNow(kept.descriptor).nlink > 0;
+      if (isThere && performance.now() - kept.openedAt < this.#maxAgeMs) {
         this.#kept.set(digest, kept);
         kept.users += 1;
         return kept;
@@ -74,14 +78,14 @@ export class Descriptors {
       if (isMissing(error)) return undefined;
       throw error;
     }
-    let size: number;
-    try {
-      size = (await this.#files.fstat(descriptor)).size;
-    } catch (error) {
-      await this.#files.close(descriptor).catch(() => {});
-      throw error;
-    }
-    const opened = { digest, descriptor, size, openedAt: performance.now(), users: 1, retired: true };
+    const opened: SharedDescriptor = {
+      digest,
+      descriptor,
+      openedAt: performance.now(),
+      stamp: undefined,
+      users: 1,
+      retired: true,
+    };
     // A blob deleted meanwhile, or opened by another reader as well, is not kept a second time.
     if (forgotten === this.#forgotten && !this.#kept.has(digest) && this.#maxKept > 0) {
       opened.retired = false;
@@ -106,23 +110,40 @@ export class Descriptors {
   }
 }
 
-/** Reads one blob. Deleting the blob meanwhile does not disturb it. */
+/** Called with the digest of a file that was found damaged. */
+export type OnDamaged = (digest: BlobDigest) => Promise<void>;
+
+export interface ReaderParts {
+  readonly descriptors: Descriptors;
+  readonly proofs: Proofs;
+  readonly files: Files;
+}
+
+/**
+ * Reads one blob. Deleting the blob meanwhile does not disturb it. Where the file was changed since it was proven, its
+ * last bytes are not given out before it was hashed again.
+ */
 export class DiskBlobReader implements BlobReader {
   readonly digest: BlobDigest;
   readonly size: number;
   readonly #shared: SharedDescriptor;
   readonly #descriptors: Descriptors;
+  readonly #proofs: Proofs;
   readonly #files: Files;
+  readonly #onDamaged: OnDamaged;
   /** Reads under way: a descriptor closed under them would be some other file's. */
   #reading = 0;
   #closed = false;
 
-  constructor(shared: SharedDescriptor, descriptors: Descriptors, files: Files) {
+  constructor(shared: SharedDescriptor, stamp: Stamp, parts: ReaderParts, onDamaged: OnDamaged) {
     this.digest = shared.digest;
-    this.size = shared.size;
+    this.size = stamp.size;
     this.#shared = shared;
-    this.#descriptors = descriptors;
-    this.#files = files;
+    shared.stamp = stamp;
+    this.#descriptors = parts.descriptors;
+    this.#proofs = parts.proofs;
+    this.#files = parts.files;
+    this.#onDamaged = onDamaged;
   }
 
   get fd(): number {
@@ -138,6 +159,7 @@ export class DiskBlobReader implements BlobReader {
       // The next piece is read while the reader is busy with this one.
       ahead = this.#piece(position, end);
       ahead.catch(() => {});
+      if (position >= end) await this.check();
       yield piece;
     }
     await ahead;
@@ -146,13 +168,34 @@ export class DiskBlobReader implements BlobReader {
   async read(target: Uint8Array, position: number): Promise<number> {
     checkedRange(position, position, Number.MAX_SAFE_INTEGER);
     const wanted = Math.min(target.byteLength, this.size - position);
-    return wanted > 0 ? this.#fill(target, wanted, position) : 0;
+    if (wanted <= 0) return 0;
+    const count = await this.#fill(target, wanted, position);
+    await this.check();
+    return count;
+  }
+
+  check(): void | Promise<void> {
+    if (this.#closed) return;
+    const { stamp, descriptor } = this.#shared;
+    const now = this.#files.fstatNow(descriptor);
+    if (stamp === undefined || !isSameStamp(stamp, now)) return this.#proveAgain();
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     if (this.#reading === 0) await this.#descriptors.release(this.#shared);
+  }
+
+  async #proveAgain(): Promise<void> {
+    const proving = async (): Promise<Stamp> =>
+      this.#proofs.check(this.digest, this.#shared.descriptor, true);
+    try {
+      this.#shared.stamp = await this.#whileOpen(proving);
+    } catch (error) {
+      if (error instanceof BlobDamaged) await this.#onDamaged(this.digest);
+      throw error;
+    }
   }
 
   async #piece(position: number, end: number): Promise<Buffer> {
@@ -165,8 +208,7 @@ export class DiskBlobReader implements BlobReader {
 
   async #fill(target: Uint8Array, wanted: number, position: number): Promise<number> {
     if (this.#closed) throw new Error('the blob reader is closed');
-    this.#reading += 1;
-    try {
+    return this.#whileOpen(async () => {
       let done = 0;
       while (done < wanted) {
         const count = await this.#files.read(
@@ -180,6 +222,14 @@ export class DiskBlobReader implements BlobReader {
         done += count;
       }
       return done;
+    });
+  }
+
+  /** The descriptor stays open until the work is done. */
+  async #whileOpen<T>(work: () => Promise<T>): Promise<T> {
+    this.#reading += 1;
+    try {
+      return await work();
     } catch (error) {
       throw unavailable(error);
     } finally {

@@ -4,13 +4,25 @@
  * What is under a digest's name was synced before it got the name, and the name's folder was synced before
  * the commit resolved. A full disk refuses the blob, leaves nothing of it, and the store works on.
  */
+import type { Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { BlobDigest, BlobReader, BlobStore, BlobWriter } from '../blobs.ts';
-import { assertDigest, digestPath, isDigest } from '../blobs.ts';
+import type { Steps } from '../../pace.ts';
+import type { Scrubbable } from '../../scrub.ts';
+import {
+  assertDigest,
+  BlobDamaged,
+  type BlobDigest,
+  type BlobReader,
+  type BlobStore,
+  type BlobWriter,
+  digestPath,
+  isDigest,
+} from '../blobs.ts';
 import { putThrough } from '../writer-steps.ts';
 import { type Files, isMissing, files as realFiles, unavailable } from './files.ts';
 import { Folders } from './folders.ts';
-import { Descriptors, DiskBlobReader } from './reader.ts';
+import { Proofs } from './proofs.ts';
+import { Descriptors, DiskBlobReader, type OnDamaged, type ReaderParts } from './reader.ts';
 import { removeLeftovers } from './temporaries.ts';
 import { DiskBlobWriter, type WriterTarget } from './writer.ts';
 
@@ -20,31 +32,38 @@ export interface DiskStoreOptions {
   readonly durable?: boolean;
   /** Descriptors kept open for the next reader. */
   readonly keptDescriptors?: number;
+  /** Files whose stamp is remembered. Default 250,000, which takes some 60 MB. */
+  readonly maxStamps?: number;
   readonly files?: Files;
 }
 
 const descriptorLifeMs = 5_000;
+const leaveThere: OnDamaged = async () => {};
 
 export class DiskBlobStore implements BlobStore {
   readonly #folder: string;
   readonly #files: Files;
   readonly #folders: Folders;
   readonly #descriptors: Descriptors;
+  readonly #proofs: Proofs;
+  readonly #readerParts: ReaderParts;
   readonly #target: WriterTarget;
 
   private constructor(options: DiskStoreOptions) {
-    const { folder, durable = true, keptDescriptors = 256, files = realFiles } = options;
+    const { folder, durable = true, keptDescriptors = 256, maxStamps = 250_000, files = realFiles } = options;
     this.#folder = folder;
     this.#files = files;
     this.#folders = new Folders(folder, files, durable);
     this.#descriptors = new Descriptors(files, keptDescriptors, descriptorLifeMs);
+    this.#proofs = new Proofs({ files, trustsUnseen: durable, maxEntries: maxStamps });
+    this.#readerParts = { descriptors: this.#descriptors, proofs: this.#proofs, files };
     this.#target = {
       files,
       durable,
       temporaries: join(folder, 'tmp'),
       has: (digest, size) => this.#has(digest, size),
       prepare: (digest) => this.#folders.make(dirname(this.path(digest))),
-      publish: (temporary, digest) => this.#publish(temporary, digest),
+      publish: (temporary, digest, descriptor) => this.#publish(temporary, digest, descriptor),
     };
   }
 
@@ -61,6 +80,10 @@ export class DiskBlobStore implements BlobStore {
     return store;
   }
 
+  get scrubbed(): Scrubbable {
+    return this;
+  }
+
   async writer(): Promise<BlobWriter> {
     return new DiskBlobWriter(this.#target);
   }
@@ -74,22 +97,46 @@ export class DiskBlobStore implements BlobStore {
     return new DiskBlobWriter(this.#target, maxSize);
   }
 
-  async open(digest: BlobDigest): Promise<BlobReader | undefined> {
+  /**
+   * Throws `BlobDamaged` for a file that was changed and has other bytes than its name says, as its reader does later.
+   * The file stays where it is, unless `onDamaged`, which is called before, removes it.
+   */
+  async open(digest: BlobDigest, onDamaged: OnDamaged = leaveThere): Promise<BlobReader | undefined> {
     try {
       const shared = await this.#descriptors.acquire(digest, this.path(digest));
-      return shared === undefined ? undefined : new DiskBlobReader(shared, this.#descriptors, this.#files);
+      if (shared === undefined) return undefined;
+      try {
+        const stamp = await this.#proofs.check(digest, shared.descriptor);
+        return new DiskBlobReader(shared, stamp, this.#readerParts, onDamaged);
+      } catch (error) {
+        await this.#descriptors.release(shared);
+        if (error instanceof BlobDamaged) await onDamaged(digest);
+        throw error;
+      }
     } catch (error) {
       throw unavailable(error);
     }
   }
 
-  async size(digest: BlobDigest): Promise<number | undefined> {
+  /** Hashes a blob whatever is known of it, step by step; undefined where it is not there. */
+  async inspect(digest: BlobDigest, steps: Steps): Promise<{ size: number; isSound: boolean } | undefined> {
+    let descriptor: number;
     try {
-      return (await this.#files.stat(this.path(digest))).size;
+      descriptor = await steps(() => this.#files.open(this.path(digest), 'r'));
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw unavailable(error);
     }
+    try {
+      const { stamp, isSound } = await this.#proofs.inspect(digest, descriptor, steps);
+      return { size: stamp.size, isSound };
+    } finally {
+      await this.#files.close(descriptor);
+    }
+  }
+
+  async size(digest: BlobDigest): Promise<number | undefined> {
+    return (await this.#stat(digest))?.size;
   }
 
   async delete(digest: BlobDigest): Promise<boolean> {
@@ -102,8 +149,14 @@ export class DiskBlobStore implements BlobStore {
       if (isMissing(error)) return false;
       throw unavailable(error);
     } finally {
-      this.#descriptors.forget(digest);
+      this.#forget(digest);
     }
+  }
+
+  /** Deletes a file that was found damaged, unless it was replaced since. Of those who find it together one does. */
+  async deleteDamaged(digest: BlobDigest): Promise<boolean> {
+    const found = await this.#stat(digest);
+    return found !== undefined && this.#proofs.isDoubtful(digest, found) && (await this.delete(digest));
   }
 
   /** Every blob, in no particular order. One that is deleted meanwhile may be missing. */
@@ -121,6 +174,21 @@ export class DiskBlobStore implements BlobStore {
           const stat = stats[index];
           if (stat !== undefined) yield { digest, size: stat.size, writtenAt: stat.mtimeMs };
         }
+      }
+    }
+  }
+
+  /** Every blob whose name comes after that one, in the order of names. */
+  async *namesAfter(after: string, steps: Steps): AsyncGenerator<BlobDigest> {
+    const foldersFrom = async (path: string, from: string): Promise<string[]> =>
+      (await steps(() => this.#names(path)))
+        .filter((name) => /^[0-9a-f]{2}$/.test(name) && name >= from)
+        .sort();
+    for (const first of await foldersFrom(this.#folder, after.slice(0, 2))) {
+      const from = after.startsWith(first) ? after.slice(2, 4) : '';
+      for (const second of await foldersFrom(join(this.#folder, first), from)) {
+        const names = await steps(() => this.#names(join(this.#folder, first, second)));
+        yield* names.filter((name) => isDigest(name) && name > after).sort();
       }
     }
   }
@@ -144,18 +212,37 @@ export class DiskBlobStore implements BlobStore {
     }
   }
 
+  async #stat(digest: BlobDigest): Promise<Stats | undefined> {
+    try {
+      return await this.#files.stat(this.path(digest));
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw unavailable(error);
+    }
+  }
+
   async #has(digest: BlobDigest, size: number): Promise<boolean> {
     // Files that were never synced may be damaged: writing them again is cheaper than proving them.
-    if (!this.#target.durable || (await this.size(digest)) !== size) return false;
+    if (!this.#target.durable) return false;
+    const found = await this.#stat(digest);
+    // What was changed is written again too: the bytes that come now are right.
+    if (found?.size !== size || this.#proofs.isDoubtful(digest, found)) return false;
     // Its writer may not have synced its name yet.
     await this.#folders.sync(dirname(this.path(digest)));
     return true;
   }
 
-  async #publish(temporary: string, digest: BlobDigest): Promise<void> {
+  #forget(digest: BlobDigest): void {
+    this.#descriptors.forget(digest);
+    this.#proofs.forget(digest);
+  }
+
+  async #publish(temporary: string, digest: BlobDigest, descriptor: number): Promise<void> {
     const path = this.path(digest);
     await this.#files.rename(temporary, path);
-    this.#descriptors.forget(digest);
+    this.#forget(digest);
+    // After the rename, which changes the stamp.
+    this.#proofs.written(digest, descriptor);
     await this.#folders.sync(dirname(path));
   }
 }

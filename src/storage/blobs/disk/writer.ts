@@ -21,8 +21,8 @@ export interface WriterTarget {
   has(digest: BlobDigest, size: number): Promise<boolean>;
   /** Makes the folder that a digest's name goes into. */
   prepare(digest: BlobDigest): Promise<void>;
-  /** Renames a complete file to its digest's name, durably. */
-  publish(temporary: string, digest: BlobDigest): Promise<void>;
+  /** Renames a complete file, which is open, to its digest's name, durably. */
+  publish(temporary: string, digest: BlobDigest, descriptor: number): Promise<void>;
 }
 
 interface OpenFile {
@@ -133,7 +133,7 @@ export class DiskBlobWriter implements BlobWriter {
     const file = await this.#opened();
     if (durable) await files.fdatasync(file.descriptor);
     await ready;
-    await this.#target.publish(file.path, digest);
+    await this.#target.publish(file.path, digest, file.descriptor);
     this.#file = undefined;
     await files.close(file.descriptor);
   }

@@ -1,4 +1,7 @@
-/** Reads one blob by ranges. A body that breaks off is taken up again where it ended. */
+/**
+ * Reads one blob by ranges. A body that breaks off is taken up again where it ended, and only of the object that was
+ * opened: the store compares its entity tag. What the store keeps it proves for itself; there is nothing to look at here.
+ */
 import {
   type BlobDigest,
   type BlobReader,
@@ -10,14 +13,22 @@ import { type S3Client, type S3Response, unreachable } from './client.ts';
 
 const maxResumes = 3;
 
+/** What a store says of an object. */
+export interface S3Object {
+  readonly size: number;
+  readonly etag: string | undefined;
+}
+
 export class S3BlobReader implements BlobReader {
   readonly digest: BlobDigest;
   readonly size: number;
   readonly fd = undefined;
   readonly #client: S3Client;
+  readonly #etag: string | undefined;
 
-  constructor(client: S3Client, digest: BlobDigest, size: number) {
+  constructor(client: S3Client, digest: BlobDigest, { size, etag }: S3Object) {
     this.#client = client;
+    this.#etag = etag;
     this.digest = digest;
     this.size = size;
   }
@@ -60,6 +71,8 @@ export class S3BlobReader implements BlobReader {
     return done;
   }
 
+  check(): void {}
+
   async close(): Promise<void> {}
 
   async #get(start: number, end: number): Promise<S3Response> {
@@ -68,13 +81,18 @@ export class S3BlobReader implements BlobReader {
       {
         method: 'GET',
         key: digestPath(this.digest),
-        ...(!whole && { headers: { range: `bytes=${start}-${end - 1}` } }),
+        headers: {
+          ...(!whole && { range: `bytes=${start}-${end - 1}` }),
+          ...(this.#etag !== undefined && { 'if-match': this.#etag }),
+        },
       },
-      [whole ? 200 : 206, 404],
+      [whole ? 200 : 206, 404, 412],
     );
-    if (response.statusCode === 404) {
+    const { statusCode } = response;
+    if (statusCode === 404 || statusCode === 412) {
       await response.body.dump().catch(() => {});
-      throw new BlobStoreUnavailable(`blob ${this.digest} was deleted while it was read`);
+      const what = statusCode === 404 ? 'deleted' : 'replaced';
+      throw new BlobStoreUnavailable(`blob ${this.digest} was ${what} while it was read`);
     }
     return response;
   }

@@ -104,6 +104,13 @@ describe('the S3 store', () => {
     assert.ok(cuts < 0);
   });
 
+  it('does not join two objects of one name', async () => {
+    const { digest } = await store.put(seededBytes(1_000, 37));
+    const reader = await store.open(digest);
+    s3.fault = (asked) => (asked.startsWith('GET') ? 412 : undefined);
+    await assert.rejects(readAll(reader!.stream()), /replaced while it was read/);
+  });
+
   it('gives up on a store that keeps failing, and shows nothing of the blob', async () => {
     const bytes = seededBytes(partSize * 2, 36);
     s3.fault = (asked) => (asked.includes('partNumber=2') ? 500 : undefined);

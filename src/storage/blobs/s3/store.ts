@@ -12,7 +12,7 @@ import {
 import { putThrough } from '../writer-steps.ts';
 import { parseS3Url, type S3Address } from './address.ts';
 import { S3Client } from './client.ts';
-import { S3BlobReader } from './reader.ts';
+import { S3BlobReader, type S3Object } from './reader.ts';
 import { defaultWriterLimits, S3BlobWriter, type S3WriterLimits } from './writer.ts';
 
 export class S3BlobStore implements BlobStore {
@@ -50,19 +50,23 @@ export class S3BlobStore implements BlobStore {
   }
 
   async open(digest: BlobDigest): Promise<BlobReader | undefined> {
-    const size = await this.size(digest);
-    return size === undefined ? undefined : new S3BlobReader(this.#client, digest, size);
+    const found = await this.#look(digest);
+    return found && new S3BlobReader(this.#client, digest, found);
   }
 
   async size(digest: BlobDigest): Promise<number | undefined> {
+    return (await this.#look(digest))?.size;
+  }
+
+  async #look(digest: BlobDigest): Promise<S3Object | undefined> {
     assertDigest(digest);
     const response = await this.#client.tell({ method: 'HEAD', key: digestPath(digest) }, [200, 404]);
     if (response.statusCode === 404) return undefined;
-    const length = response.headers['content-length'];
+    const { etag, 'content-length': length } = response.headers;
     if (typeof length !== 'string' || !/^[0-9]{1,15}$/.test(length)) {
       throw new BlobStoreUnavailable('the blob store does not say how large the blob is');
     }
-    return Number(length);
+    return { size: Number(length), etag: typeof etag === 'string' ? etag : undefined };
   }
 
   async delete(digest: BlobDigest): Promise<boolean> {
