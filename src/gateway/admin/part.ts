@@ -14,6 +14,8 @@ import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
 import { databaseUnavailable, noSuchRoute, unauthorized } from './errors.ts';
+import { ExportSchedule } from './export-schedule.ts';
+import { Exports } from './exports.ts';
 import { StorageHealth } from './health.ts';
 import { createAdminMetrics } from './metrics.ts';
 import { BlockStore } from './moderation/block-store.ts';
@@ -49,10 +51,15 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
   const blocklist = new LiveBlocklist({ store, index, log, dropCopies, locateElsewhere });
   const pruning = new Pruning(index, log);
   const exporter = new Exporter({ databaseUrl: config.DATABASE_URL, dataDir: config.DATA_DIR, log });
-  const sharedJobs = {
-    export: new SharedJob(index.sql, 'export', log),
-    prune: new SharedJob(index.sql, 'prune', log),
-  };
+  const pruneJob = new SharedJob(index.sql, 'prune', log);
+  const exports = new Exports({
+    exporter,
+    job: new SharedJob(index.sql, 'export', log),
+    folder: config.PARQUET_EXPORT_DIR ?? join(config.DATA_DIR, 'parquet'),
+    stableHeight: () => index.stableHeight,
+    metrics: deps.metrics,
+  });
+  const schedule = createSchedule(deps, exports);
   const health = new StorageHealth({
     sql: index.sql,
     dataDir: config.DATA_DIR,
@@ -81,13 +88,8 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
       isKnown: async (id) => (await index.locate(id)) !== undefined,
     });
     const debug = { config, index, nodes, queue, requested, blocklist, health };
-    stateRoutes(scope, debug, pruning, sharedJobs.prune);
-    exportRoutes(scope, {
-      exporter,
-      job: sharedJobs.export,
-      folder: config.PARQUET_EXPORT_DIR ?? join(config.DATA_DIR, 'parquet'),
-      stableHeight: () => index.stableHeight,
-    });
+    stateRoutes(scope, debug, pruning, pruneJob);
+    exportRoutes(scope, exports, schedule);
   }
 
   return {
@@ -99,13 +101,34 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
         (scope) => mountGuarded(scope, '/admin', guard, routes),
         gatewayPrefixes(config.GW_ALIAS_PREFIXES),
       ),
-    jobs: [requested, counting],
+    jobs: [requested, counting, ...(schedule === undefined ? [] : [schedule])],
     start: () => blocklist.start(),
     async stop() {
-      await Promise.all([blocklist.stop(), pruning.stop(), exporter.stop()]);
+      await Promise.all([blocklist.stop(), pruning.stop(), exports.stop()]);
     },
-    problems: () => health.problems(),
+    async problems() {
+      const problems = await Promise.all([health.problems(), schedule?.problems() ?? []]);
+      return problems.flat();
+    },
   };
+}
+
+/** Undefined where nothing is exported by itself. */
+function createSchedule({ config, index, log }: AdminDeps, exports: Exports): ExportSchedule | undefined {
+  if (config.PARQUET_EXPORT_INTERVAL_MINUTES === 0) return undefined;
+  const heightPartitionSize = config.PARQUET_EXPORT_INTERVAL_PARTITION_SIZE;
+  return new ExportSchedule({
+    ...{ sql: index.sql, log, exports },
+    everyMs: config.PARQUET_EXPORT_INTERVAL_MINUTES * 60_000,
+    request: {
+      outputDir: config.PARQUET_EXPORT_INTERVAL_DIR,
+      // Heights that are never imported need no partitions.
+      startHeight: config.START_HEIGHT - (config.START_HEIGHT % heightPartitionSize),
+      heightPartitionSize,
+      maxFileRows: config.PARQUET_EXPORT_INTERVAL_MAX_FILE_ROWS,
+      ...{ skipL1Transactions: false, skipL1Tags: false },
+    },
+  });
 }
 
 /** No body at all and an empty one are the same: the route says what is missing. */
