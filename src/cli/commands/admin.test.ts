@@ -49,6 +49,18 @@ test('blocks and lifts, exports and prunes, and says what the gateway refuses', 
   assert.equal(JSON.parse(exported.out).status, 'completed');
   assert.ok(existsSync(join(gateway.stack.dataDir, 'parquet', 'cli', 'blocks', 'data', 'height=0-19')));
 
+  assert.deepEqual(JSON.parse(exported.out).exportedToHeight, 40);
+  const above = await run(['export', 'cli', '--from', '900000', '--to', '900001', '--partition-size', '20']);
+  assert.deepEqual([above.code, JSON.parse(above.out).exportedToHeight], [0, null]);
+  assert.match(
+    above.err,
+    /^Nothing is exported: heights are stable up to [0-9]+, and the export starts at 900000$/m,
+  );
+  const overlap = await run(['export', 'cli', '--from', '0', '--to', '40']);
+  assert.deepEqual([overlap.code, /^409: The export does not fit in - /.test(overlap.err)], [1, true]);
+  const idle = await run(['export-cancel']);
+  assert.deepEqual([idle.code, idle.err], [1, '409: No export is in progress\n']);
+
   assert.equal((await run(['prune', '2100-01-01'])).out, 'pruned 1 data items\n');
   assert.equal(await gateway.inside.index.locate(item.id), undefined);
 

@@ -1,7 +1,7 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { StartupError } from '../../kernel/errors.ts';
+import { messageOf, StartupError } from '../../kernel/errors.ts';
 import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
 import { type App, type Guard, mount, mountGuarded } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
@@ -10,6 +10,7 @@ import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import type { Blocklist } from '../content/blocklist.ts';
 import { Exporter } from '../export/exporter.ts';
+import { resolveOutput } from '../export/folder.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
@@ -55,7 +56,7 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
   const exports = new Exports({
     exporter,
     job: new SharedJob(index.sql, 'export', log),
-    folder: config.PARQUET_EXPORT_DIR ?? join(config.DATA_DIR, 'parquet'),
+    folder: exportFolder(config),
     stableHeight: () => index.stableHeight,
     metrics: deps.metrics,
   });
@@ -113,9 +114,18 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
   };
 }
 
+function exportFolder({ PARQUET_EXPORT_DIR, DATA_DIR }: AdminDeps['config']): string {
+  return PARQUET_EXPORT_DIR ?? join(DATA_DIR, 'parquet');
+}
+
 /** Undefined where nothing is exported by itself. */
 function createSchedule({ config, index, log }: AdminDeps, exports: Exports): ExportSchedule | undefined {
   if (config.PARQUET_EXPORT_INTERVAL_MINUTES === 0) return undefined;
+  try {
+    resolveOutput(exportFolder(config), config.PARQUET_EXPORT_INTERVAL_DIR);
+  } catch (error) {
+    throw new StartupError(`PARQUET_EXPORT_INTERVAL_DIR: ${messageOf(error)}`);
+  }
   const heightPartitionSize = config.PARQUET_EXPORT_INTERVAL_PARTITION_SIZE;
   return new ExportSchedule({
     ...{ sql: index.sql, log, exports },

@@ -378,4 +378,31 @@ for (const engine of engines)
       const { db } = await debug();
       assert.deepEqual([db.counts.dataItems, db.errors], [1, []]);
     });
+
+    it('exports by itself up to what is stable, and is unhealthy while that fails', async () => {
+      const schedule = { PARQUET_EXPORT_INTERVAL_MINUTES: '60' };
+      const outside = gateway.restart({ ...schedule, PARQUET_EXPORT_INTERVAL_DIR: '../outside' });
+      await assert.rejects(outside, /PARQUET_EXPORT_INTERVAL_DIR: the folder lies outside/);
+      await gateway.restart({ ...schedule, PARQUET_EXPORT_INTERVAL_PARTITION_SIZE: '100' });
+      const done = await until('it is done', async () => {
+        const { body } = await gateway.call('GET', 'export-parquet/status');
+        const status = body as { schedule: Record<string, unknown>; exportedToHeight: number };
+        return status.schedule.lastStatus === 'completed' && { ...status };
+      });
+      assert.deepEqual([done.schedule.everyMinutes, done.schedule.outputDir], [60, 'latest']);
+      assert.equal((await readTable('latest', 'blocks')).rows.length, done.exportedToHeight + 1);
+      assert.match(
+        (await gateway.get('/gw/__gateway_metrics')).body,
+        new RegExp(`^parquet_export_height ${done.exportedToHeight}$`, 'm'),
+      );
+      const { sql } = gateway.inside.index;
+      await sql.run("UPDATE operator_jobs SET told_at = 0 WHERE name = 'export-schedule'");
+      rmSync(join(exportDir(), 'latest', 'blocks'));
+      writeFileSync(join(exportDir(), 'latest', 'blocks'), 'in the way');
+      const reasons = await until('it is a reason', async () => {
+        const health = JSON.parse((await gateway.get('/gw/healthcheck')).body);
+        return health.status === 'unhealthy' && String(health.reasons);
+      });
+      assert.match(reasons, /The scheduled Parquet export failed: .*blocks is in the way/);
+    });
   });
