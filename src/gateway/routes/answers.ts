@@ -57,8 +57,11 @@ export function cacheBy(reply: Reply, isStable: boolean): Reply {
 export function relay(reply: Reply, answer: NodeAnswer, seconds: number): Reply {
   if (answer.status === 200 && seconds > 0) cacheFor(reply, seconds);
   else reply.header('cache-control', 'no-store');
-  const type = answer.contentType === '' ? 'text/plain; charset=utf-8' : answer.contentType;
-  return reply.code(answer.status).header('content-type', type).send(answer.body);
+  return reply.code(answer.status).header('content-type', relayedType(answer)).send(answer.body);
+}
+
+export function relayedType({ contentType }: NodeAnswer): string {
+  return contentType === '' ? 'text/plain; charset=utf-8' : contentType;
 }
 
 export const pendingAnswer = (reply: Reply): Reply =>

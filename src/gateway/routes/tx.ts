@@ -3,6 +3,7 @@
  * asked of nodes, so that "not found" is said only when nobody has it.
  */
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { NodeAnswer } from '../../outside/arweave/node.ts';
 import type { ChainTransaction, Located } from '../chain-index/gateway-index.ts';
 import { itemJson } from '../chain-index/item-json.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
@@ -17,6 +18,7 @@ import {
   pendingAnswer,
   refuseBlockedBytes,
   relay,
+  relayedType,
   requireId,
 } from './answers.ts';
 import { sendJsonText, sendText } from './text-errors.ts';
@@ -30,9 +32,15 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
   const { index, nodes, meter } = deps;
 
   /** Data is metered on whatever route it leaves; headers are free. */
-  async function charge(request: Request, reply: Reply, id: string, bytes: number): Promise<void> {
+  async function charge(request: Request, reply: Reply, id: string, answer: NodeAnswer): Promise<void> {
+    const bytes = answer.body.length;
     largeAnswers.hold(reply.raw, bytes);
-    const charged = meter.charge(request, request.method === 'HEAD' ? 0 : bytes, `data:${id}`);
+    const charged = meter.charge(
+      request,
+      request.method === 'HEAD' ? 0 : bytes,
+      `data:${id}`,
+      relayedType(answer),
+    );
     if (charged !== undefined) reply.headers(await charged);
   }
 
@@ -63,7 +71,7 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
     const id = requireId(param(request, 'id'), 'Invalid hash.');
     await refuseBlockedBytes(deps, id);
     const answer = await nodes.get(`/unconfirmed_tx/${id}`);
-    if (answer.body.length > maxHeaderBytes) await charge(request, reply, id, answer.body.length);
+    if (answer.body.length > maxHeaderBytes) await charge(request, reply, id, answer);
     return relay(reply, answer, 20);
   });
 
@@ -124,7 +132,7 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
       // Data items and what was just posted here are not the node's to deny.
       if (answer.status === 404 && isOurs) return pendingAnswer(reply);
       const isData = answer.status === 200 && /^\/data(\.|$)/.test(below);
-      if (isData || answer.body.length > maxHeaderBytes) await charge(request, reply, id, answer.body.length);
+      if (isData || answer.body.length > maxHeaderBytes) await charge(request, reply, id, answer);
       return relay(reply, answer, 30);
     } catch (error) {
       if (error instanceof UpstreamError && isOurs) return pendingAnswer(reply);
