@@ -69,7 +69,8 @@ export async function readDataset(folder: string): Promise<Dataset> {
     // What somebody took away is not in the dataset any more, and is written again when it is asked for.
     if (await hasFiles(join(folder, versionsName, version), entry)) partitions.push(entry);
   }
-  return { folder, manifest: { ...manifest, version, partitions }, earlier: [] };
+  const origin = { version, folder: join(versionsName, version), grid: gridOf(manifest) };
+  return { folder, manifest: makeManifest(origin, partitions), earlier: [] };
 }
 
 /** Throws where the export would not fit in with what is there. */

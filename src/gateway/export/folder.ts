@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { messageOf } from '../../kernel/errors.ts';
 import { tableNames } from './tables.ts';
 
+const ownFolders: ReadonlySet<string> = new Set(['.versions', '.current', '.done']);
 const tableFolders: ReadonlySet<string> = new Set(tableNames);
 
 export class ExportFolderError extends Error {
@@ -42,7 +43,7 @@ export function resolveOutput(base: string, asked: string): string {
 function isInsideDataset(root: string, wanted: string): boolean {
   const names = relative(root, wanted).split(sep);
   return names.some((name, at) => {
-    if (name.startsWith('.')) return true;
+    if (ownFolders.has(name)) return true;
     const parent = join(root, ...names.slice(0, at));
     return (
       tableFolders.has(name) && (existsSync(join(parent, '.versions')) || existsSync(join(parent, '.done')))

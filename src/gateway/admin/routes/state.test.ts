@@ -221,7 +221,12 @@ for (const engine of engines)
         assert.equal(other.status, 409);
         assert.match(String(other.body), /holds partitions of 10 heights from 0 on/);
       }
-      for (const outputDir of ['first/transactions', 'first/tags/data', 'first/.versions/x', '.hidden']) {
+      for (const outputDir of [
+        'first/transactions',
+        'first/tags/data',
+        'first/.versions/x',
+        'first/.current',
+      ]) {
         const inside = await gateway.call('POST', 'export-parquet', { ...body, outputDir });
         assert.deepEqual(
           [inside.status, inside.body],
