@@ -44,7 +44,7 @@ interface TurnStatus extends JobStatus {
 }
 
 const rowName = 'export-schedule';
-const defaultLookMs = 15_000;
+const defaultLookMs = 5_000;
 /** After a failure, and where an operator's export was in the way. */
 const retryMs = 10 * 60_000;
 
