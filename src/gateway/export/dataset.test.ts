@@ -162,6 +162,8 @@ for (const engine of engines)
       assert.equal(existsSync(join(bench.folder, next.folder)), false);
       // The link is moved, and those that readers use are not made yet.
       for (const name of ['transactions', 'tags', 'manifest.json']) rmSync(join(bench.folder, name));
+      await bench.run({ endHeight: 25, resume: true });
+      await expectRows(25);
       await bench.run({ endHeight: 26, resume: true });
       await expectRows(26);
       // A link was being made.

@@ -148,6 +148,8 @@ export async function publishVersion(
   const written = await finishedEntries(version);
   if (written.length === 0) {
     await rm(version.folder, { recursive: true, force: true });
+    // One that was killed may have left them undone.
+    if (before !== undefined) await putLinks(folder);
     return before;
   }
   const replaced = new Set(written.map(({ from }) => from));
