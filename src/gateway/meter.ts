@@ -1,7 +1,7 @@
 /**
  * The meter as the byte routes call it: before the bytes of an answer leave, once its size is known.
  *
- *     const charged = meter.charge(request, bytes, resource);
+ *     const charged = meter.charge(request, bytes, resource, contentType);
  *     if (charged !== undefined) reply.headers(await charged);
  *
  * Where the client has tokens, the answer is undefined at once, without a promise: the hot path is two look-ups.
@@ -14,13 +14,14 @@ export interface Meter {
   readonly enabled: boolean;
   /**
    * Takes the tokens of an answer of so many body bytes (0 for HEAD; an answer 304 is not charged). `resource` names
-   * what is read, whatever way it is read; undefined where the client alone is charged. Throws 402 or 429; the promise,
-   * where there is one, is of headers to send.
+   * what is read, whatever way it is read; undefined where the client alone is charged. `contentType` is what a payer is
+   * told that the bytes are. Throws 402 or 429; the promise, where there is one, is of headers to send.
    */
   charge(
     request: Request,
     bytes: number,
     resource: string | undefined,
+    contentType: string,
   ): Promise<Readonly<Record<string, string>>> | undefined;
 }
 

@@ -63,4 +63,8 @@ CREATE TABLE blocked_places (
   UNIQUE (id, root)
 );`,
   },
+  {
+    id: 'gateway-admin-005-cancel',
+    up: 'ALTER TABLE operator_jobs ADD COLUMN cancelled BIGINT NOT NULL DEFAULT 0;',
+  },
 ];

@@ -11,7 +11,7 @@ export function paymentMetrics(metrics: Metrics, pricing: Pricing) {
     });
   }
   return {
-    topUps: metrics.counter('chain_top_ups', 'Winc credited by chain payments'),
+    topUps: metrics.counter('chain_top_ups_winc_total', 'Winc credited by chain payments'),
     chainCredited: metrics.counter('chain_payment_credited_total', 'Chain payments credited', ['token']),
     chainFailed: metrics.counter('chain_payment_failed_total', 'Chain payments that failed', [
       'token',

@@ -1,6 +1,7 @@
 /** Every route of the contract (interface §4.5) with its exact bodies, words and status codes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { lintExposition } from '../../test/support/metrics-lint.ts';
 import { humanDuration } from './routes/health.ts';
 import { type GetOptions, type RouterBench, startRouterBench } from './testing/router-bench.ts';
 import { type TestItem, testItem } from './testing/stub-gateway.ts';
@@ -72,6 +73,7 @@ describe('the contract of the router', () => {
     const got = await bench.get('/router/metrics');
     assert.match(String(got.headers['content-type']), /^text\/plain; version=0\.0\.4/);
     const text = got.body.toString();
+    assert.deepEqual(lintExposition(text), []);
     for (const family of [
       'router_upstream_attempts_total',
       'router_upstream_ttfb_seconds_total',
@@ -96,7 +98,7 @@ describe('the contract of the router', () => {
       'router_shed_total',
       'router_telemetry_dropped_total',
       'router_blocklist_reload_failures_total',
-      'router_gateways_total',
+      'router_gateways',
       'router_gateways_healthy',
       'router_gateways_circuit_open',
       'router_http_in_flight',

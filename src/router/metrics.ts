@@ -195,7 +195,7 @@ export function addGauges(
 ): void {
   const { gauge, total } = metrics;
   const { gateways, isDraining } = health;
-  gauge('router_gateways_total', 'Gateways that content may come from', () => gateways.counts().total);
+  gauge('router_gateways', 'Gateways that content may come from', () => gateways.counts().total);
   gauge('router_gateways_healthy', 'Of those, how many may be asked', () => gateways.counts().healthy);
   gauge(
     'router_gateways_circuit_open',

@@ -154,9 +154,14 @@ export function holdJobs(t: TestContext): () => void {
   const { follow } = SharedJob.prototype;
   const released = Promise.withResolvers<void>();
   let isHeld = true;
-  const held = function (this: SharedJob, current: () => JobStatus, ended: Promise<unknown>) {
+  const held = function (
+    this: SharedJob,
+    current: () => JobStatus,
+    ended: Promise<unknown>,
+    cancel?: () => void,
+  ) {
     const shown = (): JobStatus => (isHeld ? { ...current(), status: 'running' } : current());
-    return follow.call(this, shown, Promise.all([ended, released.promise]));
+    return follow.call(this, shown, Promise.all([ended, released.promise]), cancel);
   };
   t.mock.method(SharedJob.prototype, 'follow', held);
   return () => {

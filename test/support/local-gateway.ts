@@ -136,7 +136,8 @@ function stoppedOnce(surface: Surface): Surface {
   };
 }
 
-async function createDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
+/** A database of its own on the server. */
+export async function createDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `gateway_${randomBytes(6).toString('hex')}`;
   const run = async (statement: string) => {
     const client = new pg.Client({ connectionString: server });

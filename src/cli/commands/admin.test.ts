@@ -52,6 +52,18 @@ test('blocks and lifts, exports and prunes, and says what the gateway refuses', 
   assert.equal(JSON.parse(exported.out).status, 'completed');
   assert.ok(existsSync(join(gateway.stack.dataDir, 'parquet', 'cli', 'blocks', 'data', 'height=0-19')));
 
+  assert.deepEqual(JSON.parse(exported.out).exportedToHeight, 40);
+  const above = await run(['export', 'cli', '--from', '900000', '--to', '900001', '--partition-size', '20']);
+  assert.deepEqual([above.code, JSON.parse(above.out).exportedToHeight], [0, null]);
+  assert.match(
+    above.err,
+    /^Nothing is exported: heights are stable up to [0-9]+, and the export starts at 900000$/m,
+  );
+  const overlap = await run(['export', 'cli', '--from', '0', '--to', '40']);
+  assert.deepEqual([overlap.code, /^409: The export does not fit in - /.test(overlap.err)], [1, true]);
+  const idle = await run(['export-cancel']);
+  assert.deepEqual([idle.code, idle.err], [1, '409: No export is in progress\n']);
+
   for (const time of ['2100-01-01', String(Date.now())]) {
     const future = await run(['prune', time]);
     assert.equal(future.code, 1);
@@ -65,14 +77,12 @@ test('blocks and lifts, exports and prunes, and says what the gateway refuses', 
   assert.equal((await gateway.inside.index.locate(item.id))?.isPruned, true);
   assert.equal((await gateway.get(`/raw/${item.id}`)).status, 200);
 
-  const audit = await run(['audit', '--limit', '2', '--router', 'http://127.0.0.1:9']);
+  const audit = await run(['audit', '--limit', '20', '--router', 'http://127.0.0.1:9']);
   assert.equal(audit.code, 0);
-  const [pruned = '', second = ''] = audit.out.split('\n');
+  const [pruned = '', ...earlier] = audit.out.split('\n');
   assert.match(pruned, / gateway {2}key [0-9a-f]{8} {2}prune-stable-data-items {2}\{.*\} {2}answered 200$/);
-  assert.match(
-    second,
-    / gateway {2}key [0-9a-f]{8} {2}export-parquet {2}\{.*"endHeight":40.*\} {2}answered 2/,
-  );
+  const exporting = / gateway {2}key [0-9a-f]{8} {2}export-parquet {2}\{.*"endHeight":40.*\} {2}answered 2/;
+  assert.ok(earlier.some((line) => exporting.test(line)));
   assert.match(audit.err, /router/, 'who did not answer is named');
   for (const bad of [
     ['--limit', '0'],

@@ -45,7 +45,8 @@ turnpike admin blocks                       everything that is blocked
 turnpike admin audit                        who changed what, at the gateway and at the router, newest first
 turnpike admin export <folder> --from <height> --to <height>
                                             blocks, transactions and tags as Parquet, inside the export folder
-turnpike admin export-status                how far it is, or how the last one ended
+turnpike admin export-status                how far it is, or how the last one ended; when the next is due by itself
+turnpike admin export-cancel                end the one that runs; what it has finished stays
 turnpike admin prune <unix seconds | ISO date>
                                             remove stable data items that were indexed before then from the index;
                                             their content stays readable (--dry-run: say what it would remove)
@@ -121,6 +122,8 @@ async function perform(
       return exportParquet(gateway, needed('folder'), values);
     case 'export-status':
       return show(await gateway.call('GET', 'export-parquet/status'));
+    case 'export-cancel':
+      return cancelExport(gateway);
     case 'prune-status':
       return show(await gateway.call('GET', 'prune-stable-data-items/status'));
     case 'prune':
@@ -151,7 +154,7 @@ async function exportParquet(gateway: AdminClient, outputDir: string, values: Va
   const endHeight = whole(values, 'to');
   if (startHeight === undefined || endHeight === undefined) throw new UsageError('say --from and --to');
   const partition = whole(values, 'partition-size');
-  await gateway.call('POST', 'export-parquet', {
+  const { warning } = await gateway.call('POST', 'export-parquet', {
     outputDir,
     startHeight,
     endHeight,
@@ -160,7 +163,12 @@ async function exportParquet(gateway: AdminClient, outputDir: string, values: Va
     ...(values['skip-l1'] === true && { skipL1Transactions: true, skipL1Tags: true }),
     resume: values.resume === true,
   });
+  if (warning !== undefined) console.error(String(warning));
   const status = await followExport(gateway);
+  if (status.status === 'cancelled') {
+    console.error('the export was cancelled; what it had finished stays, and --resume goes on from there');
+    return 1;
+  }
   if (status.status !== 'completed') {
     console.error(
       `the export failed: ${String(status.error)}\nrun it again with --resume to go on where it ended`,
@@ -168,6 +176,11 @@ async function exportParquet(gateway: AdminClient, outputDir: string, values: Va
     return 1;
   }
   return show(status);
+}
+
+async function cancelExport(gateway: AdminClient): Promise<number> {
+  await gateway.call('POST', 'export-parquet/cancel');
+  return show(await followExport(gateway));
 }
 
 async function prune(gateway: AdminClient, time: string, values: Values): Promise<number> {

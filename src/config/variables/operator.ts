@@ -12,6 +12,25 @@ export const operator = {
       'Folder that Parquet exports are written into, and never outside of; DATA_DIR/parquet without it',
     default: undefined,
   }),
+  PARQUET_EXPORT_INTERVAL_MINUTES: integer({
+    meaning: 'Minutes from one export up to the stable height to the next, by itself; 0: none',
+    default: 0,
+    max: 525_600,
+  }),
+  PARQUET_EXPORT_INTERVAL_DIR: text({
+    meaning: 'Folder of these exports, inside the export folder',
+    default: 'latest',
+  }),
+  PARQUET_EXPORT_INTERVAL_PARTITION_SIZE: integer({
+    meaning: 'Heights of a partition of these exports; a folder keeps the size that it began with',
+    default: 1_000,
+    min: 100,
+    max: 10_000_000,
+  }),
+  PARQUET_EXPORT_INTERVAL_MAX_FILE_ROWS: integer({
+    meaning: 'Rows of a file of these exports; 0: no limit',
+    default: 0,
+  }),
   ENABLE_RATE_LIMITER: boolean({
     meaning: 'Whether reading is metered: a token per KiB, from a bucket per client and one per resource',
     default: false,

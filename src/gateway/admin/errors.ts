@@ -32,4 +32,8 @@ export const pruneRunning = () => new HttpError(409, 'A prune is already in prog
 
 export const exportRunning = () => new HttpError(409, 'An export is already in progress');
 
+export const noExportRunning = () => new HttpError(409, 'No export is in progress');
+
+export const exportConflict = (words: string) => new HttpError(409, `The export does not fit in - ${words}`);
+
 export const badExport = 'Invalid or missing required parameters';

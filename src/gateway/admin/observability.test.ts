@@ -11,6 +11,7 @@ import {
   startAdminGateway,
 } from '../../../test/support/admin-gateway.ts';
 import { makeTransaction, send, text, until } from '../../../test/support/local-gateway.ts';
+import { lintExposition } from '../../../test/support/metrics-lint.ts';
 
 interface Health {
   readonly status: string;
@@ -119,6 +120,7 @@ describe('metrics', () => {
   /** Value of every sample, by its name and labels. */
   async function scrape(): Promise<Map<string, number>> {
     const { body, headers } = await gateway.get('/gw/__gateway_metrics');
+    assert.deepEqual(lintExposition(body), []);
     assert.match(headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
     const samples = new Map<string, number>();
     for (const line of body.split('\n')) {
@@ -168,6 +170,7 @@ describe('metrics', () => {
       ['contiguous_data_cache_hit_total', ''],
       ['contiguous_data_cache_miss_total', ''],
       ['cache_size_bytes', ''],
+      ['cache_objects', ''],
       ['cache_objects_total', ''],
       ['get_data_stream_successes_total', 'source="chunks"'],
       ['get_data_errors_total', 'source="gateways"'],

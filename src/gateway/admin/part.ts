@@ -1,7 +1,7 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
 import { join } from 'node:path';
 import { type Actor, AuditLog, fingerprintOf } from '../../kernel/audit-log.ts';
-import { StartupError } from '../../kernel/errors.ts';
+import { messageOf, StartupError } from '../../kernel/errors.ts';
 import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
 import { type App, type Guard, mount, mountGuarded, type Request } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -10,11 +10,14 @@ import { sameSecret } from '../../kernel/same-secret.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import { Exporter } from '../export/exporter.ts';
+import { resolveOutput } from '../export/folder.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
 import type { DebugDeps } from './debug.ts';
 import { databaseUnavailable, noSuchRoute, unauthorized } from './errors.ts';
+import { ExportSchedule } from './export-schedule.ts';
+import { Exports } from './exports.ts';
 import { StorageHealth } from './health.ts';
 import { createAdminMetrics } from './metrics.ts';
 import { BlockStore } from './moderation/block-store.ts';
@@ -58,10 +61,15 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
   const followers = new Followers();
   const pruning = new Pruning(index, log);
   const exporter = new Exporter({ databaseUrl: config.DATABASE_URL, dataDir: config.DATA_DIR, log });
-  const sharedJobs = {
-    export: new SharedJob(index.sql, 'export', log),
-    prune: new SharedJob(index.sql, 'prune', log),
-  };
+  const pruneJob = new SharedJob(index.sql, 'prune', log);
+  const exports = new Exports({
+    exporter,
+    job: new SharedJob(index.sql, 'export', log),
+    folder: exportFolder(config),
+    stableHeight: () => index.stableHeight,
+    metrics: deps.metrics,
+  });
+  const schedule = createSchedule(deps, exports);
   const health = new StorageHealth({
     sql: index.sql,
     dataDir: config.DATA_DIR,
@@ -90,13 +98,8 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
     auditRoutes(scope, audit);
     const { indexProblems } = deps;
     const debug = { config, index, nodes, queue, requested, blocklist, health, indexProblems };
-    stateRoutes(scope, debug, pruning, sharedJobs.prune);
-    exportRoutes(scope, {
-      exporter,
-      job: sharedJobs.export,
-      folder: config.PARQUET_EXPORT_DIR ?? join(config.DATA_DIR, 'parquet'),
-      stableHeight: () => index.stableHeight,
-    });
+    stateRoutes(scope, debug, pruning, pruneJob);
+    exportRoutes(scope, exports, schedule);
   }
 
   return {
@@ -109,12 +112,15 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
         (scope) => mountGuarded(scope, '/admin', guard, routes),
         gatewayPrefixes(config.GW_ALIAS_PREFIXES),
       ),
-    jobs: [requested, counting],
+    jobs: [requested, counting, ...(schedule === undefined ? [] : [schedule])],
     start: () => blocklist.start(),
     async stop() {
-      await Promise.all([blocklist.stop(), pruning.stop(), exporter.stop()]);
+      await Promise.all([blocklist.stop(), pruning.stop(), exports.stop()]);
     },
-    problems: async () => [...(await health.problems()), ...audit.problems()],
+    async problems() {
+      const problems = await Promise.all([health.problems(), schedule?.problems() ?? [], audit.problems()]);
+      return problems.flat();
+    },
   };
 }
 
@@ -133,6 +139,33 @@ function auditCalls(scope: App, audit: AuditLog, actor: (request: Request) => Ac
     if (method === 'GET' || method === 'HEAD' || status === 404 || unaudited.test(route)) {
       log.debug({ ...call, method, status }, 'operator call');
     } else await audit.record({ ...call, given: request.body, result: `answered ${status}` });
+  });
+}
+
+function exportFolder({ PARQUET_EXPORT_DIR, DATA_DIR }: AdminDeps['config']): string {
+  return PARQUET_EXPORT_DIR ?? join(DATA_DIR, 'parquet');
+}
+
+/** Undefined where nothing is exported by itself. */
+function createSchedule({ config, index, log }: AdminDeps, exports: Exports): ExportSchedule | undefined {
+  if (config.PARQUET_EXPORT_INTERVAL_MINUTES === 0) return undefined;
+  try {
+    resolveOutput(exportFolder(config), config.PARQUET_EXPORT_INTERVAL_DIR);
+  } catch (error) {
+    throw new StartupError(`PARQUET_EXPORT_INTERVAL_DIR: ${messageOf(error)}`);
+  }
+  const heightPartitionSize = config.PARQUET_EXPORT_INTERVAL_PARTITION_SIZE;
+  return new ExportSchedule({
+    ...{ sql: index.sql, log, exports },
+    everyMs: config.PARQUET_EXPORT_INTERVAL_MINUTES * 60_000,
+    request: {
+      outputDir: config.PARQUET_EXPORT_INTERVAL_DIR,
+      // Heights that are never imported need no partitions.
+      startHeight: config.START_HEIGHT - (config.START_HEIGHT % heightPartitionSize),
+      heightPartitionSize,
+      maxFileRows: config.PARQUET_EXPORT_INTERVAL_MAX_FILE_ROWS,
+      ...{ skipL1Transactions: false, skipL1Tags: false },
+    },
   });
 }
 

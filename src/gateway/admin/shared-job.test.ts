@@ -49,5 +49,45 @@ describe('a job of several processes', () => {
       assert.equal(await new SharedJob(sql, 'export', log).claim(), true);
       await told;
     });
+
+    it('is cancelled by whichever process is asked, once', async () => {
+      const sql = await open(gatewayMigrations);
+      const here = new SharedJob(sql, 'export', log);
+      const there = new SharedJob(sql, 'export', log);
+      assert.equal(await there.cancel(), false, 'nothing runs');
+      assert.equal(await here.claim(), true);
+      const ended = Promise.withResolvers<void>();
+      const job: { status: 'running' | 'cancelled' } = { status: 'running' };
+      const told = here.follow(
+        () => job,
+        ended.promise,
+        () => {
+          job.status = 'cancelled';
+          ended.resolve();
+        },
+      );
+      assert.equal(await there.cancel(), true);
+      await told;
+      assert.deepEqual(await there.status(), { status: 'cancelled' });
+      assert.equal(await there.cancel(), false, 'it is over');
+      // The next one is not cancelled by what was said of the last.
+      assert.equal(await there.claim(), true);
+      const row = await sql.get<{ cancelled: number }>('SELECT cancelled FROM operator_jobs');
+      assert.equal(row?.cancelled, 0);
+    });
+
+    it('ends in a process that was taken for dead', async () => {
+      const sql = await open(gatewayMigrations);
+      const asleep = new SharedJob(sql, 'export', log);
+      assert.equal(await asleep.claim(), true);
+      await sql.run('UPDATE operator_jobs SET told_at = 0');
+      assert.equal(await new SharedJob(sql, 'export', log).claim(), true);
+      const ended = Promise.withResolvers<void>();
+      await asleep.follow(
+        () => ({ status: 'running' }),
+        ended.promise,
+        () => ended.resolve(),
+      );
+    });
   });
 });

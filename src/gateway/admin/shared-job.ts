@@ -9,7 +9,8 @@ import { clocks } from '../../storage/sql/lease.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 
 export interface JobStatus {
-  readonly status: 'not_started' | 'running' | 'completed' | 'errored';
+  readonly status: 'not_started' | 'running' | 'completed' | 'errored' | 'cancelled';
+  readonly jobId?: string;
   readonly error?: string;
 }
 
@@ -30,6 +31,7 @@ export class SharedJob {
   readonly #log: Logger;
   readonly #holder = randomUUID();
   #current: (() => JobStatus) | undefined;
+  #cancel: (() => void) | undefined;
   #following: Promise<void> = Promise.resolve();
 
   constructor(sql: Sql, name: string, log: Logger) {
@@ -52,7 +54,7 @@ export class SharedJob {
       const changed = await tx.run(
         `INSERT INTO operator_jobs (name, holder, running, status, told_at) VALUES (?, ?, 1, ?, ?)
          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, running = 1, status = excluded.status,
-           told_at = excluded.told_at
+           told_at = excluded.told_at, cancelled = 0
          WHERE operator_jobs.running = 0 OR operator_jobs.told_at < ?`,
         this.#name,
         ...values,
@@ -62,9 +64,13 @@ export class SharedJob {
     });
   }
 
-  /** After a claim: tells the status until it is one of an end, which everybody knows when the promise resolves. */
-  follow(current: () => JobStatus, ended: Promise<unknown>): Promise<void> {
+  /**
+   * After a claim: tells the status until it is one of an end, which everybody knows when the promise resolves. A job
+   * that can be cancelled says how.
+   */
+  follow(current: () => JobStatus, ended: Promise<unknown>, cancel?: () => void): Promise<void> {
     this.#current = current;
+    this.#cancel = cancel;
     this.#following = this.#follow(ended);
     return this.#following;
   }
@@ -85,6 +91,19 @@ export class SharedJob {
     tell();
     await telling;
     this.#current = undefined;
+    this.#cancel = undefined;
+  }
+
+  /** Asks the process that does it to end it, which it does within seconds. False where none is running. */
+  async cancel(): Promise<boolean> {
+    const now = await this.#now();
+    const changed = await this.#sql.run(
+      'UPDATE operator_jobs SET cancelled = 1 WHERE name = ? AND running = 1 AND told_at >= ?',
+      this.#name,
+      now - silentMs,
+    );
+    if (changed === 1) this.#cancel?.();
+    return changed === 1;
   }
 
   /** Of the job that runs, or ran last, in any process. */
@@ -126,6 +145,14 @@ export class SharedJob {
       this.#name,
       this.#holder,
     );
+    if (this.#cancel === undefined) return;
+    const row = await this.#sql.get<{ cancelled: number }>(
+      'SELECT cancelled FROM operator_jobs WHERE name = ? AND holder = ?',
+      this.#name,
+      this.#holder,
+    );
+    // Without a row it was taken for dead, and another process may be at it.
+    if (row?.cancelled !== 0) this.#cancel();
   }
 }
 

@@ -89,7 +89,12 @@ async function serveFrame(
       .send();
   }
   // Before they are read: who is refused costs no memory.
-  const charged = parts.meter.charge(request, isInline ? described.size : 0, `data:${id}`);
+  const charged = parts.meter.charge(
+    request,
+    isInline ? described.size : 0,
+    `data:${id}`,
+    'application/json',
+  );
   if (charged !== undefined) reply.headers(await charged);
   // As bytes, as base64url, and as JSON.
   largeAnswers.hold(reply.raw, isInline ? described.size * 3 : 0);

@@ -9,7 +9,7 @@ import { HttpError } from '../../kernel/errors.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound, UpstreamRefusal } from '../errors.ts';
 import { type AnswerOptions, type AnswerParts, answerContent, blockedPartOf } from './answer/answer.ts';
-import { nameHeaders } from './answer/headers.ts';
+import { contentTypeOf, nameHeaders } from './answer/headers.ts';
 import type { Ready } from './answer/ready.ts';
 import { journeyOf } from './answer/request.ts';
 import type { Content } from './content.ts';
@@ -139,7 +139,12 @@ function sendReady(
 ): Promise<Reply> | Reply | undefined {
   const answer = answers.answer(request, ready);
   if (answer === undefined) return undefined;
-  const charged = meter.charge(request, answer.body?.length ?? 0, `data:${ready.id}`);
+  const charged = meter.charge(
+    request,
+    answer.body?.length ?? 0,
+    `data:${ready.id}`,
+    contentTypeOf(ready.described),
+  );
   metrics.cacheHits.inc();
   if (charged === undefined) return answers.send(reply, answer);
   return charged.then((more) => answers.send(reply, answer, more));

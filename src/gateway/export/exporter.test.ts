@@ -15,7 +15,7 @@ import { Exporter } from './exporter.ts';
 
 const heights = 40;
 /** So many that no machine comes to the end of them before it is told to stop. */
-const partitions = 1_000_000;
+const partitions = 20_000;
 
 test('an export that is stopped ends its threads without force, and leaves nothing unfinished', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'turnpike-export-'));

@@ -1,23 +1,28 @@
 /** The export as the admin routes see it: one at a time, in the background, with its progress. */
 import { randomUUID } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { extname, join } from 'node:path';
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '../../kernel/log.ts';
 import { failSpanWith } from '../../kernel/tracing/span.ts';
 import { traced } from '../../kernel/tracing/tracing.ts';
+import { checkFit, finishedEntries, openVersion, publishVersion, readDataset } from './dataset.ts';
+import { writeFailure } from './folder.ts';
+import { countPartitions } from './grid.ts';
+import { coveredFrom } from './manifest.ts';
 import type { ExportMessage, ExportWorkerData } from './worker.ts';
-import type { ExportPlan, ExportProgress } from './write.ts';
-
-export type ExportRequest = Omit<ExportPlan, 'runId' | 'share'>;
+import { type ExportPlan, type ExportProgress, type ExportRequest, heightsOf } from './write.ts';
 
 /** The record of interface §2, with its job and how far it is. */
 export interface ExportStatus extends Partial<ExportRequest>, Partial<ExportProgress> {
-  readonly status: 'not_started' | 'running' | 'completed' | 'errored';
+  readonly status: 'not_started' | 'running' | 'completed' | 'errored' | 'cancelled';
   readonly jobId?: string;
-  /** Up to where rows were stable when it began, if that is less than what was asked for. */
-  readonly exportedToHeight?: number;
+  /** Up to where rows were stable when it began; above it nothing is exported. */
+  readonly stableHeight?: number;
+  /** At its end: up to where the folder holds everything from the start on; null where it holds nothing of it. */
+  readonly exportedToHeight?: number | null;
+  /** Whether the schedule asked for it, and not an operator. */
+  readonly scheduled?: boolean;
   readonly durationInSeconds?: number;
   readonly endTime?: string;
   /** Unix milliseconds. */
@@ -29,6 +34,8 @@ export interface ExporterOptions {
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
   readonly log: Logger;
+  /** Partitions are shared out between so many threads at most. */
+  readonly maxThreads?: number;
 }
 
 const workerFile = new URL(`./worker${extname(import.meta.filename)}`, import.meta.url);
@@ -36,15 +43,26 @@ const workerFile = new URL(`./worker${extname(import.meta.filename)}`, import.me
 const maxHeapMegabytes = 512;
 /** Rows are short-lived and many: a small nursery is emptied often, and takes a third of the memory. */
 const youngMegabytes = 12;
-/** Partitions are shared out between the threads. */
-const maxThreads = 4;
+const defaultMaxThreads = 4;
 /** A thread that waits for a database that does not answer is ended by force after this. */
 const endTimeoutMs = 10_000;
+
+/** Why an export must end before it is done. */
+type Ending = 'stopping' | 'cancelled';
+
+/** The error of an export that ended with its gateway. */
+export const gatewayStopping = 'the gateway is stopping';
+
+const endingWords: Readonly<Record<Ending, string>> = {
+  stopping: gatewayStopping,
+  cancelled: 'it was cancelled',
+};
 
 export class Exporter {
   readonly #options: ExporterOptions;
   #status: ExportStatus = { status: 'not_started' };
   #job: Job | undefined;
+  #ended: Promise<void> = Promise.resolve();
 
   constructor(options: ExporterOptions) {
     this.#options = options;
@@ -71,47 +89,56 @@ export class Exporter {
       this.#status = { ...this.#status, ...progress };
     });
     this.#job = job;
-    const ended = traced(
+    const ran = traced(
       'export parquet',
       () => ({ 'turnpike.export.id': jobId }),
       async (span) => {
-        const error = await job.ended;
-        if (error !== undefined && span !== undefined) failSpanWith(span, error);
+        const end = await job.run();
+        if (end.error !== undefined && span !== undefined) failSpanWith(span, end.error);
         span?.setAttributes({ 'turnpike.export.rows': this.#status.rows?.transactions });
-        return error;
+        return end;
       },
     );
-    const done = ended.then((error) => {
+    this.#ended = ran.then((end) => {
       const now = new Date();
-      const status = error === undefined ? 'completed' : 'errored';
       this.#status = {
         ...this.#status,
-        ...(error !== undefined && { error }),
-        status,
+        ...end,
         durationInSeconds: (performance.now() - startedAt) / 1000,
         endTime: now.toISOString(),
         endTimestamp: now.getTime(),
       };
       this.#job = undefined;
-      const level = error === undefined ? 'info' : 'warn';
-      this.#options.log[level]({ ...this.#status }, `parquet export ${status}`);
+      const level = end.status === 'errored' ? 'warn' : 'info';
+      this.#options.log[level]({ ...this.#status }, `parquet export ${end.status}`);
     });
-    return { jobId, ended: done };
+    return { jobId, ended: this.#ended };
+  }
+
+  /** Ends the export that runs, if one does; what it has finished stays. Resolves when it is over. */
+  async cancel(): Promise<void> {
+    this.#job?.endEarly('cancelled');
+    await this.#ended;
   }
 
   async stop(): Promise<void> {
-    await this.#job?.stop();
+    this.#job?.endEarly('stopping');
+    await this.#ended;
   }
 }
 
-/** The threads of one export. It has ended when none of them runs and nothing unfinished is left. */
+type End = Pick<ExportStatus, 'exportedToHeight' | 'error'> & {
+  readonly status: 'completed' | 'errored' | 'cancelled';
+};
+
+/** One export: what it writes becomes part of the dataset when its threads have ended, however they did. */
 class Job {
-  /** The reason of a failure. Never rejects. */
-  readonly ended: Promise<string | undefined>;
-  readonly #threads: readonly Worker[];
-  readonly #gone: Promise<unknown>;
-  readonly #stop = new Int32Array(new SharedArrayBuffer(4));
-  #fail: (reason: string) => void = () => {};
+  readonly #options: ExporterOptions;
+  readonly #request: ExportRequest;
+  readonly #runId: string;
+  readonly #report: (progress: ExportProgress) => void;
+  #threads: Threads | undefined;
+  #ending: Ending | undefined;
 
   constructor(
     options: ExporterOptions,
@@ -119,10 +146,72 @@ class Job {
     jobId: string,
     report: (progress: ExportProgress) => void,
   ) {
+    this.#options = options;
+    this.#request = request;
+    this.#report = report;
     const stamp = new Date().toISOString().replace(/[-:]|\.[0-9]+/g, '');
-    const plan = { ...request, runId: `${stamp}_${jobId.slice(0, 8)}` };
-    const partitions = Math.ceil((request.endHeight - request.startHeight + 1) / request.heightPartitionSize);
-    const of = Math.max(1, Math.min(maxThreads, availableParallelism(), partitions));
+    this.#runId = `${stamp}_${jobId.slice(0, 8)}`;
+  }
+
+  endEarly(ending: Ending): void {
+    this.#ending ??= ending;
+    this.#threads?.fail(endingWords[this.#ending]);
+  }
+
+  /** Never rejects. */
+  async run(): Promise<End> {
+    try {
+      const { error, exportedToHeight = null } = await this.#export();
+      if (error === undefined) return { status: 'completed', exportedToHeight };
+      const status = this.#ending === 'cancelled' ? 'cancelled' : 'errored';
+      return { status, exportedToHeight, ...(status === 'errored' && { error }) };
+    } catch (error) {
+      return {
+        status: 'errored',
+        exportedToHeight: null,
+        error: writeFailure(error, this.#request.outputDir),
+      };
+    }
+  }
+
+  async #export(): Promise<{ readonly error?: string; readonly exportedToHeight?: number | undefined }> {
+    const request = this.#request;
+    const dataset = await readDataset(request.outputDir);
+    checkFit(dataset, request);
+    const { startHeight } = request;
+    if (request.endHeight < startHeight) return {};
+    const version = await openVersion(dataset, request, this.#runId);
+    const finished = await finishedEntries(version);
+    // Of two entries of a partition the later counts.
+    const written = [...(dataset.manifest?.partitions ?? []), ...finished].map(
+      ({ to: _to, complete: _complete, rows: _rows, files: _files, ...entry }) => entry,
+    );
+    const { runId, grid, folder: versionFolder } = version;
+    const plan = { ...request, grid, runId, versionFolder, written };
+    this.#threads = new Threads(this.#options, plan, this.#report);
+    if (this.#ending !== undefined) this.#threads.fail(endingWords[this.#ending]);
+    const error = await this.#threads.ended;
+    const manifest = await publishVersion(dataset, version);
+    const exportedToHeight = manifest && coveredFrom(manifest, startHeight);
+    return { exportedToHeight, ...(error !== undefined && { error }) };
+  }
+}
+
+/** The threads of one export. They have ended when none of them runs. */
+class Threads {
+  /** The reason of a failure. Never rejects. */
+  readonly ended: Promise<string | undefined>;
+  readonly #threads: readonly Worker[];
+  readonly #gone: Promise<unknown>;
+  readonly #stop = new Int32Array(new SharedArrayBuffer(4));
+  #fail: (reason: string) => void = () => {};
+
+  constructor(options: ExporterOptions, plan: ExportPlan, report: (progress: ExportProgress) => void) {
+    const partitions = countPartitions(plan.grid, heightsOf(plan));
+    const of = Math.max(
+      1,
+      Math.min(options.maxThreads ?? defaultMaxThreads, availableParallelism(), partitions),
+    );
     const progress: (ExportProgress | undefined)[] = [];
     this.#threads = Array.from({ length: of }, (_, first) =>
       makeThread(options, { ...plan, share: { first, of } }, this.#stop),
@@ -139,7 +228,6 @@ class Job {
               return;
             }
             progress[index] = message.progress;
-            // Those of threads that have not said anything yet count too.
             report({ ...together(progress), partitions });
             if (message.kind === 'done') resolve();
           });
@@ -154,15 +242,13 @@ class Job {
       () => this.#end(),
       async (error: Error) => {
         await this.#end();
-        removeUnfinished(request.outputDir, plan.runId);
         return error.message;
       },
     );
   }
 
-  async stop(): Promise<void> {
-    this.#fail('the gateway is stopping');
-    await this.ended;
+  fail(reason: string): void {
+    this.#fail(reason);
   }
 
   /**
@@ -186,18 +272,6 @@ function makeThread({ databaseUrl, dataDir }: ExporterOptions, plan: ExportPlan,
     name: 'export',
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMegabytes, maxYoungGenerationSizeMb: youngMegabytes },
   });
-}
-
-/** What threads that were ended left under temporary names; it is never taken for a finished file. */
-function removeUnfinished(folder: string, runId: string): void {
-  try {
-    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-      if (entry.name.endsWith(`_${runId}.parquet.part`))
-        rmSync(join(entry.parentPath, entry.name), { force: true });
-    }
-  } catch {
-    // The folder is gone or unreadable, which is what the export failed of; the next run of it tidies up.
-  }
 }
 
 /** What the threads have done so far, in one. */

@@ -1,20 +1,17 @@
 /** The files of one table: of a partition at a time, in groups of rows, published together once all are whole. */
-import { readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncFolderBlocking } from '../../kernel/files.ts';
 import { makeInside } from './folder.ts';
+import type { Heights } from './grid.ts';
+import type { FileEntry } from './manifest.ts';
 import type { Column } from './parquet/column.ts';
 import { ParquetFile } from './parquet/file.ts';
-import type { TableName } from './tables.ts';
-
-export interface Partition {
-  readonly from: number;
-  readonly to: number;
-}
+import { partitionFolder, type TableName } from './tables.ts';
 
 export interface TableFilesOptions {
   readonly table: TableName;
-  /** Of the whole export. */
+  /** Of the version that is written. */
   readonly folder: string;
   readonly runId: string;
   /** 0 = no limit. */
@@ -31,9 +28,9 @@ export class TableFiles<C extends Record<string, Column>> {
   readonly columns: C;
   readonly #list: readonly Column[];
   readonly #options: TableFilesOptions;
-  #finished: { readonly file: ParquetFile; readonly name: string }[] = [];
+  #finished: { readonly file: ParquetFile; readonly entry: FileEntry }[] = [];
   #open: ParquetFile | undefined;
-  #partition: Partition = { from: 0, to: 0 };
+  #partition: Heights = { from: 0, to: 0 };
   #folder = '';
   #rowsOfFile = 0;
   #rowsOfGroup = 0;
@@ -45,11 +42,15 @@ export class TableFiles<C extends Record<string, Column>> {
     this.#options = options;
   }
 
-  begin(partition: Partition): void {
+  begin(partition: Heights): void {
     this.#partition = partition;
     this.#finished = [];
     const { folder, table } = this.#options;
-    this.#folder = makeInside(folder, table, 'data', `height=${partition.from}-${partition.to}`);
+    const path = partitionFolder(table, partition);
+    this.#folder = makeInside(folder, ...path);
+    // A run that was killed may have left files of it, which no manifest names.
+    rmSync(this.#folder, { recursive: true });
+    makeInside(folder, ...path);
   }
 
   /** The columns hold one more row. */
@@ -65,19 +66,11 @@ export class TableFiles<C extends Record<string, Column>> {
     }
   }
 
-  /** Gives the files their names, and removes what earlier runs left of this partition. Answers how many there are. */
-  publish(): number {
-    const mine = new Set(this.#finished.map(({ name }) => name));
-    for (const { file, name } of this.#finished) file.moveTo(join(this.#folder, name));
-    const { from, to } = this.#partition;
-    const start = `${this.#options.table}_${from}_${to}_`;
-    for (const name of readdirSync(this.#folder)) {
-      const isEarlier = name.startsWith(start) && name.endsWith('.parquet') && !mine.has(name);
-      const isUnfinished = name.startsWith(`.${start}`) && name.endsWith('.parquet.part');
-      if (isEarlier || isUnfinished) rmSync(join(this.#folder, name), { force: true });
-    }
+  /** Gives the files their names. */
+  publish(): FileEntry[] {
+    for (const { file, entry } of this.#finished) file.moveTo(join(this.#folder, entry.name));
     syncFolderBlocking(this.#folder);
-    return mine.size;
+    return this.#finished.map(({ entry }) => entry);
   }
 
   discard(): void {
@@ -101,8 +94,9 @@ export class TableFiles<C extends Record<string, Column>> {
   /** What was added is whole and on disk, under a temporary name. */
   finish(): void {
     if (this.#open === undefined) return;
-    this.#open.finish();
-    this.#finished.push({ file: this.#open, name: this.#name() });
+    const name = this.#name();
+    const entry = { table: this.#options.table, name, ...this.#open.finish() };
+    this.#finished.push({ file: this.#open, entry });
     this.#open = undefined;
     this.#rowsOfFile = 0;
     this.#rowsOfGroup = 0;

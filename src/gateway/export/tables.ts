@@ -1,4 +1,5 @@
 /** The tables of an export: names, order and types are what public import scripts read. */
+import type { Heights } from './grid.ts';
 import { Column } from './parquet/column.ts';
 
 const required = { required: true };
@@ -58,3 +59,10 @@ export const tables = {
 
 export type TableName = keyof typeof tables;
 export type Columns<T extends TableName> = ReturnType<(typeof tables)[T]>;
+
+export const tableNames: readonly TableName[] = ['blocks', 'transactions', 'tags'];
+
+/** Where the files of a partition lie, below the folder of a version. */
+export function partitionFolder(table: TableName, { from, to }: Heights): string[] {
+  return [table, 'data', `height=${from}-${to}`];
+}

@@ -1,9 +1,9 @@
 /** An export on its own thread: encoding is work, and the event loop has readers to answer. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { messageOf } from '../../kernel/errors.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
 import { gatewayMigrations } from '../migrations.ts';
+import { writeFailure } from './folder.ts';
 import { type ExportPlan, type ExportProgress, writeExport } from './write.ts';
 
 export interface ExportWorkerData {
@@ -30,25 +30,9 @@ async function run({ databaseUrl, dataDir, plan, stop }: ExportWorkerData): Prom
       await sql.close();
     }
   } catch (error) {
-    send({ kind: 'failed', error: reasonOf(error, plan) });
+    send({ kind: 'failed', error: writeFailure(error, plan.outputDir) });
   }
 }
-
-/** What an operator has to see to, in plain words where the disk is at fault. */
-function reasonOf(error: unknown, { outputDir }: ExportPlan): string {
-  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
-  const words = messageOf(error);
-  const disk = typeof code === 'string' ? diskFaults[code] : undefined;
-  return disk === undefined ? words : `${disk}: ${outputDir} (${words})`;
-}
-
-const diskFaults: Readonly<Record<string, string>> = {
-  ENOSPC: 'The disk of the export folder is full',
-  EDQUOT: 'The disk quota of the export folder is used up',
-  EFBIG: 'A file of the export grew beyond what the system allows',
-  EROFS: 'The export folder is read-only',
-  EACCES: 'The export folder may not be written',
-};
 
 const data: ExportWorkerData = workerData;
 await run(data);

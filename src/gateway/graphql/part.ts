@@ -75,7 +75,7 @@ export function createGraphqlPart({ index, log, metrics, meter }: GraphqlDeps): 
 
   /** Before anything runs. All queries are one client's; there is no resource that many would read at once. */
   async function charge(cost: number, request: Request, reply: Reply): Promise<void> {
-    const charged = meter.charge(request, cost, undefined);
+    const charged = meter.charge(request, cost, undefined, 'application/json');
     if (charged !== undefined) reply.headers(await charged);
   }
 

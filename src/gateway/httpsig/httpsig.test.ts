@@ -108,7 +108,14 @@ describe('answers of a signing gateway', () => {
     assert.ok(part.holds && part.answer.status === 206 && part.components.includes('"repr-digest"'));
     assert.equal(part.components.includes('"content-digest"'), false);
     const { offset } = JSON.parse((await gateway.get(`/tx/${id}/offset`)).body);
-    assert.ok((await check(`/chunk/${offset}/data`)).holds);
+    for (const path of [`/chunk/${offset}`, `/chunk/${offset}/data`]) {
+      const { holds, components, answer: chunk } = await check(path);
+      assert.ok(holds, path);
+      for (const covered of ['"content-digest"', '"x-arweave-chunk-data-root"', '"x-arweave-chunk-tx-id"']) {
+        assert.ok(components.includes(covered), `${path} covers ${covered}`);
+      }
+      assert.equal(chunk.headers.get('content-digest'), `sha-256=:${hash('sha256', chunk.body, 'base64')}:`);
+    }
     for (const path of ['/info', '/gw/healthcheck', `/raw/${'A'.repeat(43)}`]) {
       assert.equal((await gateway.get(path)).headers.get('signature'), null, `${path} says nothing of data`);
     }

@@ -43,8 +43,9 @@ async function open(
   return gateway;
 }
 
-async function post(gateway: AdminGateway, bytes: number): Promise<string> {
-  const made = await makeTransaction(gateway.stack.node.url, Buffer.alloc(bytes, 'x'));
+async function post(gateway: AdminGateway, bytes: number, contentType?: string): Promise<string> {
+  const tags = contentType === undefined ? [] : [{ name: 'Content-Type', value: contentType }];
+  const made = await makeTransaction(gateway.stack.node.url, Buffer.alloc(bytes, 'x'), tags);
   await made.post();
   await text(`${gateway.stack.node.url}/mine`);
   const id = made.transaction.id.toString('base64url');
@@ -366,7 +367,7 @@ async function openPaid(t: TestContext) {
 test('who pays reads on, once for each payment', async (t) => {
   const { gateway, facilitator, credits, address, payTo, pay } = await openPaid(t);
   // A token bucket of 20 KiB; a cent buys 97 of them.
-  const id = await post(gateway, 60 * 1024);
+  const id = await post(gateway, 60 * 1024, 'text/plain; charset=utf-8');
   const asked = await gateway.get(`/raw/${id}`);
   assert.equal(asked.status, 402);
   assert.equal(asked.headers.get('cache-control'), 'no-store');
@@ -376,6 +377,10 @@ test('who pays reads on, once for each payment', async (t) => {
     [1, '6000', payTo],
   );
   assert.equal(required.accepts[0].resource, `${gateway.url}/raw/${id}`);
+  assert.equal(required.accepts[0].mimeType, 'text/plain; charset=utf-8');
+  const { offset } = JSON.parse((await gateway.get(`/tx/${id}/offset`)).body);
+  const chunk = await gateway.get(`/chunk/${offset}`);
+  assert.equal(JSON.parse(chunk.body).accepts[0].mimeType, 'application/json; charset=utf-8');
   const { x402: told } = JSON.parse((await gateway.get('/gw/info')).body);
   assert.equal(told.network, required.accepts[0].network);
   assert.equal(told.facilitatorUrl, 'https://facilitator.test/v2');

@@ -24,6 +24,12 @@ export interface EgressPaymentsOptions {
   onPayment?(result: 'taken' | 'refused' | 'failed'): void;
 }
 
+/** What is paid for. */
+export interface EgressBody {
+  readonly bytes: number;
+  readonly contentType: string;
+}
+
 export class EgressPayments {
   readonly #options: EgressPaymentsOptions;
 
@@ -37,14 +43,14 @@ export class EgressPayments {
   }
 
   /** The 402 that asks for it. */
-  async required(request: Request, bytes: number): Promise<HttpError> {
-    return this.#refusal(await this.#quote(request, bytes), noPayment);
+  async required(request: Request, body: EgressBody): Promise<HttpError> {
+    return this.#refusal(await this.#quote(request, body), noPayment);
   }
 
   /** Settles the payment that came along; answers what the payer is told. */
-  async take(request: Request, client: string, bytes: number): Promise<Record<string, string>> {
+  async take(request: Request, client: string, asked: EgressBody): Promise<Record<string, string>> {
     const { x402, prices, paid, wallet, onPayment } = this.#options;
-    const quote = await this.#quote(request, bytes);
+    const quote = await this.#quote(request, asked);
     try {
       const payment = await x402.read(request.headers, quote);
       if (payment === undefined) throw this.#refusal(quote, noPayment);
@@ -55,7 +61,7 @@ export class EgressPayments {
         wallet,
       });
       // One that was sent for something smaller buys what was paid for it, not what is asked for now.
-      const wanted = receipt.value >= quote.amount ? bytes : 0;
+      const wanted = receipt.value >= quote.amount ? asked.bytes : 0;
       await paid.credit(receipt.id, client, tokensFor(receipt.value, wanted, prices));
       onPayment?.('taken');
       return settlementHeaders(receipt.settlement);
@@ -74,7 +80,7 @@ export class EgressPayments {
     return new HttpError(status, body, { ...options, cause });
   }
 
-  async #quote(request: Request, bytes: number): Promise<X402Quote> {
+  async #quote(request: Request, { bytes, contentType }: EgressBody): Promise<X402Quote> {
     const { x402, pricing, prices } = this.#options;
     const amount = priceOf(bytes, prices);
     const offer = await x402.offer({
@@ -82,7 +88,7 @@ export class EgressPayments {
       winc: await pricing.wincForUsdc(amount),
       resource: `${originOf(request)}${request.url}`,
       description: `${bytes} bytes of content`,
-      mimeType: 'application/octet-stream',
+      mimeType: contentType,
     });
     // Rounding on the way through winc must not move the price.
     return { ...offer, amount };

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { liveMemory } from '../../../test/support/live-memory.ts';
+import { memberOf } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Request } from '../../kernel/http/server.ts';
 import { Metrics } from '../../kernel/metrics.ts';
@@ -33,11 +34,14 @@ forEachEngine((engine, open) => {
     });
     const refusal = async (bytes: number, client = '192.0.2.1') => {
       try {
-        await meter.charge(from(client), bytes, 'data:x');
+        await meter.charge(from(client), bytes, 'data:x', 'text/plain');
         return undefined;
       } catch (error) {
         assert.ok(error instanceof HttpError);
-        return { status: error.status, retryAfter: error.retryAfter && Math.ceil(error.retryAfter) };
+        const retryAfter = error.retryAfter && Math.ceil(error.retryAfter);
+        const message = memberOf(error.body, 'message');
+        const says = message === 'IP rate limit exceeded' ? {} : { says: message };
+        return { status: error.status, retryAfter, ...says };
       }
     };
     return { meter, refusal, byClient, byResource, sql, now };
@@ -54,7 +58,15 @@ forEachEngine((engine, open) => {
     at.now += 1_000;
     assert.equal(await refusal(40 * 1024), undefined);
     const never = await refusal(101 * 1024);
-    assert.deepEqual(never, { status: 429, retryAfter: undefined }, 'what never fits is not promised');
+    assert.deepEqual(
+      never,
+      {
+        status: 429,
+        retryAfter: undefined,
+        says: 'IP rate limit exceeded: it takes 101 tokens of 1 KiB and the limit holds 100, so it will never fit',
+      },
+      'what never fits is not promised',
+    );
   });
 
   it('keeps a hundred thousand clients in tens of megabytes, each with what is left to it', async () => {
@@ -62,7 +74,7 @@ forEachEngine((engine, open) => {
     const before = liveMemory();
     for (let client = 0; client < 100_000; client += 1) {
       const address = `10.${client >> 16}.${(client >> 8) & 255}.${client & 255}`;
-      assert.equal(meter.charge(from(address), 1024, `data:${client}`), undefined);
+      assert.equal(meter.charge(from(address), 1024, `data:${client}`, 'text/plain'), undefined);
     }
     const grown = (liveMemory() - before) / 1024 / 1024;
     assert.ok(byClient.size <= 100_000 && byClient.size >= 50_000);

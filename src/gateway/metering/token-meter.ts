@@ -3,10 +3,10 @@ import type { Request } from '../../kernel/http/server.ts';
 import type { Meter } from '../meter.ts';
 import type { Buckets } from './buckets.ts';
 import type { Clients } from './client.ts';
-import { tooManyRequests } from './errors.ts';
+import { type Refused, tooManyRequests } from './errors.ts';
 import type { MeterMetrics } from './metrics.ts';
 import type { PaidTokens } from './paid.ts';
-import type { EgressPayments } from './payments.ts';
+import type { EgressBody, EgressPayments } from './payments.ts';
 import { costOf } from './prices.ts';
 
 export interface TokenMeterParts {
@@ -33,33 +33,36 @@ export class TokenMeter implements Meter {
     request: Request,
     bytes: number,
     resource: string | undefined,
+    contentType: string,
   ): Promise<Readonly<Record<string, string>>> | undefined {
     const { clients, byClient, byResource, metrics, payments, isExempt } = this.#parts;
     const client = clients.keyOf(request);
     metrics.requests.add();
     if (clients.isAllowed(request) || isExempt(request)) return undefined;
     const cost = costOf(bytes);
-    if (payments?.hasPayment(request) === true) return this.#withPayment(request, client, bytes);
+    if (payments?.hasPayment(request) === true) {
+      return this.#withPayment(request, client, { bytes, contentType });
+    }
     if (byClient.take(client, cost)) {
       if (resource === undefined || byResource.take(resource, cost)) {
         metrics.tokens.add(cost);
         return undefined;
       }
       byClient.give(client, cost);
-      return this.#beyond(request, client, bytes, { limit: 'resource', bucket: resource });
+      return this.#beyond(request, client, { bytes, contentType }, { limit: 'resource', bucket: resource });
     }
-    return this.#beyond(request, client, bytes, { limit: 'ip', bucket: client });
+    return this.#beyond(request, client, { bytes, contentType }, { limit: 'ip', bucket: client });
   }
 
   /** What is left of the regular tokens and the rest from paid ones; past the resource's limit, paid ones alone. */
   async #beyond(
     request: Request,
     client: string,
-    bytes: number,
+    body: EgressBody,
     { limit, bucket }: { readonly limit: 'ip' | 'resource'; readonly bucket: string },
   ): Promise<Readonly<Record<string, string>>> {
     const { byClient, paid, metrics, payments } = this.#parts;
-    const cost = costOf(bytes);
+    const cost = costOf(body.bytes);
     const regular = limit === 'ip' ? byClient.takeSome(client, cost) : 0;
     if (await paid.spend(client, cost - regular)) {
       metrics.tokens.add(regular);
@@ -68,27 +71,31 @@ export class TokenMeter implements Meter {
     }
     if (regular > 0) byClient.give(client, regular);
     metrics.exceeded.inc({ limit_type: limit });
-    metrics.blockedBytes.add(bytes);
-    if (payments !== undefined) throw await payments.required(request, bytes);
+    metrics.blockedBytes.add(body.bytes);
+    if (payments !== undefined) throw await payments.required(request, body);
     const buckets = limit === 'ip' ? byClient : this.#parts.byResource;
-    throw tooManyRequests(limit, buckets.secondsUntil(bucket, cost));
+    throw tooManyRequests(limit, refusedBy(buckets, bucket, cost));
   }
 
   async #withPayment(
     request: Request,
     client: string,
-    bytes: number,
+    body: EgressBody,
   ): Promise<Readonly<Record<string, string>>> {
     const { payments, paid, metrics, byClient } = this.#parts;
     if (payments === undefined) throw new Error('a payment without payments');
-    const headers = await payments.take(request, client, bytes);
-    const cost = costOf(bytes);
+    const headers = await payments.take(request, client, body);
+    const cost = costOf(body.bytes);
     if (await paid.spend(client, cost)) {
       metrics.paidTokens.add(cost);
       return headers;
     }
     // A payment that was spent already: it buys nothing twice.
     if (byClient.take(client, cost)) return headers;
-    throw tooManyRequests('ip', byClient.secondsUntil(client, cost), headers);
+    throw tooManyRequests('ip', refusedBy(byClient, client, cost), headers);
   }
+}
+
+function refusedBy(buckets: Buckets, bucket: string, cost: number): Refused {
+  return { cost, capacity: buckets.rules.capacity, seconds: buckets.secondsUntil(bucket, cost) };
 }

@@ -66,10 +66,14 @@ export function cacheBy(reply: Reply, isStable: boolean): Reply {
 export function relay(reply: Reply, answer: NodeAnswer, seconds: number): Reply {
   if (answer.status === 200 && seconds > 0) cacheFor(reply, seconds);
   else reply.header('cache-control', 'no-store');
-  const type = answer.contentType === '' ? 'text/plain; charset=utf-8' : answer.contentType;
+  const type = relayedType(answer);
   const headers: Record<string, string> = { 'content-type': type };
   isolate(headers, type, 'shared');
   return reply.code(answer.status).headers(headers).send(answer.body);
+}
+
+export function relayedType({ contentType }: NodeAnswer): string {
+  return contentType === '' ? 'text/plain; charset=utf-8' : contentType;
 }
 
 export const pendingAnswer = (reply: Reply): Reply =>

@@ -7,7 +7,6 @@ import type { RawChunk } from '../chain/node-chunks.ts';
 import { nodeError, upstreamUnavailable } from '../errors.ts';
 import { param } from '../paths.ts';
 import { addGet, type ChainReadsDeps, cacheBy, parseDigits, refuseBlockedBytes } from './answers.ts';
-import { sendJsonText } from './text-errors.ts';
 
 interface Owner {
   readonly id: string;
@@ -17,9 +16,21 @@ interface Owner {
   readonly stable: boolean;
 }
 
+interface FoundChunk {
+  readonly offset: number;
+  /** With the address of the node that gave it. */
+  readonly chunk: RawChunk & { readonly url: string };
+  readonly owner: Owner | undefined;
+}
+
+interface ChunkBody {
+  readonly bytes: Buffer;
+  readonly contentType: string;
+}
+
 export function chunkRoutes(app: App, deps: ChainReadsDeps): void {
   const { index, chunks, meter, blocklist } = deps;
-  async function chunkOf(request: Request) {
+  async function chunkOf(request: Request): Promise<FoundChunk> {
     const text = param(request, 'offset');
     if (/^-[0-9]+$/.test(text)) throw nodeError(400, { error: 'offset_out_of_bounds' });
     if (!/^[0-9]{1,78}$/.test(text)) throw nodeError(400, { error: 'invalid_offset' });
@@ -57,51 +68,64 @@ export function chunkRoutes(app: App, deps: ChainReadsDeps): void {
     return offset > end;
   }
 
-  async function charge(request: Request, reply: Reply, bytes: number): Promise<void> {
+  /** Also what both answers say of the chunk and of their own bytes, which is what a signature covers. */
+  async function describe(request: Request, reply: Reply, found: FoundChunk, body: ChunkBody): Promise<void> {
+    const { offset, chunk, owner } = found;
+    const { bytes, contentType } = body;
     const resource = `chunk:${param(request, 'offset')}`;
-    const charged = meter.charge(request, request.method === 'HEAD' ? 0 : bytes, resource);
+    const charged = meter.charge(
+      request,
+      request.method === 'HEAD' ? 0 : bytes.length,
+      resource,
+      contentType,
+    );
     if (charged !== undefined) reply.headers(await charged);
+    const digest = hash('sha256', bytes, 'buffer');
+    reply.headers({
+      'content-type': contentType,
+      'x-content-type-options': 'nosniff',
+      'content-digest': `sha-256=:${digest.toString('base64')}:`,
+      etag: `"${encodeBase64url(digest)}"`,
+      'x-arweave-chunk-data-root': encodeBase64url(chunk.dataRoot),
+      'x-arweave-chunk-relative-start-offset': String(chunk.relativeStart),
+      'x-ar-io-chunk-source-type': 'arweave-network',
+      'x-ar-io-chunk-host': new URL(chunk.url).host,
+    });
+    if (owner === undefined) return;
+    const start = owner.start + chunk.relativeStart;
+    reply.headers({
+      'x-arweave-chunk-start-offset': String(start),
+      'x-arweave-chunk-read-offset': String(offset - start),
+      'x-arweave-chunk-tx-id': owner.id,
+      'x-arweave-chunk-tx-data-size': String(owner.size),
+      'x-arweave-chunk-tx-start-offset': String(owner.start),
+    });
   }
 
   addGet(app, '/chunk/:offset', 'The chunk at a weave offset, with its proofs', async (request, reply) => {
-    const { chunk, owner } = await chunkOf(request);
+    const found = await chunkOf(request);
+    const { chunk, owner } = found;
     const json = {
       chunk: encodeBase64url(chunk.bytes),
       data_path: encodeBase64url(chunk.dataPath),
       tx_path: encodeBase64url(chunk.txPath),
       packing: 'unpacked',
     };
-    const text = JSON.stringify(json);
-    await charge(request, reply, text.length);
-    return sendJsonText(cacheBy(reply, owner?.stable === true), text);
+    const bytes = Buffer.from(JSON.stringify(json));
+    await describe(request, reply, found, { bytes, contentType: 'application/json; charset=utf-8' });
+    return cacheBy(reply, owner?.stable === true).send(bytes);
   });
 
   addGet(app, '/chunk/:offset/data', 'The bytes of the chunk at a weave offset', async (request, reply) => {
-    const { offset, chunk, owner } = await chunkOf(request);
-    await charge(request, reply, chunk.bytes.length);
-    const digest = hash('sha256', chunk.bytes, 'buffer');
+    const found = await chunkOf(request);
+    const { chunk, owner } = found;
+    const { bytes } = chunk;
+    await describe(request, reply, found, { bytes, contentType: 'application/octet-stream' });
+    // The JSON has the paths in itself.
     reply.headers({
-      'content-type': 'application/octet-stream',
-      'x-content-type-options': 'nosniff',
-      etag: `"${encodeBase64url(digest)}"`,
-      'content-digest': `sha-256=:${digest.toString('base64')}:`,
       'x-arweave-chunk-data-path': encodeBase64url(chunk.dataPath),
-      'x-arweave-chunk-data-root': encodeBase64url(chunk.dataRoot),
-      'x-arweave-chunk-relative-start-offset': String(chunk.relativeStart),
       'x-arweave-chunk-tx-path': encodeBase64url(chunk.txPath),
-      'x-ar-io-chunk-source-type': 'arweave-network',
-      'x-ar-io-chunk-host': new URL(chunk.url).host,
     });
-    if (owner !== undefined) {
-      const start = owner.start + chunk.relativeStart;
-      reply.headers({
-        'x-arweave-chunk-start-offset': String(start),
-        'x-arweave-chunk-read-offset': String(offset - start),
-        'x-arweave-chunk-tx-id': owner.id,
-        'x-arweave-chunk-tx-data-size': String(owner.size),
-        'x-arweave-chunk-tx-start-offset': String(owner.start),
-      });
-    }
-    return cacheBy(reply, owner?.stable === true).send(chunk.bytes);
+    return cacheBy(reply, owner?.stable === true).send(bytes);
   });
 }

@@ -3,6 +3,7 @@
  * asked of nodes, so that "not found" is said only when nobody has it.
  */
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import type { NodeAnswer } from '../../outside/arweave/node.ts';
 import { readLimited } from '../../outside/http.ts';
 import { bundledItemJson } from '../chain/bundled-header.ts';
 import type { ChainTransaction, Located } from '../chain-index/gateway-index.ts';
@@ -19,6 +20,7 @@ import {
   pendingAnswer,
   refuseBlockedBytes,
   relay,
+  relayedType,
   requireId,
 } from './answers.ts';
 import { sendJsonText, sendText } from './text-errors.ts';
@@ -34,9 +36,14 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
   const { index, nodes, meter } = deps;
 
   /** Data is metered on whatever route it leaves; headers are free. */
-  async function charge(request: Request, reply: Reply, id: string, bytes: number): Promise<void> {
+  async function charge(
+    request: Request,
+    reply: Reply,
+    id: string,
+    { bytes, contentType }: { readonly bytes: number; readonly contentType: string },
+  ): Promise<void> {
     largeAnswers.hold(reply.raw, bytes);
-    const charged = meter.charge(request, request.method === 'HEAD' ? 0 : bytes, `data:${id}`);
+    const charged = meter.charge(request, request.method === 'HEAD' ? 0 : bytes, `data:${id}`, contentType);
     if (charged !== undefined) reply.headers(await charged);
   }
 
@@ -67,7 +74,7 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
     const id = requireId(param(request, 'id'), 'Invalid hash.');
     await refuseBlockedBytes(deps, id);
     const answer = await nodes.get(`/unconfirmed_tx/${id}`);
-    if (answer.body.length > maxHeaderBytes) await charge(request, reply, id, answer.body.length);
+    if (answer.body.length > maxHeaderBytes) await charge(request, reply, id, relayed(answer));
     return relay(reply, answer, 20);
   });
 
@@ -120,7 +127,7 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
   async function sendItemData(request: Request, reply: Reply, located: Located): Promise<Reply> {
     const { id, size, stable } = located;
     if (size > maxDataBytes) throw nodeError(400, { error: 'tx_data_too_big' });
-    await charge(request, reply, id, Math.ceil((size * 4) / 3));
+    await charge(request, reply, id, { bytes: Math.ceil((size * 4) / 3), contentType: 'text/plain' });
     const opened = await deps.bytes.stream(id);
     if (opened === undefined) throw new Unavailable('unreadable');
     const data = await readLimited(opened.stream, maxDataBytes);
@@ -141,13 +148,17 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
       // Data items and what was just posted here are not the node's to deny.
       if (answer.status === 404 && isOurs) return pendingAnswer(reply);
       const isData = answer.status === 200 && /^\/data(\.|$)/.test(below);
-      if (isData || answer.body.length > maxHeaderBytes) await charge(request, reply, id, answer.body.length);
+      if (isData || answer.body.length > maxHeaderBytes) await charge(request, reply, id, relayed(answer));
       return relay(reply, answer, 30);
     } catch (error) {
       if (error instanceof UpstreamError && isOurs) return pendingAnswer(reply);
       throw error;
     }
   }
+}
+
+function relayed(answer: NodeAnswer): { bytes: number; contentType: string } {
+  return { bytes: answer.body.length, contentType: relayedType(answer) };
 }
 
 /** The record as a node's transaction JSON; undefined where the index cannot give it whole. */

@@ -49,7 +49,7 @@ export const noCardPart: Part = {
 /** Counts what happens to card payments, under the names published payment services use. */
 export function cardMetrics(metrics: Metrics): (observation: CardObservation) => void {
   const succeeded = metrics.counter('payment_intent_succeeded', 'Card payments that were credited');
-  const credited = metrics.counter('card_top_ups', 'Winc bought by card');
+  const credited = metrics.counter('card_top_ups_winc_total', 'Winc bought by card');
   const refunded = metrics.counter('payment_intent_refunded', 'Card payments given back');
   const refundsFailed = metrics.counter('card_refund_failed_total', 'Refunds of card payments that failed', [
     'final',

@@ -1,23 +1,15 @@
 /** `export-parquet` and its status (interface §4.4). */
 import { Type } from 'typebox';
 import type { App } from '../../../kernel/http/server.ts';
-import type { Exporter } from '../../export/exporter.ts';
-import { ExportFolderError, resolveOutput } from '../../export/folder.ts';
-import { badExport, badRequest, exportRunning } from '../errors.ts';
-import type { SharedJob } from '../shared-job.ts';
+import { DatasetConflict } from '../../export/dataset.ts';
+import { ExportFolderError } from '../../export/folder.ts';
+import { badExport, badRequest, exportConflict, exportRunning, noExportRunning } from '../errors.ts';
+import type { ExportSchedule } from '../export-schedule.ts';
+import type { Exports } from '../exports.ts';
 
 const Whole = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-export interface ExportRoutesOptions {
-  readonly exporter: Exporter;
-  readonly job: SharedJob;
-  /** Every export lies in it. */
-  readonly folder: string;
-  /** Rows above it may still move. */
-  readonly stableHeight: () => number;
-}
-
-export function exportRoutes(app: App, { exporter, job, folder, stableHeight }: ExportRoutesOptions): void {
+export function exportRoutes(app: App, exports: Exports, schedule: ExportSchedule | undefined): void {
   app.post(
     '/export-parquet',
     {
@@ -38,38 +30,52 @@ export function exportRoutes(app: App, { exporter, job, folder, stableHeight }: 
       config: { invalid: badExport },
     },
     async ({ body }) => {
-      const { outputDir, startHeight, endHeight, ...options } = body;
+      const { outputDir, startHeight, endHeight } = body;
       if (startHeight > endHeight || outputDir.trim() === '') throw badRequest(badExport);
-      const resolved = output(folder, outputDir);
-      if (!(await job.claim())) throw exportRunning();
-      const lastHeight = Math.min(endHeight, Math.max(startHeight - 1, stableHeight()));
       const request = {
-        outputDir: resolved,
-        startHeight,
-        endHeight: lastHeight,
-        maxFileRows: options.maxFileRows ?? 0,
-        heightPartitionSize: options.heightPartitionSize ?? 1_000,
-        skipL1Transactions: options.skipL1Transactions ?? false,
-        skipL1Tags: options.skipL1Tags ?? false,
-        resume: options.resume ?? false,
+        ...{ outputDir, startHeight, endHeight },
+        maxFileRows: body.maxFileRows ?? 0,
+        heightPartitionSize: body.heightPartitionSize ?? 1_000,
+        skipL1Transactions: body.skipL1Transactions ?? false,
+        skipL1Tags: body.skipL1Tags ?? false,
+        resume: body.resume ?? false,
       };
-      const shown = { endHeight, ...(lastHeight < endHeight && { exportedToHeight: lastHeight }) };
-      const { jobId, ended } = exporter.start(request, shown);
-      void job.follow(() => exporter.status, ended);
-      return { message: 'Parquet export started', jobId };
+      const started = await exports.start(request).catch(refuseFolder);
+      if (started === undefined) throw exportRunning();
+      const { jobId, stableHeight } = started;
+      return {
+        message: 'Parquet export started',
+        ...{ jobId, stableHeight },
+        // The answer stays that of a start: callers then wait for the status of its job.
+        ...(startHeight > stableHeight && { warning: nothingStable(startHeight, stableHeight) }),
+      };
     },
   );
 
-  app.get('/export-parquet/status', { schema: { summary: 'How far the export is', tags: ['admin'] } }, () =>
-    job.status(),
+  app.post(
+    '/export-parquet/cancel',
+    { schema: { summary: 'End the running export; what it has finished stays', tags: ['admin'] } },
+    async () => {
+      if (!(await exports.cancel())) throw noExportRunning();
+      return { message: 'Parquet export is being cancelled' };
+    },
+  );
+
+  app.get(
+    '/export-parquet/status',
+    { schema: { summary: 'How far the export is', tags: ['admin'] } },
+    async () => ({
+      ...(await exports.status()),
+      ...(schedule !== undefined && { schedule: await schedule.state() }),
+    }),
   );
 }
 
-function output(folder: string, asked: string): string {
-  try {
-    return resolveOutput(folder, asked);
-  } catch (error) {
-    if (error instanceof ExportFolderError) throw badRequest(`Invalid outputDir - ${error.message}`);
-    throw error;
-  }
+const nothingStable = (startHeight: number, stableHeight: number) =>
+  `Nothing is exported: heights are stable up to ${stableHeight}, and the export starts at ${startHeight}`;
+
+function refuseFolder(error: unknown): never {
+  if (error instanceof ExportFolderError) throw badRequest(`Invalid outputDir - ${error.message}`);
+  if (error instanceof DatasetConflict) throw exportConflict(error.message);
+  throw error;
 }

@@ -205,17 +205,35 @@ for (const engine of engines)
       assert.ok(numbers.every((row) => row.tag_index === 1));
     });
 
-    it('goes on where an export failed, without writing a partition twice', async () => {
+    it('refuses a folder that it does not fit in, and writes no partition twice', async () => {
+      const before = await exported();
       mkdirSync(join(exportDir(), 'second'), { recursive: true });
       // The tags have nowhere to go.
       writeFileSync(join(exportDir(), 'second', 'tags'), 'in the way');
       const body = { outputDir: 'second', startHeight: 0, endHeight: 1_000_000, maxFileRows: 0 };
-      await gateway.call('POST', 'export-parquet', body);
-      const failed = await exported();
-      assert.equal(failed.status, 'errored');
-      assert.match(String(failed.error), /EEXIST|ENOTDIR/);
-      assert.equal(failed.startHeight, 0);
+      const refused = await gateway.call('POST', 'export-parquet', body);
+      assert.equal(refused.status, 409);
+      assert.match(String(refused.body), /^The export does not fit in - .*tags is in the way/);
       rmSync(join(exportDir(), 'second', 'tags'));
+      // The first has another grid.
+      for (const grid of [{ heightPartitionSize: 20 }, { heightPartitionSize: 10, startHeight: 5 }]) {
+        const other = await gateway.call('POST', 'export-parquet', { ...body, outputDir: 'first', ...grid });
+        assert.equal(other.status, 409);
+        assert.match(String(other.body), /holds partitions of 10 heights from 0 on/);
+      }
+      for (const outputDir of [
+        'first/transactions',
+        'first/tags/data',
+        'first/.versions/x',
+        'first/.current',
+      ]) {
+        const inside = await gateway.call('POST', 'export-parquet', { ...body, outputDir });
+        assert.deepEqual(
+          [inside.status, inside.body],
+          [400, 'Invalid outputDir - the folder lies inside another export'],
+        );
+      }
+      assert.deepEqual(await exported(), before);
       for (const expected of [302, 0]) {
         await gateway.call('POST', 'export-parquet', { ...body, resume: true });
         const status = await exported();
@@ -223,6 +241,52 @@ for (const engine of engines)
         assert.equal((status.rows as { transactions: number }).transactions, expected);
       }
       assert.equal((await readTable('second', 'transactions')).rows.length, 302);
+    });
+
+    it('says where nothing is stable yet, and writes nothing', async () => {
+      const stable = gateway.inside.index.stableHeight;
+      const start = await gateway.call('POST', 'export-parquet', {
+        outputDir: 'above',
+        startHeight: stable + 1,
+        endHeight: stable + 10,
+        maxFileRows: 0,
+      });
+      const body = start.body as Record<string, unknown>;
+      assert.deepEqual([start.status, body.message], [200, 'Parquet export started']);
+      assert.equal(body.stableHeight, stable);
+      assert.match(String(body.warning), /^Nothing is exported: heights are stable up to [0-9]+, and/);
+      const status = await exported();
+      assert.deepEqual(
+        [status.status, status.stableHeight, status.exportedToHeight, status.endHeight],
+        ['completed', stable, null, stable + 10],
+      );
+      assert.deepEqual(readdirSync(join(exportDir(), 'above')), []);
+    });
+
+    it('cancels an export, and leaves what it has finished', async () => {
+      const nothing = await gateway.call('POST', 'export-parquet/cancel');
+      assert.deepEqual([nothing.status, nothing.body], [409, 'No export is in progress']);
+      const begin = (resume: boolean) =>
+        gateway.call('POST', 'export-parquet', {
+          ...{ outputDir: 'cancelled', startHeight: 0, endHeight: 1_000_000, maxFileRows: 0 },
+          ...{ heightPartitionSize: 1, resume },
+        });
+      // One may be done before it is cancelled, on a machine that lets the caller wait.
+      const status = await until('one is cancelled in time', async () => {
+        await begin(false);
+        const { status: code, body } = await gateway.call('POST', 'export-parquet/cancel');
+        if (code === 200) assert.deepEqual(body, { message: 'Parquet export is being cancelled' });
+        const end = await exported();
+        return end.status === 'cancelled' && end;
+      });
+      assert.equal(status.error, undefined);
+      assert.equal(typeof status.endTimestamp, 'number');
+      await begin(true);
+      assert.equal((await exported()).status, 'completed');
+      assert.equal((await readTable('cancelled', 'transactions')).rows.length, 302);
+      const metrics = (await gateway.get('/gw/__gateway_metrics')).body;
+      assert.match(metrics, /^parquet_exports_total\{outcome="cancelled"\} [1-9]/m);
+      assert.match(metrics, /^parquet_export_height [0-9]+$/m);
     });
 
     it('refuses parameters and folders that make no sense, and a second export at a time', async (t) => {
@@ -321,5 +385,32 @@ for (const engine of engines)
       await until('the import went on', async () => gateway.inside.index.height >= 80);
       const { db } = await debug();
       assert.deepEqual([db.counts.dataItems, db.errors], [1, []]);
+    });
+
+    it('exports by itself up to what is stable, and is unhealthy while that fails', async () => {
+      const schedule = { PARQUET_EXPORT_INTERVAL_MINUTES: '60' };
+      const outside = gateway.restart({ ...schedule, PARQUET_EXPORT_INTERVAL_DIR: '../outside' });
+      await assert.rejects(outside, /PARQUET_EXPORT_INTERVAL_DIR: the folder lies outside/);
+      await gateway.restart({ ...schedule, PARQUET_EXPORT_INTERVAL_PARTITION_SIZE: '100' });
+      const done = await until('it is done', async () => {
+        const { body } = await gateway.call('GET', 'export-parquet/status');
+        const status = body as { schedule: Record<string, unknown>; exportedToHeight: number };
+        return status.schedule.lastStatus === 'completed' && { ...status };
+      });
+      assert.deepEqual([done.schedule.everyMinutes, done.schedule.outputDir], [60, 'latest']);
+      assert.equal((await readTable('latest', 'blocks')).rows.length, done.exportedToHeight + 1);
+      assert.match(
+        (await gateway.get('/gw/__gateway_metrics')).body,
+        new RegExp(`^parquet_export_height ${done.exportedToHeight}$`, 'm'),
+      );
+      const { sql } = gateway.inside.index;
+      await sql.run("UPDATE operator_jobs SET told_at = 0 WHERE name = 'export-schedule'");
+      rmSync(join(exportDir(), 'latest', 'blocks'));
+      writeFileSync(join(exportDir(), 'latest', 'blocks'), 'in the way');
+      const reasons = await until('it is a reason', async () => {
+        const health = JSON.parse((await gateway.get('/gw/healthcheck')).body);
+        return health.status === 'unhealthy' && String(health.reasons);
+      });
+      assert.match(reasons, /The scheduled Parquet export failed: .*blocks is in the way/);
     });
   });

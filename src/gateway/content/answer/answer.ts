@@ -216,7 +216,12 @@ async function send(answer: Answer, opened: OpenedContent, fetching?: Fetching):
     return await reply.code(304).headers(headers).send();
   }
   const { spans } = asked;
-  const charged = parts.meter.charge(request, bodyBytes(request, size, spans), `data:${described.id}`);
+  const charged = parts.meter.charge(
+    request,
+    bodyBytes(request, size, spans),
+    `data:${described.id}`,
+    contentTypeOf(described),
+  );
   if (charged !== undefined) Object.assign(headers, await charged);
   const { readyKey } = options;
   const again = charged === undefined && opened.fromCache && journey.hops === 0;

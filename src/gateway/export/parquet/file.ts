@@ -2,9 +2,17 @@
  * One Parquet file on disk: row groups as they come, the footer at the end. It has a temporary name until it is whole
  * and synced.
  */
+import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writevSync } from 'node:fs';
 import type { Column } from './column.ts';
 import { binary, i32, i64, list, struct, type Value } from './thrift.ts';
+
+export interface FinishedFile {
+  readonly rows: number;
+  readonly bytes: number;
+  /** In hex. */
+  readonly sha256: string;
+}
 
 const magic = Buffer.from('PAR1');
 
@@ -12,6 +20,7 @@ export class ParquetFile {
   readonly #temporary: string;
   readonly #columns: readonly Column[];
   readonly #groups: Value[] = [];
+  readonly #hash = createHash('sha256');
   #fd: number | undefined;
   #offset = 0;
   #rows = 0;
@@ -47,7 +56,7 @@ export class ParquetFile {
   }
 
   /** Whole and on disk when it returns. */
-  finish(): void {
+  finish(): FinishedFile {
     this.addGroup();
     const root = struct({ 4: binary('root'), 5: i32(this.#columns.length) });
     const typeOrder = struct({ 1: struct({}) });
@@ -65,6 +74,7 @@ export class ParquetFile {
     this.#write([footer, size, magic]);
     if (this.#fd !== undefined) fsyncSync(this.#fd);
     this.#close();
+    return { rows: this.#rows, bytes: this.#offset, sha256: this.#hash.digest('hex') };
   }
 
   moveTo(path: string): void {
@@ -86,6 +96,7 @@ export class ParquetFile {
   /** All of it, or it throws: a disk may take a part of a write. */
   #write(parts: readonly Buffer[]): void {
     if (this.#fd === undefined) throw new Error('the file is closed');
+    for (const part of parts) this.#hash.update(part);
     let rest = parts.filter(({ length }) => length > 0);
     while (rest.length > 0) {
       let written = writevSync(this.#fd, rest);

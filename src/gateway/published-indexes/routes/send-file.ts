@@ -16,6 +16,8 @@ export interface SendOptions {
   readonly caching: string;
 }
 
+const contentType = 'application/octet-stream';
+
 export async function sendIndexFile(
   request: Request,
   reply: Reply,
@@ -38,12 +40,12 @@ export async function sendIndexFile(
     const span = spanOf(wanted, file.size);
     const start = span?.start ?? 0;
     const end = span?.end ?? file.size;
-    const charged = meter.charge(request, isHead ? 0 : end - start, file.sha256);
+    const charged = meter.charge(request, isHead ? 0 : end - start, file.sha256, contentType);
     if (charged !== undefined) reply.headers(await charged);
     const raw = takeOver(reply, span === undefined ? 200 : 206, {
       ...headers,
       'accept-ranges': 'bytes',
-      'content-type': 'application/octet-stream',
+      'content-type': contentType,
       'content-length': end - start,
       ...(span === undefined
         ? { 'content-digest': digest }
@@ -68,13 +70,13 @@ export async function sendPadding(
 ): Promise<Reply> {
   const span = spanOf(request.headers.range, size);
   const { start, end } = span ?? { start: 0, end: size };
-  const charged = meter.charge(request, end - start, 'padding');
+  const charged = meter.charge(request, end - start, 'padding', contentType);
   if (charged !== undefined) reply.headers(await charged);
   return reply
     .code(span === undefined ? 200 : 206)
     .headers({
       'cache-control': `${meter.enabled ? 'private' : 'public'}, ${caching}`,
-      'content-type': 'application/octet-stream',
+      'content-type': contentType,
       'accept-ranges': 'bytes',
       ...(span !== undefined && { 'content-range': contentRange(span, size) }),
     })
