@@ -9,6 +9,8 @@ type BundleStatus = Readonly<Record<string, unknown>> & {
   /** Beyond the record, with `invalidDataItemCount`: where the bundle stands, and why. */
   readonly state: string;
   readonly lastError: string | null;
+  /** What is odd about it and cost none of its items. */
+  readonly remark: string | null;
 };
 
 export async function bundleStatus(sql: Sql, id: string): Promise<BundleStatus | undefined> {
@@ -23,7 +25,7 @@ export async function bundleStatus(sql: Sql, id: string): Promise<BundleStatus |
        first_fully_indexed_at AS "firstFullyIndexedAt", last_fully_indexed_at AS "lastFullyIndexedAt",
        import_attempt_count AS "importAttemptCount", retry_attempt_count AS "retryAttemptCount",
        first_retried_at AS "firstRetriedAt", last_retried_at AS "lastRetriedAt",
-       invalid_count AS "invalidDataItemCount", state, last_error AS "lastError"
+       invalid_count AS "invalidDataItemCount", remark, state, last_error AS "lastError"
      FROM bundles WHERE id = ?`,
     Buffer.from(id, 'base64url'),
   );
