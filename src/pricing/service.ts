@@ -20,6 +20,7 @@ import {
   type FiatQuote,
   type GibibyteRates,
   type NetworkPriceSource,
+  OracleUnavailable,
   type Pricing,
   type PromoContext,
   type PurchaseQuote,
@@ -165,18 +166,28 @@ class PricingService implements Pricing {
   }
 
   async quoteToken(amount: bigint, token: Token): Promise<TokenQuote> {
-    const rates = await this.rates();
-    const usdPerAr = rates.price('arweave', 'usd');
-    const usdPerToken = token === 'arweave' ? usdPerAr : rates.price(token, 'usd');
+    const rows = await this.#tokenFees(token);
+    const rates = await this.#ratesFor(token, rows);
+    const usdPerAr = rates?.price('arweave', 'usd');
+    const usdPerToken = token === 'arweave' ? usdPerAr : rates?.price(token, 'usd');
     const worth = wincOfToken(amount, token, { usdPerToken, usdPerAr });
-    const credited = chargeTokenFees(worth, await this.#tokenFees(token), usdPerAr);
+    const credited = chargeTokenFees(worth, rows, usdPerAr);
     return {
       token,
       winc: winc(credited.amount),
       equivalentWinc: winc(worth),
       fees: credited.applied,
-      usdEquivalent: usdOfToken(amount, token, usdPerToken),
+      usdEquivalent: usdPerToken === undefined ? '0' : usdOfToken(amount, token, usdPerToken),
     };
+  }
+
+  /** Winston are winc and most fees are factors: then the rates only say what it is worth in dollars, and may be away. */
+  async #ratesFor(token: Token, rows: readonly PaymentAdjustment[]): Promise<RateTable | undefined> {
+    if (token !== 'arweave' || rows.some(({ operator }) => operator === 'add')) return this.rates();
+    return this.rates().catch((error: unknown) => {
+      if (error instanceof OracleUnavailable) return undefined;
+      throw error;
+    });
   }
 
   async quotePurchase(amount: Winc, currency: Currency, promo?: PromoContext): Promise<PurchaseQuote> {
