@@ -3,8 +3,10 @@
  * answers from two sets in memory. Changes are written to the file before they count; the file may also be
  * changed by hand or replaced, and a bad one changes nothing.
  */
+
 import { appendFile, mkdir, open, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { hasCode, messageOf, StartupError } from '../../kernel/errors.ts';
 import { writeFileDurably } from '../../kernel/files.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -76,7 +78,7 @@ export class Blocklist implements Part {
   /** A blocked name takes its undernames with it; a blocked undername is blocked alone. */
   blocksLabel(label: string): boolean {
     if (this.#names.size === 0) return false;
-    return labelAndName(label.toLowerCase()).some((name) => this.#names.has(name));
+    return labelAndName(asciiLowerCase(label)).some((name) => this.#names.has(name));
   }
 
   find(type: BlockType, value: string): BlockEntry | undefined {

@@ -3,6 +3,7 @@
  * holds from the next request on, one made by another process within a second. While the database cannot be read,
  * the list stays as it was.
  */
+import { asciiLowerCase } from '../../../formats/ascii-case.ts';
 import { createJob, type Job } from '../../../kernel/background/job.ts';
 import type { Span } from '../../../kernel/http/byte-ranges.ts';
 import type { Logger } from '../../../kernel/log.ts';
@@ -54,7 +55,7 @@ export class LiveBlocklist implements Blocklist {
 
   blocksName(label: string): boolean {
     if (this.#names.size === 0) return false;
-    const lower = label.toLowerCase();
+    const lower = asciiLowerCase(label);
     return this.#names.has(lower) || this.#names.has(splitLabel(lower).name);
   }
 
