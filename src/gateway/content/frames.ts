@@ -30,14 +30,14 @@ export function frameRoutes(app: App, parts: ServeParts): void {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, _body, done) => done(null));
     for (const path of ['social', 'farcaster']) {
-      for (const method of ['GET', 'HEAD', 'POST'] as const) {
+      for (const method of ['GET', 'POST'] as const) {
         scope.route({
           method,
           url: `/local/${path}/frame/:txId`,
           bodyLimit,
           schema: {
             summary: 'Frame of an id',
-            hide: path !== 'social' || method === 'HEAD',
+            hide: path !== 'social',
             params: Params,
           },
           handler: (request, reply) => serveFrame(parts, request, reply, request.params.txId),

@@ -17,7 +17,6 @@ export interface ChainReadsDeps extends Pick<GatewayContext, 'log' | 'index' | '
   contentHash(id: string): Promise<string | undefined>;
 }
 
-/** Registers GET and HEAD. */
 export function addGet(
   app: App,
   url: string,
@@ -25,7 +24,6 @@ export function addGet(
   handler: (request: Request, reply: Reply) => Promise<Reply>,
 ): void {
   app.get(url, { schema: { summary, tags: ['chain'] } }, handler);
-  app.head(url, { schema: { hide: true } }, handler);
 }
 
 export function requireId(text: string, words: unknown): string {

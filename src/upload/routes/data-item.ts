@@ -20,7 +20,7 @@ const none = Buffer.alloc(0);
 
 export function dataItemRoutes(app: App, sql: Sql, blobs: BlobStore, options: SendOptions = {}): void {
   app.route({
-    method: ['GET', 'HEAD'],
+    method: 'GET',
     url: '/data-item/:id',
     schema: {
       summary: 'The raw bytes of an item that is held here',
