@@ -223,17 +223,20 @@ forEachEngine((_engine, open) => {
     it('AR is priced all the same, unless a fee is in cents; other tokens are not', async () => {
       const { sql, pricing, clock, outside, refresh } = await market();
       outside.ratesDown = true;
-      const quote = await pricing.quoteToken(10n ** 12n, 'arweave');
+      const bare = { inWincOnly: true };
+      const quote = await pricing.quoteToken(10n ** 12n, 'arweave', bare);
       assert.deepEqual(
         [quote.winc, quote.equivalentWinc, quote.usdEquivalent],
         [766_000_000_000n, 10n ** 12n, '0'],
       );
       const isRates = (error: unknown) => error instanceof OracleUnavailable && error.oracle === 'rates';
-      await assert.rejects(pricing.quoteToken(10n ** 9n, 'solana'), isRates);
+      await assert.rejects(pricing.quoteToken(10n ** 9n, 'solana', bare), isRates);
+      // A payment is remembered with its worth in dollars.
+      await assert.rejects(pricing.quoteToken(10n ** 12n, 'arweave'), isRates);
       const cents = { kind: 'payment', name: 'Cents', operator: 'add', magnitude: '-1' } as const;
       await addRow(sql, { ...cents, exclusivity: 'inclusive' }, clock.now);
       refresh();
-      await assert.rejects(pricing.quoteToken(10n ** 12n, 'arweave'), isRates);
+      await assert.rejects(pricing.quoteToken(10n ** 12n, 'arweave', bare), isRates);
     });
 
     it('a currency is spelled in ASCII letters of any case', () => {

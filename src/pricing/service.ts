@@ -20,7 +20,6 @@ import {
   type FiatQuote,
   type GibibyteRates,
   type NetworkPriceSource,
-  OracleUnavailable,
   type Pricing,
   type PromoContext,
   type PurchaseQuote,
@@ -165,9 +164,10 @@ class PricingService implements Pricing {
     };
   }
 
-  async quoteToken(amount: bigint, token: Token): Promise<TokenQuote> {
+  async quoteToken(amount: bigint, token: Token, { inWincOnly = false } = {}): Promise<TokenQuote> {
     const rows = await this.#tokenFees(token);
-    const rates = await this.#ratesFor(token, rows);
+    const needsRates = !inWincOnly || token !== 'arweave' || rows.some(({ operator }) => operator === 'add');
+    const rates = needsRates ? await this.rates() : undefined;
     const usdPerAr = rates?.price('arweave', 'usd');
     const usdPerToken = token === 'arweave' ? usdPerAr : rates?.price(token, 'usd');
     const worth = wincOfToken(amount, token, { usdPerToken, usdPerAr });
@@ -179,15 +179,6 @@ class PricingService implements Pricing {
       fees: credited.applied,
       usdEquivalent: usdPerToken === undefined ? '0' : usdOfToken(amount, token, usdPerToken),
     };
-  }
-
-  /** Winston are winc and most fees are factors: then the rates only say what it is worth in dollars, and may be away. */
-  async #ratesFor(token: Token, rows: readonly PaymentAdjustment[]): Promise<RateTable | undefined> {
-    if (token !== 'arweave' || rows.some(({ operator }) => operator === 'add')) return this.rates();
-    return this.rates().catch((error: unknown) => {
-      if (error instanceof OracleUnavailable) return undefined;
-      throw error;
-    });
   }
 
   async quotePurchase(amount: Winc, currency: Currency, promo?: PromoContext): Promise<PurchaseQuote> {
