@@ -25,6 +25,12 @@ test('an id that begins with a dash is an id, wherever one may stand', () => {
   });
 });
 
+test('a number below zero is a number, wherever one may stand', () => {
+  assert.deepEqual(read('--target', '-100', '-0.5'), { target: '-100', positionals: ['-0.5'] });
+  assert.deepEqual(read('--target=-100'), { target: '-100', positionals: [] });
+  assert.throws(() => read('--target', '-1e3'), { code: 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE' });
+});
+
 test('everything else is as it always was', () => {
   assert.deepEqual(read('a', '--', '--json', id), { positionals: ['a', '--json', id] });
   assert.throws(() => read(id.slice(1, 10), '-x'), { code: 'ERR_PARSE_ARGS_UNKNOWN_OPTION' });

@@ -19,21 +19,21 @@ export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, exact, 2));
 }
 
-/** 32 bytes in base64url, of which one in 64 looks like an option. */
-const dashedId = /^-[A-Za-z0-9_-]{42}$/;
+/** What looks like an option and is none: one in 64 of the ids, 32 bytes in base64url, and a number below zero. */
+const dashedValue = /^-(?:[A-Za-z0-9_-]{42}|[0-9]+(?:\.[0-9]+)?)$/;
 /** What no argument of a process contains. */
 const mark = '\0';
 
 const unmarked = (value: unknown): unknown =>
   typeof value === 'string' && value.startsWith(mark) ? value.slice(mark.length) : value;
 
-/** Arguments and options as `parseArgs` reads them, among which ids and addresses may begin with a dash. */
+/** Arguments and options as `parseArgs` reads them, among which ids, addresses and numbers may begin with a dash. */
 export function readArguments<T extends ParseArgsConfig>(
   config: T & { readonly args: readonly string[] },
 ): ReturnType<typeof parseArgs<T>> {
   const parsed = parseArgs<T>({
     ...config,
-    args: config.args.map((argument) => (dashedId.test(argument) ? mark + argument : argument)),
+    args: config.args.map((argument) => (dashedValue.test(argument) ? mark + argument : argument)),
   });
   for (const found of [parsed.values, parsed.positionals]) unmarkAll(found);
   return parsed;

@@ -1,5 +1,5 @@
 /** Lists in the configuration whose words other rooms know: a misspelt one would quietly do nothing. */
-import { type Config, ConfigError } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { parseToken } from '../pricing/tokens.ts';
 import { normalizeAddress } from '../wallets/address.ts';
 
@@ -19,12 +19,11 @@ const lists = {
 };
 const names = Object.keys(lists) as (keyof typeof lists)[];
 
-/** Throws `ConfigError` with a line for each word that is none of its list's. */
-export function checkLists(config: Pick<Config, keyof typeof lists>): void {
-  const problems = names.flatMap((name) =>
+/** A line for each word that is none of its list's. */
+export function listProblems(config: Pick<Config, keyof typeof lists>): string[] {
+  return names.flatMap((name) =>
     config[name]
       .filter((word) => !lists[name].isOne(word))
       .map((word) => `${name} must be ${lists[name].meant}, not ${JSON.stringify(word.slice(0, 100))}`),
   );
-  if (problems.length > 0) throw new ConfigError(problems);
 }

@@ -18,6 +18,11 @@ export interface TagLimits {
   readonly maxTags: number;
   readonly maxNameBytes: number;
   readonly maxValueBytes: number;
+  /**
+   * The array may end without its final zero or before its last byte, and what a block says of its own size is not
+   * looked at: the reference reads such items, so that the chain's readers know them.
+   */
+  readonly anyEnd?: boolean;
 }
 
 /** What an item that is taken in may carry. */
@@ -34,6 +39,7 @@ export const chainTagLimits: TagLimits = {
   maxTags: 4_096,
   maxNameBytes: 65_536,
   maxValueBytes: 65_536,
+  anyEnd: true,
 };
 
 /** Positions of one tag in the bytes that were walked. */
@@ -53,16 +59,21 @@ export function walkTags(
   if (end - start > limits.maxBytes) return -1;
   if (start === end) return 0;
   const cursor = { at: start };
+  const anyEnd = limits.anyEnd === true;
   let total = 0;
   for (;;) {
+    const from = cursor.at;
     const count = readLong(bytes, cursor, end);
-    if (count === 0) return cursor.at === end ? total : -1;
-    if (Number.isNaN(count)) return -1;
+    if (count === 0) return cursor.at === end || anyEnd ? total : -1;
+    if (Number.isNaN(count)) return anyEnd && isUnfinishedZero(bytes, from, end) ? total : -1;
     let blockEnd = -1;
     if (count < 0) {
       const size = readLong(bytes, cursor, end);
-      if (!(size >= 0 && size <= end - cursor.at)) return -1;
-      blockEnd = cursor.at + size;
+      if (Number.isNaN(size)) return -1;
+      if (!anyEnd) {
+        if (!(size >= 0 && size <= end - cursor.at)) return -1;
+        blockEnd = cursor.at + size;
+      }
     }
     const entries = Math.abs(count);
     total += entries;
@@ -122,11 +133,20 @@ export function encodeTags(tags: readonly TagSource[]): Buffer {
   return Buffer.concat(parts);
 }
 
-/** A zig-zag varint, or NaN when it is cut off or beyond 32 bits: nothing here counts further. */
+/** The final zero is missing, or cut off after its first bytes. */
+function isUnfinishedZero(bytes: Uint8Array, from: number, end: number): boolean {
+  for (let at = from; at < end; at++) if (bytes[at] !== 0x80) return false;
+  return true;
+}
+
+/** The most bytes that a 64-bit varint has; a short number may be written in all of them. */
+const maxVarintBytes = 10;
+
+/** A zig-zag varint, or NaN when it is cut off. Above 2^53 it is not exact, which no count or length comes near. */
 function readLong(bytes: Uint8Array, cursor: { at: number }, end: number): number {
   let value = 0;
   let scale = 1;
-  for (let length = 0; length < 5; length++) {
+  for (let length = 0; length < maxVarintBytes; length++) {
     if (cursor.at >= end) return Number.NaN;
     const byte = bytes[cursor.at++]!;
     value += (byte & 0x7f) * scale;

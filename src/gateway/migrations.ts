@@ -67,4 +67,15 @@ CREATE TABLE blocked_places (
     id: 'gateway-admin-005-cancel',
     up: 'ALTER TABLE operator_jobs ADD COLUMN cancelled BIGINT NOT NULL DEFAULT 0;',
   },
+  {
+    id: 'gateway-unbundle-remark',
+    up: 'ALTER TABLE bundles ADD COLUMN remark TEXT;',
+  },
+  {
+    // Given up by versions that took a bundle for none because of what is odd about it.
+    id: 'gateway-unbundle-read-again',
+    up: `
+UPDATE bundles SET state = 'queued', holder = NULL, next_try_at = 0, retry_attempt_count = 0
+WHERE state = 'failed' AND last_error IN ('there are bytes after the last item', 'the size of an item is impossible');`,
+  },
 ];

@@ -3,7 +3,6 @@ import type { Config } from '../config/config.ts';
 import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
 import { createJob } from '../kernel/background/job.ts';
 import { StartupError } from '../kernel/errors.ts';
-import { networks } from '../kernel/http/client-network.ts';
 import { createHttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
@@ -87,11 +86,7 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Gateway
 }
 
 export async function createGateway(config: Config, deps: GatewayDeps): Promise<Gateway> {
-  networks('TRUSTED_PROXIES', config.TRUSTED_PROXIES);
-  const filters = {
-    unbundle: readFilter('ANS104_UNBUNDLE_FILTER', config.ANS104_UNBUNDLE_FILTER),
-    index: readFilter('ANS104_INDEX_FILTER', config.ANS104_INDEX_FILTER),
-  };
+  const filters = readFilters(config);
   const takesPayments = config.ENABLE_RATE_LIMITER && config.EGRESS_PAYMENTS;
   const payee = takesPayments ? await deps.egressPayee?.() : undefined;
   const sql = await openDatabase({
@@ -226,6 +221,14 @@ function createIndexPart(index: SqlGatewayIndex, log: Logger): Part {
     jobs: [createJob({ name: 'refresh the index', everyMs: refreshIntervalMs, log, run: refresh })],
     start: refresh,
     stop: () => index.sql.close(),
+  };
+}
+
+/** Throws `StartupError` where one cannot be read. */
+export function readFilters(config: Pick<Config, 'ANS104_UNBUNDLE_FILTER' | 'ANS104_INDEX_FILTER'>): Filters {
+  return {
+    unbundle: readFilter('ANS104_UNBUNDLE_FILTER', config.ANS104_UNBUNDLE_FILTER),
+    index: readFilter('ANS104_INDEX_FILTER', config.ANS104_INDEX_FILTER),
   };
 }
 

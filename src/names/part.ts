@@ -77,17 +77,14 @@ const defaultDeliveryTimeoutMs = 20_000;
 
 export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   const { log, sql, pricing, chain, registry, key, now = Date.now } = deps;
-  if (!isArweaveId(config.ARNS_DEFAULT_TARGET)) {
-    throw new StartupError('ARNS_DEFAULT_TARGET must be a transaction id of 43 characters');
-  }
+  const settings = namesSettings(config);
   const metrics = createNamesMetrics(deps.metrics);
   const background = new BackgroundWork(log);
   const prices = new NamePrices({
     registry,
     pricing,
     now,
-    spawnSurcharge: amountOf(config, 'ANT_SPAWN_WINC_SURCHARGE'),
-    actionFloor: amountOf(config, 'ARNS_ACTION_FLOOR_WINC') ?? 0n,
+    ...settings,
     actionMargin: config.ARNS_ACTION_MARGIN,
     microLamports: config.ARNS_UNIT_PRICE_MICROLAMPORTS,
     buyer: key?.address,
@@ -192,6 +189,17 @@ async function logFunds({ chain, registry, key, log }: NamesDeps): Promise<void>
   if (lamports === 0n || tokens === 0n)
     log.warn(funds, 'the key that pays for names needs SOL and name tokens');
   else log.info(funds, 'the key that pays for names');
+}
+
+/** Throws `StartupError` where a setting cannot be meant. */
+export function namesSettings(config: NamesConfig) {
+  if (!isArweaveId(config.ARNS_DEFAULT_TARGET)) {
+    throw new StartupError('ARNS_DEFAULT_TARGET must be a transaction id of 43 characters');
+  }
+  return {
+    spawnSurcharge: amountOf(config, 'ANT_SPAWN_WINC_SURCHARGE'),
+    actionFloor: amountOf(config, 'ARNS_ACTION_FLOOR_WINC') ?? 0n,
+  };
 }
 
 function amountOf(

@@ -1,4 +1,5 @@
 /** What is fixed about each currency: limits that hold while the dynamic ones stay near them. */
+import { asciiLowerCase } from '../formats/ascii-case.ts';
 import { type Currency, currencies } from './pricing.ts';
 
 interface CurrencyFacts {
@@ -34,7 +35,7 @@ export const currencyFacts: Readonly<Record<Currency, CurrencyFacts>> = {
 
 /** Any letter case; undefined for a code that is not charged. */
 export function parseCurrency(code: string): Currency | undefined {
-  const lower = code.toLowerCase();
+  const lower = asciiLowerCase(code);
   return currencies.find((known) => known === lower);
 }
 

@@ -83,7 +83,7 @@ export interface TokenQuote {
   /** Before fees: what the tokens are worth. */
   readonly equivalentWinc: Winc;
   readonly fees: readonly AppliedAdjustment[];
-  /** Six decimals, as payment history shows it; `0` when the rate is unknown. */
+  /** Six decimals, as payment history shows it; `0` when it was not asked for. */
   readonly usdEquivalent: string;
 }
 
@@ -153,7 +153,12 @@ export interface Pricing {
   /** Winc for a card payment of `amount` minor units. Throws `PromoCodeRefused`, `OracleUnavailable`. */
   quoteFiat(amount: number, currency: Currency, promo?: PromoContext): Promise<FiatQuote>;
   /** Winc for `amount` base units of a token. Throws `AmountTooSmall`, `OracleUnavailable`. */
-  quoteToken(amount: bigint, token: Token): Promise<TokenQuote>;
+  quoteToken(
+    amount: bigint,
+    token: Token,
+    /** Nobody asks for dollars. Winston are winc and most fees are factors: AR is then priced without rates too. */
+    options?: { readonly inWincOnly?: boolean },
+  ): Promise<TokenQuote>;
   /** The charge that buys `amount` winc. */
   quotePurchase(amount: Winc, currency: Currency, promo?: PromoContext): Promise<PurchaseQuote>;
   /** Minor units worth `amount` winc at the current rate, no fee, rounded up. */

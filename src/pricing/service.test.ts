@@ -6,6 +6,7 @@ import { creditsMigrations } from '../credits/migrations.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';
 import { addRow, allRows, endRows, InvalidRow } from './catalogue/rows.ts';
 import { configuredFees } from './configured.ts';
+import { parseCurrency } from './currencies.ts';
 import { AdjustmentUsedUp, OracleUnavailable, PromoCodeRefused, renderAdjustment, winc } from './pricing.ts';
 import { staticRates } from './rates/table.ts';
 import { createPricing } from './service.ts';
@@ -15,10 +16,13 @@ forEachEngine((_engine, open) => {
     const clock = { now: Date.UTC(2026, 0, 1) };
     const sql = await open(creditsMigrations);
     const credits = createCredits({ sql, now: () => clock.now });
-    const outside = { networkDown: false };
+    const outside = { networkDown: false, ratesDown: false };
+    const rates = staticRates(variables.STATIC_RATES.fallback);
     const pricing = createPricing({
       sql,
-      rates: staticRates(variables.STATIC_RATES.fallback),
+      rates: {
+        fetch: () => (outside.ratesDown ? Promise.reject(new Error('down')) : rates.fetch()),
+      },
       network: {
         fetch: () =>
           outside.networkDown ? Promise.reject(new Error('down')) : Promise.resolve(12_345_678_901_234n),
@@ -212,6 +216,32 @@ forEachEngine((_engine, open) => {
         pricing.quoteBytes(1),
         (error) => error instanceof OracleUnavailable && error.oracle === 'network',
       );
+    });
+  });
+
+  describe('without exchange rates', () => {
+    it('AR is priced all the same, unless a fee is in cents; other tokens are not', async () => {
+      const { sql, pricing, clock, outside, refresh } = await market();
+      outside.ratesDown = true;
+      const bare = { inWincOnly: true };
+      const quote = await pricing.quoteToken(10n ** 12n, 'arweave', bare);
+      assert.deepEqual(
+        [quote.winc, quote.equivalentWinc, quote.usdEquivalent],
+        [766_000_000_000n, 10n ** 12n, '0'],
+      );
+      const isRates = (error: unknown) => error instanceof OracleUnavailable && error.oracle === 'rates';
+      await assert.rejects(pricing.quoteToken(10n ** 9n, 'solana', bare), isRates);
+      // A payment is remembered with its worth in dollars.
+      await assert.rejects(pricing.quoteToken(10n ** 12n, 'arweave'), isRates);
+      const cents = { kind: 'payment', name: 'Cents', operator: 'add', magnitude: '-1' } as const;
+      await addRow(sql, { ...cents, exclusivity: 'inclusive' }, clock.now);
+      refresh();
+      await assert.rejects(pricing.quoteToken(10n ** 12n, 'arweave', bare), isRates);
+    });
+
+    it('a currency is spelled in ASCII letters of any case', () => {
+      assert.equal(parseCurrency('HKD'), 'hkd');
+      assert.equal(parseCurrency('H\u212Ad'), undefined);
     });
   });
 

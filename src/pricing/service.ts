@@ -164,18 +164,20 @@ class PricingService implements Pricing {
     };
   }
 
-  async quoteToken(amount: bigint, token: Token): Promise<TokenQuote> {
-    const rates = await this.rates();
-    const usdPerAr = rates.price('arweave', 'usd');
-    const usdPerToken = token === 'arweave' ? usdPerAr : rates.price(token, 'usd');
+  async quoteToken(amount: bigint, token: Token, { inWincOnly = false } = {}): Promise<TokenQuote> {
+    const rows = await this.#tokenFees(token);
+    const needsRates = !inWincOnly || token !== 'arweave' || rows.some(({ operator }) => operator === 'add');
+    const rates = needsRates ? await this.rates() : undefined;
+    const usdPerAr = rates?.price('arweave', 'usd');
+    const usdPerToken = token === 'arweave' ? usdPerAr : rates?.price(token, 'usd');
     const worth = wincOfToken(amount, token, { usdPerToken, usdPerAr });
-    const credited = chargeTokenFees(worth, await this.#tokenFees(token), usdPerAr);
+    const credited = chargeTokenFees(worth, rows, usdPerAr);
     return {
       token,
       winc: winc(credited.amount),
       equivalentWinc: winc(worth),
       fees: credited.applied,
-      usdEquivalent: usdOfToken(amount, token, usdPerToken),
+      usdEquivalent: usdPerToken === undefined ? '0' : usdOfToken(amount, token, usdPerToken),
     };
   }
 

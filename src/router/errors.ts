@@ -50,14 +50,9 @@ export const badId = (txId: string): HttpError =>
 export const rootHostOnly = (): HttpError =>
   coded(404, 'Not Found', 'This router is configured to serve root domain content only.');
 
-export const methodNotAllowed = (): HttpError =>
-  coded(
-    405,
-    'METHOD_NOT_ALLOWED',
-    'Content is read with GET or HEAD',
-    {},
-    { headers: { allow: 'GET, HEAD, OPTIONS' } },
-  );
+/** `allow`: what the path is asked with instead. */
+export const methodNotAllowed = (allow: string): HttpError =>
+  coded(405, 'METHOD_NOT_ALLOWED', 'Content is read with GET or HEAD', {}, { headers: { allow } });
 
 /** Content that cannot be had, and why. */
 export class ContentUnavailable extends HttpError {

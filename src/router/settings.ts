@@ -1,6 +1,8 @@
 /** The configuration as the router uses it, with what is wrong only in combination found before anything starts. */
+
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { asciiLowerCase } from '../formats/ascii-case.ts';
 import { isTxId } from '../formats/base64url.ts';
 import { StartupError } from '../kernel/errors.ts';
 import { atLeast, type GatewayList, peersList, registryList, staticList } from './gateways/sources.ts';
@@ -34,12 +36,12 @@ const label = /^[a-z0-9_-]{1,63}$/;
 
 export function routerSettings(config: Config, localGatewayUrl: () => string | undefined): RouterSettings {
   const problems: string[] = [];
-  const baseDomain = config.BASE_DOMAIN.toLowerCase()
+  const baseDomain = asciiLowerCase(config.BASE_DOMAIN)
     .replace(/:[0-9]+$/, '')
     .replace(/\.$/, '');
   if (!domain.test(baseDomain)) problems.push('BASE_DOMAIN must be a domain');
   const rootContent = config.ROOT_HOST_CONTENT;
-  const root = rootContent === undefined || isTxId(rootContent) ? rootContent : rootContent.toLowerCase();
+  const root = rootContent === undefined || isTxId(rootContent) ? rootContent : asciiLowerCase(rootContent);
   if (root !== undefined && !isTxId(root) && !label.test(root)) {
     problems.push('ROOT_HOST_CONTENT must be a name or an id');
   }

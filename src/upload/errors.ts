@@ -34,6 +34,7 @@ export const uploadErrors = {
     }),
   invalidToken: () => new HttpError(400, 'Invalid token'),
   invalidByteCount: () => new HttpError(400, 'Invalid byte count'),
+  byteCountTooLarge: () => new HttpError(400, 'Byte count too large'),
   pricingUnavailable: (retryAfter: number, cause: unknown) =>
     new HttpError(503, 'Pricing Oracle Unavailable', { retryAfter, cause }),
 

@@ -11,6 +11,7 @@ import {
   RemoteVerificationStrategy,
   SignatureVerificationStrategy,
   StaticRoutingStrategy,
+  TrustedPeersGatewaysProvider,
   type VerificationStrategy,
   Wayfinder,
 } from '@ar.io/wayfinder-core';
@@ -71,6 +72,11 @@ describe('@ar.io/wayfinder-core', () => {
     return bytes;
   }
   const trusted = () => ({ trustedGateways: [url] });
+
+  test('chooses the gateway itself where it asks no others', async () => {
+    const provider = new TrustedPeersGatewaysProvider({ trustedGateway: gateway });
+    assert.deepEqual(await provider.getGateways(), [new URL(gateway)]);
+  });
 
   test('verifies transactions, items and manifest paths by hash, from the first read on', async () => {
     const strategy = new HashVerificationStrategy(trusted());

@@ -1,6 +1,7 @@
 /**
- * Every route that wants a key, asked in every spelling of its path without one and with a wrong one. The routes are
- * those that the running servers have, so that a new one is asked too.
+ * Every route that wants a key, asked in every spelling of its path without one and with a wrong one; and every route at
+ * all, asked with HEAD and with methods that it does not have. The routes are those that the running servers have, so
+ * that a new one is asked too.
  */
 import assert from 'node:assert/strict';
 import { subscribe } from 'node:diagnostics_channel';
@@ -218,6 +219,81 @@ describe('routes that want a key', () => {
     assert.equal(await ask(host, 'GET', stats, right, operator), 200);
   });
 
+  /** A GET that does something: whoever only looks must not do it. */
+  const acting = [
+    'arweave /mine',
+    'arweave /mine/:count',
+    'arweave /mint/:address/:winston',
+    'payment /v1/arns/quote/:method/:address/:currency/:intent/:name',
+    'payment /v1/redeem',
+    'payment /v1/top-up/:method/:address/:currency/:amount',
+    'payment /v1/x402/top-up',
+    'upload /chunks/:token/-1/-1',
+    'upload /v1/chunks/:token/-1/-1',
+  ];
+
+  test('every GET is answered to HEAD with the same status and type and no body, but where it does something', async () => {
+    const before = await state();
+    const seen: string[] = [];
+    for (const name of Object.keys(urls)) {
+      for (const [url, { methods, acts, guarded }] of methodsOf(routesOf(name))) {
+        if (!methods.has('GET') || url.includes('*')) continue;
+        const head = await answerTo(name, 'HEAD', url);
+        if (guarded)
+          assert.equal((await answerTo(name, 'HEAD', url, { authorization: '' })).status, 401, url);
+        assert.equal(head.body, '', `${name} ${url}`);
+        if (acts) {
+          seen.push(`${name} ${url}`);
+          assert.equal(head.status, 405, `${name} ${url}`);
+          assert.match(head.allow, /\bGET\b/);
+          assert.doesNotMatch(head.allow, /HEAD/);
+          continue;
+        }
+        const get = await answerTo(name, 'GET', url);
+        assert.deepEqual([head.status, head.type], [get.status, get.type], `${name} ${url}`);
+      }
+    }
+    assert.deepEqual(seen.sort(), acting);
+    assert.deepEqual(await state(), before, 'nothing changed');
+  });
+
+  test('every other method is 405 and told what the path has, before its body is read', async () => {
+    const before = await state();
+    for (const name of Object.keys(urls)) {
+      // A node answers what it does not know in its own words, whatever the method.
+      if (name === 'arweave') continue;
+      const known = methodsOf(routesOf(name));
+      for (const [url, { methods }] of known) {
+        if (url.includes('*')) continue;
+        for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+          // Another route may have the path too; below a key the prefix itself has every method.
+          if (otherRoutesTake(known, method, url) || methods.size > 4) continue;
+          const what = `${name} ${method} ${url}`;
+          const answer = await answerTo(name, method, url, { 'content-type': 'application/x-odd' });
+          assert.equal(answer.status, 405, what);
+          for (const own of methods)
+            if (own !== 'HEAD') assert.ok(answer.allow.split(', ').includes(own), what);
+          assert.ok(!answer.allow.split(', ').includes(method), what);
+        }
+      }
+    }
+    assert.deepEqual(await state(), before, 'nothing changed');
+  });
+
+  async function answerTo(name: string, method: string, url: string, headers: Record<string, string> = {}) {
+    const key = { ...tokens, card: cardKey }[name];
+    const path = url.replace(/:[a-z0-9]+/gi, id);
+    const hasBody = method !== 'GET' && method !== 'HEAD';
+    const answer = await fetch(`${urls[name]}${path}`, {
+      method,
+      redirect: 'manual',
+      headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...headers },
+      ...(hasBody && { body: '{' }),
+    });
+    const [type, allow] = ['content-type', 'allow'].map((header) => answer.headers.get(header) ?? '');
+    return { status: answer.status, type, allow: allow ?? '', body: await answer.text() };
+  }
+
   /** What a call that got through would have changed. */
   async function state(): Promise<unknown> {
     const read = async (name: string, path: string, key: string) => {
@@ -240,6 +316,39 @@ describe('routes that want a key', () => {
   }
 });
 
+interface PathMethods {
+  readonly methods: Set<string>;
+  acts: boolean;
+  guarded: boolean;
+}
+
+function methodsOf(routes: readonly RouteOptions[]): Map<string, PathMethods> {
+  const found = new Map<string, PathMethods>();
+  for (const { url: spelled, method, config } of routes) {
+    // The framework tells of a prefix once, without or with the slash at its end, which both answer.
+    const url = spelled.replace(/(.)\/$/, '$1');
+    const known = found.get(url) ?? { methods: new Set(), acts: false, guarded: false };
+    found.set(url, known);
+    for (const one of [method].flat()) known.methods.add(String(one));
+    known.acts ||= config?.actsOnGet === true;
+    known.guarded ||= config?.guarded !== undefined;
+  }
+  return found;
+}
+
+/** Whether a route of this method answers the path of another route. */
+function otherRoutesTake(known: ReadonlyMap<string, PathMethods>, method: string, url: string): boolean {
+  const path = url.replace(/:[a-z0-9]+/gi, id);
+  return [...known].some(([other, { methods }]) => {
+    if (!methods.has(method) || (other !== url && other.endsWith('*') && methods.size >= 4)) return false;
+    const pattern = other
+      .replace(/[.]/g, '\\.')
+      .replace(/:[a-z0-9]+/gi, '[^/]+')
+      .replace('*', '.*');
+    return new RegExp(`^${pattern}$`).test(path);
+  });
+}
+
 interface Asked {
   readonly method: string;
   readonly path: string;
@@ -252,7 +361,11 @@ function guardedOf(routes: readonly RouteOptions[]): Asked[] {
   for (const { url, method: given, config } of routes) {
     if (config?.guarded === undefined) continue;
     const path = url.replace(/:[a-z]+/gi, id).replace('*', 'nothing/here');
-    const methods = [given].flat().map(String);
+    // HEAD is the route of its GET, and asked without the key below.
+    const methods = [given]
+      .flat()
+      .filter((method) => method !== 'HEAD')
+      .map(String);
     const some = methods.length > 2 ? ['GET', 'POST'] : methods;
     const { preflights } = config.guarded;
     for (const method of some) asked.set(`${method} ${path}`, { method, path, preflights });

@@ -79,7 +79,7 @@ const sources = pathToFileURL(join(import.meta.dirname, '../../src/')).href;
 
 /** What puts routes into scopes for others, and the helpers that many route files share. */
 const isAround = (file: string): boolean =>
-  /^src\/kernel\/http\/(server|app)\.ts$|\/routes\/answers\.ts$/.test(file);
+  /^src\/kernel\/http\/(server|app|methods)\.ts$|\/routes\/answers\.ts$/.test(file);
 
 /** Who is adding a route now: the nearest caller in src that has a route of its own in mind. */
 function callingFile(): string | undefined {

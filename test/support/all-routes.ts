@@ -26,7 +26,9 @@ export async function routesOfStack(): Promise<StackRoute[]> {
     const servers = new Map(stack.addresses().map(({ name, url }) => [new URL(url).port, name]));
     const found = new Map<string, Set<string>>();
     const files = new Map<string, string | undefined>();
-    for (const { port, method, url, file } of watch.routes()) {
+    for (const { port, method, url: told, file } of watch.routes()) {
+      // Of a prefix, GET is told once for both its spellings and HEAD twice.
+      const url = method === 'HEAD' ? told.replace(/(.)\/$/, '$1') : told;
       const path = `${servers.get(String(port)) ?? port} ${url.replace(/:([A-Za-z][A-Za-z0-9]*)/g, '{$1}')}`;
       found.set(path, (found.get(path) ?? new Set()).add(method));
       for (const one of [method, 'ANY']) files.set(path.replace(' ', ` ${one} `), file);

@@ -1,12 +1,14 @@
-import { parseArgs } from 'node:util';
 import { type ConfigRow, describeProcessConfig, readProcessConfig } from '../../config/config.ts';
-import { type Command, printJson } from '../command.ts';
+import { type Command, printJson, readArguments } from '../command.ts';
 
 export const config: Command = {
   usage:
     'turnpike config [--json] [--set]\n\n  --json  for machines\n  --set   only the variables that are set',
   async run(args) {
-    const { values } = parseArgs({ args, options: { json: { type: 'boolean' }, set: { type: 'boolean' } } });
+    const { values } = readArguments({
+      args,
+      options: { json: { type: 'boolean' }, set: { type: 'boolean' } },
+    });
     const rows = describeProcessConfig().filter((row) => !values.set || row.current !== undefined);
     if (values.json) printJson(rows);
     else console.log(table(rows));

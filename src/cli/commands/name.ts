@@ -1,4 +1,5 @@
 import { type Config, readProcessConfig } from '../../config/config.ts';
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { isArnsName, isUndername, rootUndername } from '../../formats/solana/name-rules.ts';
 import { StartupError } from '../../kernel/errors.ts';
@@ -159,14 +160,14 @@ async function list(order: Order): Promise<void> {
 
 function nameOf({ subject }: Order): string {
   if (subject === undefined) throw new UsageError('say which name');
-  const text = subject.toLowerCase();
+  const text = asciiLowerCase(subject);
   if (!isArnsName(text)) throw new UsageError(`${subject} cannot be a name`);
   return text;
 }
 
 /** `docs_my-name` is the undername docs of my-name: names have no underscore. */
 function splitName({ subject = '' }: Order): { base: string; undername: string } {
-  const text = subject.toLowerCase();
+  const text = asciiLowerCase(subject);
   const split = text.lastIndexOf('_');
   const [undername, base] = split < 0 ? [rootUndername, text] : [text.slice(0, split), text.slice(split + 1)];
   if (!isArnsName(base) || !isUndername(undername)) throw new UsageError(`${subject} cannot be a name`);

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { readProcessConfig } from '../../config/config.ts';
 import { DataRootBuilder, type DataTree } from '../../formats/arweave/data-root.ts';
 import { newTransaction, type Transaction } from '../../formats/arweave/transaction.ts';
@@ -8,7 +7,7 @@ import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { decodeBase64url, encodeBase64url, toTxId } from '../../formats/base64url.ts';
 import { StartupError } from '../../kernel/errors.ts';
-import { type Command, parseTag, UsageError } from '../command.ts';
+import { type Command, parseTag, readArguments, UsageError } from '../command.ts';
 import { NodeClient } from '../node-client.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { readWallet } from '../wallet-file.ts';
@@ -18,7 +17,7 @@ export const post: Command = {
 
 Posts the transaction and its chunks to the node and prints the id.`,
   async run(args) {
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = readArguments({
       args,
       options: {
         wallet: { type: 'string' },

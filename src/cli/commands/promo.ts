@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { readProcessConfig } from '../../config/config.ts';
 import {
   addRow,
@@ -10,7 +9,7 @@ import {
   type NewRow,
 } from '../../pricing/catalogue/rows.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { type Command, printJson, UsageError } from '../command.ts';
+import { type Command, printJson, readArguments, UsageError } from '../command.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 
 const options = {
@@ -50,7 +49,7 @@ turnpike promo end <code | id>           from now on it no longer applies
   uploads:  --max-bytes <n>, --winc-limit <winc> per wallet and --limit-hours <n>
   --json                      list for machines`,
   async run(args) {
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    const { values, positionals } = readArguments({ args, options, allowPositionals: true });
     const [action, subject, ...rest] = positionals;
     if (rest.length > 0) throw new UsageError('too many arguments');
     const sql = await openLedgerDatabase(readProcessConfig());

@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import {
   type Config,
   readProcessConfig,
@@ -12,10 +11,10 @@ import { StartupError } from '../../kernel/errors.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
 import { makeFilesPrivate, privateFolderMode } from '../../kernel/private-files.ts';
-import { type Command, UsageError } from '../command.ts';
-import { checkLists } from '../config-lists.ts';
+import { type Command, readArguments, UsageError } from '../command.ts';
 import { insistOnOneWorld } from '../stack/ask-world.ts';
 import { markFolder } from '../stack/folder-world.ts';
+import { checkSettings } from '../stack/settings.ts';
 import { traces } from '../stack/tracing.ts';
 import { type Address, addressOf, createStack, type Stack, surfaceNames } from '../stack.ts';
 import { Workers } from '../workers/primary.ts';
@@ -33,7 +32,7 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     makeFilesPrivate();
     const worker = asWorker();
     if (worker !== undefined) return runWorker(worker).finally(() => worker.leave());
-    const { values, positionals } = parseArgs({
+    const { values, positionals } = readArguments({
       args,
       options: { json: { type: 'boolean' }, workers: { type: 'string' } },
       allowPositionals: true,
@@ -45,8 +44,8 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     }
     const count = workerCount(values.workers, positionals);
     const config = readProcessConfig();
-    checkLists(config);
     const only = positionals.length === 0 ? surfaceNames : positionals;
+    checkSettings(config, only);
     await insistOnOneWorld(config, only);
     const dataDir = prepareDataDir(config.DATA_DIR);
     markFolder(dataDir, config.WORLD);

@@ -188,9 +188,9 @@ export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
     dataKey: await keys.unsignedData(),
     // Where the payment surface takes each token.
     addresses: {
-      ethereum: config.ETHEREUM_ADDRESS ?? '',
+      ...(config.ETHEREUM_ADDRESS && { ethereum: config.ETHEREUM_ADDRESS }),
       solana: config.SOLANA_ADDRESS ?? (await keys.solana()).address,
-      matic: config.MATIC_ADDRESS ?? '',
+      ...(config.MATIC_ADDRESS && { matic: config.MATIC_ADDRESS }),
     },
     arweaveNodeUrls: network.arweaveNodeUrls(),
     blocklist,

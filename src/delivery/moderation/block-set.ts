@@ -1,4 +1,5 @@
 /** A blocklist in memory, and where the blocked items lie. */
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { isArnsName, isUndername } from '../../formats/solana/name-rules.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
 import type { Blocklist } from './blocklist.ts';
@@ -62,7 +63,7 @@ export class BlockSet implements Blocklist {
 
   blocksName(label: string): boolean {
     if (this.#names.size === 0) return false;
-    return labelAndName(label.toLowerCase()).some((name) => this.#names.has(name));
+    return labelAndName(asciiLowerCase(label)).some((name) => this.#names.has(name));
   }
 
   get wantsHashes(): boolean {

@@ -25,18 +25,29 @@ export const bundleTags = [
   { name: 'Bundle-Version', value: '2.0.0' },
 ] as const;
 
+export interface BundleReadOptions {
+  /**
+   * Reads what is on the chain already although its writer broke the rules: there may be bytes after the last item,
+   * items of no bytes, and items that the end of the bundle cuts off. None of that moves another item.
+   */
+  readonly lenient?: boolean;
+}
+
 export class BundleHeader {
   readonly #ids: Buffer;
   readonly count: number;
-  /** Size of each item in bytes. */
+  /** How many items, from the first on, are whole in the bundle: all, unless it is read leniently. */
+  readonly wholeCount: number;
+  /** Size of each item in bytes; 0 for those that are not whole. */
   readonly sizes: Float64Array;
-  /** Start of each item within the bundle, and after the last one the end of the bundle. */
+  /** Start of each item within the bundle, and after the last one where the items end. */
   readonly offsets: Float64Array;
 
   /** Use `parseBundleHeader`; `ids` holds the entries as they are in the bundle. */
-  constructor(entries: Buffer, sizes: Float64Array, offsets: Float64Array) {
+  constructor(entries: Buffer, wholeCount: number, sizes: Float64Array, offsets: Float64Array) {
     this.#ids = entries;
     this.count = sizes.length;
+    this.wholeCount = wholeCount;
     this.sizes = sizes;
     this.offsets = offsets;
   }
@@ -56,18 +67,23 @@ export class BundleHeader {
     return bundleCountBytes + this.count * bundleEntryBytes;
   }
 
-  /** Length of the whole bundle: header and items. */
+  /** Length of header and items; read leniently, a bundle may be longer. */
   get bundleBytes(): number {
     return this.offsets[this.count]!;
   }
 }
 
 /** How many bytes the header takes, from its first 32; `bundleBytes` is the size of the whole bundle. */
-export function measureBundleHeader(bytes: Buffer, bundleBytes: number): number | BundleProblem {
+export function measureBundleHeader(
+  bytes: Buffer,
+  bundleBytes: number,
+  { lenient = false }: BundleReadOptions = {},
+): number | BundleProblem {
   if (bytes.length < bundleCountBytes) return 'truncated-bundle';
   const count = readLong(bytes, 0);
   const length = bundleCountBytes + count * bundleEntryBytes;
-  return count === -1 || length + count > bundleBytes ? 'item-count' : length;
+  const least = length + (lenient ? 0 : count);
+  return count === -1 || least > bundleBytes ? 'item-count' : length;
 }
 
 /**
@@ -75,24 +91,32 @@ export function measureBundleHeader(bytes: Buffer, bundleBytes: number): number 
  * number of items and their sizes are checked before anything is allocated for them: it defaults to the
  * length of `bytes`. A bundle of no items is read (the chain has some).
  */
-export function parseBundleHeader(bytes: Buffer, bundleBytes = bytes.length): BundleHeader | BundleProblem {
-  const length = measureBundleHeader(bytes, bundleBytes);
+export function parseBundleHeader(
+  bytes: Buffer,
+  bundleBytes = bytes.length,
+  options: BundleReadOptions = {},
+): BundleHeader | BundleProblem {
+  const { lenient = false } = options;
+  const length = measureBundleHeader(bytes, bundleBytes, options);
   if (typeof length === 'string') return length;
   if (length > bytes.length) return 'truncated-bundle';
   const count = (length - bundleCountBytes) / bundleEntryBytes;
   const sizes = new Float64Array(count);
   const offsets = new Float64Array(count + 1);
   let at = length;
-  for (let i = 0; i < count; i++) {
-    const size = readLong(bytes, bundleCountBytes + i * bundleEntryBytes);
-    if (size < 1 || at + size > bundleBytes) return 'item-size';
-    sizes[i] = size;
-    offsets[i] = at;
+  let wholeCount = 0;
+  for (; wholeCount < count; wholeCount++) {
+    const size = readLong(bytes, bundleCountBytes + wholeCount * bundleEntryBytes);
+    const isCut = size === -1 || at + size > bundleBytes;
+    if (isCut && lenient) break;
+    if (isCut || (size === 0 && !lenient)) return 'item-size';
+    sizes[wholeCount] = size;
+    offsets[wholeCount] = at;
     at += size;
   }
-  offsets[count] = at;
-  if (at !== bundleBytes) return 'trailing-bytes';
-  return new BundleHeader(bytes.subarray(bundleCountBytes, length), sizes, offsets);
+  offsets.fill(at, wholeCount);
+  if (at !== bundleBytes && !lenient) return 'trailing-bytes';
+  return new BundleHeader(bytes.subarray(bundleCountBytes, length), wholeCount, sizes, offsets);
 }
 
 export interface BundleEntry {

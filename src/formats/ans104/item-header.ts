@@ -30,8 +30,8 @@ import { type SignatureLayout, type SignatureType, signatureLayout } from './sig
 export interface ItemReadOptions {
   /**
    * Reads what is on the chain already although its writer broke the rules: a presence byte other than 0
-   * and 1 counts as absent, the stated number of tags is ignored, and tags may be longer. For readers of
-   * mined bundles only, never where an item is taken in or paid for.
+   * and 1 counts as absent, the stated number of tags is ignored, and tags may be longer and end in any way. For
+   * readers of mined bundles only, never where an item is taken in or paid for.
    */
   readonly lenient?: boolean;
 }
@@ -184,9 +184,11 @@ export function parseItemHeader(bytes: Buffer, options: ItemReadOptions = {}): I
   }
   const stated = readLength(bytes, at);
   at += 16;
-  const tagCount = walkTags(bytes, at, length, limitsOf(options));
-  if (tagCount === -1) return 'tags';
-  if (tagCount !== stated && options.lenient !== true) return 'tag-count';
+  const found = walkTags(bytes, at, length, limitsOf(options));
+  // Bytes of which the header says that they hold no tags need not be tags.
+  if (found === -1 && !(options.lenient === true && stated === 0)) return 'tags';
+  if (found !== stated && options.lenient !== true) return 'tag-count';
+  const tagCount = Math.max(0, found);
   return new ItemHeader(bytes, layout, targetStart, anchorStart, at, length, tagCount);
 }
 

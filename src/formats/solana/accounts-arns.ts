@@ -1,5 +1,7 @@
 /** The accounts of the name registry program. Offsets of ArnsRecord are relied on by filters of clients. */
+
 import { createHash } from 'node:crypto';
+import { asciiLowerCase } from '../ascii-case.ts';
 import { FormatError } from '../format-error.ts';
 import { addressBytes, type SolanaAddress } from './address.ts';
 import { type AccountData, accountKind } from './anchor.ts';
@@ -131,7 +133,7 @@ export const nameRegistry = {
 
 /** SHA-256 of the lower-cased name or undername: the seed of the accounts that belong to it. */
 export function hashName(name: string): Buffer {
-  return createHash('sha256').update(name.toLowerCase()).digest();
+  return createHash('sha256').update(asciiLowerCase(name)).digest();
 }
 
 export const arnsAddresses = (program: SolanaAddress) => {

@@ -1,4 +1,5 @@
 /** What `GET /` shows in place of the gateway's info (interface §4.4): nothing, an id's content or a name's. */
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { isNameLabel } from './names/host.ts';
@@ -17,7 +18,7 @@ export function apexOf(config: {
     const id = config[name];
     if (id !== undefined && !isTxId(id)) throw new StartupError(`${name} is not an id: ${id}`);
   }
-  const label = apexName?.toLowerCase();
+  const label = apexName === undefined ? undefined : asciiLowerCase(apexName);
   if (label !== undefined && !isNameLabel(label))
     throw new StartupError(`APEX_ARNS_NAME is not a name: ${apexName}`);
   return { apexId, apexName: label };

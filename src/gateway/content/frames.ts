@@ -39,14 +39,14 @@ export function frameRoutes(app: App, parts: ServeParts, origin: WebOrigin): voi
       throw new HttpError(413, 'Payload too large');
     });
     for (const path of ['social', 'farcaster']) {
-      for (const method of ['GET', 'HEAD', 'POST'] as const) {
+      for (const method of ['GET', 'POST'] as const) {
         scope.route({
           method,
           url: `/local/${path}/frame/:txId`,
           bodyLimit,
           schema: {
             summary: 'Frame of an id',
-            hide: path !== 'social' || method === 'HEAD',
+            hide: path !== 'social',
             params: Params,
           },
           handler: (request, reply) => serveFrame(parts, request, reply, request.params.txId, origin),

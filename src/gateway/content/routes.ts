@@ -1,6 +1,8 @@
 /** The content routes (interface §4.4 "Data retrieval", "Frames"), and the hosts that are names or sandboxes. */
+
 import { Type } from 'typebox';
 import { asksForServiceWorker, opensPage, type WebOrigin } from '../../delivery/isolation.ts';
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { sandboxLabel } from '../../formats/sandbox-label.ts';
 import { HttpError } from '../../kernel/errors.ts';
@@ -30,7 +32,6 @@ export interface ContentRoutesOptions {
 
 const Id = Type.Object({ id: Type.String({ description: '43 base64url characters' }) });
 const idFirst = /^\/([A-Za-z0-9_-]{43})(?=\/|$)/;
-const methods: ('GET' | 'HEAD')[] = ['GET', 'HEAD'];
 /** The operator chose it for the root host, which is as good as its own. */
 const apexAnswer = { reason: 'apex', origin: 'own' } as const;
 
@@ -52,35 +53,31 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
   });
 
   const raw = (request: Request, reply: Reply, id: string) => serveRaw(parts, request, reply, id, rootOrigin);
-  for (const method of methods) {
-    for (const [url, schema, serve] of [
-      ['/raw/:id', { summary: 'Raw content, without manifest resolution' }, raw],
-      ['/raw/:id/', { hide: true }, raw],
-      ['/:id', { summary: 'Content of a transaction or data item' }, serveId],
-      ['/:id/*', { hide: true }, serveId],
-    ] as const) {
-      app.route({
-        method,
-        url,
-        schema: { ...schema, params: Id },
-        handler: (request, reply) => serve(request, reply, request.params.id),
-      });
-    }
+  for (const [url, schema, serve] of [
+    ['/raw/:id', { summary: 'Raw content, without manifest resolution' }, raw],
+    ['/raw/:id/', { hide: true }, raw],
+    ['/:id', { summary: 'Content of a transaction or data item' }, serveId],
+    ['/:id/*', { hide: true }, serveId],
+  ] as const) {
+    app.route({
+      method: ['GET', 'HEAD'],
+      url,
+      schema: { ...schema, params: Id },
+      handler: (request, reply) => serve(request, reply, request.params.id),
+    });
   }
   frameRoutes(app, parts, rootOrigin);
   for (const prefix of ['gw', ...options.aliasPrefixes]) {
-    for (const method of methods) {
-      app.route({
-        method,
-        url: `/${prefix}/resolver/:name`,
-        schema: {
-          summary: 'Where a name points',
-          hide: prefix !== 'gw' || method === 'HEAD',
-          params: Type.Object({ name: Type.String() }),
-        },
-        handler: (request, reply) => serveResolver(request, reply, request.params.name.toLowerCase()),
-      });
-    }
+    app.route({
+      method: 'GET',
+      url: `/${prefix}/resolver/:name`,
+      schema: {
+        summary: 'Where a name points',
+        hide: prefix !== 'gw',
+        params: Type.Object({ name: Type.String() }),
+      },
+      handler: (request, reply) => serveResolver(request, reply, asciiLowerCase(request.params.name)),
+    });
   }
 
   /** `/{id}…` on the gateway's own host: to an origin of its own where there is one, else in place. */

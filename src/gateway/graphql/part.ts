@@ -89,9 +89,10 @@ export function createGraphqlPart({ index, log, metrics, meter }: GraphqlDeps): 
           if (error instanceof HttpError) return send(reply, badRequest(String(error.body)), 'no-store');
           const refused = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
           if (typeof refused !== 'number' || refused >= 500 || !(error instanceof Error)) throw error;
-          return send(reply, { ...badRequest(error.message), status: refused }, 'no-store');
+          const words = refused === 415 ? 'Send the query as application/json' : error.message;
+          return send(reply, { ...badRequest(words), status: refused }, 'no-store');
         });
-        scope.removeContentTypeParser('application/json');
+        scope.removeAllContentTypeParsers();
         scope.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
           try {
             done(null, JSON.parse(typeof body === 'string' ? body : body.toString('utf8')));
@@ -131,18 +132,20 @@ export function createGraphqlPart({ index, log, metrics, meter }: GraphqlDeps): 
           { schema: { summary: 'Query by URL, or a page to try queries', tags: ['graphql'] } },
           byUrl,
         );
-        scope.head('/graphql', { schema: { hide: true } }, byUrl);
-        const wrongVerb = (_request: Request, reply: Reply) =>
-          send(
-            reply.header('allow', 'GET, HEAD, POST, OPTIONS'),
-            { ...badRequest('Use GET or POST'), status: 405 },
-            'no-store',
-          );
         scope.route({
           method: ['PUT', 'PATCH', 'DELETE'],
           url: '/graphql',
           schema: { hide: true },
-          handler: wrongVerb,
+          // Before a body is read, whatever its type.
+          onRequest: async (request, reply) => {
+            const allow = scope.methods.allowHeader(request, ['GET', 'HEAD', 'POST']);
+            return send(
+              reply.header('allow', allow),
+              { ...badRequest('Use GET or POST'), status: 405 },
+              'no-store',
+            );
+          },
+          handler: async (_request, reply) => reply,
         });
       });
     },

@@ -1,5 +1,7 @@
 /** The configured meter, with what it keeps running and what `/gw/info` says about it. */
+
 import type { Config } from '../../config/config.ts';
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import type { Request } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -81,7 +83,7 @@ export function createMeterPart({ config, log, metrics, sql, payee }: MeterDeps)
 
 /** Whether a request is to the host of a name that is never charged. */
 function exemptNames(config: Config): (request: Pick<Request, 'headers'>) => boolean {
-  const names = new Set(config.RATE_LIMITER_ARNS_ALLOWLIST.map((name) => name.toLowerCase()));
+  const names = new Set(config.RATE_LIMITER_ARNS_ALLOWLIST.map((name) => asciiLowerCase(name)));
   if (names.size === 0) return () => false;
   const rootHosts = config.ARNS_ROOT_HOST.map((host) => host.toLowerCase()).sort(
     (a, b) => b.length - a.length,

@@ -39,6 +39,14 @@ const killAfterMs = 5_000;
 /** Of what a program prints, its end is kept to say why it failed. */
 const maxOutput = 2_048;
 
+/** The program and its arguments; throws `StartupError` where the torrent has no place among them. */
+export function torrentWords(command: string): string[] {
+  const words = command.split(/\s+/).filter((word) => word !== '');
+  if (!words.slice(1).some((word) => word.includes('{torrent}')))
+    throw new StartupError('INDEX_TORRENT_COMMAND must be a program and its arguments, {torrent} among them');
+  return words;
+}
+
 export class TorrentCommand {
   readonly #options: TorrentCommandOptions;
   readonly #refreshMs: number;
@@ -50,11 +58,7 @@ export class TorrentCommand {
   constructor(options: TorrentCommandOptions) {
     this.#options = options;
     this.#refreshMs = options.refreshMs ?? 5_000;
-    this.#words = options.command.split(/\s+/).filter((word) => word !== '');
-    if (this.#words.length === 0 || !this.#words.slice(1).some((word) => word.includes('{torrent}')))
-      throw new StartupError(
-        'INDEX_TORRENT_COMMAND must be a program and its arguments, {torrent} among them',
-      );
+    this.#words = torrentWords(options.command);
   }
 
   start(): void {

@@ -23,7 +23,6 @@ export interface ChainReadsDeps extends Pick<GatewayContext, 'log' | 'index' | '
   keepInline(id: string, data: Buffer): Promise<void>;
 }
 
-/** Registers GET and HEAD. */
 export function addGet(
   app: App,
   url: string,
@@ -31,7 +30,6 @@ export function addGet(
   handler: (request: Request, reply: Reply) => Promise<Reply>,
 ): void {
   app.get(url, { schema: { summary, tags: ['chain'] } }, handler);
-  app.head(url, { schema: { hide: true } }, handler);
 }
 
 export function requireId(text: string, words: unknown): string {

@@ -53,6 +53,7 @@ for (const engine of engines)
       assert.match((await read('/tx_anchor')).body, /^[A-Za-z0-9_-]{64}$/);
       assert.match((await read('/price/1000')).body, /^[0-9]+$/);
       const plain = BigInt((await read('/price/1000')).body);
+      assert.ok(BigInt((await read('/price/12345678901234567')).body) > 10n ** 7n * plain);
       assert.ok(BigInt((await read('/price/1000/target')).body) > plain);
       assert.match((await read(`/wallet/${unknown}/balance`)).body, /^0$/);
       assert.equal((await read(`/wallet/${unknown}/last_tx`)).body, '');
@@ -123,6 +124,7 @@ for (const engine of engines)
         ['/block/hash/xyz', 400, 'Invalid hash.'],
         [`/block/hash/${'A'.repeat(64)}`, 404, 'Block not found.'],
         ['/price/1e3', 400, '{"error":"size_must_be_an_integer"}'],
+        [`/price/${'9'.repeat(79)}`, 400, '{"error":"size_is_too_large"}'],
         ['/price/10/nobody', 400, 'Invalid address.'],
         ['/wallet/x/balance', 400, 'Invalid address.'],
       ];
@@ -218,7 +220,9 @@ for (const engine of engines)
         assert.equal(health.headers.get('cache-control'), 'no-store');
         assert.deepEqual(Object.keys(JSON.parse(health.body)), ['status', 'uptime', 'date', 'reasons']);
         const peers = JSON.parse((await read(`${prefix}/peers`)).body);
-        assert.deepEqual(peers.gateways, {});
+        // Without others it names itself, where it was reached.
+        const { origin, host } = new URL(stack.gateway.url);
+        assert.deepEqual(peers.gateways, { [host]: { url: origin, dataWeight: 50, chunkWeight: 50 } });
         assert.deepEqual(Object.keys(peers.arweaveNodes), [new URL(stack.node.url).host]);
         const metrics = await read(`${prefix}/__gateway_metrics`);
         assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
@@ -257,7 +261,20 @@ for (const engine of engines)
         assert.deepEqual([body.slice(0, 40), answer.status], [body.slice(0, 40), 400]);
         assert.equal(JSON.parse(answer.body).errors[0].extensions.code, 'BAD_REQUEST');
       }
+      for (const type of ['application/json', 'text/plain', 'application/x-odd']) {
+        const headers = { 'content-type': type };
+        for (const method of ['PUT', 'PATCH', 'DELETE']) {
+          const refused = await read('/graphql', { method, headers, body: '{' });
+          assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'GET, HEAD, POST, OPTIONS']);
+        }
+        if (type === 'application/json') continue;
+        const told = await read('/graphql', { method: 'POST', headers, body: '{"query":"{__typename}"}' });
+        assert.equal(told.status, 415);
+        assert.match(told.body, /Send the query as application\/json/);
+      }
       assert.equal((await read('/graphql', { method: 'DELETE' })).status, 405);
+      const elsewhere = await read('/tx', { method: 'DELETE' });
+      assert.deepEqual([elsewhere.status, elsewhere.headers.get('allow')], [405, 'GET, HEAD, POST, OPTIONS']);
       // The playground is at /graphql for whoever does not ask for something else.
       for (const accept of ['text/html', '*/*', 'text/*;q=0.5']) {
         const page = await read('/graphql', { headers: { accept } });

@@ -1,10 +1,11 @@
 /** `GET /`, `/gw/info`, `/gw/healthcheck`, `/gw/peers`, `/gw/__gateway_metrics`, each also under the aliases. */
 import { redactUrl } from '../../config/redact.ts';
+import { originOf } from '../../kernel/http/app.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { mount } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
 import type { GatewayContext } from '../chain/context.ts';
-import type { PeerGateway } from '../content/sources/gateways.ts';
+import { type PeerGateway, unknownWeight } from '../content/sources/gateways.ts';
 import type { Filters } from '../filters/filter.ts';
 import { gatewayPrefixes } from '../paths.ts';
 
@@ -61,13 +62,23 @@ export function createGatewayRoutes(deps: GatewayRoutesDeps): Part {
       });
   }
 
-  function peers(): object {
+  /** Nobody else to name: clients that choose among peers are left with this one. */
+  function itself(request: Request): PeerGateway[] {
+    const url = config.GATEWAY_URL ?? originOf(request);
+    return URL.canParse(url) ? [{ url, dataWeight: unknownWeight, chunkWeight: unknownWeight }] : [];
+  }
+
+  function peers(request: Request): object {
     const arweaveNodes: Record<string, object> = {};
     for (const { url, blocks, height, lastSeen } of nodes.status) {
       arweaveNodes[hostAndPort(url)] = { url: redactUrl(url), blocks, height, lastSeen };
     }
+    const others = deps.peers();
     const gateways = Object.fromEntries(
-      deps.peers().map((peer) => [hostAndPort(peer.url), { ...peer, url: redactUrl(peer.url) }]),
+      (others.length > 0 ? others : itself(request)).map((peer) => [
+        hostAndPort(peer.url),
+        { ...peer, url: redactUrl(peer.url) },
+      ]),
     );
     return { gateways, arweaveNodes };
   }
@@ -80,21 +91,19 @@ export function createGatewayRoutes(deps: GatewayRoutesDeps): Part {
           ? reply.header('cache-control', 'public, max-age=30').send(info())
           : apex(request, reply);
       app.get('/', { schema: { summary: 'Gateway info, or the apex content', tags: ['gateway'] } }, root);
-      app.head('/', { schema: { hide: true } }, root);
 
       mount(
         app,
         (scope: App) => {
           const add = (path: string, summary: string, handler: Handler): void => {
             scope.get(path, { schema: { summary, tags: ['gateway'] } }, handler);
-            scope.head(path, { schema: { hide: true } }, handler);
           };
           add('/healthcheck', 'Health, with reasons', healthcheck);
           add('/info', 'What this gateway is', async (_request, reply) =>
             reply.header('cache-control', 'public, max-age=30').send(info()),
           );
-          add('/peers', 'Gateways and nodes that this one asks', async (_request, reply) =>
-            reply.header('cache-control', 'public, max-age=30').send(peers()),
+          add('/peers', 'Gateways and nodes that this one asks', async (request, reply) =>
+            reply.header('cache-control', 'public, max-age=30').send(peers(request)),
           );
           add('/__gateway_metrics', 'Metrics for Prometheus', async (_request, reply) =>
             reply

@@ -10,6 +10,9 @@ import { param } from '../paths.ts';
 import { addGet, type ChainReadsDeps, cacheFor, relay } from './answers.ts';
 import { sendText } from './text-errors.ts';
 
+/** Nothing of more bytes can be: the weave's own size is a number of 256 bits. */
+const maxSizeDigits = 78;
+
 /** Anchors are the sixth newest block. */
 const anchorDepth = 5;
 
@@ -52,7 +55,8 @@ export function nodeInfoRoutes(app: App, { index, nodes }: ChainReadsDeps): void
 
   async function price(request: Request, reply: Reply, target = ''): Promise<Reply> {
     const size = param(request, 'size');
-    if (!/^[0-9]{1,20}$/.test(size)) throw nodeError(400, { error: 'size_must_be_an_integer' });
+    if (!/^[0-9]+$/.test(size)) throw nodeError(400, { error: 'size_must_be_an_integer' });
+    if (size.length > maxSizeDigits) throw nodeError(400, { error: 'size_is_too_large' });
     if (target === '') return relay(reply, await nodes.get(`/price/${size}`, { retryOn: [] }), 30);
     if (target !== 'target' && !isArweaveAddress(target)) throw nodeError(400, 'Invalid address.');
     // The bare word stands for a wallet that the chain has not seen.

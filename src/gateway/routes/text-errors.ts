@@ -40,8 +40,9 @@ export function answerOtherMethods(app: App): void {
     url: '/*',
     schema: { hide: true },
     // Before a body is read.
-    onRequest: async () => {
-      throw new HttpError(405, 'Method Not Allowed', { headers: { allow: 'GET, HEAD, OPTIONS' } });
+    onRequest: async (request) => {
+      const allowed = ['GET', 'HEAD', ...app.methods.allowed(request, { named: true })];
+      throw app.methods.refusal(request, allowed);
     },
     handler: async () => undefined,
   });

@@ -30,8 +30,14 @@ export interface ReadBatch {
 export function rawTagsOf(header: ItemHeader): RawTag[] {
   const tags: RawTag[] = [];
   const bytes = header.tagBytes;
-  walkTags(bytes, 0, bytes.length, chainTagLimits, (nameStart, nameEnd, valueStart, valueEnd) => {
-    tags.push({ name: bytes.subarray(nameStart, nameEnd), value: bytes.subarray(valueStart, valueEnd) });
-  });
-  return tags;
+  const count = walkTags(
+    bytes,
+    0,
+    bytes.length,
+    chainTagLimits,
+    (nameStart, nameEnd, valueStart, valueEnd) => {
+      tags.push({ name: bytes.subarray(nameStart, nameEnd), value: bytes.subarray(valueStart, valueEnd) });
+    },
+  );
+  return count === -1 ? [] : tags;
 }

@@ -40,6 +40,8 @@ export interface Unbundled {
   readonly matchedCount: number;
   readonly duplicatedCount: number;
   readonly invalidCount: number;
+  /** What is odd about the bundle and cost none of its items. */
+  readonly remark: string | undefined;
 }
 
 /** How long a bundle is held without a sign of life. */
@@ -187,7 +189,7 @@ export class BundleQueue {
     const now = this.#now();
     await this.#sql.run(
       `UPDATE bundles SET state = 'unbundled', holder = NULL, bypass = 0, again = 0, pruned_count = 0, last_error = NULL,
-         data_item_count = ?, matched_count = ?, duplicated_count = ?, invalid_count = ?,
+         data_item_count = ?, matched_count = ?, duplicated_count = ?, invalid_count = ?, remark = ?,
          first_unbundled_at = coalesce(first_unbundled_at, ?), last_unbundled_at = ?,
          first_fully_indexed_at = coalesce(first_fully_indexed_at, ?), last_fully_indexed_at = ?
        WHERE id = ? AND holder = ?`,
@@ -195,6 +197,7 @@ export class BundleQueue {
       result.matchedCount,
       result.duplicatedCount,
       result.invalidCount,
+      result.remark ?? null,
       now,
       now,
       now,

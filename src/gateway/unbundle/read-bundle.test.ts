@@ -152,6 +152,7 @@ describe('reading a bundle', () => {
     await assert.rejects(read(bundle.subarray(0, 40), size, bundle.length), BadBundle);
     await assert.rejects(read(Buffer.concat([bundle, Buffer.from('x')]), size, bundle.length), BadBundle);
     await assert.rejects(read(bundle, size, bundle.length + 1), BadBundle);
+    await assert.rejects(read(Buffer.concat([bundle, Buffer.alloc(9)]), size, bundle.length + 10), BadBundle);
     await assert.rejects(read(Buffer.alloc(0), size, 0), BadBundle);
   });
 

@@ -35,6 +35,8 @@ export interface BundleSummary {
   readonly itemCount: number;
   readonly duplicatedCount: number;
   readonly invalidCount: number;
+  /** What is odd about the bundle and cost none of its items; undefined where nothing is. */
+  readonly remark: string | undefined;
   /** SHA-256 of all bytes of the bundle. */
   readonly hash: Buffer;
 }
@@ -58,6 +60,7 @@ export interface ReadBundleOptions {
   readonly inFlight?: number;
 }
 
+const lenient = { lenient: true };
 const batchItems = 128;
 const batchBytes = 2 * 1024 * 1024;
 /** Items up to this size are read whole on a thread. */
@@ -73,11 +76,14 @@ export async function readBundle(
     const header = await readHeader(feed, options.size, options.maxItems ?? 1_000_000);
     const reader = new ItemReader(feed, header, options);
     await reader.run();
-    if ((await feed.some(1)) !== undefined) throw new BadBundle('trailing-bytes');
+    await feed.skip();
+    if (feed.position < options.size) throw new BadBundle('truncated-bundle');
+    if (feed.position > options.size) throw new BadBundle('trailing-bytes');
     return {
       itemCount: header.count,
       duplicatedCount: reader.duplicated,
-      invalidCount: reader.invalid,
+      invalidCount: reader.invalid + header.count - header.wholeCount,
+      remark: remarkOn(header, options.size),
       hash: whole.digest(),
     };
   } finally {
@@ -85,17 +91,25 @@ export async function readBundle(
   }
 }
 
+function remarkOn({ count, wholeCount, bundleBytes }: BundleHeader, size: number): string | undefined {
+  const rest = size - bundleBytes;
+  if (wholeCount < count) return `items from number ${wholeCount + 1} on reach beyond the end of the bundle`;
+  return rest === 0 ? undefined : `${rest} bytes after the last item`;
+}
+
 async function readHeader(feed: ByteFeed, size: number, maxItems: number): Promise<BundleHeader> {
   const count = Buffer.alloc(bundleCountBytes);
   if (!(await feed.fill(count))) throw new BadBundle('truncated-bundle');
-  const length = measureBundleHeader(count, size);
+  const length = measureBundleHeader(count, size, lenient);
   if (typeof length === 'string') throw new BadBundle(length);
   if (length > bundleCountBytes + 64 * maxItems) throw new BadBundle('item-count');
   const bytes = Buffer.alloc(length);
   bytes.set(count);
   if (!(await feed.fill(bytes.subarray(bundleCountBytes)))) throw new BadBundle('truncated-bundle');
-  const header = parseBundleHeader(bytes, size);
+  const header = parseBundleHeader(bytes, size, lenient);
   if (typeof header === 'string') throw new BadBundle(header);
+  // Not one item where the header says: it only looks like a header.
+  if (header.count > 0 && header.wholeCount === 0) throw new BadBundle('item-size');
   return header;
 }
 
@@ -115,7 +129,7 @@ class ItemReader {
   }
 
   async run(): Promise<void> {
-    const { count, sizes } = this.#header;
+    const { wholeCount: count, sizes } = this.#header;
     const inFlight = this.#options.inFlight ?? 4;
     try {
       for (let at = 0; at < count; ) {
@@ -138,7 +152,7 @@ class ItemReader {
 
   /** Fills one batch from the feed and hands it to a thread; answers the index after it. */
   async #readBatch(first: number): Promise<number> {
-    const { count, sizes, offsets } = this.#header;
+    const { wholeCount: count, sizes, offsets } = this.#header;
     let end = first;
     let bytes = 0;
     while (end < count && end - first < batchItems) {
@@ -320,6 +334,11 @@ class ByteFeed {
       at += piece.length;
     }
     return true;
+  }
+
+  /** Reads to the end. */
+  async skip(): Promise<void> {
+    while ((await this.some(Number.POSITIVE_INFINITY)) !== undefined);
   }
 
   /** Lets the source stop; safe after the end too. */

@@ -12,6 +12,8 @@ type BundleStatus = Readonly<Record<string, unknown>> & {
    */
   readonly state: string;
   readonly lastError: string | null;
+  /** What is odd about it and cost none of its items. */
+  readonly remark: string | null;
 };
 
 export async function bundleStatus(sql: Sql, id: string): Promise<BundleStatus | undefined> {
@@ -27,7 +29,7 @@ export async function bundleStatus(sql: Sql, id: string): Promise<BundleStatus |
        import_attempt_count AS "importAttemptCount", retry_attempt_count AS "retryAttemptCount",
        first_retried_at AS "firstRetriedAt", last_retried_at AS "lastRetriedAt",
        invalid_count AS "invalidDataItemCount", pruned_count AS "prunedDataItemCount",
-       last_pruned_at AS "lastPrunedAt", state, last_error AS "lastError"
+       last_pruned_at AS "lastPrunedAt", remark, state, last_error AS "lastError"
      FROM bundles WHERE id = ?`,
     Buffer.from(id, 'base64url'),
   );

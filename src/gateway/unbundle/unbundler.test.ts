@@ -17,6 +17,7 @@ import { bundleTags } from '../../formats/ans104/bundle-header.ts';
 import { parseItem } from '../../formats/ans104/item.ts';
 import { ed25519Signer, type ItemContents, signItem } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
+import { gatewayMigrations } from '../migrations.ts';
 import { indexAnnounced, parseAnnounced } from './optimistic.ts';
 import { bundleStatus } from './status.ts';
 
@@ -150,6 +151,44 @@ for (const engine of engines)
       assert.equal(await find(running, idOf(forged)), null);
     });
 
+    it('reads what a careless writer left: bytes after the last item, and items that are cut off', async () => {
+      const running = await start();
+      const item = await makeItem({ data: Buffer.from('careless') });
+      const trailing = await finished(
+        await postBundle(running, Buffer.concat([bundleOf([item]), Buffer.alloc(64, 1)])),
+      );
+      const counts = (status: typeof trailing) => [
+        status.state,
+        status.dataItemCount,
+        status.matchedDataItemCount,
+        status.invalidDataItemCount,
+        status.remark,
+        status.lastError,
+      ];
+      assert.deepEqual(counts(trailing), ['unbundled', 1, 1, 0, '64 bytes after the last item', null]);
+      assert.ok(await find(running, idOf(item)));
+      const whole = await makeItem({ data: Buffer.from('whole') });
+      const rest = await makeItem({ data: Buffer.from('cut off') });
+      const cut = await finished(await postBundle(running, bundleOf([whole, rest]).subarray(0, -3)));
+      const remark = 'items from number 2 on reach beyond the end of the bundle';
+      assert.deepEqual(counts(cut), ['unbundled', 2, 1, 1, remark, null]);
+      assert.ok(await find(running, idOf(whole)));
+    });
+
+    it('reads bundles again that an earlier version gave up for such a thing', async () => {
+      const running = await start();
+      const item = await makeItem({ data: Buffer.from('given up') });
+      const { sql } = inside().index;
+      const root = await postBundle(running, Buffer.concat([bundleOf([item]), Buffer.from('x')]));
+      await finished(root);
+      await sql.run(
+        "UPDATE bundles SET state = 'failed', remark = NULL, last_error = 'there are bytes after the last item'",
+      );
+      const again = gatewayMigrations.find(({ id }) => id === 'gateway-unbundle-read-again');
+      await sql.run(again?.up ?? '');
+      await until('it is read again', async () => (await bundleStatus(sql, root))?.state === 'unbundled');
+    });
+
     it('gives up bytes that are no bundle, whatever they claim', async () => {
       const running = await start();
       const item = await makeItem({ data: Buffer.from('x') });
@@ -159,7 +198,7 @@ for (const engine of engines)
       lies.push(huge);
       const longer = bundleOf([item]);
       longer.writeUInt32LE(item.length + 50, 32);
-      lies.push(longer, Buffer.from('short'), Buffer.concat([bundleOf([item]), Buffer.from('trailing')]));
+      lies.push(longer, Buffer.from('short'));
       for (const lie of lies) {
         const status = await finished(await postBundle(running, lie));
         assert.deepEqual([status.state, status.retryAttemptCount], ['failed', 1]);

@@ -159,6 +159,7 @@ export class Unbundler {
       matchedCount,
       duplicatedCount: summary.duplicatedCount,
       invalidCount: summary.invalidCount,
+      remark: summary.remark,
     };
   }
 

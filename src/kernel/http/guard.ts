@@ -30,11 +30,23 @@ export function mountGuarded(app: App, prefix: string, guard: Guard, routes: Rou
       });
       scope.addHook('onRequest', async (request, reply) => guard.check(request, reply));
       await routes(scope);
-      for (const url of ['/', '/*']) {
-        scope.all(url, { schema: { hide: true } }, async (request) => {
+      scope.all('/', { schema: { hide: true } }, async (request) => {
+        throw guard.noSuchRoute(request);
+      });
+      scope.all(
+        '/*',
+        {
+          schema: { hide: true },
+          // Before a body is read, and after the guard.
+          onRequest: async (request) => {
+            const allowed = scope.methods.allowed(request, { named: true });
+            if (allowed.length > 0) throw scope.methods.refusal(request, allowed);
+          },
+        },
+        async (request) => {
           throw guard.noSuchRoute(request);
-        });
-      }
+        },
+      );
     },
     { prefix },
   );

@@ -28,7 +28,7 @@ export function addOpenApi(app: App, info: OpenApiInfo): void {
         info: { title, description, version },
         components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
       },
-      // Only routes that were given a HEAD of their own have one: it belongs in the document.
+      // HEAD stands in the document where a route names it; what every GET answers beside it is hidden.
       exposeHeadRoutes: true,
     },
     (error) => {
@@ -37,7 +37,7 @@ export function addOpenApi(app: App, info: OpenApiInfo): void {
   );
   let json: string | undefined;
   let page: string | undefined;
-  const hidden = { method: ['GET', 'HEAD'], schema: { hide: true } };
+  const hidden = { method: 'GET', schema: { hide: true } } as const;
   app.route({
     ...hidden,
     url: '/openapi.json',

@@ -104,15 +104,6 @@ describe('cross-origin calls', () => {
 });
 
 describe('routes', () => {
-  test('HEAD is answered only where a route says so', async () => {
-    const { app } = serve((scope) => {
-      scope.get('/plain', async () => ({}));
-      scope.get('/both', { exposeHeadRoute: true }, async () => ({}));
-    });
-    assert.equal((await app.inject({ method: 'HEAD', url: '/plain' })).statusCode, 404);
-    assert.equal((await app.inject({ method: 'HEAD', url: '/both' })).statusCode, 200);
-  });
-
   test('several sets of routes share one server, each under its prefixes', async () => {
     const server = serve((app) => void app.get('/price', async () => 1), {}, ['/v1', '']);
     server.mount((app) => void app.get('/info', async () => 2), ['/gw', '/ar-io']);

@@ -18,6 +18,7 @@ import { networks } from './client-network.ts';
 import { type ConnectionLimits, Connections, InFlight } from './connections.ts';
 import { type CorsOptions, createCors } from './cors.ts';
 import { createErrorMapper, type ErrorBody, sendJson } from './error-mapper.ts';
+import { Methods } from './methods.ts';
 import { addOpenApi, type OpenApiInfo } from './openapi.ts';
 import { createRequestIds, watchRequests } from './request-watch.ts';
 
@@ -82,10 +83,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (cors.exposed !== undefined) reply.header('access-control-expose-headers', cors.exposed);
   };
   /** Pages elsewhere have no business behind a guard, which is asked about their preflights like about any request. */
-  const answersOptions = (request: Request, reply: Reply): boolean =>
-    options.cors !== false &&
-    request.routeOptions.config?.guarded?.preflights !== false &&
-    cors.answerOptions(request, reply);
+  const takesOptions = (request: Request): boolean =>
+    options.cors !== false && request.routeOptions.config?.guarded?.preflights !== false;
   let connections: Connections | undefined;
 
   const trusted = options.trustedProxies ?? [];
@@ -99,6 +98,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: createRequestIds(),
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
+    // Done by `Methods`, which leaves the length of an answer without a body alone.
     exposeHeadRoutes: false,
     trustProxy: trusted.length > 0 && [...trusted],
     routerOptions: { maxParamLength: 16 * 1024 },
@@ -114,6 +114,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
   });
   app.log = options.log;
+  const methods = new Methods(app, errorBody, takesOptions);
+  app.decorate('methods', methods);
   app.setErrorHandler(mapError);
   app.setNotFoundHandler((request, reply) => {
     reply.code(404);
@@ -124,7 +126,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const tracer = activeTracer();
   const enterSpan = tracer === undefined ? undefined : traceRequests(app, tracer, options.name);
   const goOn = (request: Request, reply: Reply, done: HookHandlerDoneFunction): void => {
-    if (request.method === 'OPTIONS' && answersOptions(request, reply)) return;
+    if (request.method === 'OPTIONS' && takesOptions(request) && cors.answerOptions(request, reply)) return;
+    if (request.is404) {
+      const allowed = methods.allowed(request);
+      // Before a body is read.
+      if (allowed.length > 0) return void done(methods.refusal(request, allowed));
+    }
     if (enterSpan === undefined) done();
     else enterSpan(request, reply, done);
   };

@@ -108,6 +108,8 @@ describe('what the node says of itself and its chain', () => {
     const { client } = running;
     const price = async (path: string) => BigInt(await client.text(`/price/${path}`));
     assert.equal(await price('0'), storageFee(0, false));
+    // Beyond what a double holds exactly.
+    assert.equal(await price('12345678901234567'), storageFee(12_345_678_901_234_567n, false));
     assert.equal(await price('1'), await price('262144'));
     assert.ok((await price('262145')) > (await price('262144')));
     assert.equal(await price('5/target'), await price(`5/${stranger}`));
@@ -144,6 +146,7 @@ describe('what the node says of itself and its chain', () => {
       ['/hash_list/5/2', 400, '{"error":"start_bigger_than_end"}'],
       ['/hash_list/x/2', 400, '{"error":"invalid_range"}'],
       ['/hash_list/0/99999999', 400, '{"error":"range_too_big"}'],
+      [`/price/${'9'.repeat(79)}`, 400, '{"error":"size_is_too_large"}'],
       ['/price/-1', 400, '{"error":"size_must_be_an_integer"}'],
       ['/price/1.5', 400, '{"error":"size_must_be_an_integer"}'],
       ['/price/1e3', 400, '{"error":"size_must_be_an_integer"}'],

@@ -1,6 +1,6 @@
 /** What is fixed on the local network: the chain's own limits, and the figures that a real network votes on. */
 import { createHash } from 'node:crypto';
-import { weaveBytes } from '../../formats/arweave/tx-tree.ts';
+import { CHUNK_BYTES } from '../../formats/arweave/chunks.ts';
 import { toArweaveAddress } from '../../formats/base64url.ts';
 import { localSign } from '../sign.ts';
 
@@ -27,6 +27,8 @@ export const MAX_SERVED_DATA_BYTES = 12 * 1_024 * 1_024;
 export const MAX_TX_BODY_BYTES = 15 * 1_024 * 1_024;
 export const MAX_CHUNK_BODY_BYTES = 750_000;
 export const MAX_MINT = 10n ** 21n;
+/** Of a size whose price is asked: the weave's own size is a number of 256 bits. */
+export const MAX_SIZE_DIGITS = 78;
 
 /** Winston per GiB and minute, and the factor on it: about 0.75 AR for a GiB, near the public network's price. */
 export const PRICE_PER_GIB_MINUTE = 340n;
@@ -58,8 +60,10 @@ function feeFor(bytes: bigint): bigint {
   return (perpetual * MARKUP.numerator) / (MARKUP.denominator * DECAY.numerator * 2n ** 30n);
 }
 
-/** Winston for a transaction with `size` bytes of data; more when it opens an account. */
-export function storageFee(size: number, opensAccount: boolean): bigint {
-  const fee = feeFor(BigInt(weaveBytes(size)) + HEADER_BYTES);
+/** Winston for a transaction with `size` bytes of data; more when it opens an account. Prices are asked beyond any data. */
+export function storageFee(size: number | bigint, opensAccount: boolean): bigint {
+  const chunk = BigInt(CHUNK_BYTES);
+  const chunks = (BigInt(size) + chunk - 1n) / chunk;
+  const fee = feeFor(chunks * chunk + HEADER_BYTES);
   return opensAccount ? fee + feeFor(ACCOUNT_BYTES) : fee;
 }

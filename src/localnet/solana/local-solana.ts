@@ -158,7 +158,7 @@ function rpcRoutes(app: App, context: RpcContext, log: Logger): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
     done(null, body),
   );
-  app.route({ method: ['GET', 'HEAD'], url: '/health', handler: async () => 'ok' });
+  app.get('/health', async () => 'ok');
   app.post('/', async (request, reply) => {
     const text = typeof request.body === 'string' ? request.body : '';
     const answer = await answerText(context, text, log);

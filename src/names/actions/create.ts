@@ -2,9 +2,11 @@
  * Creating an action (interface §4.2): who pays, whether the owner agrees, what the chain says, what it costs; then
  * the debit and the action are stored together, and only then anything is done.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { InsufficientCredits, type Winc, winc } from '../../credits/credits.ts';
 import type { ClaimResult } from '../../credits/signatures/spent-signatures.ts';
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { maxControllers } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { isChainFailure } from '../../registry/errors.ts';
@@ -266,7 +268,7 @@ async function checkRecord(
 ): Promise<CheckedAction> {
   if (proven === undefined) throw signatureRequired();
   await requireSettled(context, { antId: request.antId });
-  const undername = request.undername.toLowerCase();
+  const undername = asciiLowerCase(request.undername);
   const state = await context.registry.antRecord(request.antId, undername);
   if (state === undefined) throw antNotFound(request.antId);
   const { ant, record, metadata } = state;

@@ -2,6 +2,7 @@
  * Transactions on an existing token. Where the service is a controller it acts alone; else the owner signs, and is
  * given the rent of what is made and gives back the rent of what is closed, to the lamport.
  */
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { type AntRecordMetadata, antRecord, antRecordMetadata } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type { Instruction } from '../../formats/solana/message.ts';
@@ -34,7 +35,7 @@ function recordInstruction(
   { ant: { asset, owner }, record, metadata }: AntRecordState,
   caller: SolanaAddress,
 ): Instruction {
-  const undername = request.undername.toLowerCase();
+  const undername = asciiLowerCase(request.undername);
   switch (request.action) {
     case 'set-record':
       return ant.setRecord(asset, caller, {

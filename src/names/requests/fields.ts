@@ -1,4 +1,5 @@
 /** Reading parameters that may come in the query or in a JSON body; the body wins, key by key (interface §4.2). */
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import {
   addressBytes,
   isOnCurve,
@@ -67,15 +68,10 @@ export function optionalNameType(fields: Fields): 'lease' | 'permabuy' | undefin
   throw missingType();
 }
 
-/** In lower case; undefined with any letter beyond ASCII: some of those have an ASCII letter as their lower case. */
-export function lowerCaseOf(text: string): string | undefined {
-  return /^[ -~]*$/.test(text) ? text.toLowerCase() : undefined;
-}
-
 /** A name in lower case, as the registry writes it. */
 export function nameOf(text: string): string {
-  const name = lowerCaseOf(text);
-  if (name === undefined || !isArnsName(name)) throw invalidName();
+  const name = asciiLowerCase(text);
+  if (!isArnsName(name)) throw invalidName();
   return name;
 }
 

@@ -1,4 +1,5 @@
 /** A create request, checked field by field against the limits of interface §8 and the programs' own rules. */
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { isRecord, tryParseJson } from '../../formats/json.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { maxLeaseYears } from '../../formats/solana/name-prices.ts';
@@ -22,7 +23,6 @@ import type { ActionName, ActionRequest, AntOpening, MetadataChange } from './ac
 import {
   addressOf,
   type Fields,
-  lowerCaseOf,
   nameOf,
   optionalInteger,
   optionalNameType,
@@ -100,8 +100,8 @@ function readRecord(fields: Fields, fallback?: string) {
     throw badRequest(`undername must be at most ${maxUndernameLength} characters`);
   }
   // Lower case is ASCII's alone: U+212A would become a k that its owner did not sign.
-  const lower = lowerCaseOf(undername);
-  if (lower === undefined || !isUndername(lower)) {
+  const lower = asciiLowerCase(undername);
+  if (!isUndername(lower)) {
     throw badRequest('undername must be @ or letters, digits, - and _, beginning with a letter or digit');
   }
   return { ...readToken(fields), undername };

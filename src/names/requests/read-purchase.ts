@@ -1,16 +1,10 @@
 /** The parameters of the price and quote routes, in the order they are judged. */
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { isSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { maxLeaseYears } from '../../formats/solana/name-prices.ts';
 import { badRequest, missingType } from '../errors.ts';
 import type { Purchase, PurchaseAction } from './action.ts';
-import {
-  type Fields,
-  lowerCaseOf,
-  nameOf,
-  optionalInteger,
-  optionalNameType,
-  requiredInteger,
-} from './fields.ts';
+import { type Fields, nameOf, optionalInteger, optionalNameType, requiredInteger } from './fields.ts';
 
 export interface AskedPurchase {
   readonly purchase: Purchase;
@@ -64,7 +58,7 @@ const intents: Readonly<Record<string, PurchaseAction>> = {
 
 /** In any letter case. */
 function readIntent(text: string): { action: PurchaseAction; intent: string } | undefined {
-  const lower = lowerCaseOf(text) ?? '';
+  const lower = asciiLowerCase(text);
   const action = Object.hasOwn(intents, lower) ? intents[lower] : undefined;
   return action && { action, intent: capitalIntent(lower) };
 }

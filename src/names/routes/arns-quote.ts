@@ -55,7 +55,7 @@ export function arnsQuoteRoute(app: App, context: NamesContext): void {
           503: errorText,
         },
       },
-      config: { clientLimit: 'card-quote', invalid: 'Invalid parameters', acts: true },
+      config: { actsOnGet: true, clientLimit: 'card-quote', invalid: 'Invalid parameters', acts: true },
     },
     async (request, reply) => {
       const { params } = request;

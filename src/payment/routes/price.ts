@@ -123,7 +123,7 @@ function sendQuote(quote: BytesQuote, reply: Reply): void {
 async function answerToken(pricing: Pricing, token: Token, text: string, reply: Reply): Promise<void> {
   const amount = parseAmount(text);
   if (amount === undefined) throw invalidPaymentAmount();
-  const quote = await pricing.quoteToken(amount, token).catch((error: unknown) => {
+  const quote = await pricing.quoteToken(amount, token, { inWincOnly: true }).catch((error: unknown) => {
     throw error instanceof AmountTooSmall ? paymentTooSmall(error.message) : error;
   });
   const answer = {

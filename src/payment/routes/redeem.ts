@@ -32,6 +32,7 @@ export function redeemRoute(app: App, gifts: Gifts): void {
         },
       },
       config: {
+        actsOnGet: true,
         clientLimit: 'redemption',
         invalid: () => giftFailure().body,
         databaseDown: 'Error while redeeming payment receipt. Unable to reach Database!',

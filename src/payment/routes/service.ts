@@ -21,7 +21,7 @@ export interface ServiceInfo {
 export function infoRoutes(app: App, info: () => ServiceInfo): void {
   for (const path of ['/info', '/']) {
     app.route({
-      method: ['GET', 'HEAD'],
+      method: 'GET',
       url: path,
       schema: {
         summary: 'Version, gateway, and the wallets that chain payments go to',
@@ -44,7 +44,7 @@ export function infoRoutes(app: App, info: () => ServiceInfo): void {
 
 export function watchRoutes(app: App, metrics: Metrics): void {
   app.route({
-    method: ['GET', 'HEAD'],
+    method: 'GET',
     url: '/health',
     schema: { summary: 'OK while the service runs', response: { 200: Type.String() } },
     handler: ({ headers }, reply) => {
@@ -57,7 +57,7 @@ export function watchRoutes(app: App, metrics: Metrics): void {
     },
   });
   app.route({
-    method: ['GET', 'HEAD'],
+    method: 'GET',
     url: '/metrics',
     schema: { summary: 'Metrics in the Prometheus text format', response: { 200: Type.String() } },
     handler: async (_request, reply) => {

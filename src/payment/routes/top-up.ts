@@ -99,7 +99,11 @@ export function topUpRoute(scope: App, deps: TopUpDeps): void {
         headers: signatureHeaders,
         response: { 200: Answer, 400: errorText, 403: errorText, 429: errorText, 503: errorText },
       },
-      config: { clientLimit: 'card-quote', invalid: (_part, field) => `Invalid query parameter: ${field}` },
+      config: {
+        actsOnGet: true,
+        clientLimit: 'card-quote',
+        invalid: (_part, field) => `Invalid query parameter: ${field}`,
+      },
     },
     async (request, reply) => {
       reply.header('cache-control', neverCache);

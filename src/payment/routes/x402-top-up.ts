@@ -56,7 +56,7 @@ export function x402TopUpRoute(scope: App, deps: X402TopUpDeps): void {
         headers: Headers,
         response: { 200: Result },
       },
-      config: { clientLimit: 'x402-payment', invalid: 'Invalid quantity parameter' },
+      config: { actsOnGet: true, clientLimit: 'x402-payment', invalid: 'Invalid quantity parameter' },
     },
     async (request, reply) => {
       reply.header('cache-control', 'no-store');

@@ -52,12 +52,18 @@ export interface X402Deps {
   readonly now?: () => number;
 }
 
+/** The wallet that is paid to; throws `StartupError` where the text is none. */
+export function x402Payee(address: string): string {
+  const payee = parseEthereumAddress(address);
+  if (payee === undefined) {
+    throw new StartupError(`X402_PAYMENT_ADDRESS is not an Ethereum address: ${address}`);
+  }
+  return payee;
+}
+
 export function createX402Payments(config: X402Config, deps: X402Deps): X402Payments {
   const { pricing, now = Date.now } = deps;
-  const payTo = parseEthereumAddress(config.X402_PAYMENT_ADDRESS);
-  if (payTo === undefined) {
-    throw new StartupError(`X402_PAYMENT_ADDRESS is not an Ethereum address: ${config.X402_PAYMENT_ADDRESS}`);
-  }
+  const payTo = x402Payee(config.X402_PAYMENT_ADDRESS);
   const networks = readNetworks(config.X402_NETWORKS);
   const chain = new AuthorizationChain(config.X402_RPC_URLS, deps.chainTimeoutMs);
   for (const network of networks.filter((known) => !chain.knows(known))) {

@@ -9,11 +9,15 @@ import { type Adjusted, type AdjustmentRow, applyRows, atLeastZero, multiplied }
 export function wincOfToken(
   amount: bigint,
   token: Token,
-  prices: { readonly usdPerToken: Decimal; readonly usdPerAr: Decimal },
+  {
+    usdPerToken,
+    usdPerAr,
+  }: { readonly usdPerToken?: Decimal | undefined; readonly usdPerAr?: Decimal | undefined },
 ): bigint {
   if (token === 'arweave') return amount;
+  if (usdPerToken === undefined || usdPerAr === undefined) throw new Error(`${token} is priced in dollars`);
   const base = { digits: 10n ** BigInt(tokenFacts[token].exponent), scale: 0 };
-  const worth = scaled(amount * WINC_PER_CREDIT, [prices.usdPerToken], [base, prices.usdPerAr], 'down');
+  const worth = scaled(amount * WINC_PER_CREDIT, [usdPerToken], [base, usdPerAr], 'down');
   if (worth < 1n) {
     throw new AmountTooSmall(
       'Crypto payment amount is too small! Token value must convert to at least one winc',
@@ -31,15 +35,18 @@ export function usdOfToken(amount: bigint, token: Token, usdPerToken: Decimal): 
   return `${micro.slice(0, -6)}.${micro.slice(-6)}`;
 }
 
-/** Inclusive rows on winc: `multiply` rounds down, the magnitude of an `add` is in US cents. */
-export function chargeTokenFees(amount: bigint, rows: readonly AdjustmentRow[], usdPerAr: Decimal): Adjusted {
-  return applyRows(amount, rows, (current, row) =>
-    atLeastZero(
-      row.operator === 'multiply'
-        ? multiplied(current, row, 'down')
-        : current + scaled(WINC_PER_CREDIT, [row.magnitude], [usdPerAr, { digits: 100n, scale: 0 }], 'down'),
-    ),
-  );
+/** Inclusive rows on winc: `multiply` rounds down, the magnitude of an `add` is in US cents and needs the price of AR. */
+export function chargeTokenFees(
+  amount: bigint,
+  rows: readonly AdjustmentRow[],
+  usdPerAr: Decimal | undefined,
+): Adjusted {
+  return applyRows(amount, rows, (current, row) => {
+    if (row.operator === 'multiply') return atLeastZero(multiplied(current, row, 'down'));
+    if (usdPerAr === undefined) throw new Error('a fee in cents needs the price of AR');
+    const cents = scaled(WINC_PER_CREDIT, [row.magnitude], [usdPerAr, { digits: 100n, scale: 0 }], 'down');
+    return atLeastZero(current + cents);
+  });
 }
 
 /** Dollars per whole USDC atom count: x402 takes a USDC for a dollar. */

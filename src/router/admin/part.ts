@@ -3,9 +3,11 @@
  * as each verifier sees them, and the configuration. Plain HTML, one style sheet and one script from this folder;
  * nothing is loaded from elsewhere, nothing runs inline.
  */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Type } from 'typebox';
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { type Actor, type AuditLog, fingerprintOf } from '../../kernel/audit-log.ts';
 import {
@@ -111,7 +113,7 @@ function createAdminServer(deps: AdminDeps): HttpServer {
   for (const [url, { file, type }] of Object.entries(assets)) {
     const bytes = readFileSync(join(import.meta.dirname, 'assets', file));
     app.route({
-      method: ['GET', 'HEAD'],
+      method: 'GET',
       url,
       handler: (_request, reply) => reply.header('content-type', type).send(bytes),
     });
@@ -157,7 +159,7 @@ function apiRoutes(app: App, deps: AdminDeps): void {
   }
 
   app.get('/names/:name', { schema: { params: Type.Object({ name: Type.String() }) } }, async (request) => {
-    const label = request.params.name.toLowerCase();
+    const label = asciiLowerCase(request.params.name);
     if (!name.test(label)) throw managementError(400, 'Invalid ArNS name');
     return { name: label, ballots: await deps.names.poll(label) };
   });

@@ -1,4 +1,5 @@
 /** The blocklist as a document: what an entry is, and reading one strictly. */
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { isCount, memberOf, textOf } from '../../formats/json.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
@@ -40,7 +41,7 @@ export function isBlockType(value: unknown): value is BlockType {
 /** The value as it is compared, or undefined where it is no name or id. */
 export function canonicalValue(type: BlockType, value: string): string | undefined {
   if (type === 'txid') return isTxId(value) ? value : undefined;
-  const name = value.toLowerCase();
+  const name = asciiLowerCase(value);
   return nameLabel.test(name) ? name : undefined;
 }
 

@@ -2,8 +2,10 @@
  * What the host of a request stands for. Management routes live on the root host only: a host below it belongs
  * to a name or to the sandbox of one id, with its whole path space.
  */
+
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { isSandboxLabel } from '../../formats/sandbox-label.ts';
 
 export type Host =
@@ -25,7 +27,7 @@ const nameLabel = /^[a-z0-9_-]{1,63}$/;
 const maxNameLength = 51;
 
 export function parseHost(header: string | undefined, rules: HostRules): Host {
-  const match = authority.exec((header ?? '').toLowerCase());
+  const match = authority.exec(asciiLowerCase(header ?? ''));
   if (match === null) return { kind: 'unknown' };
   const host = (match[1] ?? '').replace(/\.$/, '');
   const port = match[2] === undefined ? '' : `:${match[2]}`;

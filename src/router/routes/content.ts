@@ -124,7 +124,10 @@ export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Requ
   /** Throws where the request is refused whatever it asks for. */
   function admit(request: Request, reply: Reply, host: Host): void {
     if (deps.isDraining()) throw shuttingDown();
-    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      const other = host.kind === 'root' ? app.methods.allowed(request, { named: true }) : [];
+      throw methodNotAllowed(app.methods.allowHeader(request, ['GET', 'HEAD', ...other]));
+    }
     if (host.kind === 'root' && ownPaths.test(request.url)) throw notFound(pathOf(request.url));
     if (limit !== undefined) countRequest(limit, request, reply);
   }

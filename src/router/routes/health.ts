@@ -71,7 +71,7 @@ function listTrouble({ problem, failedReads, routing }: GatewaySet) {
 /** What holds at this moment only, and is kept by nobody. */
 export function stateRoute(app: App, url: string, summary: string, state: (reply: Reply) => unknown): void {
   app.route({
-    method: ['GET', 'HEAD'],
+    method: 'GET',
     url,
     schema: { summary, hide: url === '' },
     handler: async (_request, reply) => reply.header('cache-control', 'no-store').send(await state(reply)),

@@ -1,5 +1,7 @@
 /** Figures about gateways (interface §4.5). */
+
 import { Type } from 'typebox';
+import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import type { App } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { managementError } from '../errors.ts';
@@ -132,5 +134,5 @@ function momentOf(text: string | undefined): Date | undefined {
 /** The origin that is meant: given whole, or by its host. */
 function trackedOrigin({ gateways }: StatsDeps, given: string): string {
   if (given === cacheOrigin || given.includes('://')) return given.replace(/\/+$/, '');
-  return gateways.all.find(({ host }) => host === given.toLowerCase())?.origin ?? given;
+  return gateways.all.find(({ host }) => host === asciiLowerCase(given))?.origin ?? given;
 }

@@ -68,7 +68,7 @@ function createRoute(app: App, deps: ChunksDeps): void {
           signatureType: Type.Optional(Type.String()),
         }),
       },
-      config: { invalid: 'Invalid token' },
+      config: { actsOnGet: true, invalid: 'Invalid token' },
     },
     async (request, reply) => {
       const { chunkSize: declared, totalBytes, address } = request.query;

@@ -28,7 +28,7 @@ export interface DataItemDeps extends SendOptions {
 
 export function dataItemRoutes(app: App, deps: DataItemDeps): void {
   app.route({
-    method: ['GET', 'HEAD'],
+    method: 'GET',
     url: '/data-item/:id',
     schema: {
       summary: 'The raw bytes of an item that is held here',

@@ -6,7 +6,7 @@ import { multipartLimits } from '../multipart/sessions.ts';
 
 interface UploadInfo {
   readonly gateway: string;
-  /** Where each token is paid to. */
+  /** Where each token is paid to; without those that nothing is taken in. */
   readonly addresses: Readonly<Record<string, string>>;
   /** Whose signature receipts bear: its address, and its modulus. */
   readonly receiptSigner: { readonly address: string; readonly public: string };
@@ -18,10 +18,9 @@ interface UploadInfo {
 const answer = Type.Object({
   version: Type.String(),
   gateway: Type.String(),
-  addresses: Type.Object(
-    { arweave: Type.String(), ethereum: Type.String(), solana: Type.String(), matic: Type.String() },
-    { additionalProperties: Type.String() },
-  ),
+  addresses: Type.Record(Type.String(), Type.String(), {
+    description: 'By token: arweave, ethereum, solana, matic; those that are taken',
+  }),
   gateways: Type.Array(Type.String()),
   freeUploadLimitBytes: Type.Integer(),
   maxDataItemBytes: Type.Integer(),
@@ -37,8 +36,6 @@ export function infoRoutes(app: App, info: UploadInfo): void {
   const body = {
     ...info,
     version: receiptVersion,
-    // A chain without a deposit address is the empty text: clients read these four as strings.
-    addresses: { arweave: '', ethereum: '', solana: '', matic: '', ...info.addresses },
     gateways: [info.gateway],
     receiptVersion,
     signatureTypes: [1, 2, 3, 4, 7],
@@ -46,7 +43,7 @@ export function infoRoutes(app: App, info: UploadInfo): void {
   };
   for (const path of ['/', '/info']) {
     app.route({
-      method: ['GET', 'HEAD'],
+      method: 'GET',
       url: path,
       schema: { summary: 'What this service is, takes and signs with', response: { 200: answer } },
       handler: async (_request, reply) => reply.header('cache-control', 'public, max-age=60').send(body),

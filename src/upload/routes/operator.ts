@@ -4,14 +4,14 @@ import type { Metrics } from '../../kernel/metrics.ts';
 
 export function operatorRoutes(app: App, metrics: Metrics): void {
   app.route({
-    method: ['GET', 'HEAD'],
+    method: 'GET',
     url: '/health',
     schema: { summary: 'The process answers' },
     handler: async (_request, reply) => reply.header('content-type', 'text/plain; charset=utf-8').send('OK'),
   });
   for (const path of ['/metrics', '/bundler_metrics']) {
     app.route({
-      method: ['GET', 'HEAD'],
+      method: 'GET',
       url: path,
       schema: { summary: 'Prometheus metrics' },
       handler: async (_request, reply) =>

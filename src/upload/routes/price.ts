@@ -66,7 +66,8 @@ function checkToken(name: string): void {
 }
 
 function parseByteCount(text: string): number {
-  const bytes = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(bytes)) throw uploadErrors.invalidByteCount();
+  if (!/^[0-9]+$/.test(text)) throw uploadErrors.invalidByteCount();
+  const bytes = Number(text);
+  if (!Number.isSafeInteger(bytes)) throw uploadErrors.byteCountTooLarge();
   return bytes;
 }

@@ -1,6 +1,8 @@
 /** `block-data`, `unblock-data`, `block-name`, `unblock-name`, and the list of what is blocked (interface §4.4). */
+
 import { Type } from 'typebox';
 import { canBeName } from '../../../delivery/moderation/block-set.ts';
+import { asciiLowerCase } from '../../../formats/ascii-case.ts';
 import { isTxId, tryDecodeBase64url } from '../../../formats/base64url.ts';
 import type { Actor } from '../../../kernel/audit-log.ts';
 import type { App, Request } from '../../../kernel/http/server.ts';
@@ -165,7 +167,7 @@ function hashOf(text: string): string {
 
 /** Lower case, as hosts are compared. Names have at most 51 characters, undernames 61 (interface §8). */
 function nameOf(text: string): string {
-  const label = text.trim().toLowerCase();
+  const label = asciiLowerCase(text.trim());
   if (label === '') throw badRequest(needsName);
   const { name, undername } = splitLabel(label);
   if (name.length > 51 || undername.length > 61) throw badRequest(nameTooLong);

@@ -2,6 +2,7 @@
  * What a request's host asks for (interface §4.4; hosts below a root host belong to a name or to the sandbox of
  * one id, their whole path space too).
  */
+import { asciiLowerCase } from '../../../formats/ascii-case.ts';
 import { isSandboxLabel } from '../../../formats/sandbox-label.ts';
 
 export type HostKind =
@@ -18,7 +19,7 @@ const maxNameLength = 51;
 
 /** `rootHosts` are lower case, without port, longest first. */
 export function parseHost(header: string | undefined, rootHosts: readonly string[]): HostKind {
-  const text = (header ?? '').toLowerCase();
+  const text = asciiLowerCase(header ?? '');
   const colon = text.lastIndexOf(':');
   const hasPort = colon > text.lastIndexOf(']');
   const host = (hasPort ? text.slice(0, colon) : text).replace(/\.$/, '');

@@ -12,7 +12,7 @@ import { type ContentSource, type Journey, journeyHeaders, mayAsk } from './sour
 
 const restMs = 10_000;
 /** Of a gateway that nothing was asked of yet; chunks never are. */
-const unknownWeight = 50;
+export const unknownWeight = 50;
 const weightStep = 2;
 /** A gateway that ignores `Range` is read up to here and cut; beyond that the next one is asked. */
 const ignoredRangeLimit = 10 * 1024 * 1024;

@@ -58,15 +58,22 @@ export interface PublishReport {
   readonly files: number;
 }
 
+/** Throws `StartupError` where it is none. */
+export function publisherWallet({
+  INDEX_PUBLISHER_WALLET: wallet,
+}: Pick<Config, 'INDEX_PUBLISHER_WALLET'>): string | undefined {
+  if (wallet !== undefined && tryDecodeBase58(wallet)?.length !== 32)
+    throw new StartupError('INDEX_PUBLISHER_WALLET must be base58 of 32 bytes');
+  return wallet;
+}
+
 /** The publisher that the configuration describes. */
 export function publisherOf(
   config: Config,
   observer: Observer,
   rest: Pick<PublisherOptions, 'onProgress'> = {},
 ): Publisher {
-  const wallet = config.INDEX_PUBLISHER_WALLET;
-  if (wallet !== undefined && tryDecodeBase58(wallet)?.length !== 32)
-    throw new StartupError('INDEX_PUBLISHER_WALLET must be base58 of 32 bytes');
+  const wallet = publisherWallet(config);
   const publicUrl = config.INDEX_PUBLIC_URL ?? `http://${config.HOST}:${config.GATEWAY_PORT}`;
   return new Publisher({
     dataDir: config.DATA_DIR,

@@ -89,9 +89,9 @@ export function indexRoutes(app: App, { catalog, folders, pinned, meter }: Index
   }
 
   const add = (url: string, summary: string, handler: (request: Request, reply: Reply) => Promise<Reply>) => {
-    app.get(url, { schema: { summary, tags: ['published indexes'] } }, handler);
     // The contract names HEAD for the listing alone; that the files have it too needs no line of its own.
-    app.head(url, { schema: { summary, tags: ['published indexes'], hide: url !== '/indexes' } }, handler);
+    const method: ('GET' | 'HEAD')[] = url === '/indexes' ? ['GET', 'HEAD'] : ['GET'];
+    app.route({ method, url, schema: { summary, tags: ['published indexes'] }, handler });
   };
   add('/indexes', 'The signed list of published index files', listing);
   add('/indexes/blob/:sha256', 'An index file by its digest', blob);
@@ -102,7 +102,7 @@ export function indexRoutes(app: App, { catalog, folders, pinned, meter }: Index
     named(request, reply, param(request, 'name'), param(request, 'band'), param(request, 'file')),
   );
   app.route({
-    method: ['GET', 'HEAD'],
+    method: 'GET',
     url: '/indexes/*',
     schema: { hide: true },
     handler: async () => {

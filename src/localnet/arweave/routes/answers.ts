@@ -45,7 +45,7 @@ export function param(request: Request, name: string): string {
 
 export type Handler = (request: Request, reply: Reply) => Reply | Promise<Reply>;
 
-/** Adds a route that answers GET and HEAD alike. */
+/** Adds a route that is read. */
 export function addGet(app: App, url: string, summary: string, handler: Handler): void {
-  app.route({ method: ['GET', 'HEAD'], url, schema: { summary }, handler });
+  app.get(url, { schema: { summary } }, handler);
 }

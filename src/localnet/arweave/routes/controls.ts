@@ -27,16 +27,18 @@ async function parseJsonBody(request: Request): Promise<void> {
   request.body = parseBody(request.body);
 }
 
+const acts = { config: { actsOnGet: true } };
+
 export function controlRoutes(app: App, node: LocalNode, faults: Faults): void {
   const sendHead = (reply: Reply): Reply =>
     sendJson(reply, { network: NETWORK, height: node.head.height, current: node.head.indep_hash });
 
-  app.get('/mine', { schema: { summary: 'Mine one block' } }, async (_request, reply) => {
+  app.get('/mine', { ...acts, schema: { summary: 'Mine one block' } }, async (_request, reply) => {
     await node.mine(1);
     return sendHead(reply);
   });
 
-  app.get('/mine/:count', { schema: { summary: 'Mine so many blocks' } }, async (request, reply) => {
+  app.get('/mine/:count', { ...acts, schema: { summary: 'Mine so many blocks' } }, async (request, reply) => {
     const count = parseDigits(param(request, 'count'));
     if (count === undefined || count < 1 || count > MAX_MINED_AT_ONCE) {
       throw badRequest(`count must be an integer 1–${MAX_MINED_AT_ONCE}`);
@@ -47,7 +49,7 @@ export function controlRoutes(app: App, node: LocalNode, faults: Faults): void {
 
   app.get(
     '/mint/:address/:winston',
-    { schema: { summary: 'Give a wallet so many winston; answers its balance' } },
+    { ...acts, schema: { summary: 'Give a wallet so many winston; answers its balance' } },
     async (request, reply) => {
       const address = param(request, 'address');
       if (!isArweaveAddress(address)) throw invalidAddress();

@@ -8,8 +8,8 @@ import type { LocalNode } from '../chain/local-node.ts';
 import { readWallet, totalSupply } from '../chain/wallets.ts';
 import { badRequest, blockNotFound, invalidAddress } from '../errors.ts';
 import type { Faults } from '../faults.ts';
-import { ANCHOR_AGE, NETWORK, PROTOCOL_VERSION, RELEASE, storageFee } from '../rules.ts';
-import { addGet, type Handler, param, parseDigits, sendJson, sendJsonText, sendText } from './answers.ts';
+import { ANCHOR_AGE, MAX_SIZE_DIGITS, NETWORK, PROTOCOL_VERSION, RELEASE, storageFee } from '../rules.ts';
+import { addGet, type Handler, param, sendJson, sendJsonText, sendText } from './answers.ts';
 
 export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: Metrics): void {
   const height = (request: Request) => node.head.height + (faults.of(request)?.wrongHeight ?? 0);
@@ -54,10 +54,10 @@ export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: M
 }
 
 export function priceAndWalletRoutes(app: App, node: LocalNode): void {
-  const size = (text: string): number => {
-    const bytes = parseDigits(text);
-    if (bytes === undefined) throw badRequest('size_must_be_an_integer');
-    return bytes;
+  const size = (text: string): bigint => {
+    if (!/^[0-9]+$/.test(text)) throw badRequest('size_must_be_an_integer');
+    if (text.length > MAX_SIZE_DIGITS) throw badRequest('size_is_too_large');
+    return BigInt(text);
   };
   const address = (text: string): string => {
     if (!isArweaveAddress(text)) throw invalidAddress();

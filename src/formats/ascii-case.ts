@@ -1,0 +1,6 @@
+/**
+ * Lower case of A to Z alone. Names, hosts and codes are ASCII, and Unicode's lower case of some other letters is an
+ * ASCII one (U+212A, the Kelvin sign, becomes a k): what a rule then reads is not what was written.
+ */
+export const asciiLowerCase = (text: string): string =>
+  text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
