@@ -1,0 +1,3 @@
+import { operatorDay } from '../support/operator-day.ts';
+
+operatorDay('a day of an operator on SQLite', async () => ({ settings: {}, restore: async () => ({}) }));
