@@ -125,7 +125,7 @@ test('what was shown on any other route, and however that answered, never acts',
     ['POST', '/v1/arns/actions/sell-name', 404, '{}'],
     ['POST', '/v1/arns/actions/buy-name', 400, '{'],
     ['POST', '/v1/arns/actions/buy-name', 400, '{"name":"some-name"}'],
-    ['PUT', '/v1/arns/actions/buy-name', 404],
+    ['PUT', '/v1/arns/actions/buy-name', 405],
     ['GET', '/v1/nowhere', 404],
     ['DELETE', '/elsewhere', 404],
   ];
