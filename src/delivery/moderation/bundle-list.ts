@@ -15,6 +15,8 @@ export interface BundleRegion {
 
 /** A million items. */
 const maxHeaderBytes = 64 * 1024 * 1024;
+/** As the chain is read: what is odd about a bundle opens no way to what is blocked in it. */
+const lenient = { lenient: true };
 
 /**
  * Where the wanted items lie that the bundle lists; none where it is no bundle. Of an item the header is covered too,
@@ -26,16 +28,18 @@ export async function listedPlaces(
   isWanted: (id: string) => boolean,
 ): Promise<Place[]> {
   const count = size < bundleCountBytes ? undefined : await readStart(bundleCountBytes);
-  const length = count === undefined ? undefined : measureBundleHeader(count, size);
+  const length = count === undefined ? undefined : measureBundleHeader(count, size, lenient);
   if (typeof length !== 'number' || length > maxHeaderBytes) return [];
   const bytes = await readStart(length);
-  const header = bytes === undefined ? undefined : parseBundleHeader(bytes, size);
+  const header = bytes === undefined ? undefined : parseBundleHeader(bytes, size, lenient);
   if (header === undefined || typeof header === 'string') return [];
   const places: Place[] = [];
   for (let item = 0; item < header.count; item += 1) {
     const id = header.id(item);
     const at = start + (header.offsets[item] ?? 0);
-    if (isWanted(id)) places.push({ id, root, start: at, end: at + (header.sizes[item] ?? 0) });
+    // Of one that the end cuts off, what there is of it.
+    const end = item < header.wholeCount ? at + (header.sizes[item] ?? 0) : start + size;
+    if (isWanted(id)) places.push({ id, root, start: at, end });
   }
   return places;
 }
