@@ -331,6 +331,21 @@ test('gateways that ask for time are given it, and are no failures', async (t) =
   assert.equal(hourlyStats[0]?.serverErrors ?? 0, 0);
 });
 
+test('the only gateway is asked for other content while it is busy with some, not while it counts requests', async (t) => {
+  for (const [status, then] of [
+    [503, 200],
+    [429, 503],
+  ] as const) {
+    const bench = await benchOf(t, { count: 1, environment: { VERIFICATION_ENABLED: 'false' } });
+    const [only] = bench.gateways;
+    assert.ok(only !== undefined);
+    only.behaviour = { status, headers: { 'retry-after': '60' } };
+    for (let round = 0; round < 4; round += 1) await bench.get(`/${large.id}`);
+    only.behaviour = {};
+    assert.equal((await bench.get(`/${small.id}`)).status, then, `after ${status}`);
+  }
+});
+
 test('too many at once are told to come back', async (t) => {
   const bench = await benchOf(t, { count: 1, environment: { MAX_CONCURRENT_REQUESTS: '2' } });
   const [gateway] = bench.gateways;

@@ -78,8 +78,8 @@ export class GatewaySet {
   }
 
   /**
-   * The gateway to try next, none of `tried`. When all circuits are open the two least bad are tried all the
-   * same: an answer may come, and nothing that was learnt is thrown away for it. Gateways in quarantine are
+   * The gateway to try next, none of `tried`. When all circuits are open, or all are busy, the two least bad are tried
+   * all the same: an answer may come, and nothing that was learnt is thrown away for it. Gateways in quarantine are
    * never asked. `turn` says whether it is whom the request goes to first.
    */
   choose(tried: ReadonlySet<Gateway>, turn: keyof Strategy): Gateway | undefined {
@@ -93,9 +93,7 @@ export class GatewaySet {
     const usable = untried.filter(({ health }) => health.usable);
     if (usable.length > 0) return this.#strategy[turn](usable);
     if (tried.size >= 2) return undefined;
-    return untried
-      .filter(({ health }) => health.state === 'open' || health.state === 'half-open')
-      .sort((a, b) => cost(a) - cost(b))[0];
+    return untried.filter(({ health }) => health.isLastResort).sort((a, b) => cost(a) - cost(b))[0];
   }
 
   counts() {

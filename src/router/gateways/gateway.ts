@@ -197,7 +197,7 @@ class Exchange implements Dispatcher.DispatchHandler, PendingAsk {
     const { health } = gateway;
     const retryAfter = headerOf(headers, 'retry-after');
     const outcome = outcomeOfStatus(status, retryAfter);
-    if (outcome === 'throttled') health.pause(retryAfterMs(retryAfter));
+    if (outcome === 'throttled') health.pause(retryAfterMs(retryAfter), status === 429);
     const reason = outcome === 'success' ? undefined : `answered ${status}`;
     health.observe(purposeOf(this.#ask.role), outcome, latencyMs, reason);
     const judge = (inTheEnd: Outcome): void => this.#tell(inTheEnd, latencyMs, status);

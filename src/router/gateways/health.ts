@@ -38,6 +38,8 @@ export class Health {
   #openUntil = 0;
   #probing = false;
   #pausedUntil = 0;
+  /** Until when it does not want to be asked at all. */
+  #limitedUntil = 0;
   #quarantinedUntil = 0;
   #quarantines = 0;
   #quarantineReason: QuarantineReason = 'operator';
@@ -66,6 +68,16 @@ export class Health {
   get usable(): boolean {
     const { state } = this;
     return state === 'healthy' || (state === 'half-open' && !this.#probing);
+  }
+
+  /**
+   * Whether it may be asked where nobody else can be. One that failed may be well again, and one that is busy may be so
+   * with other content only; one that counts our requests, or sent wrong bytes, is left alone.
+   */
+  get isLastResort(): boolean {
+    const { state } = this;
+    if (state === 'paused') return this.#now() >= this.#limitedUntil;
+    return state === 'open' || state === 'half-open';
   }
 
   /** Why it is in quarantine; undefined where it is not. */
@@ -126,8 +138,11 @@ export class Health {
     this.#reads.observe(true, undefined, this.#now());
   }
 
-  pause(milliseconds: number): void {
-    this.#pausedUntil = Math.max(this.#pausedUntil, this.#now() + milliseconds);
+  /** `isLimit`: it counts requests, and had too many of ours (429). */
+  pause(milliseconds: number, isLimit: boolean): void {
+    const until = this.#now() + milliseconds;
+    this.#pausedUntil = Math.max(this.#pausedUntil, until);
+    if (isLimit) this.#limitedUntil = Math.max(this.#limitedUntil, until);
   }
 
   /** For what is proven wrong, or by hand of the operator; longer each time. */
