@@ -4,7 +4,7 @@
  *   unit     src/**, scripts/**, test/strangers/**: beside the code, no port but free ones, quick; those of one
  *            room share processes, because to load its modules costs more than most of the tests
  *   e2e      test/e2e/**: whole stacks on free ports, one process per file
- *   servers  test/servers/**, and on PostgreSQL the unit suites that run on every engine
+ *   servers  test/servers/**, and on PostgreSQL the suites of the others that run on every engine
  *   clients  test/clients/**: published third-party clients, with a package of their own
  *
  * Further arguments after `--` narrow to files whose path contains one of them; a filter that fits no file is an error.
@@ -36,7 +36,7 @@ const suites: Record<string, Suite> = {
   // Three at once on two cores: whole stacks wait a good part of their time.
   e2e: { globs: ['test/e2e/**/*.test.ts'], flags: ['--test-concurrency=3'] },
   servers: {
-    globs: ['test/servers/**/*.test.ts', 'src/**/*.test.ts'],
+    globs: ['test/servers/**/*.test.ts', 'test/e2e/**/*.test.ts', 'src/**/*.test.ts'],
     flags: ['--test-concurrency=2'],
     mentions: /forEachEngine|of engines\b|TEST_DATABASE_URL|'npm'/,
   },

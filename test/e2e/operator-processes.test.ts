@@ -1,6 +1,7 @@
 /**
  * An operator and a gateway of several processes, started as a person starts it: what one process is told holds in
- * all of them, a job is one job, and their traces reach the collector. On both engines.
+ * all of them, a job is one job, and their traces reach the collector. On SQLite, or on PostgreSQL where TEST_DATABASE_URL
+ * names one.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -8,8 +9,7 @@ import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startCollector } from '../../src/kernel/tracing/testing.ts';
-import { makeTransaction, text, until } from '../support/local-gateway.ts';
-import { hasPostgres, preparePostgres } from '../support/postgres-server.ts';
+import { createDatabase, engines, makeTransaction, text, until } from '../support/local-gateway.ts';
 import { startStack } from '../support/stack.ts';
 
 /** A connection of its own each time, so that the processes take turns. */
@@ -31,12 +31,11 @@ function ask(url: string, method = 'GET', key?: string, body?: object) {
   });
 }
 
-for (const engine of ['SQLite', 'PostgreSQL'] as const) {
+for (const { name: engine, options } of engines) {
   describe(`a gateway of two processes on ${engine}`, () => {
     it('is one gateway to its operator', async (t) => {
-      if (engine === 'PostgreSQL' && !hasPostgres()) return t.skip('needs PostgreSQL');
-      const postgres = engine === 'PostgreSQL' ? await preparePostgres() : undefined;
-      if (postgres !== undefined) t.after(() => postgres.stop());
+      const database = options.postgres === undefined ? undefined : await createDatabase(options.postgres);
+      t.after(() => database?.drop());
       const collector = await startCollector();
       t.after(() => collector.stop());
       const stack = await startStack({
@@ -45,7 +44,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
           LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '0',
           OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
           OTEL_SERVICE_NAME: 'two processes',
-          ...(postgres !== undefined && { DATABASE_URL: postgres.url }),
+          ...(database !== undefined && { DATABASE_URL: database.url }),
         },
       });
       t.after(() => stack.stop());

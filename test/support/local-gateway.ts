@@ -136,8 +136,16 @@ function stoppedOnce(surface: Surface): Surface {
   };
 }
 
-/** A database of its own on the server. */
-export async function createDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
+export interface TestDatabase {
+  readonly url: string;
+  /** Nobody may be connected. */
+  copy(): Promise<TestDatabase>;
+  /** Also where it is gone. */
+  drop(): Promise<void>;
+}
+
+/** A database of its own on the server, as `template` is. */
+export async function createDatabase(server: string, template = 'template1'): Promise<TestDatabase> {
   const name = `gateway_${randomBytes(6).toString('hex')}`;
   const run = async (statement: string) => {
     const client = new pg.Client({ connectionString: server });
@@ -148,10 +156,14 @@ export async function createDatabase(server: string): Promise<{ url: string; dro
       await client.end();
     }
   };
-  await run(`CREATE DATABASE ${name}`);
+  await run(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => run(`DROP DATABASE ${name} WITH (FORCE)`) };
+  return {
+    url: url.href,
+    copy: () => createDatabase(server, name),
+    drop: () => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
 }
 
 /** The engines to run a stack on: SQLite, or PostgreSQL where TEST_DATABASE_URL names one. */

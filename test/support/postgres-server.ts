@@ -12,10 +12,6 @@ export interface PostgresServer {
 
 const installed = (): string | undefined => globSync('/usr/lib/postgresql/*/bin').sort().at(-1);
 
-/** Whether `preparePostgres` can give one. */
-export const hasPostgres = (): boolean =>
-  process.env.TEST_DATABASE_URL !== undefined || installed() !== undefined;
-
 /** Uses TEST_DATABASE_URL when it is set; else starts the installed PostgreSQL. */
 export async function preparePostgres(): Promise<PostgresServer> {
   const given = process.env.TEST_DATABASE_URL;
