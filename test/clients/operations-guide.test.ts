@@ -55,13 +55,13 @@ before(async () => {
     DATA_DIR: stack.dataDir,
     GATEWAY_PORT: new URL(gateway).port,
     GATEWAY: gateway,
+    PORT: new URL(stack.urls.router ?? '').port,
     KEY: readFileSync(join(stack.dataDir, 'keys', 'admin-api-key'), 'utf8').trim(),
     TX: made.transaction.id.toString('base64url'),
     ID: ids[0] ?? '',
     HASH: hash('sha256', contents[1] ?? '', 'hex'),
     FROM: '0',
     TO: '20',
-    BEFORE: '2100-01-01',
   };
   await until('the items are served', async () => (await status(`/raw/${ids[39]}`)) === 200);
   await until('they are stable', async () => {
@@ -85,7 +85,8 @@ function run(line: string): Promise<{ code: number | null; out: string; err: str
   return new Promise((done, reject) => {
     const child = spawn('sh', ['-uc', line], {
       cwd: folder,
-      env: environment,
+      // Later than anything was indexed, and not in the future for more than clocks may differ.
+      env: { ...environment, BEFORE: String(Math.floor(Date.now() / 1000) + 2) },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let out = '';
@@ -104,6 +105,8 @@ function run(line: string): Promise<{ code: number | null; out: string; err: str
 const found = async (id: string) =>
   JSON.parse(await send(`${stack.urls.gateway}/graphql`, { query: `{ transaction(id: "${id}") { id } }` }))
     .data.transaction !== null;
+
+const obeyed = 'obeyed by: gateway, upload, router\n';
 
 /** How each command of the guide shows that it did what the guide says. */
 const effects: [RegExp, (out: string, err: string) => Promise<void> | void][] = [
@@ -126,7 +129,7 @@ const effects: [RegExp, (out: string, err: string) => Promise<void> | void][] = 
   ],
   [/curl .*raw/, (out) => assert.equal(out, '451\n')],
   [/admin block "\$HASH"/, async () => assert.equal(await status(`/raw/${ids[1]}`), 451)],
-  [/admin block-name/, (out) => assert.equal(out, 'Name blocked\n')],
+  [/admin block-name/, (out) => assert.equal(out, `Name blocked\n${obeyed}`)],
   [
     /admin blocks/,
     (out) => {
@@ -140,7 +143,15 @@ const effects: [RegExp, (out: string, err: string) => Promise<void> | void][] = 
   ],
   [/admin unblock "\$ID"/, async () => assert.equal(await status(`/raw/${ids[0]}`), 200)],
   [/admin unblock "\$HASH"/, async () => assert.equal(await status(`/raw/${ids[1]}`), 200)],
-  [/admin unblock-name/, (out) => assert.equal(out, 'Name unblocked\n')],
+  [/admin unblock-name/, (out) => assert.equal(out, `Name unblocked\n${obeyed}`)],
+  [
+    /admin audit/,
+    (out, err) => {
+      assert.match(out, new RegExp(`block  id ${ids[0]}  \\(court order: case 7\\)  done`));
+      assert.match(out, /unblock {2}name example/);
+      assert.equal(err, '');
+    },
+  ],
   [
     /admin export june .*0$/,
     (out, err) => {
@@ -152,11 +163,19 @@ const effects: [RegExp, (out: string, err: string) => Promise<void> | void][] = 
   [/admin export-status/, (out) => assert.equal(JSON.parse(out).status, 'completed')],
   [/admin export june .*--resume$/, (out) => assert.equal(JSON.parse(out).rows.transactions, 0)],
   [
-    /admin prune "\$BEFORE"/,
+    /admin prune "\$BEFORE".*--dry-run$/,
+    async (out) => {
+      assert.equal(JSON.parse(out).wouldPruneCount, 40);
+      assert.equal(await found(ids[5] ?? ''), true);
+    },
+  ],
+  [
+    /admin prune "\$BEFORE".*"\$TO"$/,
     async (out, err) => {
       assert.equal(out, 'pruned 40 data items\n');
       assert.match(err, /^prune 100 % {2}40 removed$/m);
       assert.equal(await found(ids[5] ?? ''), false);
+      assert.equal(await status(`/raw/${ids[5]}`), 200);
       assert.equal(await found(announced), true);
     },
   ],
