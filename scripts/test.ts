@@ -31,10 +31,10 @@ interface Suite {
 const suites: Record<string, Suite> = {
   unit: {
     globs: ['test/strangers/**/*.test.ts', 'scripts/**/*.test.ts', 'src/**/*.test.ts'],
-    flags: ['--test-concurrency=3'],
+    flags: ['--test-concurrency=4'],
   },
-  // Three at once on two cores: whole stacks wait a good part of their time.
-  e2e: { globs: ['test/e2e/**/*.test.ts'], flags: ['--test-concurrency=3'] },
+  // Four at once on two cores: whole stacks wait a good part of their time.
+  e2e: { globs: ['test/e2e/**/*.test.ts'], flags: ['--test-concurrency=4'] },
   servers: {
     globs: ['test/servers/**/*.test.ts', 'test/e2e/**/*.test.ts', 'src/**/*.test.ts'],
     flags: ['--test-concurrency=2'],

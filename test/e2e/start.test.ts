@@ -27,7 +27,7 @@ describe('turnpike start', () => {
   test('two stacks run side by side; a second start on the same folder continues where it was', async () => {
     const dataDir = join(folder, 'continued');
     const first = await startStack({ dataDir });
-    const other = await startStack();
+    const other = await startStack({ only: ['upload'] });
     try {
       await fetch(`${first.urls.arweave}/mine/3`);
       const height = await heightOf(first.urls.arweave);
@@ -110,7 +110,7 @@ describe('turnpike start', () => {
   });
 
   test('a taken port is one line that names the variable that moves it', async () => {
-    const stack = await startStack();
+    const stack = await startStack({ only: ['upload'] });
     try {
       const { port } = new URL(stack.urls.arweave ?? '');
       const second = turnpike(['start'], { ...freePorts(), LOCAL_ARWEAVE_PORT: port });
@@ -138,7 +138,7 @@ describe('turnpike start', () => {
 
 describe('turnpike wallet and post', () => {
   test('the tour of the README: make a wallet, fund it, post a file, read it back', async () => {
-    const stack = await startStack();
+    const stack = await startStack({ only: ['upload'] });
     try {
       const environment = { LOCAL_ARWEAVE_PORT: new URL(stack.urls.arweave ?? '').port };
       const wallet = join(folder, 'wallet.json');

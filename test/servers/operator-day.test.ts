@@ -1,7 +1,7 @@
 /**
  * A day of an operator: export, prune, publish, block, unblock, restart, restore. Another operator follows the published
  * index, and a router stands before the gateway. Whatever was published is read by every way at each of the three after
- * every step, except while it is blocked. On SQLite, or on PostgreSQL where TEST_DATABASE_URL names one.
+ * every step, except while it is blocked. On SQLite and on PostgreSQL.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -17,7 +17,7 @@ import { type MadeItem, makeItem } from '../support/admin-gateway.ts';
 import { buyName } from '../support/buy-name.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
-import { createDatabase, engines, text } from '../support/local-gateway.ts';
+import { createDatabase, text } from '../support/local-gateway.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { freePorts, type RunningStack, startStack } from '../support/stack.ts';
 
@@ -32,9 +32,9 @@ interface Published {
   readonly path?: string;
 }
 
-for (const { name: engine, options } of engines) {
+for (const engine of ['SQLite', 'PostgreSQL'] as const) {
   test(`a day of an operator on ${engine}`, async (t) => {
-    const database = options.postgres === undefined ? undefined : await createDatabase(options.postgres);
+    const database = engine === 'SQLite' ? undefined : await createDatabase(requireServer());
     t.after(() => database?.drop());
     const world = await startWorld(t);
     const settings = {
@@ -183,6 +183,12 @@ for (const { name: engine, options } of engines) {
     await admin('PUT', 'unblock-data', { id: first.id });
     await expectAll('and unblocked');
   });
+}
+
+function requireServer(): string {
+  const server = process.env.TEST_DATABASE_URL;
+  assert.ok(server !== undefined, '`npm run test:servers` starts PostgreSQL and names it');
+  return server;
 }
 
 /** The chains, and somebody who uploads; it stays when the operator stops. */
