@@ -1,4 +1,4 @@
-/** Every mend that keeps somebody's credits, names, history or origin: how to take it out, and which test then fails. */
+/** Every mend that keeps somebody's credits, names, history or origin, what is readable and blocked, or what operators are told: how to take it out, and which test then fails. */
 
 export interface Mend {
   /** What a stranger could do without it. */
@@ -529,5 +529,433 @@ export const mends: readonly Mend[] = [
       },
     ],
     fails: { unit: 'src/gateway/admin/prune.test.ts' },
+  },
+  {
+    what: 'have every row of an export twice by exporting the same heights again',
+    undo: [
+      {
+        file: 'src/gateway/export/dataset.ts',
+        find: 'const kept = (before?.partitions ?? []).filter(({ from }) => !replaced.has(from));',
+        put: 'const kept = before?.partitions ?? [];',
+      },
+    ],
+    fails: { unit: 'src/gateway/export/dataset.test.ts' },
+  },
+  {
+    what: 'name the last partition of an export by the height of the moment',
+    undo: [
+      {
+        file: 'src/gateway/export/grid.ts',
+        find: 'yield { from: at, to: at + size - 1 };',
+        put: 'yield { from: at, to: Math.min(at + size - 1, to) };',
+      },
+      {
+        file: 'src/gateway/export/grid.ts',
+        find: 'to === from + size - 1;',
+        put: 'to < from + size;',
+      },
+    ],
+    fails: { unit: 'src/gateway/export/dataset.test.ts' },
+  },
+  {
+    what: 'lose exported rows by exporting again after a prune',
+    undo: [
+      {
+        file: 'src/gateway/export/write.ts',
+        find: '    if (indexed >= written.records) return true;\n',
+        put: '    if (indexed >= 0) return true;\n',
+      },
+    ],
+    fails: { unit: 'src/gateway/export/dataset.test.ts' },
+  },
+  {
+    what: 'leave out of an export for ever what was indexed late',
+    undo: [
+      {
+        file: 'src/gateway/export/write.ts',
+        find: 'if (resume && isAsAsked && indexed <= written.records) return false;',
+        put: 'if (resume && isAsAsked) return false;',
+      },
+    ],
+    fails: { unit: 'src/gateway/export/dataset.test.ts' },
+  },
+  {
+    what: 'be told that an export of nothing went up to the height before its start',
+    undo: [
+      {
+        file: 'src/gateway/export/exporter.ts',
+        find: 'if (request.endHeight < startHeight) return {};',
+        put: 'if (request.endHeight < startHeight) return { exportedToHeight: request.endHeight };',
+      },
+    ],
+    fails: { unit: 'src/gateway/export/dataset.test.ts' },
+  },
+  {
+    what: 'a running export cannot be cancelled',
+    undo: [
+      {
+        file: 'src/gateway/admin/exports.ts',
+        find: '      () => void exporter.cancel(),\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/exports.test.ts' },
+  },
+  {
+    what: 'an export cannot be cancelled by way of another process',
+    undo: [
+      {
+        file: 'src/gateway/admin/shared-job.ts',
+        find: '    if (row?.cancelled !== 0) this.#cancel();\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/shared-job.test.ts' },
+  },
+  {
+    what: 'a file that is changed on disk while the process runs is served as proven',
+    undo: [
+      {
+        file: 'src/storage/blobs/disk/stamp.ts',
+        find: '    one.ctimeMs === other.ctimeMs &&\n    one.mtimeMs === other.mtimeMs &&\n    one.ino === other.ino &&\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/storage/blobs/cache/cache.test.ts' },
+  },
+  {
+    what: 'a file that is changed while it is read ends as if it were whole',
+    undo: [
+      {
+        file: 'src/storage/blobs/disk/reader.ts',
+        find: '      if (position >= end) await this.check();\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/storage/blobs/cache/cache.test.ts' },
+  },
+  {
+    what: 'content that is changed on disk while it is sent looks complete',
+    undo: [
+      {
+        file: 'src/delivery/send.ts',
+        find: '{ ...options, check: () => reader.check() }',
+        put: 'options',
+      },
+    ],
+    fails: { unit: 'src/delivery/send.test.ts' },
+  },
+  {
+    what: 'bits that rot in a cache are served for ever',
+    undo: [
+      {
+        file: 'src/storage/blobs/cache/cache.ts',
+        find: '      if (found?.isSound === false) await this.#removeDamaged(digest);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/storage/scrub.test.ts' },
+  },
+  {
+    what: 'a damaged upload stays damaged when the same bytes are uploaded again',
+    undo: [
+      {
+        file: 'src/storage/blobs/disk/store.ts',
+        find: 'if (found?.size !== size || this.#proofs.isDoubtful(digest, found)) return false;',
+        put: 'if (found?.size !== size) return false;',
+      },
+    ],
+    fails: { unit: 'src/storage/scrub.test.ts' },
+  },
+  {
+    what: 'a published index file that was replaced is served as what was signed',
+    undo: [
+      {
+        file: 'src/gateway/published-indexes/publication/pinned-files.ts',
+        find: 'const stamp = await this.#proofs.check(sha256, handle.fd);',
+        put: 'const stamp = files.fstatNow(handle.fd);',
+      },
+    ],
+    fails: { unit: 'src/gateway/published-indexes/routes/indexes.test.ts' },
+  },
+  {
+    what: 'a published index file that is changed while it is sent looks complete',
+    undo: [
+      {
+        file: 'src/gateway/published-indexes/routes/send-file.ts',
+        find: ', { check: pinned.check }',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/published-indexes/routes/send-file.test.ts' },
+  },
+  {
+    what: 'a published index file that rotted keeps its name, and is not replaced',
+    undo: [
+      {
+        file: 'src/gateway/published-indexes/publication/pinned-files.ts',
+        find: '      if (!isSound) await this.#remove(sha256);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/published-indexes/publication/pinned-files.test.ts' },
+  },
+  {
+    what: 'a slow gateway that is overtaken each time is asked first each time',
+    undo: [
+      {
+        file: 'src/router/gateways/strategy.ts',
+        find: "if (name === 'round-robin') return { first: turns(), next: turns() };",
+        put: "const both = turns();\n  if (name === 'round-robin') return { first: both, next: both };",
+      },
+    ],
+    fails: { unit: 'src/router/gateways/hedged-ask.test.ts' },
+  },
+  {
+    what: 'a hedge or retry takes a turn of its gateway',
+    undo: [
+      {
+        file: 'src/router/gateways/hedged-ask.ts',
+        find: "isFirst ? 'first' : 'next'",
+        put: "'first'",
+      },
+    ],
+    fails: { unit: 'src/router/gateways/hedged-ask.test.ts' },
+  },
+  {
+    what: 'no metric names a gateway that lied',
+    undo: [
+      {
+        file: 'src/router/metrics.ts',
+        find: '  metrics.watchLiars(() => gateways.all);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/liars.test.ts' },
+  },
+  {
+    what: 'have wrong bytes counted as a success',
+    undo: [
+      {
+        file: 'src/router/content/fetch.ts',
+        find: "judge(expectation.conclusive ? 'wrong' : 'unproven');",
+        put: "judge('success');",
+      },
+    ],
+    fails: { unit: 'src/router/liars.test.ts' },
+  },
+  {
+    what: 'be shown addresses at the router that lead nowhere',
+    undo: [
+      {
+        file: 'src/router/routes/info.ts',
+        find: '  { protocol, host }: Reached,\n',
+        put: "  { host }: Reached,\n  protocol = 'https',\n",
+      },
+      {
+        file: 'src/router/routes/info.ts',
+        find: "const port = basePort ?? /:[0-9]{1,5}$/.exec(host)?.[0] ?? '';",
+        put: "const port = basePort ?? '';",
+      },
+    ],
+    fails: { unit: 'src/router/routes/info.test.ts' },
+  },
+  {
+    what: 'a chunk as JSON is not signed',
+    undo: [
+      {
+        file: 'src/gateway/routes/chunk.ts',
+        find: "await describe(request, reply, found, { bytes, contentType: 'application/json; charset=utf-8' });",
+        put: "reply.header('content-type', 'application/json; charset=utf-8');",
+      },
+    ],
+    fails: { unit: 'src/gateway/httpsig/httpsig.test.ts' },
+  },
+  {
+    what: 'be asked to pay for a page as for unnamed bytes',
+    undo: [
+      {
+        file: 'src/gateway/metering/payments.ts',
+        find: '      mimeType: contentType,\n',
+        put: "      mimeType: 'application/octet-stream',\n",
+      },
+    ],
+    fails: { unit: 'src/gateway/metering/metering.test.ts' },
+  },
+  {
+    what: 'not be told that something is larger than the limit ever holds',
+    undo: [
+      {
+        file: 'src/gateway/metering/errors.ts',
+        find: '    cost > capacity\n',
+        put: '    cost > Number.MAX_VALUE\n',
+      },
+    ],
+    fails: { unit: 'src/gateway/metering/token-meter.test.ts' },
+  },
+  {
+    what: 'be told to come back for what never fits the limit',
+    undo: [
+      {
+        file: 'src/gateway/metering/buckets.ts',
+        find: 'if (cost > this.rules.capacity || this.rules.refillPerSecond === 0) return undefined;',
+        put: 'if (this.rules.refillPerSecond === 0) return undefined;',
+      },
+    ],
+    fails: { unit: 'src/gateway/metering/token-meter.test.ts' },
+  },
+  {
+    what: 'a gauge has the name of a counter',
+    undo: [
+      {
+        file: 'src/router/metrics.ts',
+        find: "gauge('router_gateways',",
+        put: "gauge('router_gateways_total',",
+      },
+    ],
+    fails: { unit: 'scripts/metric-names.test.ts' },
+  },
+  {
+    what: 'buy a name with a letter that is no ASCII one and becomes one in lower case',
+    undo: [
+      {
+        file: 'src/names/requests/fields.ts',
+        find: 'const name = asciiLowerCase(text);',
+        put: 'const name = text.toLowerCase();',
+      },
+    ],
+    fails: { unit: 'src/names/refusals.test.ts' },
+  },
+  {
+    what: 'have the Kelvin sign read as a k in names, hosts and codes',
+    undo: [
+      {
+        file: 'src/formats/ascii-case.ts',
+        find: 'text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());',
+        put: 'text.toLowerCase();',
+      },
+    ],
+    fails: { unit: 'src/formats/ascii-case.test.ts' },
+  },
+  {
+    what: 'see a price for a token of one’s own whose address is none',
+    undo: [
+      {
+        file: 'src/names/routes/arns-price.ts',
+        find: 'const processId = readProcessId(request.query.processId);',
+        put: 'const processId = request.query.processId || undefined;',
+      },
+    ],
+    fails: { unit: 'src/names/routes/arns-price.test.ts' },
+  },
+  {
+    what: 'see a price without the new token for an address that is no token',
+    undo: [
+      {
+        file: 'src/names/routes/arns-price.ts',
+        find: "  if (ownAnt && purchase.action === 'buy-name' && !(await context.prices.isToken(processId))) {\n    throw notAnAnt(processId);\n  }\n",
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/names/routes/arns-price.test.ts' },
+  },
+  {
+    what: 'a quote without credits beyond its name does not say so',
+    undo: [
+      {
+        file: 'src/names/cards/purchases.ts',
+        find: '    excessWincAmount: promised.excessWinc.toString(),\n',
+        put: '    ...(promised.excessWinc > 0n && { excessWincAmount: promised.excessWinc.toString() }),\n',
+      },
+    ],
+    fails: { unit: 'src/names/cards/cards.test.ts' },
+  },
+  {
+    what: 'an estimate without credits beyond its name does not say so',
+    undo: [
+      {
+        file: 'src/names/routes/arns-price.ts',
+        find: '    excessWincAmount: quote.excessWinc.toString(),\n',
+        put: '    ...(quote.excessWinc > 0n && { excessWincAmount: quote.excessWinc.toString() }),\n',
+      },
+    ],
+    fails: { unit: 'src/names/routes/arns-price.test.ts' },
+  },
+  {
+    what: "show an owner's proof without saying how it was signed",
+    undo: [
+      {
+        file: 'src/names/actions/owner-proof.ts',
+        find: "  if (type === undefined) throw signatureRequired();\n  if (type !== '4' || ",
+        put: "  if ((type !== undefined && type !== '4') || ",
+      },
+    ],
+    fails: { unit: 'src/names/actions/owner-proof.test.ts' },
+  },
+  {
+    what: 'a transfer that names nobody gives the name to the service',
+    undo: [
+      {
+        file: 'src/names/requests/read-action.ts',
+        find: "      const request = { action, ...readToken(fields), target: walletAddressOf(fields, 'target') };\n",
+        put: "      const target = fields.target === undefined ? service : walletAddressOf(fields, 'target');\n      const request = { action, ...readToken(fields), target };\n",
+      },
+    ],
+    fails: { unit: 'src/names/refusals.test.ts' },
+  },
+  {
+    what: 'lose the race for a name by card without being told so',
+    undo: [
+      {
+        file: 'src/names/cards/fulfil.ts',
+        find: '  if (exact && (await context.registry.name(asked.name)).record !== undefined) {\n    return giveUp(context, purchase, nameExists(asked.name).message);\n  }\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/names/cards/cards.test.ts' },
+  },
+  {
+    what: 'wait for the money of a name that somebody else has until the next round of refunds',
+    undo: [
+      {
+        file: 'src/names/cards/fulfil.ts',
+        find: '  context.refundNow();\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/names/cards/cards.test.ts' },
+  },
+  {
+    what: 'a number below zero is refused as an option',
+    undo: [
+      {
+        file: 'src/cli/command.ts',
+        find: '(?:[A-Za-z0-9_-]{42}|[0-9]+(?:\\.[0-9]+)?)',
+        put: '(?:[A-Za-z0-9_-]{42})',
+      },
+    ],
+    fails: { unit: 'src/cli/command.test.ts' },
+  },
+  {
+    what: 'AR has no price while there are no exchange rates',
+    undo: [
+      {
+        file: 'src/pricing/service.ts',
+        find: "const needsRates = !inWincOnly || token !== 'arweave' || rows.some(({ operator }) => operator === 'add');",
+        put: 'const needsRates = true;',
+      },
+    ],
+    fails: { unit: 'src/pricing/service.test.ts' },
+  },
+  {
+    what: 'the price route refuses AR while there are no exchange rates',
+    undo: [
+      {
+        file: 'src/payment/routes/price.ts',
+        find: 'pricing.quoteToken(amount, token, { inWincOnly: true })',
+        put: 'pricing.quoteToken(amount, token)',
+      },
+    ],
+    fails: { unit: 'src/payment/routes/failures.test.ts' },
   },
 ];

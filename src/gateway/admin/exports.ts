@@ -10,7 +10,7 @@ import type { ExportRequest } from '../export/write.ts';
 import type { JobStatus, SharedJob } from './shared-job.ts';
 
 export interface ExportsOptions {
-  readonly exporter: Exporter;
+  readonly exporter: Pick<Exporter, 'start' | 'cancel' | 'stop' | 'status' | 'isRunning'>;
   readonly job: SharedJob;
   /** Every export lies in it. */
   readonly folder: string;

@@ -50,7 +50,7 @@ describe('a job of several processes', () => {
       await told;
     });
 
-    it('is cancelled by whichever process is asked, once', async () => {
+    it('is cancelled by whichever process is asked, once', { timeout: 30_000 }, async () => {
       const sql = await open(gatewayMigrations);
       const here = new SharedJob(sql, 'export', log);
       const there = new SharedJob(sql, 'export', log);
@@ -76,7 +76,7 @@ describe('a job of several processes', () => {
       assert.equal(row?.cancelled, 0);
     });
 
-    it('ends in a process that was taken for dead', async () => {
+    it('ends in a process that was taken for dead', { timeout: 30_000 }, async () => {
       const sql = await open(gatewayMigrations);
       const asleep = new SharedJob(sql, 'export', log);
       assert.equal(await asleep.claim(), true);

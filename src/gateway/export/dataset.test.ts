@@ -129,6 +129,14 @@ for (const engine of engines)
       );
     });
 
+    it('is not there where no height was to be exported, and nobody is told of one', async () => {
+      for (const startHeight of [0, 50]) {
+        const { status, exportedToHeight } = await bench.run({ startHeight, endHeight: startHeight - 1 });
+        assert.deepEqual([status, exportedToHeight], ['completed', null]);
+        assert.equal(existsSync(join(bench.folder, '.current')), false);
+      }
+    });
+
     it('leaves the version that was current before until the next export begins', async () => {
       await bench.run({ endHeight: 15 });
       const { folder } = bench.manifest();

@@ -4,9 +4,10 @@
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Type } from 'typebox';
+import { sendSpan } from '../../delivery/send.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { parseRange, type Span } from '../../kernel/http/byte-ranges.ts';
-import { type SendOptions, sendBuffer, sendFile, takeOver } from '../../kernel/http/send-bytes.ts';
+import { type SendOptions, sendBuffer, takeOver } from '../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
@@ -107,11 +108,8 @@ async function sendItem(
     if (pieces.length === 1 && only?.head === false) {
       const reader = await openBlob(blobs, only.digest);
       try {
-        if (reader.fd !== undefined) {
-          const check = () => reader.check();
-          await sendFile(raw, reader.fd, only.start, only.start + only.size, { ...options, check });
-          return;
-        }
+        await sendSpan(raw, { reader }, { start: only.start, end: only.start + only.size }, options);
+        return;
       } finally {
         await reader.close();
       }
