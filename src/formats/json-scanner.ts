@@ -1,13 +1,13 @@
 /**
  * JSON read piece by piece, as events rather than as a value: documents of strangers can be of any size, and a
  * value made of 64 MiB of brackets takes gigabytes and seconds. The grammar is checked whole (RFC 8259); texts are made
- * only of strings that the listener wants, and of the others not even the encoding is checked.
+ * only of strings that the listener wants, and what is wrong in the encoding of one string costs only that one.
  */
 
 export interface JsonListener {
   /** Whether the text of the string that begins here is wanted. */
   wants(): boolean;
-  /** undefined: it was not wanted, or is longer than `maxTextBytes`. */
+  /** undefined: it was not wanted, is longer than `maxTextBytes`, or is not UTF-8. */
   key(text: string | undefined): void;
   /** A value that is no container; undefined unless it is a string that was wanted. */
   scalar(text: string | undefined): void;
@@ -22,6 +22,7 @@ const maxTextBytes = 64 * 1024;
 
 const quote = 0x22;
 const backslash = 0x5c;
+const byteOrderMark = [0xef, 0xbb, 0xbf];
 
 /** What may come next. */
 const expect = {
@@ -52,7 +53,8 @@ export class JsonScanner {
   readonly #isObject = new Uint8Array(maxJsonDepth);
   #depth = 0;
   #next: Expected = expect.value;
-  #started = false;
+  /** How many bytes of the mark that a document may begin with have come; 3 once there is none to come. */
+  #markBytes = 0;
   #number: NumberPart = part.sign;
   #word = '';
   /** Of the string that is being read. */
@@ -72,8 +74,7 @@ export class JsonScanner {
 
   /** False once the document cannot be JSON. */
   write(piece: Buffer): boolean {
-    let at = this.#started ? 0 : skipByteOrderMark(piece);
-    this.#started ||= piece.length > 0;
+    let at = this.#skipByteOrderMark(piece);
     while (at < piece.length && this.#next !== expect.failed) {
       if (this.#next === expect.restOfString) at = this.#string(piece, at);
       else at = this.#step(piece, at);
@@ -85,6 +86,20 @@ export class JsonScanner {
   end(): boolean {
     if (this.#next === expect.restOfNumber && this.#depth === 0) this.#endNumber();
     return this.#next === expect.nothing;
+  }
+
+  #skipByteOrderMark(piece: Buffer): number {
+    let at = 0;
+    while (this.#markBytes < byteOrderMark.length && at < piece.length) {
+      if (piece[at] === byteOrderMark[this.#markBytes]) {
+        this.#markBytes += 1;
+        at += 1;
+      } else {
+        if (this.#markBytes > 0) this.#next = expect.failed;
+        this.#markBytes = byteOrderMark.length;
+      }
+    }
+    return at;
   }
 
   /** One byte outside of strings; answers where to go on, which is the same byte where it ends a number. */
@@ -234,14 +249,7 @@ export class JsonScanner {
   #endString(piece: Buffer, from: number, to: number): void {
     if (this.#isKey) this.#next = expect.colon;
     else this.#afterValue();
-    let text: string | undefined;
-    if (this.#fits(to - from)) {
-      text = this.#textOf(piece, from, to);
-      if (text === undefined) {
-        this.#next = expect.failed;
-        return;
-      }
-    }
+    const text = this.#fits(to - from) ? this.#textOf(piece, from, to) : undefined;
     if (this.#before.length > 0) this.#before = [];
     if (this.#isKey) this.#listener.key(text);
     else this.#listener.scalar(text);
@@ -277,8 +285,4 @@ function decode(bytes: Buffer): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function skipByteOrderMark(piece: Buffer): number {
-  return piece[0] === 0xef && piece[1] === 0xbb && piece[2] === 0xbf ? 3 : 0;
 }

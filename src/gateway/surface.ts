@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
 import { createJob } from '../kernel/background/job.ts';
 import { StartupError } from '../kernel/errors.ts';
+import type { Span } from '../kernel/http/byte-ranges.ts';
 import { createHttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
@@ -156,7 +157,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     adminKey: deps.adminKey,
     dropCopies,
     locateElsewhere: (id) => placeInRoot(bands, id),
-    readStart: (id, length) => readStart(bytes, id, length),
+    readPart: (id, part) => readPart(bytes, id, part),
     indexProblems: () => indexes.problems(),
   });
   const { blocklist, followers } = admin;
@@ -207,10 +208,10 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   return { server, parts, index, nodes, queue, onDemand, content, blocklist, followers };
 }
 
-/** The first bytes of content, or fewer where it ends before. */
-async function readStart(source: ByteSource, id: string, length: number) {
-  const opened = await source.stream(id, { start: 0, end: length });
-  return opened && { bytes: await readLimited(opened.stream, length), size: opened.size };
+/** A part of content, or less where the content ends before. */
+async function readPart(source: ByteSource, id: string, part: Span) {
+  const opened = await source.stream(id, part);
+  return opened && { bytes: await readLimited(opened.stream, part.end - part.start), size: opened.size };
 }
 
 /** The database, and what this process remembers of it. */

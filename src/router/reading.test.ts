@@ -114,6 +114,7 @@ for (const VERIFICATION_ENABLED of ['true', 'false']) {
     assert.equal((await bench.get(`/${'A'.repeat(43)}`, { method: 'HEAD' })).status, 404);
     assert.equal((await bench.get(`/${manifest.id}/gone.txt`)).status, 404);
     assert.equal((await bench.get(`/${manifest.id}/nowhere`)).status, 404);
+    assert.equal((await bench.get(`/${manifest.id}//film.mp4`)).status, 404, 'a second slash is of the path');
     assert.equal((await bench.get(`/${small.id}/below`)).status, 404, 'there is nothing below a file');
   });
 

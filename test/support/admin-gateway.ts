@@ -123,15 +123,19 @@ export async function makeItem(contents: ItemContents): Promise<MadeItem> {
   };
 }
 
+export function bundleOf(items: readonly Pick<MadeItem, 'id' | 'bytes'>[]): Buffer {
+  const header = encodeBundleHeader(
+    items.map(({ id, bytes }) => ({ id: Buffer.from(id, 'base64url'), size: bytes.length })),
+  );
+  return Buffer.concat([header, ...items.map(({ bytes }) => bytes)]);
+}
+
 /** Posts the items as one bundle and mines it; answers the bundle's id. */
 export async function postBundle(
   stack: Pick<LocalStack, 'node'>,
   items: readonly MadeItem[],
 ): Promise<string> {
-  const header = encodeBundleHeader(
-    items.map(({ id, bytes }) => ({ id: Buffer.from(id, 'base64url'), size: bytes.length })),
-  );
-  const data = Buffer.concat([header, ...items.map(({ bytes }) => bytes)]);
+  const data = bundleOf(items);
   const { transaction, post } = await makeTransaction(stack.node.url, data, [...bundleTags]);
   await post();
   await text(`${stack.node.url}/mine`);

@@ -24,7 +24,6 @@ export class BlockSet implements Blocklist {
   readonly places = new BlockedPlaces();
   #replaced = 0;
 
-  /** Grows with every change of the list or of the places. */
   get revision(): number {
     return this.#replaced + this.places.changes;
   }
@@ -81,7 +80,8 @@ export class BlockSet implements Blocklist {
 
 /** Where blocked items lie: their bytes can also be had as a part of the bundle, by range or by chunk. */
 export class BlockedPlaces {
-  readonly #byRoot = new Map<string, Map<string, Place>>();
+  /** By root, then by id: an item may lie in several bundles of one root. */
+  readonly #byRoot = new Map<string, Map<string, Place[]>>();
   #size = 0;
   /** How often anything was changed. */
   changes = 0;
@@ -91,20 +91,28 @@ export class BlockedPlaces {
   }
 
   *[Symbol.iterator](): Generator<Place> {
-    for (const places of this.#byRoot.values()) yield* places.values();
+    for (const byId of this.#byRoot.values()) for (const places of byId.values()) yield* places;
   }
 
-  has(id: string, root: string): boolean {
-    return this.#byRoot.get(root)?.has(id) === true;
+  /** Whether it is known, perhaps more exactly. */
+  has(place: Place): boolean {
+    return (
+      this.#byRoot
+        .get(place.root)
+        ?.get(place.id)
+        ?.some((known) => overlap(known, place)) === true
+    );
   }
 
+  /** In place of what was known of the same bytes. */
   add(place: Place): void {
-    const places = this.#byRoot.get(place.root) ?? new Map<string, Place>();
-    const known = places.get(place.id);
-    if (known?.start === place.start && known.end === place.end) return;
-    places.set(place.id, place);
-    this.#byRoot.set(place.root, places);
-    if (known === undefined) this.#size += 1;
+    const byId = this.#byRoot.get(place.root) ?? new Map<string, Place[]>();
+    const places = byId.get(place.id) ?? [];
+    if (places.some(({ start, end }) => start === place.start && end === place.end)) return;
+    const others = places.filter((known) => !overlap(known, place));
+    byId.set(place.id, [...others, place]);
+    this.#byRoot.set(place.root, byId);
+    this.#size += others.length + 1 - places.length;
     this.changes += 1;
   }
 
@@ -117,13 +125,18 @@ export class BlockedPlaces {
 
   /** The blocked item of which a byte would leave, other than `except`. */
   overlapping(root: string, content: Span, asked: Span, except?: string): string | undefined {
-    for (const place of this.#byRoot.get(root)?.values() ?? []) {
-      const isWithin = place.start >= content.start && place.end <= content.end && place.id !== except;
-      if (isWithin && place.start < asked.end && place.end > asked.start) return place.id;
+    for (const [id, places] of this.#byRoot.get(root) ?? []) {
+      if (id === except) continue;
+      for (const place of places) {
+        const isWithin = place.start >= content.start && place.end <= content.end;
+        if (isWithin && overlap(place, asked)) return id;
+      }
     }
     return undefined;
   }
 }
+
+const overlap = (one: Span, other: Span): boolean => one.start < other.end && one.end > other.start;
 
 /** The names whose blocking blocks a label too: itself, and the name that an undername belongs to. */
 function labelAndName(label: string): readonly string[] {

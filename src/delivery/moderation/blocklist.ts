@@ -5,6 +5,8 @@ import type { Span } from '../../kernel/http/byte-ranges.ts';
 export interface Blocklist {
   /** Nothing at all is blocked. */
   readonly isEmpty: boolean;
+  /** Grows with every change of the list or of the places. */
+  readonly revision: number;
   blocksId(id: string): boolean;
   /** Base64url SHA-256 of content. */
   blocksHash(hash: string): boolean;
@@ -32,6 +34,9 @@ export function unionOf(lists: readonly Blocklist[]): Blocklist {
   return {
     get isEmpty() {
       return lists.every((list) => list.isEmpty);
+    },
+    get revision() {
+      return lists.reduce((sum, { revision }) => sum + revision, 0);
     },
     blocksId: (id) => lists.some((list) => list.blocksId(id)),
     blocksHash: (hash) => lists.some((list) => list.blocksHash(hash)),

@@ -2,6 +2,7 @@
  * The header of a bundle: number of items (32 bytes), then size (32) and id (32) of each, integers
  * little-endian; the items follow back to back. Kept in columns: a bundle may hold a million items.
  */
+import type { Tag } from '../avro-tags.ts';
 import { type TxId, toTxId } from '../base64url.ts';
 import { FormatError } from '../format-error.ts';
 
@@ -24,6 +25,16 @@ export const bundleTags = [
   { name: 'Bundle-Format', value: 'binary' },
   { name: 'Bundle-Version', value: '2.0.0' },
 ] as const;
+
+/** ANS-104 §3: the two tags, any version 2. */
+export function isTaggedBundle(tags: readonly Tag[]): boolean {
+  const [format, version] = bundleTags;
+  const has = (isIt: (tag: Tag) => boolean) => tags.some(isIt);
+  return (
+    has(({ name, value }) => name === format.name && value === format.value) &&
+    has(({ name, value }) => name === version.name && value.startsWith('2.'))
+  );
+}
 
 export interface BundleReadOptions {
   /**

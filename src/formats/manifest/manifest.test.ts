@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { FormatError } from '../format-error.ts';
-import { buildManifest, type Manifest, normalizeManifestPath, resolveManifestPath } from './manifest.ts';
+import { buildManifest, type Manifest, resolveManifestPath, withoutTrailingSlashes } from './manifest.ts';
 import { parseManifest } from './reader.ts';
 
 const id = (letter: string) => `${letter.repeat(42)}A`;
@@ -21,8 +21,8 @@ test('the empty path leads to the index, others to their entries', () => {
   const manifest = read(first);
   assert.deepEqual(resolveManifestPath(manifest, ''), { id: id('a'), by: 'index' });
   assert.deepEqual(resolveManifestPath(manifest, '/'), { id: id('a'), by: 'index' });
-  assert.deepEqual(resolveManifestPath(manifest, '/css/site.css/'), { id: id('b'), by: 'path' });
-  for (const missing of ['css', 'CSS/site.css', 'css/site.css2', '//css/site.css', 'index.html/x']) {
+  assert.deepEqual(resolveManifestPath(manifest, 'css/site.css/'), { id: id('b'), by: 'path' });
+  for (const missing of ['css', 'CSS/site.css', 'css/site.css2', '/css/site.css', 'index.html/x']) {
     assert.equal(resolveManifestPath(manifest, missing), undefined, missing);
   }
 });
@@ -75,7 +75,7 @@ test('keys of the prototype are keys like any other', () => {
 });
 
 test('what is no manifest is undefined', () => {
-  for (const text of ['', '[]', '5', 'null', '{', '"x"', '{"manifest":"other/kind"}']) {
+  for (const text of ['', '[]', '5', 'null', '{', '"x"']) {
     assert.equal(parseManifest(Buffer.from(text)), undefined, text);
   }
   assert.equal(parseManifest(Buffer.from([0x7b, 0xff, 0x7d])), undefined, 'not UTF-8');
@@ -96,17 +96,16 @@ test('a manifest that was built is read back', () => {
   assert.throws(() => buildManifest({ paths: new Map([['a', 'b']]) }), FormatError);
 });
 
-test('slashes are normalised at both ends only', () => {
+test('slashes carry no meaning at the end only', () => {
   for (const [path, normal] of [
     ['', ''],
     ['/', ''],
     ['///', ''],
-    ['/a', 'a'],
-    ['//a', '/a'],
+    ['/a', '/a'],
     ['a//', 'a'],
     ['a//b', 'a//b'],
   ] as const) {
-    assert.equal(normalizeManifestPath(path), normal);
+    assert.equal(withoutTrailingSlashes(path), normal);
   }
 });
 

@@ -3,7 +3,8 @@
  * the empty path and, since 0.2.0, a fallback for paths that are not there.
  *
  * Reading is strict in what it uses (ids are canonical, versions are known) and forgiving in what it does not:
- * a bad entry is as if it were absent, and a version that is not known gives its paths and index path only.
+ * a bad entry is as if it were absent, and a version that is not known gives its paths and index path only. What makes
+ * a document a manifest is its content type: the member `manifest` is not looked at.
  */
 import { isTxId, type TxId } from '../base64url.ts';
 import { FormatError } from '../format-error.ts';
@@ -30,9 +31,12 @@ export interface ManifestHit {
   readonly by: 'index' | 'path' | 'fallback';
 }
 
-/** What a path (percent-decoded once by the caller) leads to, or undefined. There is no directory listing. */
+/**
+ * What a path leads to, or undefined. The caller has percent-decoded it once and taken the slash away that divides it from
+ * what is before it. There is no directory listing.
+ */
 export function resolveManifestPath(manifest: Manifest, path: string): ManifestHit | undefined {
-  const name = normalizeManifestPath(path);
+  const name = withoutTrailingSlashes(path);
   if (name === '') {
     const id = manifest.indexId ?? pathId(manifest, manifest.indexPath);
     if (id !== undefined) return { id, by: 'index' };
@@ -43,12 +47,11 @@ export function resolveManifestPath(manifest: Manifest, path: string): ManifestH
   return manifest.fallbackId === undefined ? undefined : { id: manifest.fallbackId, by: 'fallback' };
 }
 
-/** One leading slash and all trailing ones carry no meaning; everything else is compared as it is. */
-export function normalizeManifestPath(path: string): string {
+/** Trailing slashes carry no meaning, in a request and in a manifest; everything else is compared as it is. */
+export function withoutTrailingSlashes(path: string): string {
   let end = path.length;
   while (end > 0 && path.charCodeAt(end - 1) === 0x2f) end--;
-  const start = path.charCodeAt(0) === 0x2f && end > 0 ? 1 : 0;
-  return path.slice(start, end);
+  return path.slice(0, end);
 }
 
 export interface ManifestSource {

@@ -2,7 +2,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { isTxId, type TxId } from '../base64url.ts';
 import { type JsonListener, JsonScanner } from '../json-scanner.ts';
-import { type Manifest, maxManifestBytes, normalizeManifestPath } from './manifest.ts';
+import { type Manifest, maxManifestBytes, withoutTrailingSlashes } from './manifest.ts';
 
 /** Reads a document, or answers undefined when it is no manifest at all. */
 export function parseManifest(bytes: Buffer): Manifest | undefined {
@@ -61,7 +61,6 @@ class Document implements JsonListener {
   /** What the root's member, and what its member is. */
   #memberIsObject = false;
   #secondIsObject = false;
-  #kind: string | undefined = 'arweave/paths';
   #version: string | undefined;
   #indexPath: string | undefined;
   #indexId: TxId | undefined;
@@ -111,21 +110,28 @@ class Document implements JsonListener {
     else if (this.#inEntry() && this.#third === 'id') this.#entryId = idOf(text);
   }
 
-  manifest(): Manifest | undefined {
-    if (this.#kind !== 'arweave/paths') return undefined;
+  manifest(): Manifest {
     const second = this.#version === '0.2.0';
-    // Where one path is there with and without a trailing slash, the one without wins.
-    for (const [path, id] of this.#slashed) {
-      const name = normalizeManifestPath(path);
-      if (!this.#paths.has(name)) this.#paths.set(name, id);
-    }
+    this.#addSlashed();
     return {
       version: this.#version,
-      indexPath: this.#indexPath === undefined ? undefined : normalizeManifestPath(this.#indexPath),
+      indexPath: this.#indexPath === undefined ? undefined : withoutTrailingSlashes(this.#indexPath),
       indexId: second ? this.#indexId : undefined,
       fallbackId: second ? this.#fallbackId : undefined,
       paths: this.#paths,
     };
+  }
+
+  /** Of paths that differ in trailing slashes only the shortest wins: the order of keys does not matter. */
+  #addSlashed(): void {
+    const lengths = new Map<string, number>();
+    for (const [path, id] of this.#slashed) {
+      const name = withoutTrailingSlashes(path);
+      const shortest = lengths.get(name) ?? (this.#paths.has(name) ? name.length : Number.POSITIVE_INFINITY);
+      if (path.length > shortest) continue;
+      this.#paths.set(name, id);
+      lengths.set(name, path.length);
+    }
   }
 
   #inEntry(): boolean {
@@ -134,8 +140,7 @@ class Document implements JsonListener {
 
   /** A new value takes the place of what an equal key gave before, all of it. */
   #setMember(text: string | undefined): void {
-    if (this.#member === 'manifest') this.#kind = text;
-    else if (this.#member === 'version') this.#version = text;
+    if (this.#member === 'version') this.#version = text;
     else if (this.#member === 'fallback') this.#fallbackId = undefined;
     else if (this.#member === 'index') {
       this.#indexPath = undefined;
@@ -156,7 +161,7 @@ class Document implements JsonListener {
   }
 
   #setPath(path: string, id: TxId | undefined): void {
-    const name = normalizeManifestPath(path);
+    const name = withoutTrailingSlashes(path);
     const [paths, key] = name === path ? [this.#paths, name] : [this.#slashed, path];
     if (id === undefined) paths.delete(key);
     else paths.set(key, id);

@@ -35,7 +35,7 @@ import { SharedJob } from './shared-job.ts';
 const mapError = createErrorMapper((_status, message) => message);
 
 export interface AdminDeps
-  extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere' | 'readStart'>,
+  extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere' | 'readPart'>,
     Pick<DebugDeps, 'indexProblems'>,
     Pick<GatewayContext, 'config' | 'log' | 'metrics' | 'index' | 'nodes'> {
   readonly queue: BundleQueue;
@@ -54,9 +54,9 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
   const { config, index, nodes, log, queue, onDemand } = deps;
   const requested = new RequestedTransactions({ index, onDemand, log });
   const store = new BlockStore(index.sql);
-  const { dropCopies, locateElsewhere, readStart } = deps;
+  const { dropCopies, locateElsewhere, readPart } = deps;
   const audit = new AuditLog(join(config.DATA_DIR, 'gateway-audit.jsonl'), 'gateway', log);
-  const live = { store, index, audit, log, dropCopies, locateElsewhere, readStart };
+  const live = { store, index, audit, log, dropCopies, locateElsewhere, readPart };
   const blocklist = new LiveBlocklist(live);
   const followers = new Followers();
   const pruning = new Pruning(index, log);

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import {
   type AdminGateway,
+  bundleOf,
   type MadeItem,
   makeItem,
   namesOf,
@@ -16,7 +17,7 @@ import {
   startAdminGateway,
 } from '../../../test/support/admin-gateway.ts';
 import { engines, send, text, until } from '../../../test/support/local-gateway.ts';
-import { bundleTags, encodeBundleHeader } from '../../formats/ans104/bundle-header.ts';
+import { bundleTags } from '../../formats/ans104/bundle-header.ts';
 import { type BuildReport, buildBands } from '../published-indexes/bands/build.ts';
 import { indexFolders } from '../published-indexes/folders.ts';
 import { readObserver } from '../published-indexes/publication/observer.ts';
@@ -25,15 +26,7 @@ import { publisherOf } from '../published-indexes/publication/publisher.ts';
 const html = [{ name: 'Content-Type', value: 'text/html' }];
 
 const bundleItem = (items: readonly MadeItem[]): Promise<MadeItem> =>
-  makeItem({
-    data: Buffer.concat([
-      encodeBundleHeader(
-        items.map(({ id, bytes }) => ({ id: Buffer.from(id, 'base64url'), size: bytes.length })),
-      ),
-      ...items.map(({ bytes }) => bytes),
-    ]),
-    tags: [...bundleTags],
-  });
+  makeItem({ data: bundleOf(items), tags: [...bundleTags] });
 
 /** Now, and a little more: what was indexed this second is pruned too. */
 const now = () => Math.floor(Date.now() / 1000) + 3;

@@ -66,19 +66,25 @@ test('an item is refused by its id, and by its hash, small and large, until that
   list.replace({ ids: [], hashes: [], names: [] });
 });
 
+function idOf(item: Buffer): string {
+  const parsed = parseItem(item);
+  assert.ok(typeof parsed !== 'string');
+  return parsed.header.id;
+}
+
+function bundleOf(items: readonly Buffer[]): Promise<Buffer> {
+  const header = encodeBundleHeader(
+    items.map((item) => ({ id: Buffer.from(idOf(item), 'base64url'), size: item.length })),
+  );
+  return signItem({ data: Buffer.concat([header, ...items]), tags: [...bundleTags] }, signer);
+}
+
 test('a bundle that was uploaded as an item does not give away a blocked item in it', async () => {
   const items = await Promise.all(
     ['innocent ', 'guilty '].map((text) => signItem({ data: Buffer.from(text.repeat(40)) }, signer)),
   );
-  const ids = items.map((item) => {
-    const parsed = parseItem(item);
-    assert.ok(typeof parsed !== 'string');
-    return parsed.header.id;
-  });
-  const header = encodeBundleHeader(
-    items.map((item, index) => ({ id: Buffer.from(ids[index] ?? '', 'base64url'), size: item.length })),
-  );
-  const bundle = await signItem({ data: Buffer.concat([header, ...items]), tags: [...bundleTags] }, signer);
+  const ids = items.map(idOf);
+  const bundle = await bundleOf(items);
   const id = await send(bundle);
   assert.equal((await ask(id)).status, 200);
   list.replace({ ids: [ids[1] ?? ''], hashes: [], names: [] });
@@ -90,4 +96,29 @@ test('a bundle that was uploaded as an item does not give away a blocked item in
   assert.equal((await ask(id, { headers: { range: `bytes=0-${before}` } })).status, 451);
   list.replace({ ids: [], hashes: [], names: [] });
   assert.equal((await ask(id)).status, 200);
+});
+
+test('nor does one that holds it in a bundle in a bundle', async () => {
+  const [innocent, guilty] = await Promise.all(
+    ['innocent too ', 'guilty too '].map((text) => signItem({ data: Buffer.from(text.repeat(40)) }, signer)),
+  );
+  assert.ok(innocent && guilty);
+  const inner = await bundleOf([await bundleOf([innocent, guilty]), innocent]);
+  const outer = await bundleOf([innocent, inner]);
+  const id = await send(outer);
+  assert.equal((await ask(id)).status, 200);
+  list.replace({ ids: [idOf(guilty)], hashes: [], names: [] });
+  const start = outer.indexOf(guilty);
+  const range = (from: number, to: number) => ask(id, { headers: { range: `bytes=${from}-${to - 1}` } });
+  assert.equal((await ask(id)).status, 451);
+  assert.equal((await ask(id, { method: 'HEAD' })).status, 451);
+  assert.equal((await range(start - 5, start)).status, 206);
+  assert.equal((await range(start, start + 1)).status, 451);
+  assert.equal((await range(start + guilty.length - 1, outer.length)).status, 451);
+  assert.equal((await range(start + guilty.length, outer.length)).status, 206);
+  list.replace({ ids: [], hashes: [], names: [] });
+  assert.equal((await ask(id)).status, 200);
+  list.replace({ ids: [idOf(inner)], hashes: [], names: [] });
+  assert.equal((await ask(id)).status, 451, 'a change of the list holds at once');
+  list.replace({ ids: [], hashes: [], names: [] });
 });

@@ -21,11 +21,21 @@ export interface AskedItem {
   readonly root: string | undefined;
 }
 
+interface Held {
+  readonly revision: number;
+  readonly places: BlockedPlaces;
+}
+
 export class BlockedItems {
   readonly #list: Blocklist;
   readonly #blobs: BlobStore;
   /** Base64url SHA-256 of payloads: bytes of an id never change. */
   readonly #hashes = new LRUCache<string, string>({ max: 10_000 });
+  /** What a bundle holds of a list: a look may read a lot, and ranges of one bundle come one after the other. */
+  readonly #held = new LRUCache<string, Held>({
+    maxSize: 100_000,
+    sizeCalculation: ({ places }) => places.size + 1,
+  });
 
   constructor(list: Blocklist, blobs: BlobStore) {
     this.#list = list;
@@ -52,21 +62,30 @@ export class BlockedItems {
       const part = list.blockedPart(root, place(0, size), place(span.start, span.end), id);
       if (part !== undefined) throw uploadErrors.blocked(part);
     }
-    const held = new BlockedPlaces();
-    held.replace(await this.#listed(asked));
+    const held = await this.#heldBy(asked);
     const part = held.overlapping(id, { start: 0, end: size }, span);
     if (part !== undefined) throw uploadErrors.blocked(part);
   }
 
-  /** Blocked items in a bundle that was uploaded as an item, as regions of that item. */
+  async #heldBy(asked: AskedItem): Promise<BlockedPlaces> {
+    const { revision } = this.#list;
+    const known = this.#held.get(asked.item.id);
+    if (known?.revision === revision) return known.places;
+    const places = new BlockedPlaces();
+    places.replace(await this.#listed(asked));
+    this.#held.set(asked.item.id, { revision, places });
+    return places;
+  }
+
+  /** Blocked items in a bundle that was uploaded as an item, and in the bundles in it, as regions of that item. */
   #listed({ item, head }: AskedItem) {
     const { id, size, payloadStart } = item;
     return listedPlaces(
       { root: id, start: payloadStart, size: size - payloadStart },
-      (length) =>
+      ({ start, end }) =>
         readLimited(
-          readItemBytes(this.#blobs, head, item.segments, payloadStart, payloadStart + length),
-          length,
+          readItemBytes(this.#blobs, head, item.segments, payloadStart + start, payloadStart + end),
+          end - start,
         ),
       (one) => this.#list.blocksId(one),
     );

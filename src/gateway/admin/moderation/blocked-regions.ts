@@ -8,7 +8,8 @@
 import { LRUCache } from 'lru-cache';
 import type { BlockedPlaces, Place } from '../../../delivery/moderation/block-set.ts';
 import { listedPlaces } from '../../../delivery/moderation/bundle-list.ts';
-import { bundleCountBytes } from '../../../formats/ans104/bundle-header.ts';
+import { bundleCountBytes, isTaggedBundle } from '../../../formats/ans104/bundle-header.ts';
+import type { Span } from '../../../kernel/http/byte-ranges.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
 import type { Located } from '../../chain-index/gateway-index.ts';
 import { deleteRows, insertRows, selectIn } from '../../chain-index/rows.ts';
@@ -17,10 +18,10 @@ import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
 /** Knows where items lie that this index does not have: a subscribed one. */
 export type LocateElsewhere = (id: string) => Promise<Omit<Place, 'id'> | undefined>;
 
-/** Reads the first bytes of content, and how many there are in all; undefined where nobody has them. */
-export type ReadStart = (
+/** Reads a part of content, and says how much there is in all; undefined where nobody has it. */
+export type ReadPartOf = (
   id: string,
-  length: number,
+  part: Span,
 ) => Promise<{ readonly bytes: Buffer; readonly size: number } | undefined>;
 
 export interface BlockedRegionsOptions {
@@ -28,7 +29,7 @@ export interface BlockedRegionsOptions {
   /** Where what is learnt is asked for. */
   readonly places: BlockedPlaces;
   readonly locateElsewhere?: LocateElsewhere | undefined;
-  readonly readStart?: ReadStart | undefined;
+  readonly readPart?: ReadPartOf | undefined;
 }
 
 /** Ids and hash in base64url. */
@@ -66,17 +67,18 @@ export class BlockedRegions {
   #walkedTo = 0;
   readonly #store: PlaceStore;
   readonly #locateElsewhere: LocateElsewhere | undefined;
-  readonly #readStart: ReadStart | undefined;
+  readonly #readPart: ReadPartOf | undefined;
   #isLoaded = true;
   /** Bundles whose list of items was compared with the blocked ids that have no place yet. */
   readonly #lookedInto = new LRUCache<string, true>({ max: maxLookedInto });
+  readonly #looking = new Map<string, Promise<void>>();
 
-  constructor({ index, places, locateElsewhere, readStart }: BlockedRegionsOptions) {
+  constructor({ index, places, locateElsewhere, readPart }: BlockedRegionsOptions) {
     this.#index = index;
     this.#places = places;
     this.#store = new PlaceStore(index.sql);
     this.#locateElsewhere = locateElsewhere;
-    this.#readStart = readStart;
+    this.#readPart = readPart;
   }
 
   change(ids: ReadonlySet<string>, hashes: ReadonlySet<string>): void {
@@ -87,33 +89,41 @@ export class BlockedRegions {
     this.#walkedTo = 0;
     this.#isLoaded = false;
     this.#lookedInto.clear();
+    this.#looking.clear();
   }
 
   /**
-   * A bundle that was not unbundled yet tells by its own list which items it holds: a block that was made before holds
+   * A bundle that was not unbundled yet tells by its own list, and the bundles in it by theirs, which items it holds: a block that was made before holds
    * for it from its first byte on.
    */
   lookInto(id: string, located: Located | undefined): Promise<void> | undefined {
-    if (this.#unplaced.size === 0 || this.#readStart === undefined || this.#lookedInto.has(id)) {
+    if (this.#unplaced.size === 0 || this.#readPart === undefined || this.#lookedInto.has(id)) {
       return undefined;
     }
     // What the index does not have may be a bundle as well.
     if (located !== undefined && !isTaggedBundle(located.tags)) return undefined;
-    return this.#readList(id, located, this.#readStart);
+    // Many may ask at once for a bundle that is new.
+    const looking = this.#looking.get(id);
+    if (looking !== undefined) return looking;
+    const look = this.#readList(id, located, this.#readPart).finally(() => {
+      if (this.#looking.get(id) === look) this.#looking.delete(id);
+    });
+    this.#looking.set(id, look);
+    return look;
   }
 
-  async #readList(bundle: string, located: Located | undefined, readStart: ReadStart): Promise<void> {
+  async #readList(bundle: string, located: Located | undefined, readPart: ReadPartOf): Promise<void> {
     const unplaced = this.#unplaced;
-    const size = located?.size ?? (await readStart(bundle, bundleCountBytes))?.size ?? 0;
+    const count = { start: 0, end: bundleCountBytes };
+    const size = located?.size ?? (await readPart(bundle, count))?.size ?? 0;
     const { root, dataOffsetInRoot: start } = located?.placement ?? { root: bundle, dataOffsetInRoot: 0 };
     const places = await listedPlaces(
       { root, start, size },
-      async (length) => (await readStart(bundle, length))?.bytes,
-      // What was learnt before is more exact.
-      (id) => unplaced.has(id) && !this.#places.has(id, root),
+      async (part) => (await readPart(bundle, part))?.bytes,
+      (id) => unplaced.has(id),
     );
     // Not kept: the exact places come with the index, for which the ids go on waiting.
-    for (const place of places) this.#places.add(place);
+    for (const place of places) if (!this.#places.has(place)) this.#places.add(place);
     // A change meanwhile starts anew.
     if (unplaced === this.#unplaced) this.#lookedInto.set(bundle, true);
   }
@@ -195,13 +205,6 @@ export class BlockedRegions {
     for (const place of blocked) this.#places.add(plain(place));
     await this.#store.keep(blocked);
   }
-}
-
-/** ANS-104 §3: the two tags, any version 2. */
-function isTaggedBundle(tags: Located['tags']): boolean {
-  const has = (wanted: string, begins: string): boolean =>
-    tags.some(({ name, value }) => name === wanted && value.startsWith(begins));
-  return has('Bundle-Format', 'binary') && has('Bundle-Version', '2.');
 }
 
 /** Without what only the store needs. */

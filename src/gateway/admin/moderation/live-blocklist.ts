@@ -15,7 +15,7 @@ import type { Located } from '../../chain-index/gateway-index.ts';
 import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
 import type { Blocklist } from '../../content/blocklist.ts';
 import type { BlockStore, BlockTarget, Reason } from './block-store.ts';
-import { BlockedRegions, type LocateElsewhere, type ReadStart } from './blocked-regions.ts';
+import { BlockedRegions, type LocateElsewhere, type ReadPartOf } from './blocked-regions.ts';
 
 export interface LiveBlocklistOptions {
   readonly store: BlockStore;
@@ -25,7 +25,7 @@ export interface LiveBlocklistOptions {
   /** Removes the copies of content with those hashes (base64url), and answers that were kept ready. */
   dropCopies(hashes: Iterable<string>): Promise<void>;
   readonly locateElsewhere?: LocateElsewhere | undefined;
-  readonly readStart?: ReadStart | undefined;
+  readonly readPart?: ReadPartOf | undefined;
 }
 
 interface ListText {
@@ -48,8 +48,8 @@ export class LiveBlocklist extends BlockSet implements Blocklist {
   constructor(options: LiveBlocklistOptions) {
     super();
     this.#options = options;
-    const { index, locateElsewhere, readStart } = options;
-    this.#regions = new BlockedRegions({ index, places: this.places, locateElsewhere, readStart });
+    const { index, locateElsewhere, readPart } = options;
+    this.#regions = new BlockedRegions({ index, places: this.places, locateElsewhere, readPart });
     this.#polling = createJob({
       name: 'refresh the block list',
       everyMs: pollMs,

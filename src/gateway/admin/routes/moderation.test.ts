@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import {
   type AdminGateway,
   adminKey,
+  bundleOf,
   makeItem,
   namesOf,
   postBundle,
@@ -14,6 +15,7 @@ import {
 import { engines, makeTransaction, send, text, until } from '../../../../test/support/local-gateway.ts';
 import { BlockedPlaces } from '../../../delivery/moderation/block-set.ts';
 import { readBlockDocument } from '../../../delivery/moderation/follower.ts';
+import { bundleTags } from '../../../formats/ans104/bundle-header.ts';
 import type { AuditLine } from '../../../kernel/audit-log.ts';
 import { BlockedRegions } from '../moderation/blocked-regions.ts';
 
@@ -304,8 +306,21 @@ for (const engine of engines)
       );
       assert.equal(await statusOf(`/chunk/${offset}`), 451);
       assert.equal(await statusOf(`/tx/${bundle}/data`), 451);
+      // The same one level further down.
+      const nested = await makeItem({ data: bundleOf(items), tags: [...bundleTags] });
+      const outer = await postBundle(gateway.stack, [plain, nested]);
+      await until('it is indexed', async () => (await gateway.inside.index.locate(outer))?.height);
+      const inside = bundleOf([plain, nested]).indexOf(grave.bytes);
+      const range = (from: number, to: number) => statusOf(`/raw/${outer}`, { range: `bytes=${from}-${to}` });
+      const end = JSON.parse((await gateway.get(`/tx/${outer}/offset`)).body).offset;
+      assert.deepEqual(
+        [await range(0, inside - 1), await range(inside, inside + 9), await statusOf(`/raw/${outer}`)],
+        [206, 451, 451],
+      );
+      assert.deepEqual([await statusOf(`/chunk/${end}`), await statusOf(`/tx/${outer}/data`)], [451, 451]);
       await gateway.call('PUT', 'unblock-data', { id: grave.id });
       assert.equal(await statusOf(`/raw/${bundle}`), 200);
+      assert.deepEqual([await statusOf(`/raw/${outer}`), await statusOf(`/chunk/${end}`)], [200, 200]);
       await gateway.restart({});
     });
 

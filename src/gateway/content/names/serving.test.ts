@@ -45,6 +45,7 @@ describe('names over HTTP', () => {
     const paths = new Map([
       ['index.html', page.id],
       ['js/run it.js', script.id],
+      ['/rooted.js', script.id],
       ['gw/shadow.js', script.id],
       ['ar-io/shadow.js', script.id],
     ]);
@@ -170,6 +171,9 @@ describe('names over HTTP', () => {
     assert.equal(index.headers['cache-control'], 'public, max-age=77');
     assert.equal((await get(`SITE.${root}:1984`, '/js/run%20it.js')).text, 'run()');
     assert.equal((await get(`site.${root}`, '/js/none.js')).status, 404);
+    assert.equal((await get(`site.${root}`, '//index.html')).status, 404, 'a second slash is of the path');
+    assert.equal((await get(`site.${root}`, '/%2Frooted.js')).text, 'run()');
+    assert.equal((await get(`site.${root}`, '/rooted.js')).status, 404);
     assert.equal((await get(`site.${root}`, '/%zz')).status, 400);
     assert.equal((await get(`site.${root}`, '/info')).status, 404, 'the whole path space is its own');
     assert.equal((await get(`docs_site.${root}`, '/')).text, '<h1>page</h1>');
