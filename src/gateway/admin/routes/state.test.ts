@@ -366,6 +366,44 @@ for (const engine of engines)
       // Asked for before, so that GraphQL may remember it.
       const some = items[7];
       assert.ok(some && (await found(some.id)));
+      await gateway.call('POST', 'export-parquet', {
+        ...{ outputDir: 'by/hand', startHeight: 0, endHeight: 25, maxFileRows: 0, heightPartitionSize: 20 },
+      });
+      await exported();
+      const preview = async (body: object) =>
+        (await gateway.call('POST', 'prune-stable-data-items', { ...body, dryRun: true })).body as {
+          wouldPruneCount: number;
+          warning?: string;
+        };
+      const all = { indexedAtThreshold: soon };
+      const warned = await preview({ ...all, startHeight: 10, endHeight: 30 });
+      assert.match(
+        warned.warning ?? '',
+        /The Parquet dataset by\/hand has heights 20-30 in a partition that/,
+      );
+      assert.doesNotMatch((await preview({ ...all, endHeight: 19 })).warning ?? '', /by\/hand/);
+      // The scheduled export has nothing complete: what it needs is left alone, and the status says so.
+      await gateway.restart({
+        PARQUET_EXPORT_INTERVAL_MINUTES: '60',
+        PARQUET_EXPORT_INTERVAL_PARTITION_SIZE: '1000',
+        PARQUET_EXPORT_INTERVAL_DIR: 'unfinished',
+      });
+      const leftOutHeights = [{ from: 0, to: gateway.inside.index.stableHeight }];
+      const left = await gateway.call('POST', 'prune-stable-data-items', all);
+      const { warning, ...counted } = left.body as { warning: string };
+      assert.deepEqual(
+        [left.status, counted],
+        [200, { message: 'Stable data items pruned successfully', prunedCount: 0, leftOutHeights }],
+      );
+      assert.match(
+        warning,
+        /^The scheduled Parquet export has heights 0-[0-9]+ in no complete partition yet/,
+      );
+      assert.equal((await preview(all)).wouldPruneCount, 0);
+      const said = (await gateway.call('GET', 'prune-stable-data-items/status')).body as object;
+      assert.deepEqual({ ...said, ...{ warning, leftOutHeights } }, said);
+      await gateway.restart({});
+      await gateway.inside.index.sql.run("DELETE FROM operator_jobs WHERE name = 'export-schedule'");
       const importing = text(`${gateway.stack.node.url}/mine/20`);
       assert.equal(await prune({ indexedAtThreshold: soon }), 300);
       await importing;
