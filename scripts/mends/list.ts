@@ -1,7 +1,10 @@
-/** Every mend that keeps somebody's credits, names, history or origin, what is readable and blocked, or what operators are told: how to take it out, and which test then fails. */
+/**
+ * Every mend that keeps somebody's credits, names, history or origin, or keeps readable what is published and unreadable
+ * what is blocked, or what operators are told: how to take it out, and which test then fails.
+ */
 
 export interface Mend {
-  /** What a stranger could do without it. */
+  /** What a stranger could do without it, or what goes wrong. */
   readonly what: string;
   readonly undo: readonly {
     /** From the root of the repository. */
@@ -463,6 +466,737 @@ export const mends: readonly Mend[] = [
       },
     ],
     fails: { unit: 'src/router/origins.test.ts' },
+  },
+  {
+    what: 'have everybody told that content is absent, by a header that keeps the gateway from asking others',
+    undo: [
+      {
+        file: 'src/gateway/content/sources/ask.ts',
+        find: "      states.add('not-asked');\n",
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/content.test.ts' },
+  },
+  {
+    what: 'have everybody told that a name points nowhere, by such a header',
+    undo: [
+      {
+        file: 'src/gateway/content/names/resolver.ts',
+        find: '      if (source.asks?.(journey) === false) {\n        askedAll = false;\n',
+        put: '      if (source.asks?.(journey) === false) {\n',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/names/resolver.test.ts' },
+  },
+  {
+    what: 'keep a gateway from asking others for what it was not to ask them for in one request',
+    undo: [
+      {
+        file: 'src/gateway/content/content.ts',
+        find: "    if (found === 'absent' || isOwn(journey)) this.#descriptions",
+        put: '    this.#descriptions',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/content.test.ts' },
+  },
+  {
+    what: 'have caches keep that content is not there although not everybody was asked',
+    undo: [
+      {
+        file: 'src/delivery/availability.ts',
+        find: "  'not-asked': { status: 404, cacheControl: 'no-store' },",
+        put: "  'not-asked': { status: 404, cacheControl: 'public, max-age=60, must-revalidate' },",
+      },
+    ],
+    fails: { unit: 'src/delivery/availability.test.ts' },
+  },
+  {
+    what: 'content is absent because another gateway did not look everywhere',
+    undo: [
+      {
+        file: 'src/gateway/content/sources/http-bytes.ts',
+        find: "    if (state === 'not-asked' && options.asksOthers === true) throw new Unavailable(state);\n",
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/content.test.ts' },
+  },
+  {
+    what: 'a name points nowhere because another gateway did not look everywhere',
+    undo: [
+      {
+        file: 'src/gateway/content/names/sources.ts',
+        find: "        if (state === 'not-asked') throw new Unavailable(state);\n",
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/names/resolver.test.ts' },
+  },
+  {
+    what: 'have caches keep the 404 of a router whose gateways did not all look',
+    undo: [
+      {
+        file: 'src/router/gateways/hedged-ask.ts',
+        find: "      const isAbsent = askedAll && together(this.#states) === 'absent';\n",
+        put: '      const isAbsent = true;\n',
+      },
+    ],
+    fails: { unit: 'src/router/availability.test.ts' },
+  },
+  {
+    what: 'HEAD promises what GET cannot give',
+    undo: [
+      {
+        file: 'src/gateway/content/answer/answer.ts',
+        find: '      const read = await parts.content.checkReadable(described, asked.spans?.[0].start ?? 0, journey);\n',
+        put: '      const read = { trusted: true, hops: 0 };\n',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/availability.test.ts' },
+  },
+  {
+    what: 'HEAD promises what the last read did not find',
+    undo: [
+      {
+        file: 'src/gateway/content/content.ts',
+        find: "    if (last === 'failed' || (located !== undefined && located.height === undefined)) return undefined;\n",
+        put: "    if (last === 'failed') return { trusted: true, hops: 0 };\n    if (located !== undefined && located.height === undefined) return undefined;\n",
+      },
+    ],
+    fails: { unit: 'src/gateway/content/availability.test.ts' },
+  },
+  {
+    what: 'HEAD promises the data of a transaction that waits for its block',
+    undo: [
+      {
+        file: 'src/gateway/content/content.ts',
+        find: ' || (located !== undefined && located.height === undefined)) return undefined;',
+        put: ') return undefined;',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/content.test.ts' },
+  },
+  {
+    what: 'data that came with a transaction is not read before its block',
+    undo: [
+      {
+        file: 'src/gateway/routes/post.ts',
+        find: '    await keepInline(id, data);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/availability.test.ts' },
+  },
+  {
+    what: 'have caches keep the data of a transaction that may never be mined',
+    undo: [
+      {
+        file: 'src/gateway/content/answer/cache-control.ts',
+        find: "    if (what.pending) return 'no-store';\n",
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/availability.test.ts' },
+  },
+  {
+    what: 'content that is indexed is absent because nobody has its bytes now',
+    undo: [
+      {
+        file: 'src/gateway/content/content.ts',
+        find: '    throw new Unavailable(stateOf(described, found));\n',
+        put: '    throw new Unavailable(found);\n',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/content.test.ts' },
+  },
+  {
+    what: 'the router’s HEAD promises what GET refuses for want of proof',
+    undo: [
+      {
+        file: 'src/router/content/verified.ts',
+        find: '  if (expectation === undefined) throw unprovenOf(id, upstream);\n',
+        put: "  if (expectation === undefined) {\n    return { size: lengthOf(upstream), from: upstream.gateway.origin, contentType: 'text/plain', verified: false } as Opened;\n  }\n",
+      },
+    ],
+    fails: { unit: 'src/router/availability.test.ts' },
+  },
+  {
+    what: 'a bundle is not read because of bytes after its last item',
+    undo: [
+      {
+        file: 'src/gateway/unbundle/read-bundle.ts',
+        find: 'const lenient = { lenient: true };',
+        put: 'const lenient = { lenient: false };',
+      },
+    ],
+    fails: { unit: 'src/gateway/unbundle/odd-bundles.test.ts' },
+  },
+  {
+    what: 'a bundle that was given up for such bytes stays so',
+    undo: [
+      {
+        file: 'src/gateway/migrations.ts',
+        find: "last_error IN ('there are bytes after the last item', ",
+        put: 'last_error IN (',
+      },
+    ],
+    fails: { unit: 'src/gateway/unbundle/unbundler.test.ts' },
+  },
+  {
+    what: 'have a blocked item out of its bundle, by bytes after the last item of that',
+    undo: [
+      {
+        file: 'src/delivery/moderation/bundle-list.ts',
+        find: 'const lenient = { lenient: true };',
+        put: 'const lenient = { lenient: false };',
+      },
+    ],
+    fails: { unit: 'src/delivery/moderation/bundle-list.test.ts' },
+  },
+  {
+    what: 'an item that was asked for before its upload stays absent although it is indexed',
+    undo: [
+      {
+        file: 'src/gateway/content/content.ts',
+        find: '    const located = await this.#options.index.locate(id);\n    // Before an absence is believed',
+        put: '    const remembered = this.#descriptions.unavailability(id);\n    if (remembered !== undefined) throw new Unavailable(remembered);\n    const located = await this.#options.index.locate(id);\n    // Before an absence is believed',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/availability.test.ts' },
+  },
+  {
+    what: 'an item that was asked for before its upload stays absent until it is indexed',
+    undo: [
+      {
+        file: 'src/gateway/content/content.ts',
+        find: '      const own = sources.filter(({ isOther }) => isOther !== true);\n',
+        put: '      const own: ContentSource[] = [];\n',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/content.test.ts' },
+  },
+  {
+    what: 'browsers show UTF-8 text from the gateway as windows-1252',
+    undo: [
+      {
+        file: 'src/gateway/content/answer/headers.ts',
+        find: 'withCharset(clean.slice(0, 255))',
+        put: 'clean.slice(0, 255)',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/names/serving.test.ts' },
+  },
+  {
+    what: 'browsers show UTF-8 text from the router as windows-1252',
+    undo: [
+      {
+        file: 'src/router/content/headers.ts',
+        find: '  return withCharset(contentType);\n',
+        put: '  return contentType;\n',
+      },
+    ],
+    fails: { unit: 'src/router/origins.test.ts' },
+  },
+  {
+    what: 'gateways that name a charset contradict those that do not',
+    undo: [
+      {
+        file: 'src/router/content/digest-poll.ts',
+        find: 'contentType: said === undefined ? undefined : withCharset(said),',
+        put: 'contentType: said,',
+      },
+    ],
+    fails: { unit: 'src/router/origins.test.ts' },
+  },
+  {
+    what: 'send money to an empty address that the upload service names',
+    undo: [
+      {
+        file: 'src/cli/stack/surfaces.ts',
+        find: '...(config.ETHEREUM_ADDRESS && { ethereum: config.ETHEREUM_ADDRESS }),',
+        put: "ethereum: config.ETHEREUM_ADDRESS ?? '',",
+      },
+    ],
+    fails: { unit: 'test/e2e/upload-stack.test.ts' },
+  },
+  {
+    what: 'HEAD is 404 where GET is answered',
+    undo: [
+      {
+        file: 'src/kernel/http/methods.ts',
+        find: "      if (!own.includes('GET') || own.includes('HEAD')) return;\n",
+        put: "      if (!own.includes('GET') || own.includes('HEAD') || route.config?.actsOnGet !== true) return;\n",
+      },
+    ],
+    fails: { unit: 'src/kernel/http/methods.test.ts' },
+  },
+  {
+    what: 'open a payment or take a gift by HEAD',
+    undo: [
+      {
+        file: 'src/kernel/http/methods.ts',
+        find: '          ...(acts && { onRequest: refuseHead }),\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/kernel/http/methods.test.ts' },
+  },
+  {
+    what: 'other methods on a path that exists are told that it does not',
+    undo: [
+      {
+        file: 'src/kernel/http/server.ts',
+        find: '      if (allowed.length > 0) return void done(methods.refusal(request, allowed));\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/kernel/http/methods.test.ts' },
+  },
+  {
+    what: 'an item of no bytes loses its type on the way through another gateway',
+    undo: [
+      {
+        file: 'src/gateway/content/sources/http-bytes.ts',
+        find: "  if (status === 416 && headers['content-range'] === 'bytes */0' && options.headers.range !== undefined) {",
+        put: "  if (status === 416 && headers['content-range'] === 'bytes */0') {\n    return { status: 206, header: (name) => (name === 'content-range' ? 'bytes */0' : undefined), body, discard };\n  }\n  if (status === 416) {",
+      },
+    ],
+    fails: { unit: 'src/gateway/content/content.test.ts' },
+  },
+  {
+    what: 'a size beyond 2^53 has no price at the gateway',
+    undo: [
+      {
+        file: 'src/gateway/routes/node-info.ts',
+        find: "    if (!/^[0-9]+$/.test(size)) throw nodeError(400, { error: 'size_must_be_an_integer' });\n",
+        put: "    if (!/^[0-9]{1,16}$/.test(size)) throw nodeError(400, { error: 'size_must_be_an_integer' });\n",
+      },
+    ],
+    fails: { unit: 'src/gateway/routes/chain-reads.test.ts' },
+  },
+  {
+    what: 'a size beyond 2^53 has no price at the local node',
+    undo: [
+      {
+        file: 'src/localnet/arweave/routes/info.ts',
+        find: "    if (!/^[0-9]+$/.test(text)) throw badRequest('size_must_be_an_integer');\n",
+        put: "    if (!/^[0-9]{1,16}$/.test(text)) throw badRequest('size_must_be_an_integer');\n",
+      },
+    ],
+    fails: { unit: 'src/localnet/arweave/node.test.ts' },
+  },
+  {
+    what: 'a query that is sent as text is told that JSON is no JSON',
+    undo: [
+      {
+        file: 'src/gateway/graphql/part.ts',
+        find: '        scope.removeAllContentTypeParsers();\n',
+        put: "        scope.removeContentTypeParser('application/json');\n",
+      },
+    ],
+    fails: { unit: 'src/gateway/routes/chain-reads.test.ts' },
+  },
+  {
+    what: 'HEAD of a redirect has another head than GET',
+    undo: [
+      {
+        file: 'src/gateway/content/serve.ts',
+        find: "return reply.header('content-length', '0').redirect(",
+        put: 'return reply.redirect(',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/availability.test.ts' },
+  },
+  {
+    what: 'a frame refuses what is too large in another form than everything else',
+    undo: [
+      {
+        file: 'src/gateway/content/frames.ts',
+        find: "      throw new HttpError(413, 'Payload too large');\n",
+        put: '      throw error;\n',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/availability.test.ts' },
+  },
+  {
+    what: 'the data of an item is no field of it',
+    undo: [
+      {
+        file: 'src/gateway/routes/tx.ts',
+        find: "    if (field === 'data' && located?.kind === 'item') return await sendItemData(request, reply, located);\n",
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/availability.test.ts' },
+  },
+  {
+    what: 'settings that exclude each other are not looked at with the others',
+    undo: [
+      {
+        file: 'src/cli/stack/settings.ts',
+        find: '    apexOf,\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/cli/stack/settings.test.ts' },
+  },
+  {
+    what: 'settings that are wrong are said after the local chains were opened',
+    undo: [
+      {
+        file: 'src/cli/commands/start.ts',
+        find: '    checkSettings(config, only);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'test/e2e/start.test.ts' },
+  },
+  {
+    what: 'clients that choose among the peers of a gateway alone have nobody to choose',
+    undo: [
+      {
+        file: 'src/gateway/routes/gw.ts',
+        find: 'others.length > 0 ? others : itself(request)',
+        put: 'others',
+      },
+    ],
+    fails: { unit: 'src/gateway/routes/chain-reads.test.ts' },
+  },
+  {
+    what: 'read a blocked item at the upload service',
+    undo: [
+      {
+        file: 'src/upload/items/refuse-blocked.ts',
+        find: '    if (this.#list.blocksId(id)) throw uploadErrors.blocked(id);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/upload/items/refuse-blocked.test.ts' },
+  },
+  {
+    what: 'read a copy of blocked content at the upload service',
+    undo: [
+      {
+        file: 'src/upload/items/refuse-blocked.ts',
+        find: '    if (list.wantsHashes && list.blocksHash(await this.#hashOf(asked))) throw uploadErrors.blocked(id);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/upload/items/refuse-blocked.test.ts' },
+  },
+  {
+    what: 'read a blocked item out of a bundle that was uploaded as an item',
+    undo: [
+      {
+        file: 'src/upload/items/refuse-blocked.ts',
+        find: '    held.replace(await this.#listed(asked));\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/upload/items/refuse-blocked.test.ts' },
+  },
+  {
+    what: 'read a blocked item of a nested bundle at the upload service, where its place is known',
+    undo: [
+      {
+        file: 'src/upload/items/refuse-blocked.ts',
+        find: '    if (root !== undefined && bundleOffset !== null) {',
+        put: '    if (root === id && bundleOffset !== null) {',
+      },
+    ],
+    fails: { unit: 'src/upload/items/refuse-blocked.test.ts' },
+  },
+  {
+    what: 'read a blocked item out of its bundle before that is unbundled',
+    undo: [
+      {
+        file: 'src/gateway/content/answer/answer.ts',
+        find: '  if (looking !== undefined) await looking;\n',
+        put: '',
+      },
+      {
+        file: 'src/gateway/content/answer/answer.ts',
+        find: '  const looking = list.lookInto(described.id, described.located);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/routes/moderation.test.ts' },
+  },
+  {
+    what: 'read a blocked item as chunks or data of its bundle before that is unbundled',
+    undo: [
+      {
+        file: 'src/gateway/routes/answers.ts',
+        find: '  await blocklist.lookInto(id, located);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/routes/moderation.test.ts' },
+  },
+  {
+    what: 'read a blocked item out of its bundle at the router',
+    undo: [
+      {
+        file: 'src/router/content/verified.ts',
+        find: '    if (region !== undefined) refusals.parts(accessPath.id, region, spans);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'read a blocked item out of its bundle at a router without verification',
+    undo: [
+      {
+        file: 'src/router/content/unverified.ts',
+        find: '    if (region !== undefined && answer.status !== 416) refusals.parts(id, region, spansOf(answer));\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'read a blocked item out of its bundle at the router once the bundle was read whole',
+    undo: [
+      {
+        file: 'src/router/content/ready.ts',
+        find: '    refusals.parts(id, region, undefined);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/content/ready.test.ts' },
+  },
+  {
+    what: 'read blocked bytes as chunks at the router',
+    undo: [
+      {
+        file: 'src/router/routes/chain.ts',
+        find: '      if (chunk !== undefined) await this.#refuseChunk(chunk, () => reply.raw.destroyed);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'read a chunk at the router of which no gateway tells the transaction',
+    undo: [
+      {
+        file: 'src/router/routes/chain.ts',
+        find: "      throw gatewayError('No gateway tells which transaction the chunk belongs to');\n",
+        put: '      return;\n',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'read a blocked item as data of its bundle at the router',
+    undo: [
+      {
+        file: 'src/router/routes/chain.ts',
+        find: "      if (id !== undefined && data === 'whole') await this.#options.refuseData(id);\n",
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'read a blocked item in the JSON of its bundle’s transaction at the router',
+    undo: [
+      {
+        file: 'src/router/routes/chain.ts',
+        find: "      if (data !== undefined && data !== '') await refuseData(carriesData);\n",
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'be sent by the router to a gateway that serves what is blocked here',
+    undo: [
+      {
+        file: 'src/router/content/serve.ts',
+        find: '    if (!this.#parts.refusals.list.isEmpty) {',
+        put: '    if (asked.path === undefined) {',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'the router forgets with a restart where a blocked item lies',
+    undo: [
+      {
+        file: 'src/router/moderation/blocklist.ts',
+        find: '        return id === undefined || entry.place === undefined ? [] : { ...entry.place, id };\n',
+        put: '        return [];\n',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'the bundle of an item stays open that no gateway knew when it was blocked',
+    undo: [
+      {
+        file: 'src/router/moderation/place-finder.ts',
+        find: '    for (const id of due) await this.#ask(id);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'read at the router what its gateway blocks',
+    undo: [
+      {
+        file: 'src/router/surface.ts',
+        find: '  const all = unionOf([blocklist, followed].filter((list) => list !== undefined));\n',
+        put: '  const all = unionOf([blocklist].filter((list) => list !== undefined));\n',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'read at the router of one stack what its gateway blocks',
+    undo: [
+      {
+        file: 'src/cli/stack.ts',
+        find: "      followed: () => moderation.listFor('router'),\n",
+        put: '',
+      },
+    ],
+    fails: { unit: 'test/e2e/upload-stack.test.ts' },
+  },
+  {
+    what: 'read at the upload service of one stack what its gateway blocks',
+    undo: [
+      {
+        file: 'src/cli/stack.ts',
+        find: "      blocklist: moderation.listFor('upload'),\n",
+        put: '      blocklist: undefined,\n',
+      },
+    ],
+    fails: { unit: 'test/e2e/upload-stack.test.ts' },
+  },
+  {
+    what: 'what gateways refuse is 502 at the router, which clients ask for again and again',
+    undo: [
+      {
+        file: 'src/router/gateways/hedged-ask.ts',
+        find: '    if (this.#refused) return contentRefused();\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'read from strangers what the operator’s own gateway refuses',
+    undo: [
+      {
+        file: 'src/router/gateways/hedged-ask.ts',
+        find: '        if (this.#asks.isOwn(answer.gateway.origin)) {',
+        put: '        if (this.#asks.isOwn(answer.gateway.origin) && this.#asks.gateways === undefined) {',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
+  },
+  {
+    what: 'a follower serves what is blocked while the gateway is away after a restart',
+    undo: [
+      {
+        file: 'src/delivery/moderation/follower.ts',
+        find: '    if (kept !== undefined) this.#adopt(kept);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/delivery/moderation/follower.test.ts' },
+  },
+  {
+    what: 'a follower starts with nothing to obey',
+    undo: [
+      {
+        file: 'src/delivery/moderation/follower.ts',
+        find: '      if (kept === undefined) {',
+        put: '      if (kept?.ids.length === 0) {',
+      },
+    ],
+    fails: { unit: 'src/delivery/moderation/follower.test.ts' },
+  },
+  {
+    what: 'the audit of an operator’s call does not say who made it',
+    undo: [
+      {
+        file: 'src/gateway/admin/part.ts',
+        find: '  const who = fingerprintOf(deps.adminKey);\n',
+        put: "  const who = '[hidden]';\n",
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/routes/moderation.test.ts' },
+  },
+  {
+    what: 'the audit of a block does not say what was blocked',
+    undo: [
+      {
+        file: 'src/gateway/admin/moderation/live-blocklist.ts',
+        find: '{ ...actor, action, kind, value, source, notes, result }',
+        put: '{ ...actor, action, result }',
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/routes/moderation.test.ts' },
+  },
+  {
+    what: 'the audit of a prune or export does not say what it was given',
+    undo: [
+      {
+        file: 'src/gateway/admin/part.ts',
+        find: 'given: request.body, ',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/routes/moderation.test.ts' },
+  },
+  {
+    what: 'have preflights answered for routes that want a key',
+    undo: [
+      {
+        file: 'src/kernel/http/server.ts',
+        find: '    options.cors !== false && request.routeOptions.config?.guarded?.preflights !== false;\n',
+        put: '    options.cors !== false;\n',
+      },
+    ],
+    fails: { unit: 'src/kernel/http/guard.test.ts' },
+  },
+  {
+    what: 'have a page elsewhere read answers of routes that want a key',
+    undo: [
+      {
+        file: 'src/kernel/http/server.ts',
+        find: 'if (options.cors === false || request.routeOptions.config?.guarded?.preflights === false) return;',
+        put: 'if (options.cors === false) return;',
+      },
+    ],
+    fails: { unit: 'src/kernel/http/guard.test.ts' },
+  },
+  {
+    what: 'try tokens of the router’s moderation without end',
+    undo: [
+      {
+        file: 'src/router/request/bearer.ts',
+        find: '    if (!allowed) {',
+        put: '    if (!allowed && tokenOf(request) !== token()) {',
+      },
+    ],
+    fails: { unit: 'src/router/request/bearer.test.ts' },
+  },
+  {
+    what: 'block what can be no name',
+    undo: [
+      {
+        file: 'src/gateway/admin/routes/moderation.ts',
+        find: '      if (!canBeName(name)) throw badRequest(noName);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/admin/routes/moderation.test.ts' },
   },
   {
     what: 'prune items without keeping where they lie',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -126,6 +126,19 @@ describe('turnpike start', () => {
     assert.equal(wrong.status, 1);
     assert.equal(wrong.stdout, '');
     assert.equal(wrong.stderr.trim().split('\n').length, 2);
+    // Before anything is opened, and all at once.
+    const never = join(folder, 'never');
+    const odd = turnpike(['start'], { DATA_DIR: never, APEX_TX_ID: 'short', ANS104_INDEX_FILTER: '{}' });
+    assert.equal(odd.status, 1);
+    assert.deepEqual(
+      odd.stderr
+        .trim()
+        .split('\n')
+        .map((line) => /APEX_TX_ID|ANS104_INDEX_FILTER/.exec(line)?.[0])
+        .sort(),
+      ['ANS104_INDEX_FILTER', 'APEX_TX_ID'],
+    );
+    assert.ok(!existsSync(never));
   });
 
   test('an unknown surface or command is refused with the usage', () => {

@@ -8,6 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { request } from 'undici';
 import { parseItem } from '../../src/formats/ans104/item.ts';
+import { isRecord } from '../../src/formats/json.ts';
 import type { AuditLine } from '../../src/kernel/audit-log.ts';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
@@ -55,6 +56,13 @@ describe('uploads on a whole stack', () => {
     }
     const gibibyte = await json(`${stack.urls.payment}/v1/price/bytes/${2 ** 30}`);
     assert.equal(await text(`${stack.urls.upload}/v1/price/solana`), gibibyte.winc);
+  });
+
+  it('names no address that nothing is taken at', async () => {
+    const { addresses } = await json(`${stack.urls.upload}/v1/info`);
+    assert.ok(isRecord(addresses));
+    assert.deepEqual(Object.keys(addresses).sort(), ['arweave', 'solana']);
+    assert.ok(Object.values(addresses).every((one) => typeof one === 'string' && one !== ''));
   });
 
   it('serves and finds an item at once, and the same when it is permanent', async () => {

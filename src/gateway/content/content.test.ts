@@ -224,6 +224,20 @@ describe('absence', () => {
     await assert.rejects(read(waiting.content, id), unavailable('pending'));
   });
 
+  test('of what waits for its block is found out anew each time, since it may have been dropped', async () => {
+    const { id, bytes, located } = something(10);
+    let isThere = true;
+    const gateway = await serve((request, response) =>
+      (isThere ? gatewayWith(bytes) : saying(404))(request, response),
+    );
+    const waiting = { ...located, height: undefined };
+    const { content } = contentOver({ gateways: [gateway.url], located: waiting });
+    const check = async () => content.checkReadable(await content.describe(id), 0, ownJourney);
+    await check();
+    isThere = false;
+    await assert.rejects(check(), unavailable('pending'));
+  });
+
   test('ends with the record, or with the upload, and not after a while', async () => {
     const { id, bytes } = something(1_000);
     const item = Buffer.concat([someBytes(100), bytes]);

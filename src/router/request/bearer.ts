@@ -4,12 +4,14 @@ import type { Request } from '../../kernel/http/server.ts';
 import { sameSecret } from '../../kernel/same-secret.ts';
 import { managementError } from '../errors.ts';
 
+type Asking = Pick<Request, 'headers'>;
+
 const failuresPerMinute = 5;
 
 export function createBearerGuard(token: () => string) {
   const failures = new RateLimit(failuresPerMinute, 60_000);
-  const tokenOf = ({ headers }: Request) => /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
-  const require = (request: Request, address: string): void => {
+  const tokenOf = ({ headers }: Asking) => /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+  const require = (request: Asking, address: string): void => {
     if (request.headers.authorization === undefined) {
       throw managementError(401, 'Authorization header required', {}, { 'www-authenticate': 'Bearer' });
     }
@@ -29,7 +31,7 @@ export function createBearerGuard(token: () => string) {
     /** Throws 401, 403 or 429 unless the request carries the token. */
     require,
     /** The same as an answer, for what is open to all and says more to the operator. */
-    holds(request: Request, address: string): boolean {
+    holds(request: Asking, address: string): boolean {
       try {
         require(request, address);
         return true;

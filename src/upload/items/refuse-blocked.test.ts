@@ -8,6 +8,8 @@ import { parseItem } from '../../formats/ans104/item.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
 import { startTestUpload } from '../testing.ts';
+import { findItem, readHead } from './item-rows.ts';
+import { BlockedItems } from './refuse-blocked.ts';
 
 const signer = solanaSigner(ed25519TestKey('blocked'));
 const list = new BlockSet();
@@ -121,4 +123,24 @@ test('nor does one that holds it in a bundle in a bundle', async () => {
   list.replace({ ids: [idOf(inner)], hashes: [], names: [] });
   assert.equal((await ask(id)).status, 451, 'a change of the list holds at once');
   list.replace({ ids: [], hashes: [], names: [] });
+});
+
+test('an item that holds a blocked one further in does not give it away where its place is known', async () => {
+  const id = await send(await signItem({ data: Buffer.alloc(500, 'outer ') }, signer));
+  const [item, head] = [await findItem(upload.sql, id), await readHead(upload.sql, id)];
+  assert.ok(item !== undefined && head !== undefined);
+  const root = 'R'.repeat(43);
+  const posted = { item: { ...item, bundleOffset: 1_000 }, head, root };
+  const guilty = { id: 'G'.repeat(43), root, start: 1_300, end: 1_310 };
+  const blocked = new BlockedItems(list, upload.blobs);
+  list.replace({ ids: [guilty.id], hashes: [], names: [] });
+  list.places.replace([guilty]);
+  const refuses = (start: number, end: number) =>
+    assert.rejects(blocked.refuse({ ...posted, span: { start, end } }), { status: 451 });
+  await refuses(0, item.size);
+  await refuses(309, 320);
+  await blocked.refuse({ ...posted, span: { start: 0, end: 300 } });
+  await blocked.refuse({ ...posted, span: { start: 310, end: item.size } });
+  list.replace({ ids: [], hashes: [], names: [] });
+  list.places.replace([]);
 });

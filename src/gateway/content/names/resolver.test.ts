@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { HttpError } from '../../../kernel/errors.ts';
 import { createLogger } from '../../../kernel/log.ts';
+import { HttpClient } from '../../../outside/http.ts';
 import { NameAbsent, Unavailable } from '../../errors.ts';
+import { saying, serve, unavailable } from '../testing.ts';
 import { NameResolver, type NameSource, type NameTarget } from './resolver.ts';
+import { namesOfGateway } from './sources.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const target = (id: string): NameTarget => ({ id, ttlSeconds: 60, antId: 'ant' });
@@ -115,4 +118,16 @@ describe('NameResolver', () => {
     other.answer = undefined;
     await assert.rejects(resolverOver([registry, other]).resolver.resolve('name', '@'), HttpError);
   });
+});
+
+test('a name points nowhere by the word of a gateway that looked everywhere, and of no other', async (t) => {
+  const client = new HttpClient({ timeoutMs: 10_000, maxBytes: 64 * 1024 });
+  t.after(() => client.close());
+  const none = await serve(saying(404));
+  const unsure = await serve((_request, response) =>
+    response.writeHead(404, { 'cache-control': 'no-store' }).end(),
+  );
+  const names = [none, unsure].map(({ url }) => namesOfGateway(url, 'me', client));
+  await assert.rejects(resolverOver(names.slice(0, 1)).resolver.resolve('name', '@'), NameAbsent);
+  await assert.rejects(resolverOver(names).resolver.resolve('name', '@'), unavailable('not-asked'));
 });
