@@ -890,7 +890,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/items/refuse-blocked.ts',
-        find: '    held.replace(await this.#listed(asked));\n',
+        find: '    places.replace(await this.#listed(asked));\n',
         put: '',
       },
     ],
