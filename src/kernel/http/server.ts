@@ -77,8 +77,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const inFlight = new InFlight();
   const commonHeaders = (request: Request, reply: Reply): void => {
     reply.header('x-request-id', request.id);
-    // Nor may they read what is behind a guard.
-    if (options.cors === false || request.routeOptions.config?.guarded?.preflights === false) return;
+    if (options.cors === false) return;
     reply.header('access-control-allow-origin', '*');
     if (cors.exposed !== undefined) reply.header('access-control-expose-headers', cors.exposed);
   };
