@@ -9,10 +9,17 @@ export type Headers = Record<string, string | string[]>;
 const maxTags = 100;
 const maxTagBytes = 8_192;
 
+/** Every answer asks, and to read a media type is a good part of a small one. */
+const contentTypes = new WeakMap<Described, string>();
+
 /** First tag `Content-Type`, cleaned of what may not stand in a header, with the charset that text is read in. */
-export function contentTypeOf({ contentType }: Described): string {
-  const clean = headerText(contentType ?? '').trim();
-  return clean === '' ? 'application/octet-stream' : withCharset(clean.slice(0, 255));
+export function contentTypeOf(described: Described): string {
+  const known = contentTypes.get(described);
+  if (known !== undefined) return known;
+  const clean = headerText(described.contentType ?? '').trim();
+  const type = clean === '' ? 'application/octet-stream' : withCharset(clean.slice(0, 255));
+  contentTypes.set(described, type);
+  return type;
 }
 
 /** Facts of the index: size, place, stability, owner, tags. They hold for every answer about the id. */
