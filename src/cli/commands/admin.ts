@@ -198,7 +198,8 @@ async function prune(gateway: AdminClient, time: string, values: Values): Promis
   }
   const pruning = gateway.call('POST', 'prune-stable-data-items', range);
   await showPrune(gateway, pruning);
-  const { prunedCount } = await pruning;
+  const { prunedCount, warning } = await pruning;
+  if (warning !== undefined) console.error(String(warning));
   console.log(`pruned ${String(prunedCount)} data items`);
   return 0;
 }

@@ -11,6 +11,7 @@ import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import { Exporter } from '../export/exporter.ts';
 import { resolveOutput } from '../export/folder.ts';
+import { type GrowingDataset, heightsNeeded } from '../export/needed.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
@@ -59,7 +60,8 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
   const live = { store, index, audit, log, dropCopies, locateElsewhere, readPart };
   const blocklist = new LiveBlocklist(live);
   const followers = new Followers();
-  const pruning = new Pruning(index, log);
+  const growing = scheduledDataset(config);
+  const pruning = new Pruning(index, log, (range) => heightsNeeded(exportFolder(config), range, growing));
   const exporter = new Exporter({ databaseUrl: config.DATABASE_URL, dataDir: config.DATA_DIR, log });
   const pruneJob = new SharedJob(index.sql, 'prune', log);
   const exports = new Exports({
@@ -147,22 +149,28 @@ function exportFolder({ PARQUET_EXPORT_DIR, DATA_DIR }: AdminDeps['config']): st
 }
 
 /** Undefined where nothing is exported by itself. */
-function createSchedule({ config, index, log }: AdminDeps, exports: Exports): ExportSchedule | undefined {
+function scheduledDataset(config: AdminDeps['config']): GrowingDataset | undefined {
   if (config.PARQUET_EXPORT_INTERVAL_MINUTES === 0) return undefined;
+  const { START_HEIGHT, PARQUET_EXPORT_INTERVAL_PARTITION_SIZE: size } = config;
+  // Heights that are never imported need no partitions.
+  return { outputDir: config.PARQUET_EXPORT_INTERVAL_DIR, startHeight: START_HEIGHT - (START_HEIGHT % size) };
+}
+
+/** Undefined where nothing is exported by itself. */
+function createSchedule({ config, index, log }: AdminDeps, exports: Exports): ExportSchedule | undefined {
+  const dataset = scheduledDataset(config);
+  if (dataset === undefined) return undefined;
   try {
-    resolveOutput(exportFolder(config), config.PARQUET_EXPORT_INTERVAL_DIR);
+    resolveOutput(exportFolder(config), dataset.outputDir);
   } catch (error) {
     throw new StartupError(`PARQUET_EXPORT_INTERVAL_DIR: ${messageOf(error)}`);
   }
-  const heightPartitionSize = config.PARQUET_EXPORT_INTERVAL_PARTITION_SIZE;
   return new ExportSchedule({
     ...{ sql: index.sql, log, exports },
     everyMs: config.PARQUET_EXPORT_INTERVAL_MINUTES * 60_000,
     request: {
-      outputDir: config.PARQUET_EXPORT_INTERVAL_DIR,
-      // Heights that are never imported need no partitions.
-      startHeight: config.START_HEIGHT - (config.START_HEIGHT % heightPartitionSize),
-      heightPartitionSize,
+      ...dataset,
+      heightPartitionSize: config.PARQUET_EXPORT_INTERVAL_PARTITION_SIZE,
       maxFileRows: config.PARQUET_EXPORT_INTERVAL_MAX_FILE_ROWS,
       ...{ skipL1Transactions: false, skipL1Tags: false },
     },

@@ -18,9 +18,18 @@ import {
 import { isPackingDue, packNext } from '../chain-index/places.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { INGESTED_TERM } from '../chain-index/terms.ts';
+import type { Heights } from '../export/grid.ts';
+import type { NeededHeights } from '../export/needed.ts';
+
+/** What exports still need, where that is anything. */
+interface PruneWarning {
+  /** In words: heights that were left alone, and datasets that can no longer be written again. */
+  readonly warning?: string;
+  readonly leftOutHeights?: readonly Heights[];
+}
 
 /** What a prune would remove. Heights and times (Unix seconds) are left out where it is nothing. */
-export interface PrunePreview {
+export interface PrunePreview extends PruneWarning {
   readonly count: number;
   readonly minHeight?: number;
   readonly maxHeight?: number;
@@ -28,7 +37,7 @@ export interface PrunePreview {
   readonly lastIndexedAt?: number;
 }
 
-export interface PruneStatus {
+export interface PruneStatus extends PruneWarning {
   readonly status: 'not_started' | 'running' | 'completed' | 'errored';
   readonly indexedAtThreshold?: number;
   readonly startHeight?: number;
@@ -42,19 +51,30 @@ export interface PruneStatus {
   readonly error?: string;
 }
 
+interface AllowedPrune {
+  readonly range: StableRange;
+  /** What to say once so many items are gone. */
+  readonly warn: (pruned: number) => PruneWarning;
+}
+
+/** Which of these heights exports still need. */
+type Needed = (range: Heights) => Promise<NeededHeights>;
+
 /** Records that a preview reads at once: a few milliseconds of SQLite. */
 const previewBatch = 1_024;
 
 export class Pruning {
   readonly #index: SqlGatewayIndex;
   readonly #log: Logger;
+  readonly #needed: Needed;
   #status: PruneStatus = { status: 'not_started' };
   #running: Promise<number> | undefined;
   #stopped = false;
 
-  constructor(index: SqlGatewayIndex, log: Logger) {
+  constructor(index: SqlGatewayIndex, log: Logger, needed: Needed) {
     this.#index = index;
     this.#log = log;
+    this.#needed = needed;
   }
 
   get status(): PruneStatus {
@@ -84,7 +104,7 @@ export class Pruning {
 
   /** What `run` would remove now; changes nothing. */
   async preview(asked: StableRange): Promise<PrunePreview> {
-    const range = this.#stable(asked);
+    const { range, warn } = await this.#allowed(asked);
     let found: PrunePreview = { count: 0 };
     let after: Cursor | undefined = fromTheBeginning;
     while (after !== undefined) {
@@ -102,12 +122,22 @@ export class Pruning {
       after = page.next;
       await turn();
     }
-    return found;
+    return { ...found, ...warn(found.count) };
   }
 
-  /** Above the stable height a fork may still move a bundle with its items. */
-  #stable(asked: StableRange): StableRange {
-    return { ...asked, maxHeight: Math.min(asked.maxHeight, this.#index.stableHeight) };
+  /** Above the stable height a fork may still move a bundle with its items; and exports need some heights yet. */
+  async #allowed(asked: StableRange): Promise<AllowedPrune> {
+    const maxHeight = Math.min(asked.maxHeight, this.#index.stableHeight);
+    const { leftOut, endangered } = await this.#needed({ from: asked.minHeight, to: maxHeight });
+    const warn = (pruned: number): PruneWarning => {
+      const words = leftOut.length === 0 ? [] : [leftOutWords(leftOut)];
+      if (pruned > 0) words.push(...endangered.map(endangeredWords));
+      return {
+        ...(words.length > 0 && { warning: words.join(' ') }),
+        ...(leftOut.length > 0 && { leftOutHeights: leftOut }),
+      };
+    };
+    return { range: { ...asked, maxHeight, leftOut }, warn };
   }
 
   /** Ends after the batch at hand. */
@@ -118,17 +148,19 @@ export class Pruning {
 
   async #prune(asked: StableRange): Promise<number> {
     const { sql } = this.#index;
-    const range = this.#stable(asked);
     let status: PruneStatus & { examined: number; pruned: number } = {
       status: 'running',
       indexedAtThreshold: asked.indexedBefore,
-      startHeight: range.minHeight,
-      endHeight: range.maxHeight,
+      startHeight: asked.minHeight,
+      endHeight: Math.min(asked.maxHeight, this.#index.stableHeight),
       examined: 0,
       pruned: 0,
     };
     this.#status = status;
     try {
+      const { range, warn } = await this.#allowed(asked);
+      status = { ...status, endHeight: range.maxHeight, ...warn(0) };
+      this.#status = status;
       status = { ...status, candidates: await this.#candidates(asked.indexedBefore) };
       let after: Cursor | undefined = fromTheBeginning;
       while (after !== undefined) {
@@ -145,6 +177,7 @@ export class Pruning {
           ...status,
           examined: status.examined + batch.looked,
           pruned: status.pruned + batch.pruned,
+          ...warn(status.pruned + batch.pruned),
         };
         this.#status = status;
         await turn();
@@ -174,4 +207,22 @@ export class Pruning {
     );
     return row?.n ?? 0;
   }
+}
+
+function leftOutWords(heights: readonly Heights[]): string {
+  return `The scheduled Parquet export has heights ${inWords(heights)} in no complete partition yet: they are left out.`;
+}
+
+function endangeredWords({ dataset, heights }: NeededHeights['endangered'][number]): string {
+  return (
+    `The Parquet dataset ${dataset} has heights ${inWords(heights)} in a partition that is not complete: once items ` +
+    'of them are pruned, that partition cannot be exported again.'
+  );
+}
+
+const maxRangesInWords = 5;
+
+function inWords(heights: readonly Heights[]): string {
+  const shown = heights.slice(0, maxRangesInWords).map(({ from, to }) => `${from}-${to}`);
+  return `${shown.join(', ')}${heights.length > shown.length ? ' and more' : ''}`;
 }

@@ -36,6 +36,8 @@ export interface StableRange {
   /** Inclusive; the highest must be stable, so that no fork can reach what is removed. */
   readonly minHeight: number;
   readonly maxHeight: number;
+  /** Heights that are left alone all the same, both ends included. */
+  readonly leftOut?: readonly { readonly from: number; readonly to: number }[];
 }
 
 const placedColumns =
@@ -106,6 +108,7 @@ function prunable(row: PlacedRecord, range: StableRange): PrunableRecord | undef
   const { kind, height, parent, item_offset, data_offset } = row;
   if (kind !== DATA_ITEM || parent === null || item_offset === null || data_offset === null) return undefined;
   if (height === null || height < range.minHeight || height > range.maxHeight) return undefined;
+  if (range.leftOut?.some(({ from, to }) => from <= height && height <= to) === true) return undefined;
   return {
     ...row,
     height,

@@ -353,11 +353,13 @@ for (const engine of engines)
         const answer = await gateway.call('POST', 'prune-stable-data-items', body);
         assert.deepEqual([answer.status, answer.body], [400, words]);
       }
+      let last: { warning?: string } = {};
       const prune = async (body: object) => {
         const answer = await gateway.call('POST', 'prune-stable-data-items', body);
         assert.equal(answer.status, 200);
         const { message, prunedCount } = answer.body as { message: string; prunedCount: number };
         assert.equal(message, 'Stable data items pruned successfully');
+        last = answer.body as object;
         return prunedCount;
       };
       const soon = Math.floor(Date.now() / 1000) + 3;
@@ -366,8 +368,49 @@ for (const engine of engines)
       // Asked for before, so that GraphQL may remember it.
       const some = items[7];
       assert.ok(some && (await found(some.id)));
+      await gateway.call('POST', 'export-parquet', {
+        ...{ outputDir: 'by/hand', startHeight: 0, endHeight: 15, maxFileRows: 0, heightPartitionSize: 20 },
+      });
+      await exported();
+      const preview = async (body: object) =>
+        (await gateway.call('POST', 'prune-stable-data-items', { ...body, dryRun: true })).body as {
+          wouldPruneCount: number;
+          warning?: string;
+        };
+      const all = { indexedAtThreshold: soon };
+      const dry = await preview({ ...all, endHeight: 12 });
+      assert.equal(dry.wouldPruneCount, 300);
+      assert.match(dry.warning ?? '', /The Parquet dataset by\/hand has heights 0-12 in a partition that/);
+      assert.equal(
+        (await preview({ ...all, startHeight: 5 })).warning,
+        undefined,
+        'nothing is there to prune',
+      );
+      // The scheduled export has nothing complete: what it needs is left alone, and the status says so.
+      await gateway.restart({
+        PARQUET_EXPORT_INTERVAL_MINUTES: '60',
+        PARQUET_EXPORT_INTERVAL_PARTITION_SIZE: '1000',
+        PARQUET_EXPORT_INTERVAL_DIR: 'unfinished',
+      });
+      const leftOutHeights = [{ from: 0, to: gateway.inside.index.stableHeight }];
+      const left = await gateway.call('POST', 'prune-stable-data-items', all);
+      const { warning, ...counted } = left.body as { warning: string };
+      assert.deepEqual(
+        [left.status, counted],
+        [200, { message: 'Stable data items pruned successfully', prunedCount: 0, leftOutHeights }],
+      );
+      assert.match(
+        warning,
+        /^The scheduled Parquet export has heights 0-[0-9]+ in no complete partition yet/,
+      );
+      assert.equal((await preview(all)).wouldPruneCount, 0);
+      const said = (await gateway.call('GET', 'prune-stable-data-items/status')).body as object;
+      assert.deepEqual({ ...said, ...{ warning, leftOutHeights } }, said);
+      await gateway.restart({});
+      await gateway.inside.index.sql.run("DELETE FROM operator_jobs WHERE name = 'export-schedule'");
       const importing = text(`${gateway.stack.node.url}/mine/20`);
       assert.equal(await prune({ indexedAtThreshold: soon }), 300);
+      assert.match(last.warning ?? '', /by\/hand has heights 0-19 in a partition that is not complete/);
       await importing;
       for (const item of [some, items[0], items[299]]) {
         assert.equal(await found(item?.id ?? ''), false);

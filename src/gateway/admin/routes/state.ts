@@ -79,8 +79,14 @@ export function stateRoutes(app: App, debug: DebugDeps, pruning: Pruning, job: S
       const running = pruning.run(range);
       const told = job.follow(() => pruning.status, running);
       const prunedCount = await running;
+      const { warning, leftOutHeights } = pruning.status;
       await told;
-      return { message: 'Stable data items pruned successfully', prunedCount };
+      return {
+        message: 'Stable data items pruned successfully',
+        prunedCount,
+        ...(warning !== undefined && { warning }),
+        ...(leftOutHeights !== undefined && { leftOutHeights }),
+      };
     },
   );
 
