@@ -51,6 +51,12 @@ export interface PruneStatus extends PruneWarning {
   readonly error?: string;
 }
 
+interface AllowedPrune {
+  readonly range: StableRange;
+  /** What to say once so many items are gone. */
+  readonly warn: (pruned: number) => PruneWarning;
+}
+
 /** Which of these heights exports still need. */
 type Needed = (range: Heights) => Promise<NeededHeights>;
 
@@ -98,15 +104,14 @@ export class Pruning {
 
   /** What `run` would remove now; changes nothing. */
   async preview(asked: StableRange): Promise<PrunePreview> {
-    const { range, warning } = await this.#allowed(asked);
-    let found: PrunePreview = { count: 0, ...warning };
+    const { range, warn } = await this.#allowed(asked);
+    let found: PrunePreview = { count: 0 };
     let after: Cursor | undefined = fromTheBeginning;
     while (after !== undefined) {
       if (this.#stopped) throw new Error('the gateway is stopping');
       const page = await stableItems(this.#index.sql, range, after, previewBatch);
       for (const { height, indexed_at } of page.items) {
         found = {
-          ...found,
           count: found.count + 1,
           minHeight: Math.min(found.minHeight ?? height, height),
           maxHeight: Math.max(found.maxHeight ?? height, height),
@@ -117,22 +122,22 @@ export class Pruning {
       after = page.next;
       await turn();
     }
-    return found;
+    return { ...found, ...warn(found.count) };
   }
 
   /** Above the stable height a fork may still move a bundle with its items; and exports need some heights yet. */
-  async #allowed(asked: StableRange): Promise<{ range: StableRange; warning: PruneWarning }> {
+  async #allowed(asked: StableRange): Promise<AllowedPrune> {
     const maxHeight = Math.min(asked.maxHeight, this.#index.stableHeight);
     const { leftOut, endangered } = await this.#needed({ from: asked.minHeight, to: maxHeight });
-    const words = [
-      ...(leftOut.length === 0 ? [] : [leftOutWords(leftOut)]),
-      ...endangered.map(({ dataset, heights }) => endangeredWords(dataset, heights)),
-    ];
-    const warning = {
-      ...(words.length > 0 && { warning: words.join(' ') }),
-      ...(leftOut.length > 0 && { leftOutHeights: leftOut }),
+    const warn = (pruned: number): PruneWarning => {
+      const words = leftOut.length === 0 ? [] : [leftOutWords(leftOut)];
+      if (pruned > 0) words.push(...endangered.map(endangeredWords));
+      return {
+        ...(words.length > 0 && { warning: words.join(' ') }),
+        ...(leftOut.length > 0 && { leftOutHeights: leftOut }),
+      };
     };
-    return { range: { ...asked, maxHeight, leftOut }, warning };
+    return { range: { ...asked, maxHeight, leftOut }, warn };
   }
 
   /** Ends after the batch at hand. */
@@ -153,8 +158,8 @@ export class Pruning {
     };
     this.#status = status;
     try {
-      const { range, warning } = await this.#allowed(asked);
-      status = { ...status, endHeight: range.maxHeight, ...warning };
+      const { range, warn } = await this.#allowed(asked);
+      status = { ...status, endHeight: range.maxHeight, ...warn(0) };
       this.#status = status;
       status = { ...status, candidates: await this.#candidates(asked.indexedBefore) };
       let after: Cursor | undefined = fromTheBeginning;
@@ -172,6 +177,7 @@ export class Pruning {
           ...status,
           examined: status.examined + batch.looked,
           pruned: status.pruned + batch.pruned,
+          ...warn(status.pruned + batch.pruned),
         };
         this.#status = status;
         await turn();
@@ -207,7 +213,7 @@ function leftOutWords(heights: readonly Heights[]): string {
   return `The scheduled Parquet export has heights ${inWords(heights)} in no complete partition yet: they are left out.`;
 }
 
-function endangeredWords(dataset: string, heights: readonly Heights[]): string {
+function endangeredWords({ dataset, heights }: NeededHeights['endangered'][number]): string {
   return (
     `The Parquet dataset ${dataset} has heights ${inWords(heights)} in a partition that is not complete: once items ` +
     'of them are pruned, that partition cannot be exported again.'
