@@ -1692,4 +1692,42 @@ export const mends: readonly Mend[] = [
     ],
     fails: { unit: 'src/payment/routes/failures.test.ts' },
   },
+  {
+    what: 'an upload that rotted after it was looked at last is mined damaged',
+    undo: [
+      {
+        file: 'src/upload/items/segments.ts',
+        find: "      if (hash.digest('hex') !== digest) throw new BlobDamaged(digest);\n",
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/upload/items/segments.test.ts' },
+  },
+  {
+    what: 'an item is bundled without its blobs being compared with their digests',
+    undo: [
+      {
+        file: 'src/upload/bundler/bundle-bytes.ts',
+        find: 'readProvenItem(blobs, head, parseSegments(segments))',
+        put: 'readItemBytes(blobs, head, parseSegments(segments), 0, size)',
+      },
+      {
+        file: 'src/upload/bundler/bundle-bytes.ts',
+        find: 'import { MissingBytes, parseSegments, readProvenItem }',
+        put: 'import { MissingBytes, parseSegments, readItemBytes }',
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/bundle-bytes.test.ts' },
+  },
+  {
+    what: 'an upload that was found rotten is not replaced when the same bytes are uploaded again',
+    undo: [
+      {
+        file: 'src/upload/items/segments.ts',
+        find: '      if (error instanceof BlobDamaged) await blobs.scrubbed?.inspect(digest, (step) => step());\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/upload/items/segments.test.ts' },
+  },
 ];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -10,7 +10,7 @@ import { BlobDamaged, digestPath } from './blobs/blobs.ts';
 import { createBlobCache } from './blobs/cache/cache.ts';
 import { files } from './blobs/disk/files.ts';
 import { DiskBlobStore } from './blobs/disk/store.ts';
-import { readAll, seededBytes } from './blobs/testing.ts';
+import { readAll, rottingFiles, seededBytes } from './blobs/testing.ts';
 import { Pace, type PaceClock } from './pace.ts';
 import { createScrubMetrics, Scrub, type Scrubbable } from './scrub.ts';
 
@@ -26,20 +26,6 @@ class TestClock implements PaceClock {
   async sleep(milliseconds: number): Promise<void> {
     this.slept += milliseconds;
   }
-}
-
-/** A file system that never tells that a file was changed: the medium rots. */
-function rottingFiles(): typeof files {
-  const first = new Map<number, Stats>();
-  return {
-    ...files,
-    fstatNow(fd) {
-      const now = files.fstatNow(fd);
-      const known = first.get(now.ino) ?? now;
-      first.set(now.ino, known);
-      return known;
-    },
-  };
 }
 
 let folder: string;

@@ -1,8 +1,10 @@
 /** What every blob store must do, as tests: one suite for disk, cache and S3. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { it } from 'node:test';
 import type { BlobStore } from './blobs.ts';
+import { files } from './disk/files.ts';
 
 export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
@@ -17,6 +19,22 @@ export function seededBytes(length: number, seed: number): Buffer {
     bytes[index] = state >>> 24;
   }
   return bytes;
+}
+
+/** A file system that never tells that a file was changed: the medium rots. */
+export function rottingFiles(): typeof files {
+  // By size too: the inode of a file that is gone may be that of another.
+  const first = new Map<string, Stats>();
+  return {
+    ...files,
+    fstatNow(fd) {
+      const now = files.fstatNow(fd);
+      const file = `${now.ino} ${now.size}`;
+      const known = first.get(file) ?? now;
+      first.set(file, known);
+      return known;
+    },
+  };
 }
 
 export async function readAll(pieces: AsyncIterable<Buffer>): Promise<Buffer> {

@@ -7,11 +7,11 @@ import { decodeBase64url } from '../../formats/base64url.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { MissingBytes, parseSegments, readItemBytes } from '../items/segments.ts';
+import { MissingBytes, parseSegments, readProvenItem } from '../items/segments.ts';
 
 const page = 64;
 
-/** An item of a bundle whose bytes are not there, or are not as many as they should be. */
+/** An item of a bundle whose bytes are not there, or not those that were uploaded. */
 export class LostItem extends Error {
   override readonly name = 'LostItem';
   readonly id: string;
@@ -53,7 +53,7 @@ async function* itemBytes(
 ): AsyncGenerator<Buffer> {
   let read = 0;
   try {
-    for await (const bytes of readItemBytes(blobs, head, parseSegments(segments), 0, size)) {
+    for await (const bytes of readProvenItem(blobs, head, parseSegments(segments))) {
       read += bytes.length;
       yield bytes;
     }
