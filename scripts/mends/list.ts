@@ -94,8 +94,8 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/kernel/http/guard.ts',
-        find: "      scope.addHook('onRequest', async (request, reply) => guard.check(request, reply));\n",
-        put: "      scope.addHook('onRequest', async (request, reply) => {\n        if (request.url.startsWith(prefix)) guard.check(request, reply);\n      });\n",
+        find: '        guard.check(request, reply);\n',
+        put: '        if (request.url.startsWith(prefix)) guard.check(request, reply);\n',
       },
     ],
     fails: stranger(104),
@@ -965,7 +965,7 @@ export const mends: readonly Mend[] = [
         put: '',
       },
     ],
-    fails: { unit: 'src/router/content/ready.test.ts' },
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
   },
   {
     what: 'read blocked bytes as chunks at the router',
@@ -1169,9 +1169,9 @@ export const mends: readonly Mend[] = [
     what: 'have a page elsewhere read answers of routes that want a key',
     undo: [
       {
-        file: 'src/kernel/http/server.ts',
-        find: 'if (options.cors === false || request.routeOptions.config?.guarded?.preflights === false) return;',
-        put: 'if (options.cors === false) return;',
+        file: 'src/kernel/http/guard.ts',
+        find: '        if (guard.preflights !== true) for (const header of corsHeaders) reply.removeHeader(header);\n',
+        put: '',
       },
     ],
     fails: { unit: 'src/kernel/http/guard.test.ts' },
