@@ -965,7 +965,7 @@ export const mends: readonly Mend[] = [
         put: '',
       },
     ],
-    fails: { unit: 'src/router/content/ready.test.ts' },
+    fails: { unit: 'src/router/moderation/every-way.test.ts' },
   },
   {
     what: 'read blocked bytes as chunks at the router',

@@ -302,10 +302,19 @@ for (const engine of engines)
         [await statusOf(`/raw/${bundle}`), await part(start, start + 9), await part(0, start - 1)],
         [451, 451, 206],
       );
-      assert.equal(await statusOf(`/chunk/${offset}`), 451);
-      assert.equal(await statusOf(`/tx/${bundle}/data`), 451);
+      // What one way learns the others know: each is the first once.
+      for (const way of [
+        `/raw/${bundle}`,
+        `/chunk/${offset}`,
+        `/chunk/${offset}/data`,
+        `/tx/${bundle}/data`,
+      ]) {
+        await gateway.call('PUT', 'unblock-data', { id: grave.id });
+        assert.equal(await statusOf(way), 200, way);
+        await gateway.call('PUT', 'block-data', { id: grave.id });
+        assert.equal(await statusOf(way), 451, way);
+      }
       await gateway.call('PUT', 'unblock-data', { id: grave.id });
-      assert.equal(await statusOf(`/raw/${bundle}`), 200);
       await gateway.restart({});
     });
 
