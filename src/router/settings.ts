@@ -1,5 +1,4 @@
 /** The configuration as the router uses it, with what is wrong only in combination found before anything starts. */
-
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { asciiLowerCase } from '../formats/ascii-case.ts';

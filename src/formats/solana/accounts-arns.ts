@@ -1,5 +1,4 @@
 /** The accounts of the name registry program. Offsets of ArnsRecord are relied on by filters of clients. */
-
 import { createHash } from 'node:crypto';
 import { asciiLowerCase } from '../ascii-case.ts';
 import { FormatError } from '../format-error.ts';

@@ -1,5 +1,4 @@
 /** The content routes (interface §4.4 "Data retrieval", "Frames"), and the hosts that are names or sandboxes. */
-
 import { Type } from 'typebox';
 import { asksForServiceWorker, opensPage, type WebOrigin } from '../../delivery/isolation.ts';
 import { asciiLowerCase } from '../../formats/ascii-case.ts';

@@ -1,5 +1,4 @@
 /** The configured meter, with what it keeps running and what `/gw/info` says about it. */
-
 import type { Config } from '../../config/config.ts';
 import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import type { Request } from '../../kernel/http/server.ts';

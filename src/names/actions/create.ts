@@ -2,7 +2,6 @@
  * Creating an action (interface §4.2): who pays, whether the owner agrees, what the chain says, what it costs; then
  * the debit and the action are stored together, and only then anything is done.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import { InsufficientCredits, type Winc, winc } from '../../credits/credits.ts';
 import type { ClaimResult } from '../../credits/signatures/spent-signatures.ts';

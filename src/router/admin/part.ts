@@ -3,7 +3,6 @@
  * as each verifier sees them, and the configuration. Plain HTML, one style sheet and one script from this folder;
  * nothing is loaded from elsewhere, nothing runs inline.
  */
-
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Type } from 'typebox';

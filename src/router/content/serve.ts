@@ -47,7 +47,7 @@ export class Serve {
     const { pathname, query } = splitUrl(request.url);
     const { targetRules } = this.#parts;
     const target = parseTarget(host, pathname, targetRules, opensPage(request.headers));
-    if (asksForServiceWorker(request.headers) && originOf(target, targetRules) !== 'own') {
+    if (asksForServiceWorker(request.headers) && webOriginOf(target, targetRules) !== 'own') {
       throw serviceWorkerRefused();
     }
     switch (target.kind) {
@@ -153,7 +153,7 @@ export class Serve {
 }
 
 /** Whose the origin is in which a script from there would run. */
-function originOf(target: Target, { isolate }: TargetRules): WebOrigin {
+function webOriginOf(target: Target, { isolate }: TargetRules): WebOrigin {
   if (target.kind === 'id' || target.kind === 'raw') return target.origin;
   return isolate && target.kind !== 'name' ? 'shared' : 'own';
 }

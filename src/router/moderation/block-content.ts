@@ -1,5 +1,4 @@
 /** Blocks, then takes what is blocked out of every cache. It counts from the first step on. */
-
 import type { Blocklist as AnyBlocklist } from '../../delivery/moderation/blocklist.ts';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import type { Actor, AuditLog } from '../../kernel/audit-log.ts';

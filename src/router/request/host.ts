@@ -2,7 +2,6 @@
  * What the host of a request stands for. Management routes live on the root host only: a host below it belongs
  * to a name or to the sandbox of one id, with its whole path space.
  */
-
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { asciiLowerCase } from '../../formats/ascii-case.ts';

@@ -1,5 +1,4 @@
 /** Figures about gateways (interface §4.5). */
-
 import { Type } from 'typebox';
 import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import type { App } from '../../kernel/http/server.ts';

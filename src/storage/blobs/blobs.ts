@@ -2,7 +2,6 @@
  * Content-addressed bytes, on disk or on an S3-compatible store. A blob is named by the SHA-256 of its
  * bytes (64 hex digits); what is under a name is complete, durable and has that digest.
  */
-
 import type { Scrubbable } from '../scrub.ts';
 
 export type BlobDigest = string;

@@ -2,7 +2,6 @@
  * Bundles as the chain has them and no careful writer makes them, the same in every run. Each kind says what is odd.
  * Items are signed over whatever they hold, so that a reader that refuses one does so for its form.
  */
-
 import { hash } from 'node:crypto';
 import { messagePrefix, signedMessage } from '../../../src/formats/ans104/signed-message.ts';
 import { chainTagLimits, encodeTags, walkTags } from '../../../src/formats/avro-tags.ts';

@@ -1,5 +1,4 @@
 /** `block-data`, `unblock-data`, `block-name`, `unblock-name`, and the list of what is blocked (interface §4.4). */
-
 import { Type } from 'typebox';
 import { canBeName } from '../../../delivery/moderation/block-set.ts';
 import { asciiLowerCase } from '../../../formats/ascii-case.ts';

@@ -12,7 +12,6 @@
  *
  * A blob that leaves while it is read stays readable to those who have it open.
  */
-
 import type { Scrubbable } from '../../scrub.ts';
 import { BlobDamaged, type BlobDigest, type BlobReader, type BlobStore, type BlobWriter } from '../blobs.ts';
 import type { DiskBlobStore } from '../disk/store.ts';
