@@ -10,6 +10,7 @@ import { torrentWords } from '../../gateway/published-indexes/torrent-command.ts
 import { readFilters } from '../../gateway/surface.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { networks } from '../../kernel/http/client-network.ts';
+import { readKeyPair } from '../../kernel/tls/tls-keys.ts';
 import { parseSecretKey } from '../../names/chain/service-key.ts';
 import { namesSettings } from '../../names/part.ts';
 import { acceptedTokens } from '../../payments/chain/accepted-tokens.ts';
@@ -26,6 +27,9 @@ type Reading = (config: Config) => unknown;
 const proxies: Reading = (config) => networks('TRUSTED_PROXIES', config.TRUSTED_PROXIES);
 
 const payee: Reading = ({ X402_PAYMENT_ADDRESS: address }) => address !== undefined && x402Payee(address);
+
+const certificate: Reading = ({ TLS_CERTIFICATE_FILE: file, TLS_KEY_FILE: key }) =>
+  file !== undefined && key !== undefined && readKeyPair(file, key);
 
 const ofSurface: Readonly<Record<string, readonly Reading[]>> = {
   gateway: [
@@ -59,6 +63,7 @@ export function checkSettings(config: Config, surfaces: readonly string[]): void
     ...surfaces.flatMap((name) => ofSurface[name] ?? []),
     ...(outside.solana.isUsed(config, surfaces) ? [configuredPrograms] : []),
     ...(outside.x402.isUsed(config, surfaces) ? [payee] : []),
+    certificate,
     () => parseHeaders(config.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
   ];
   const problems = [...listProblems(config), ...readings.flatMap((read) => problemsOf(() => read(config)))];

@@ -4,7 +4,9 @@
  */
 import { type IncomingMessage, Server, type ServerOptions, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { TlsKeys } from '../tls/local-authority.ts';
 import type { ErrorBody } from './error-mapper.ts';
+import { answerTls, type TlsListener } from './tls/tls-or-plain.ts';
 
 export interface ConnectionLimits {
   /** A whole request, body included, must have arrived within this. 0 = no limit, for long uploads. */
@@ -20,6 +22,8 @@ export interface ConnectionLimits {
   readonly maxConnections?: number;
   /** Several processes listen on the port, and the system shares the connections out between them. */
   readonly sharePort?: boolean;
+  /** TLS, with HTTP/2 for clients that speak it, is answered on the same port. */
+  readonly tls?: TlsKeys | undefined;
 }
 
 /** Requests that a connection may send ahead. */
@@ -36,14 +40,22 @@ export class Connections {
   /** Looks for answers that do not leave; a timer for each answer would cost every one of them. */
   readonly #looking: NodeJS.Timeout;
   readonly #watched = new WeakSet<ServerResponse>();
+  readonly #tls: TlsListener | undefined;
   /** Requests of a connection that wait for their turn to be answered, where there are any. */
   readonly #ahead = new WeakMap<Socket, number>();
   #draining = false;
   /** Resolves when the port is free and every connection closed. */
   #closed: Promise<void> | undefined;
 
-  constructor(handler: Handler, limits: ConnectionLimits, errorBody: ErrorBody, inFlight: InFlight) {
+  constructor(
+    handler: Handler,
+    limits: ConnectionLimits,
+    errorBody: ErrorBody,
+    inFlight: InFlight,
+    onTlsFailure: (error: unknown) => void = () => {},
+  ) {
     const headersTimeout = limits.headersTimeoutMs ?? 15_000;
+    const keepAliveTimeout = limits.keepAliveTimeoutMs ?? 72_000;
     this.#inFlight = inFlight;
     this.#reusePort = limits.sharePort ?? false;
     this.#stallTimeoutMs = limits.stallTimeoutMs ?? 60_000;
@@ -52,7 +64,7 @@ export class Connections {
       {
         headersTimeout,
         requestTimeout: limits.requestTimeoutMs ?? 120_000,
-        keepAliveTimeout: limits.keepAliveTimeoutMs ?? 72_000,
+        keepAliveTimeout,
         maxHeaderSize: limits.maxHeaderSize ?? 16 * 1024,
         connectionsCheckingInterval: Math.min(5_000, Math.max(50, headersTimeout / 4)),
         noDelay: true,
@@ -70,6 +82,15 @@ export class Connections {
       if (currentResponse(socket)?.headersSent === true) socket.destroy();
       else refuse(error, socket, errorBody);
     });
+    this.#tls =
+      limits.tls &&
+      answerTls(this.server, {
+        keys: limits.tls,
+        handshakeTimeoutMs: headersTimeout,
+        idleTimeoutMs: keepAliveTimeout,
+        stallTimeoutMs: this.#stallTimeoutMs,
+        onFailure: onTlsFailure,
+      });
   }
 
   /**
@@ -125,9 +146,14 @@ export class Connections {
     // A head that was out before the drain has promised to keep its connection; it is idle once answered.
     this.#inFlight.onEnd = () => setImmediate(() => this.server.closeIdleConnections());
     this.server.closeIdleConnections();
-    await Promise.race([this.#inFlight.none(), after(timeoutMs)]);
-    const finished = this.#inFlight.count === 0;
+    let isTlsDone = this.#tls === undefined;
+    const tlsDone = this.#tls?.drain().then(() => {
+      isTlsDone = true;
+    });
+    await Promise.race([Promise.all([this.#inFlight.none(), tlsDone]), after(timeoutMs)]);
+    const finished = this.#inFlight.count === 0 && isTlsDone;
     this.server.closeAllConnections();
+    this.#tls?.destroy();
     clearInterval(this.#looking);
     return finished;
   }
