@@ -11,6 +11,7 @@ import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../kernel/part.ts';
+import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { acceptedTokens, type ChainWorld } from '../payments/chain/accepted-tokens.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import { parseToken } from '../pricing/tokens.ts';
@@ -133,6 +134,7 @@ function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): Http
     host: config.HOST,
     port: config.PAYMENT_PORT,
     portVariable: 'PAYMENT_PORT',
+    tls: tlsKeysOf(config),
     log: deps.log,
     metrics,
     bodyLimit: BODY_LIMIT,

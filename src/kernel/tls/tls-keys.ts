@@ -5,11 +5,8 @@ import type { Config } from '../../config/config.ts';
 import { messageOf, StartupError } from '../errors.ts';
 import type { KeyPair, LocalAuthority, TlsKeys } from './local-authority.ts';
 
-export type TlsConfig = Pick<
-  Config,
-  'LOCAL_TLS' | 'TLS_CERTIFICATE_FILE' | 'TLS_KEY_FILE' | 'DATA_DIR' | 'LOCAL_NETWORK_HOST'
-> &
-  Partial<Pick<Config, 'HOST'>>;
+export type TlsConfig = Pick<Config, 'DATA_DIR' | 'LOCAL_NETWORK_HOST'> &
+  Partial<Pick<Config, 'LOCAL_TLS' | 'TLS_CERTIFICATE_FILE' | 'TLS_KEY_FILE' | 'HOST'>>;
 
 /** Undefined where only plain HTTP is spoken. Nothing is read or made before a client speaks TLS. */
 export function tlsKeysOf(config: TlsConfig): TlsKeys | undefined {
@@ -17,7 +14,7 @@ export function tlsKeysOf(config: TlsConfig): TlsKeys | undefined {
   if (certificate !== undefined && key !== undefined) {
     return { keyPairFor: async () => readKeyPair(certificate, key) };
   }
-  if (!config.LOCAL_TLS) return undefined;
+  if (config.LOCAL_TLS !== true) return undefined;
   let authority: Promise<LocalAuthority> | undefined;
   return {
     async keyPairFor(host) {

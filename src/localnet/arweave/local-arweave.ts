@@ -9,6 +9,7 @@ import { createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { type TlsConfig, tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
 import { holdAlone } from '../hold-alone.ts';
 import { LocalNode } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
@@ -22,7 +23,8 @@ export type LocalArweaveConfig = Pick<
   | 'LOCAL_ARWEAVE_PORT'
   | 'LOCAL_ARWEAVE_BLOCK_INTERVAL_MS'
   | 'LOCAL_ARWEAVE_CONFIRM_BLOCKS'
->;
+> &
+  TlsConfig;
 
 export interface LocalArweaveDeps {
   readonly log: Logger;
@@ -33,6 +35,8 @@ export interface LocalArweaveDeps {
 export interface LocalArweave extends Surface {
   /** Fills a wallet up to this many winston, once it has less than half of them. */
   fund(address: string, winston: bigint): Promise<void>;
+  /** The node itself, once started. */
+  readonly node: LocalNode;
 }
 
 export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
@@ -64,6 +68,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       hostVariable: 'LOCAL_NETWORK_HOST',
       port: config.LOCAL_ARWEAVE_PORT,
       portVariable: 'LOCAL_ARWEAVE_PORT',
+      tls: tlsKeysOf(config),
       log,
       metrics,
       bodyLimit: MAX_TX_BODY_BYTES,
@@ -83,11 +88,22 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     };
     return { server, parts: [chain] };
   });
-  return Object.assign(surface, {
-    async fund(address: string, winston: bigint) {
-      if (running === undefined) throw new Error('the node has not started');
-      const wallet = await readWallet(running.sql, address);
-      if ((wallet?.balance ?? 0n) < winston / 2n) await running.mint(address, winston);
+  const started = (): LocalNode => {
+    if (running === undefined) throw new Error('the node has not started');
+    return running;
+  };
+  return {
+    ...surface,
+    get url() {
+      return surface.url;
     },
-  });
+    get node() {
+      return started();
+    },
+    async fund(address, winston) {
+      const node = started();
+      const wallet = await readWallet(node.sql, address);
+      if ((wallet?.balance ?? 0n) < winston / 2n) await node.mint(address, winston);
+    },
+  };
 }

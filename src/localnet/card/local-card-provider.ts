@@ -11,6 +11,7 @@ import { readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { type TlsConfig, tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import { sayLocal } from '../sign.ts';
 import {
@@ -54,7 +55,7 @@ export interface LocalCardProvider extends Surface {
 const sweepIntervalMs = 5_000;
 
 export function createLocalCardProvider(
-  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_CARD_PORT' | 'DATA_DIR'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_CARD_PORT' | 'DATA_DIR'> & TlsConfig,
   deps: LocalCardProviderDeps,
 ): LocalCardProvider {
   const { log, now = Date.now } = deps;
@@ -77,6 +78,7 @@ export function createLocalCardProvider(
       hostVariable: 'LOCAL_NETWORK_HOST',
       port: config.LOCAL_CARD_PORT,
       portVariable: 'LOCAL_CARD_PORT',
+      tls: tlsKeysOf(config),
       log,
       metrics: new Metrics(),
       bodyLimit: 256 * 1024,

@@ -6,17 +6,19 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { type HeldPort, openPort } from '../../kernel/http/held-ports.ts';
+import { PatientServer } from '../../kernel/http/patient-server.ts';
 import { type App, createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { type TlsConfig, tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { holdAlone } from '../hold-alone.ts';
@@ -62,7 +64,7 @@ export interface LocalSolana extends Surface {
 const maxBody = 1024 * 1024;
 
 export function createLocalSolana(
-  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT' | 'DATA_DIR'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT' | 'DATA_DIR'> & TlsConfig,
   deps: LocalSolanaDeps,
 ): LocalSolana {
   const { log, now = Date.now, upkeepIntervalMs = 60_000, programs = namePrograms.mainnet } = deps;
@@ -94,6 +96,7 @@ export function createLocalSolana(
       hostVariable: 'LOCAL_NETWORK_HOST',
       port: config.LOCAL_SOLANA_PORT,
       portVariable: 'LOCAL_SOLANA_PORT',
+      tls: tlsKeysOf(config),
       log,
       metrics: new Metrics(),
       bodyLimit: maxBody,
@@ -168,13 +171,19 @@ function rpcRoutes(app: App, context: RpcContext, log: Logger): void {
 
 /** On the HTTP port, and on the next one, where clients look for them when they are told only the HTTP port. */
 function webSockets(
-  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT'> & TlsConfig,
   app: App,
   ledger: Ledger,
   log: Logger,
 ): Part {
   const subscriptions = new Subscriptions(ledger);
-  const nextPort = createServer((_request, response) => response.writeHead(426).end());
+  const keys = tlsKeysOf(config);
+  const onFailure = (error: unknown): void => log.error({ err: error }, 'TLS cannot be answered');
+  const nextPort = new PatientServer(
+    { stallTimeoutMs: 60_000, maxConnections: 16_384, tls: keys && { keys, onFailure } },
+    (_request, response) => response.writeHead(426).end(),
+  );
+  let held: HeldPort | undefined;
   for (const listener of [app.server, nextPort]) {
     listener.on('upgrade', (request, stream) => subscriptions.upgrade(request, stream));
   }
@@ -183,10 +192,12 @@ function webSockets(
     async start() {
       if (config.LOCAL_SOLANA_PORT === 0 || config.LOCAL_SOLANA_PORT === 65_535) return;
       const port = config.LOCAL_SOLANA_PORT + 1;
-      nextPort.on('error', (error) =>
-        log.warn({ err: error, port }, 'WebSockets are served on the HTTP port only'),
+      held = await openPort('LOCAL_SOLANA_PORT+1', nextPort, config.LOCAL_NETWORK_HOST, port).catch(
+        (error) => {
+          log.warn({ err: error, port }, 'WebSockets are served on the HTTP port only');
+          return undefined;
+        },
       );
-      nextPort.listen({ host: config.LOCAL_NETWORK_HOST, port });
     },
     async drain() {
       subscriptions.close();
@@ -194,7 +205,10 @@ function webSockets(
     },
     async stop() {
       subscriptions.close();
+      held?.detach(nextPort);
+      held?.cut(nextPort);
       nextPort.close();
+      nextPort.cutAll();
     },
   };
 }

@@ -10,11 +10,13 @@ import type { SecureConnections, SecureLimits } from './secure-connections.ts';
 
 const handshake = 22;
 
-export interface TlsOptions extends SecureLimits {
+export interface TlsSource {
   readonly keys: TlsKeys;
   /** Why no certificate can be had; the connection is closed. */
   readonly onFailure: (error: unknown) => void;
 }
+
+type TlsOptions = TlsSource & SecureLimits;
 
 export interface TlsListener {
   /** No new connection; resolves when HTTP/2 requests are answered. */
