@@ -13,6 +13,7 @@ import { connect as connectTls, rootCertificates } from 'node:tls';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { rememberingLog, testServer } from '../../testing.ts';
 import { type LocalAuthority, openLocalAuthority } from '../../tls/local-authority.ts';
+import { holdPorts } from '../held-ports.ts';
 import type { HttpServer, HttpServerOptions } from '../server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-https-'));
@@ -320,6 +321,23 @@ describe('bounds of HTTP/2', () => {
     await server.close();
     seen.gate.resolve();
   });
+});
+
+test('on a held port an HTTP/2 connection outlives the server behind it', async (t) => {
+  const ports = holdPorts();
+  t.after(() => ports.close());
+  const first = await serve();
+  const session = open(first.server);
+  assert.equal((await ask(session, { ':path': '/nothing' })).status, 204);
+  const { port } = first.server;
+  await first.server.close();
+  const waiting = ask(session, { ':path': '/nothing' });
+  const second = await serve();
+  assert.equal(second.server.port, port);
+  assert.equal((await waiting).status, 204);
+  ports.ending = true;
+  assert.equal(await second.server.drain(10_000), true);
+  await eventually('the connection is closed', () => session.closed);
 });
 
 test('WebSockets work over TLS', async () => {
