@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { createJob } from '../../kernel/background/job.ts';
+import { greetPeople } from '../../kernel/http/page/greeting.ts';
 import { type App, createHttpServer, mountGuarded } from '../../kernel/http/server.ts';
 import { readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -134,6 +135,14 @@ function providerRoutes(app: App, provider: Provider): void {
   });
   mountGuarded(app, '/test', merchantGuard(provider.keys), (test) => testControlRoutes(test, provider));
   checkoutPageRoutes(app, provider);
+  greetPeople(app, () => ({
+    title: 'Local card provider',
+    about:
+      "Takes test cards in place of Stripe, with Stripe's own interface: sessions, payments, refunds, disputes and webhooks.",
+    badge: 'Local network: no real card is charged',
+    links: [{ path: '/api-docs', what: 'every route, to read' }],
+    next: { text: 'Pages to pay on come from the payment server; 4242 4242 4242 4242 is a card that pays.' },
+  }));
 }
 
 async function sweepOld(provider: Provider): Promise<void> {

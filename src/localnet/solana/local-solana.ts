@@ -12,7 +12,9 @@ import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/add
 import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { originOf } from '../../kernel/http/app.ts';
 import { type HeldPort, openPort } from '../../kernel/http/held-ports.ts';
+import { greetPeople } from '../../kernel/http/page/greeting.ts';
 import { PatientServer } from '../../kernel/http/patient-server.ts';
 import { type App, createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -161,6 +163,16 @@ function rpcRoutes(app: App, context: RpcContext, log: Logger): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
     done(null, body),
   );
+  greetPeople(app, (request) => ({
+    title: 'Local Solana ledger',
+    about: 'The chain that names live on, on this machine: JSON-RPC by POST to this address, and WebSockets.',
+    badge: 'Local network: play money',
+    links: [{ path: '/health', what: 'whether it runs' }],
+    next: {
+      text: 'Give this address to a Solana client, or ask for some lamports:',
+      command: `curl ${originOf(request)} -H 'content-type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"requestAirdrop","params":["{address}",1000000000]}'`,
+    },
+  }));
   app.get('/health', async () => 'ok');
   app.post('/', async (request, reply) => {
     const text = typeof request.body === 'string' ? request.body : '';
