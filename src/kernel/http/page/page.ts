@@ -27,7 +27,7 @@ body { margin: 0; color: var(--ink); background: var(--ground); }
 `;
 
 const style = `${pageColours}
-main { max-width: 44rem; margin: 0 auto; padding: min(14vh, 7rem) 1.5rem 4rem; overflow-wrap: anywhere; }
+main { max-width: 44rem; margin: 0 auto; padding: min(9vh, 4.5rem) 1.5rem 4rem; overflow-wrap: anywhere; }
 h1 { margin: 0 0 .5rem; font-size: 1.75rem; line-height: 1.25; letter-spacing: -.01em; }
 h2 { margin: 2.25rem 0 .5rem; font-size: 1.05rem; }
 p { margin: 0 0 1rem; }
