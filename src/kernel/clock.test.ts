@@ -12,7 +12,8 @@ describe('the clock', () => {
     travel(365 * dayMs);
     assert.equal(travelled(), 365 * dayMs);
     assert.ok(Math.abs(Date.now() - before - 365 * dayMs) < 10_000);
-    assert.ok(Math.abs(Number(new Date()) - Date.now()) < 1_000);
+    const today = new Date();
+    assert.ok(Math.abs(today.getTime() - Date.now()) < 1_000);
     assert.equal(Date().slice(0, 15), new Date().toString().slice(0, 15));
     assert.ok(Math.abs(machineNow() - before) < 10_000);
   });

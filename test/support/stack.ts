@@ -50,9 +50,14 @@ function copyKeys(from: string, to: string): void {
   }
 }
 
+/** Gives a new folder the keys that an earlier stack made. */
+export function borrowKeys(dataDir: string): void {
+  if (!existsSync(join(dataDir, 'keys')) && existsSync(keptKeys)) copyKeys(keptKeys, join(dataDir, 'keys'));
+}
+
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'turnpike-stack-'));
-  if (!existsSync(join(dataDir, 'keys')) && existsSync(keptKeys)) copyKeys(keptKeys, join(dataDir, 'keys'));
+  borrowKeys(dataDir);
   const child = spawn(process.execPath, ['bin/turnpike.js', 'start', '--json', ...(options.only ?? [])], {
     cwd: root,
     env: { ...process.env, ...freePorts(), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...options.environment },

@@ -32,6 +32,7 @@ export class LocalStack implements Surface {
   #running: { readonly stack: Stack; readonly group: SurfaceGroup } | undefined;
   #lastTurn: Promise<unknown> = Promise.resolve();
   #isEnding = false;
+  #isStartingAnew = false;
 
   constructor(options: LocalStackOptions) {
     this.#options = options;
@@ -93,7 +94,7 @@ export class LocalStack implements Surface {
       this.#options.log.error(`the new state does not start, the old one is put back: ${messageOf(error)}`);
       undo(changed);
       await this.#startStack();
-      throw error;
+      throw new ChangeRefused(`the new state does not start: ${messageOf(error)}`);
     }
     return changed;
   }
@@ -110,7 +111,7 @@ export class LocalStack implements Surface {
   async #startStack(): Promise<void> {
     const { config, log, only } = this.#options;
     travel(readOffset(this.folder.path));
-    const stack = createStack(config, log, { only });
+    const stack = createStack(config, log, { only, onOtherChain: () => this.#startAnew() });
     const group = new SurfaceGroup(log);
     this.#running = { stack, group };
     try {
@@ -120,6 +121,17 @@ export class LocalStack implements Surface {
       this.#running = undefined;
       throw error;
     }
+  }
+
+  /** The state stays; what is remembered of another chain goes. */
+  #startAnew(): void {
+    if (this.#isStartingAnew || this.#isEnding) return;
+    this.#isStartingAnew = true;
+    this.inTurn(() => this.whileStopped(async () => {}))
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'the stack did not start again'))
+      .finally(() => {
+        this.#isStartingAnew = false;
+      });
   }
 
   async #stopStack(): Promise<void> {
