@@ -33,6 +33,10 @@ export interface LocalArweaveDeps {
 export interface LocalArweave extends Surface {
   /** Fills a wallet up to this many winston, once it has less than half of them. */
   fund(address: string, winston: bigint): Promise<void>;
+  /** Gives so many winston to those of the addresses that never had any. */
+  endow(addresses: readonly string[], winston: bigint): Promise<void>;
+  /** Makes money out of nothing; answers the new balance. */
+  mint(address: string, winston: bigint): Promise<bigint>;
 }
 
 export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
@@ -83,11 +87,16 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     };
     return { server, parts: [chain] };
   });
+  const live = (): LocalNode => {
+    if (running === undefined) throw new Error('the node has not started');
+    return running;
+  };
   return Object.assign(surface, {
     async fund(address: string, winston: bigint) {
-      if (running === undefined) throw new Error('the node has not started');
-      const wallet = await readWallet(running.sql, address);
-      if ((wallet?.balance ?? 0n) < winston / 2n) await running.mint(address, winston);
+      const wallet = await readWallet(live().sql, address);
+      if ((wallet?.balance ?? 0n) < winston / 2n) await live().mint(address, winston);
     },
+    endow: (addresses: readonly string[], winston: bigint) => live().endow(addresses, winston),
+    mint: (address: string, winston: bigint) => live().mint(address, winston),
   });
 }
