@@ -38,6 +38,10 @@ export interface Stack {
   readonly surfaces: readonly Surface[];
   /** Known once all are started. */
   addresses(): Address[];
+  /** The stand-ins that it started for the outside. */
+  readonly network: LocalNetwork;
+  /** Opened by the first that asks; closed with the stack. */
+  readonly ledger: SharedLedger;
 }
 
 export interface StackOptions {
@@ -114,6 +118,8 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
       ...listed.map(({ name, url }) => addressOf(name, url, config)),
       ...adminPage(router.made?.adminUrl),
     ],
+    network,
+    ledger,
   };
 }
 

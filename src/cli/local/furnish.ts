@@ -29,7 +29,7 @@ export async function furnish(count: number, { network, ledger }: Furnished): Pr
   if (count === 0) return;
   const wallets = localWallets(count);
   await Promise.all([
-    network.arweave?.endow(addressesOf(wallets.arweave), firstMoney.ar * winstonPerAr),
+    network.arweave?.node.endow(addressesOf(wallets.arweave), firstMoney.ar * winstonPerAr),
     network.solana?.endow(
       addressesOf(wallets.solana).map((address) => parseSolanaAddress(address)),
       {

@@ -33,10 +33,8 @@ export interface LocalArweaveDeps {
 export interface LocalArweave extends Surface {
   /** Fills a wallet up to this many winston, once it has less than half of them. */
   fund(address: string, winston: bigint): Promise<void>;
-  /** Gives so many winston to those of the addresses that never had any. */
-  endow(addresses: readonly string[], winston: bigint): Promise<void>;
-  /** Makes money out of nothing; answers the new balance. */
-  mint(address: string, winston: bigint): Promise<bigint>;
+  /** The node itself, once started. */
+  readonly node: LocalNode;
 }
 
 export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
@@ -87,16 +85,22 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     };
     return { server, parts: [chain] };
   });
-  const live = (): LocalNode => {
+  const started = (): LocalNode => {
     if (running === undefined) throw new Error('the node has not started');
     return running;
   };
-  return Object.assign(surface, {
-    async fund(address: string, winston: bigint) {
-      const wallet = await readWallet(live().sql, address);
-      if ((wallet?.balance ?? 0n) < winston / 2n) await live().mint(address, winston);
+  return {
+    ...surface,
+    get url() {
+      return surface.url;
     },
-    endow: (addresses: readonly string[], winston: bigint) => live().endow(addresses, winston),
-    mint: (address: string, winston: bigint) => live().mint(address, winston),
-  });
+    get node() {
+      return started();
+    },
+    async fund(address, winston) {
+      const node = started();
+      const wallet = await readWallet(node.sql, address);
+      if ((wallet?.balance ?? 0n) < winston / 2n) await node.mint(address, winston);
+    },
+  };
 }
