@@ -4,18 +4,23 @@
  */
 
 import type { Credits } from '../../credits/credits.ts';
-import { WINC_PER_CREDIT, winc } from '../../credits/credits.ts';
+import { winc } from '../../credits/credits.ts';
 import { parseSolanaAddress } from '../../formats/solana/address.ts';
-import { lamportsPerSol } from '../../formats/solana/programs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { type LocalWallets, localWallets } from '../../wallets/local-wallets.ts';
 import type { LocalNetwork } from '../stack/local-network.ts';
+import { type CoinName, coins } from './coins.ts';
 
 /** What each wallet has on a new chain, in whole coins. */
-export const firstMoney = { ar: 1_000n, sol: 1_000n, ario: 100_000n, usdc: 10_000n, credits: 10n } as const;
+export const firstMoney: Readonly<Record<CoinName, bigint>> = {
+  ar: 1_000n,
+  sol: 1_000n,
+  ario: 100_000n,
+  usdc: 10_000n,
+  credits: 10n,
+};
 
-const winstonPerAr = 1_000_000_000_000n;
-const unitsPerToken = 1_000_000n;
+const inUnits = (coin: CoinName): bigint => firstMoney[coin] * 10n ** BigInt(coins[coin].decimals);
 
 export interface Furnished {
   /** The stand-ins that run in this process. */
@@ -29,15 +34,15 @@ export async function furnish(count: number, { network, ledger }: Furnished): Pr
   if (count === 0) return;
   const wallets = localWallets(count);
   await Promise.all([
-    network.arweave?.node.endow(addressesOf(wallets.arweave), firstMoney.ar * winstonPerAr),
+    network.arweave?.node.endow(addressesOf(wallets.arweave), inUnits('ar')),
     network.solana?.endow(
       addressesOf(wallets.solana).map((address) => parseSolanaAddress(address)),
       {
-        lamports: firstMoney.sol * lamportsPerSol,
-        tokens: firstMoney.ario * unitsPerToken,
+        lamports: inUnits('sol'),
+        tokens: inUnits('ario'),
       },
     ),
-    network.facilitator?.endow(addressesOf(wallets.ethereum), firstMoney.usdc * unitsPerToken),
+    network.facilitator?.endow(addressesOf(wallets.ethereum), inUnits('usdc')),
     ledger && giveCredits(ledger, wallets),
   ]);
 }
@@ -62,7 +67,7 @@ async function giveCredits(
       await credits.within(tx).credit({
         address,
         addressType: kind,
-        amount: winc(firstMoney.credits * WINC_PER_CREDIT),
+        amount: winc(inUnits('credits')),
         reason: 'admin_credit',
         id: `local wallet ${address}`,
         note: 'first credits of a local wallet',

@@ -13,7 +13,12 @@ import { compileMessage, type Instruction } from '../../formats/solana/message.t
 import { currentPeriod } from '../../formats/solana/name-prices.ts';
 import { lamportsPerSol, type NamePrograms } from '../../formats/solana/programs.ts';
 import { memo, transferLamports } from '../../formats/solana/system.ts';
-import { associatedTokenAddress, createAssociatedTokenAccount, mintTo } from '../../formats/solana/token.ts';
+import {
+  associatedTokenAddress,
+  createAssociatedTokenAccount,
+  decodeTokenAccount,
+  mintTo,
+} from '../../formats/solana/token.ts';
 import { serializeTransaction } from '../../formats/solana/transaction.ts';
 import { signEd25519 } from '../../wallets/solana/ed25519.ts';
 import type { Keypair } from './genesis.ts';
@@ -84,6 +89,16 @@ export class Faucet {
       ...(hasAccount ? [] : [createAssociatedTokenAccount(from, to, mint)]),
       ...(tokens === 0n ? [] : [mintTo(mint, account, from, tokens)]),
     ]);
+  }
+
+  /** What an address has. */
+  holdings(address: SolanaAddress): Required<Grant> {
+    const { accounts } = this.#ledger;
+    const tokens = this.#tokensOf(address);
+    return {
+      lamports: accounts.get(address).lamports,
+      tokens: accounts.has(tokens) ? decodeTokenAccount(accounts.get(tokens).data).amount : 0n,
+    };
   }
 
   #tokensOf(address: SolanaAddress): SolanaAddress {

@@ -58,6 +58,8 @@ export interface LocalSolana extends Surface {
   endow(addresses: readonly SolanaAddress[], grant: Grant): Promise<void>;
   /** Lamports and name tokens; answers the transaction. */
   give(address: SolanaAddress, grant: Grant): Promise<string>;
+  /** What an address has of both. */
+  holdings(address: SolanaAddress): Required<Grant>;
   /** Does what upkeep is due now; answers the number of transactions. */
   upkeep(): Promise<number>;
   /** The ledger itself, once started: for tests and benches. */
@@ -134,6 +136,7 @@ export function createLocalSolana(
     upkeep,
     fund: (address) => live().faucet.fund(address),
     endow: (addresses, grant) => live().faucet.endow(addresses, grant),
+    holdings: (address) => live().faucet.holdings(address),
     give: (address, grant) => live().faucet.give(address, grant),
   };
 }
