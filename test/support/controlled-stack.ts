@@ -9,7 +9,7 @@ import { surfaceNames } from '../../src/cli/stack.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Logger } from '../../src/kernel/log.ts';
 import { silentLog } from '../../src/kernel/testing.ts';
-import { borrowKeys, freePorts } from './stack.ts';
+import { freePorts } from './stack.ts';
 
 export interface ControlledStack extends AsyncDisposable {
   readonly control: LocalControl;
@@ -30,7 +30,6 @@ export interface ControlledStackOptions {
 export async function startControlledStack(options: ControlledStackOptions = {}): Promise<ControlledStack> {
   const { log = silentLog } = options;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'turnpike-local-'));
-  borrowKeys(dataDir);
   const config = readConfig({
     ...freePorts(),
     DATA_DIR: dataDir,

@@ -13,12 +13,12 @@ import { foreignPage } from './errors.ts';
 import type { LocalStack } from './local-stack.ts';
 import { stateRoutes } from './routes/state.ts';
 import { timeRoutes } from './routes/time.ts';
-import type { StateFolder } from './state-folder.ts';
+import { walletRoutes } from './routes/wallets.ts';
 
 /** Adds routes below `/local`. */
-export type ControlRoutes = (app: App, control: LocalControl, folder: StateFolder) => void;
+export type ControlRoutes = (app: App, control: LocalControl, config: Config) => void;
 
-const allRoutes: readonly ControlRoutes[] = [stateRoutes, timeRoutes];
+const allRoutes: readonly ControlRoutes[] = [stateRoutes, timeRoutes, walletRoutes];
 
 /** Mounts the control of the local network on the port of its Arweave node. Before the stack starts. */
 export async function mountControl(
@@ -27,18 +27,13 @@ export async function mountControl(
   local: LocalStack,
   control: LocalControl,
 ): Promise<void> {
-  const server = await createControlServer(config, log, local, control);
+  const server = await createControlServer(config, log, control);
   local.ports.choose('LOCAL_ARWEAVE_PORT', ({ url = '' }) => (isControlPath(url) ? server : undefined));
 }
 
 const isControlPath = (url: string): boolean => /^\/local(?:[/?]|$)/.test(url);
 
-async function createControlServer(
-  config: Config,
-  log: Logger,
-  local: LocalStack,
-  control: LocalControl,
-): Promise<Server> {
+async function createControlServer(config: Config, log: Logger, control: LocalControl): Promise<Server> {
   const { app } = createHttpServer({
     name: 'local',
     title: 'Local network',
@@ -53,7 +48,7 @@ async function createControlServer(
     scope.addHook('onRequest', async (request) => {
       if (isForeignPage(request.headers)) throw foreignPage();
     });
-    for (const routes of allRoutes) routes(scope, control, local.folder);
+    for (const routes of allRoutes) routes(scope, control, config);
   });
   await app.ready();
   return app.server;

@@ -55,6 +55,8 @@ export interface LocalControl {
   /** Writes the state and the keys made for it into a file that the caller removes; answers its path. */
   save(): Promise<string>;
   load(path: string): Promise<LocalInfo>;
+  /** Does something with the stack that runs now, while nothing changes it as a whole. */
+  use<T>(work: (stack: Stack) => Promise<T>): Promise<T>;
   /** The stack that runs now: another one after every change. */
   readonly stack: () => Stack;
 }
@@ -149,6 +151,7 @@ export function createLocalControl(config: Config, local: LocalStack): LocalCont
         await replace(async (to) => unpackStateFile(path, to), [keysName]);
         return info();
       }),
+    use: (work) => local.inTurn(() => work(local.stack)),
     stack: () => local.stack,
   };
 }
