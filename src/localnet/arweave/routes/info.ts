@@ -1,6 +1,6 @@
 /** The node about itself: `/info`, `/`, `/height`, `/peers`, `/time`, `/tx_anchor`, `/total_supply`, `/metrics`; `/price`, `/wallet`. */
 
-import { isArweaveAddress } from '../../../formats/base64url.ts';
+import { hasAddressForm } from '../../../formats/base64url.ts';
 import type { App, Request } from '../../../kernel/http/server.ts';
 import type { Metrics } from '../../../kernel/metrics.ts';
 import { hashAt } from '../chain/blocks.ts';
@@ -60,7 +60,7 @@ export function priceAndWalletRoutes(app: App, node: LocalNode): void {
     return BigInt(text);
   };
   const address = (text: string): string => {
-    if (!isArweaveAddress(text)) throw invalidAddress();
+    if (!hasAddressForm(text)) throw invalidAddress();
     return text;
   };
 
