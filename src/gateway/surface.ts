@@ -25,7 +25,8 @@ import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
 import { OnDemandImport } from './import/on-demand.ts';
-import { createWritersPart } from './import/part.ts';
+import { createWritersPart, type WritersPart } from './import/part.ts';
+import { indexPending } from './import/pending.ts';
 import { createMeterPart, type EgressPayee } from './metering/part.ts';
 import { gatewayMigrations } from './migrations.ts';
 import { createIndexesPart } from './published-indexes/part.ts';
@@ -58,6 +59,7 @@ export interface Gateway extends SurfaceParts {
   readonly content: GatewayContent;
   readonly blocklist: FollowedBlocklist;
   readonly followers: { add(surface: string): void };
+  readonly writers: Pick<WritersPart, 'caughtUp'>;
 }
 
 /** How often another process's imports are noticed. */
@@ -66,6 +68,10 @@ const refreshIntervalMs = 1_000;
 export interface GatewaySurface extends Surface {
   /** For a surface of this process that obeys what is blocked here; undefined until the gateway was started. */
   blocklistFor(follower: string): FollowedBlocklist | undefined;
+  /** For a node of this process: resolves when its chain is indexed up to this block, or is not in time. */
+  readonly caughtUp: WritersPart['caughtUp'];
+  /** The same of a transaction that the node accepted, by its JSON: it is indexed as pending. */
+  indexPending(transaction: unknown): Promise<void>;
 }
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): GatewaySurface {
@@ -82,6 +88,12 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Gateway
     blocklistFor(follower) {
       made?.followers.add(follower);
       return made?.blocklist;
+    },
+    async caughtUp(head) {
+      await made?.writers.caughtUp(head);
+    },
+    async indexPending(transaction) {
+      if (made !== undefined) await indexPending(made.index, transaction);
     },
   };
 }
@@ -205,7 +217,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     for (const part of parts) await part.routes?.(app);
     answerOtherMethods(app);
   });
-  return { server, parts, index, nodes, queue, onDemand, content, blocklist, followers };
+  return { server, parts, index, nodes, queue, onDemand, content, blocklist, followers, writers };
 }
 
 /** A part of content, or less where the content ends before. */

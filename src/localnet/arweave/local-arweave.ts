@@ -12,6 +12,7 @@ import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
 import { holdAlone } from '../hold-alone.ts';
 import { LocalNode } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
+import { type ChainReaders, nobody } from './readers.ts';
 import { nodeRoutes } from './routes/routes.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
 
@@ -28,6 +29,8 @@ export interface LocalArweaveDeps {
   readonly log: Logger;
   /** Milliseconds since 1970; the machine's clock unless given. */
   readonly now?: () => number;
+  /** Who reads the chain in this process; nobody unless given. */
+  readonly readers?: ChainReaders;
 }
 
 export interface LocalArweave extends Surface {
@@ -36,7 +39,7 @@ export interface LocalArweave extends Surface {
 }
 
 export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
-  const { log, now = Date.now } = deps;
+  const { log, now = Date.now, readers = nobody } = deps;
   const path = join(config.DATA_DIR, 'localnet', 'arweave.db');
   let running: LocalNode | undefined;
 
@@ -69,7 +72,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       bodyLimit: MAX_TX_BODY_BYTES,
     });
     const stopping = new AbortController();
-    server.mount((app) => nodeRoutes(app, node, metrics, stopping.signal));
+    server.mount((app) => nodeRoutes(app, { node, metrics, readers, stopping: stopping.signal }));
     const chain: Part = {
       name: 'chain',
       async drain() {
