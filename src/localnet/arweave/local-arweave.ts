@@ -36,6 +36,8 @@ export interface LocalArweaveDeps {
 export interface LocalArweave extends Surface {
   /** Fills a wallet up to this many winston, once it has less than half of them. */
   fund(address: string, winston: bigint): Promise<void>;
+  /** Mines so many blocks, and waits until those who read the chain in this process have read them. */
+  mine(blocks: number): Promise<void>;
   /** The node itself, once started. */
   readonly node: LocalNode;
 }
@@ -99,6 +101,11 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     },
     get node() {
       return started();
+    },
+    async mine(blocks) {
+      const node = started();
+      await node.mine(blocks);
+      await readers.mined({ height: node.head.height, id: node.head.indep_hash });
     },
     async fund(address, winston) {
       const node = started();
