@@ -61,7 +61,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   const network = createLocalNetwork(config, log, only, given, {
     mined: async (head) => gateway.made?.caughtUp(head),
     accepted: async (transaction) => {
-      await gateway.made?.indexPending(transaction).catch((error: unknown) => {
+      await gateway.made?.takeIn(transaction).catch((error: unknown) => {
         log.warn({ err: error }, 'a transaction that the local node accepted could not be indexed');
       });
     },

@@ -26,7 +26,6 @@ import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
 import { OnDemandImport } from './import/on-demand.ts';
 import { createWritersPart, type WritersPart } from './import/part.ts';
-import { indexPending } from './import/pending.ts';
 import { createMeterPart, type EgressPayee } from './metering/part.ts';
 import { gatewayMigrations } from './migrations.ts';
 import { createIndexesPart } from './published-indexes/part.ts';
@@ -34,6 +33,7 @@ import { placeInRoot, subscribedContent } from './published-indexes/subscriber/c
 import { openSubscribedBands } from './published-indexes/subscriber/installed.ts';
 import { createGatewayRoutes } from './routes/gw.ts';
 import { createChainReadsPart } from './routes/part.ts';
+import { takeIn } from './routes/post.ts';
 import { answerErrorsAsText, answerOtherMethods, refuseAsText } from './routes/text-errors.ts';
 import { BundleQueue } from './unbundle/queue.ts';
 
@@ -60,6 +60,7 @@ export interface Gateway extends SurfaceParts {
   readonly blocklist: FollowedBlocklist;
   readonly followers: { add(surface: string): void };
   readonly writers: Pick<WritersPart, 'caughtUp'>;
+  readonly takeIn: GatewaySurface['takeIn'];
 }
 
 /** How often another process's imports are noticed. */
@@ -70,8 +71,8 @@ export interface GatewaySurface extends Surface {
   blocklistFor(follower: string): FollowedBlocklist | undefined;
   /** For a node of this process: resolves when its chain is indexed up to this block, or is not in time. */
   readonly caughtUp: WritersPart['caughtUp'];
-  /** The same of a transaction that the node accepted, by its JSON: it is indexed as pending. */
-  indexPending(transaction: unknown): Promise<void>;
+  /** Makes a transaction known that the node accepted, by its JSON: it is pending. */
+  takeIn(transaction: unknown): Promise<void>;
 }
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): GatewaySurface {
@@ -92,8 +93,8 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Gateway
     async caughtUp(head) {
       await made?.writers.caughtUp(head);
     },
-    async indexPending(transaction) {
-      if (made !== undefined) await indexPending(made.index, transaction);
+    async takeIn(transaction) {
+      await made?.takeIn(transaction);
     },
   };
 }
@@ -198,6 +199,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     admin,
     gatewayRoutes,
   ];
+  const taking = (json: unknown) => takeIn({ index, blocklist, keepInline }, json);
   const server = createHttpServer({
     name: 'gateway',
     title: 'Gateway',
@@ -217,7 +219,19 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     for (const part of parts) await part.routes?.(app);
     answerOtherMethods(app);
   });
-  return { server, parts, index, nodes, queue, onDemand, content, blocklist, followers, writers };
+  return {
+    server,
+    parts,
+    index,
+    nodes,
+    queue,
+    onDemand,
+    content,
+    blocklist,
+    followers,
+    writers,
+    takeIn: taking,
+  };
 }
 
 /** A part of content, or less where the content ends before. */

@@ -26,7 +26,7 @@ describe('what the node says of itself and its chain', () => {
     const { client } = running;
     const info = await client.json<Record<string, unknown>>('/info');
     const block = await client.json<Block>('/block/height/0');
-    assert.equal(info.network, 'turnpike.local');
+    assert.equal(info.network, 'arlocal.turnpike.local');
     for (const field of [
       'version',
       'release',
