@@ -26,7 +26,8 @@ import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
 import { OnDemandImport } from './import/on-demand.ts';
-import { createWritersPart } from './import/part.ts';
+import { forgetOtherChain } from './import/other-chain.ts';
+import { createWritersPart, type WritersPart } from './import/part.ts';
 import { createMeterPart, type EgressPayee } from './metering/part.ts';
 import { gatewayMigrations } from './migrations.ts';
 import { createIndexesPart } from './published-indexes/part.ts';
@@ -34,6 +35,7 @@ import { placeInRoot, subscribedContent } from './published-indexes/subscriber/c
 import { openSubscribedBands } from './published-indexes/subscriber/installed.ts';
 import { createGatewayRoutes } from './routes/gw.ts';
 import { createChainReadsPart } from './routes/part.ts';
+import { takeIn } from './routes/post.ts';
 import { answerErrorsAsText, answerOtherMethods, refuseAsText } from './routes/text-errors.ts';
 import { BundleQueue } from './unbundle/queue.ts';
 
@@ -48,6 +50,8 @@ export interface GatewayDeps extends Pick<ContentDeps, 'cache' | 'shared' | 'upl
   readonly adminKey: string;
   /** Asked only where payments for bytes are switched on; undefined: nothing can be paid. */
   readonly egressPayee?: () => Promise<EgressPayee | undefined>;
+  /** Of the local world: called, perhaps often, when the chain is another one than was indexed. A new start helps. */
+  readonly onOtherChain?: (() => void) | undefined;
 }
 
 /** A gateway with what tests and measurements look at from within. */
@@ -59,6 +63,8 @@ export interface Gateway extends SurfaceParts {
   readonly content: GatewayContent;
   readonly blocklist: FollowedBlocklist;
   readonly followers: { add(surface: string): void };
+  readonly writers: Pick<WritersPart, 'caughtUp'>;
+  readonly takeIn: GatewaySurface['takeIn'];
 }
 
 /** How often another process's imports are noticed. */
@@ -67,6 +73,10 @@ const refreshIntervalMs = 1_000;
 export interface GatewaySurface extends Surface {
   /** For a surface of this process that obeys what is blocked here; undefined until the gateway was started. */
   blocklistFor(follower: string): FollowedBlocklist | undefined;
+  /** For a node of this process: resolves when its chain is indexed up to this block, or is not in time. */
+  readonly caughtUp: WritersPart['caughtUp'];
+  /** Makes a transaction known that the node accepted, by its JSON: it is pending. */
+  takeIn(transaction: unknown): Promise<void>;
 }
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): GatewaySurface {
@@ -83,6 +93,12 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Gateway
     blocklistFor(follower) {
       made?.followers.add(follower);
       return made?.blocklist;
+    },
+    async caughtUp(head) {
+      await made?.writers.caughtUp(head);
+    },
+    async takeIn(transaction) {
+      await made?.takeIn(transaction);
     },
   };
 }
@@ -147,7 +163,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
   });
   const { bytes, dropCopies, contentHash, keepInline } = content;
-  const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes });
+  const { onOtherChain } = deps;
+  const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes, onOtherChain });
   const meterPart = createMeterPart({ ...common, sql, payee });
   const { meter } = meterPart;
   const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
@@ -176,6 +193,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const parts: readonly Part[] = [
     createIndexPart(index, log),
     { name: 'nodes', start: () => nodes.start(), stop: () => nodes.stop() },
+    ...(config.WORLD === 'local' ? [createOneChainPart(index, nodes, log)] : []),
     createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline }),
     createGraphqlPart({ ...common, meter }),
     writers,
@@ -187,6 +205,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     admin,
     gatewayRoutes,
   ];
+  const taking = (json: unknown) => takeIn({ index, blocklist, keepInline }, json);
   const server = createHttpServer({
     name: 'gateway',
     title: 'Gateway',
@@ -207,7 +226,19 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     for (const part of parts) await part.routes?.(app);
     answerOtherMethods(app);
   });
-  return { server, parts, index, nodes, queue, onDemand, content, blocklist, followers };
+  return {
+    server,
+    parts,
+    index,
+    nodes,
+    queue,
+    onDemand,
+    content,
+    blocklist,
+    followers,
+    writers,
+    takeIn: taking,
+  };
 }
 
 /** A part of content, or less where the content ends before. */
@@ -215,6 +246,15 @@ async function readPart(source: ByteSource, id: string, part: Span) {
   const opened = await source.stream(id, part);
   return opened && { bytes: await readLimited(opened.stream, part.end - part.start), size: opened.size };
 }
+
+/** Of the local world only: the index is of the chain that the nodes have. */
+const createOneChainPart = (index: SqlGatewayIndex, nodes: NodePool, log: Logger): Part => ({
+  name: 'one chain',
+  async start() {
+    await forgetOtherChain(index.sql, nodes, log);
+    await index.refresh();
+  },
+});
 
 /** The database, and what this process remembers of it. */
 function createIndexPart(index: SqlGatewayIndex, log: Logger): Part {

@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
 import { createLocalArweave, type LocalArweave } from '../../localnet/arweave/local-arweave.ts';
+import type { ChainReaders } from '../../localnet/arweave/readers.ts';
 import { createLocalCardProvider, type LocalCardProvider } from '../../localnet/card/local-card-provider.ts';
 import { createLocalSolana, type LocalSolana } from '../../localnet/solana/local-solana.ts';
 import { createLocalFacilitator, type LocalFacilitator } from '../../localnet/x402/local-facilitator.ts';
@@ -30,16 +31,22 @@ export const standIns: readonly { readonly name: OutsideName; readonly what: str
   { name: 'x402', what: 'local x402 facilitator' },
 ];
 
-/** What the surfaces need of it; `given` are the addresses of stand-ins that another process runs. */
+/**
+ * What the surfaces need of it; `given` are the addresses of stand-ins that another process runs, `readers` are told of
+ * what the chain has.
+ */
 export function createLocalNetwork(
   config: Config,
   log: Logger,
   surfaces: readonly string[],
   given: ReadonlyMap<string, string> = new Map(),
+  readers?: ChainReaders,
 ): LocalNetwork {
   const made = <S>(name: OutsideName, create: (config: Config, deps: { log: Logger }) => S): S | undefined =>
     standsIn(name, config, surfaces) && !given.has(name) ? create(config, { log }) : undefined;
-  const arweave = made('arweave', createLocalArweave);
+  const arweave = made('arweave', (own, deps) =>
+    createLocalArweave(own, { ...deps, ...(readers && { readers }) }),
+  );
   const solana = made('solana', createLocalSolana);
   const card = made('card', createLocalCardProvider);
   const facilitator = made('x402', createLocalFacilitator);

@@ -11,8 +11,10 @@ import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
 import { type TlsConfig, tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
 import { holdAlone } from '../hold-alone.ts';
-import { LocalNode } from './chain/local-node.ts';
+import { LocalNode, type Mining } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
+import { configuredMining, readMining, writeMining } from './mining.ts';
+import { type ChainReaders, nobody } from './readers.ts';
 import { nodeRoutes } from './routes/routes.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
 
@@ -22,6 +24,7 @@ export type LocalArweaveConfig = Pick<
   | 'LOCAL_NETWORK_HOST'
   | 'LOCAL_ARWEAVE_PORT'
   | 'LOCAL_ARWEAVE_BLOCK_INTERVAL_MS'
+  | 'LOCAL_ARWEAVE_MINING'
   | 'LOCAL_ARWEAVE_CONFIRM_BLOCKS'
 > &
   TlsConfig;
@@ -30,6 +33,8 @@ export interface LocalArweaveDeps {
   readonly log: Logger;
   /** Milliseconds since 1970; the machine's clock unless given. */
   readonly now?: () => number;
+  /** Who reads the chain in this process; nobody unless given. */
+  readonly readers?: ChainReaders;
 }
 
 export interface LocalArweave extends Surface {
@@ -37,11 +42,16 @@ export interface LocalArweave extends Surface {
   fund(address: string, winston: bigint): Promise<void>;
   /** The node itself, once started. */
   readonly node: LocalNode;
+  /** Mines so many blocks, and answers the height when those who read the chain in this process have read them. */
+  mine(blocks: number): Promise<number>;
+  /** From now on blocks are made like this, after a restart too. */
+  setMining(mining: Mining): void;
 }
 
 export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
-  const { log, now = Date.now } = deps;
+  const { log, now = Date.now, readers = nobody } = deps;
   const path = join(config.DATA_DIR, 'localnet', 'arweave.db');
+  const miningPath = join(config.DATA_DIR, 'localnet', 'mining.json');
   let running: LocalNode | undefined;
 
   const surface = createSurface('arweave', async () => {
@@ -49,7 +59,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     const node = await LocalNode.open({
       path,
       log,
-      blockIntervalMs: config.LOCAL_ARWEAVE_BLOCK_INTERVAL_MS,
+      mining: readMining(miningPath) ?? configuredMining(config),
       confirmBlocks: config.LOCAL_ARWEAVE_CONFIRM_BLOCKS,
       now,
     }).catch((error: unknown) => {
@@ -74,7 +84,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       bodyLimit: MAX_TX_BODY_BYTES,
     });
     const stopping = new AbortController();
-    server.mount((app) => nodeRoutes(app, node, metrics, stopping.signal));
+    server.mount((app) => nodeRoutes(app, { node, metrics, readers, stopping: stopping.signal }));
     const chain: Part = {
       name: 'chain',
       async drain() {
@@ -99,6 +109,17 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     },
     get node() {
       return started();
+    },
+    async mine(blocks) {
+      const node = started();
+      await node.mine(blocks);
+      const { height, indep_hash: id } = node.head;
+      await readers.mined({ height, id });
+      return height;
+    },
+    setMining(mining) {
+      writeMining(miningPath, mining);
+      started().setMining(mining);
     },
     async fund(address, winston) {
       const node = started();
