@@ -1,10 +1,13 @@
 /** What a person with a browser meets on a local stack: pages at the roots, and https on the same ports. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { hash, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:http2';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
@@ -53,12 +56,11 @@ describe('a local stack in a browser', () => {
   });
 
   test('https and HTTP/2 are answered on every port, with certificates of the authority in the folder', async () => {
-    const files = ['authority.pem', 'authority-key.pem', 'server-key.pem'];
     for (const url of Object.values(stack.urls)) {
       const first = new URL(url);
       // The authority is made when somebody asks.
       await fetch(`https://localhost:${first.port}/`).catch(() => {});
-      const ca = readFileSync(join(stack.dataDir, 'tls', files[0] ?? ''), 'utf8');
+      const ca = readFileSync(join(stack.dataDir, 'tls', 'authority.pem'), 'utf8');
       const session = connect(`https://127.0.0.1:${first.port}`, { ca });
       const stream = session.request({ ':path': '/', accept: browser });
       const [headers] = await once(stream, 'response');
@@ -69,6 +71,25 @@ describe('a local stack in a browser', () => {
       session.close();
     }
     assert.equal(stack.log().includes('TLS cannot'), false);
+  });
+
+  test('turnpike certificate tells of the authority, for people and for programs', async () => {
+    const tell = (...words: string[]): string =>
+      execFileSync(process.execPath, ['bin/turnpike.js', 'certificate', ...words], {
+        cwd: resolve(import.meta.dirname, '../..'),
+        env: { ...process.env, DATA_DIR: stack.dataDir },
+        encoding: 'utf8',
+      });
+    const { path, fingerprint, serverKeyHash } = JSON.parse(tell('--json'));
+    const authority = new X509Certificate(readFileSync(path));
+    assert.equal(authority.fingerprint256, fingerprint);
+    const { port } = new URL(stack.urls.payment ?? '');
+    const socket = connectTls({ port: Number(port), host: 'localhost', ca: authority.toString() });
+    await once(socket, 'secureConnect');
+    const spki = socket.getPeerX509Certificate()?.publicKey.export({ format: 'der', type: 'spki' });
+    socket.destroy();
+    assert.equal(hash('sha256', spki ?? '', 'base64'), serverKeyHash);
+    for (const part of [path, fingerprint, serverKeyHash]) assert.ok(tell().includes(part));
   });
 
   test('an open HTTP/2 connection lives on when the network begins anew, and the authority stays', async () => {
