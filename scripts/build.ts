@@ -143,6 +143,7 @@ function copyReadFiles(): void {
 function writeTypes(entry: string): void {
   const emitted = join(root, 'node_modules', '.cache', 'types');
   rmSync(emitted, { recursive: true, force: true });
+  // It writes what the program loads too, and fails where something of that cannot be told; only what is mentioned counts.
   const tsc = spawnSync(
     process.execPath,
     [
@@ -152,13 +153,13 @@ function writeTypes(entry: string): void {
       '--outDir',
       emitted,
     ],
-    { cwd: root, stdio: 'inherit' },
+    { cwd: root, encoding: 'utf8' },
   );
-  if (tsc.status !== 0) throw new Error('the types could not be written');
   const done = new Set<string>();
   const visit = (file: string): void => {
     if (done.has(file)) return;
     done.add(file);
+    if (!existsSync(join(emitted, file))) throw new Error(`${file} was not written:\n${tsc.stdout}`);
     const text = readFileSync(join(emitted, file), 'utf8');
     const importing = /((?:from|import\()\s*['"])(\.[^'"]+)\.[tj]s(['"])/g;
     for (const [, , path = ''] of text.matchAll(importing)) visit(join(dirname(file), `${path}.d.ts`));
