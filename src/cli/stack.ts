@@ -6,8 +6,9 @@ import type { Config } from '../config/config.ts';
 import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
+import { furnish } from './local/furnish.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
-import { createLocalNetwork, standIns } from './stack/local-network.ts';
+import { createLocalNetwork, type LocalNetwork, standIns } from './stack/local-network.ts';
 import { createStackModeration } from './stack/moderation.ts';
 import { ServiceKeys } from './stack/service-keys.ts';
 import { type SharedLedger, shareLedger } from './stack/shared-ledger.ts';
@@ -35,6 +36,10 @@ export interface Stack {
   readonly surfaces: readonly Surface[];
   /** Known once all are started. */
   addresses(): Address[];
+  /** The stand-ins that it started for the outside. */
+  readonly network: LocalNetwork;
+  /** Opened by the first that asks; closed with the stack. */
+  readonly ledger: SharedLedger;
 }
 
 export interface StackOptions {
@@ -113,12 +118,16 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         own.map(({ name }) => name),
       ),
       moderation,
-      ...listed,
+      ...network.surfaces,
+      ...(config.WORLD === 'local' ? [walletsOf(config, network, ledger, own)] : []),
+      ...own,
     ],
     addresses: () => [
       ...listed.map(({ name, url }) => addressOf(name, url, config)),
       ...adminPage(router.made?.adminUrl),
     ],
+    network,
+    ledger,
   };
 }
 
@@ -139,6 +148,28 @@ export function addressOf(name: string, url: string, config: Config): Address {
 }
 
 const isLoopback = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host);
+
+/** Before anybody can ask: whoever reaches a surface finds the wallets of the local network with money. */
+function walletsOf(
+  config: Config,
+  network: LocalNetwork,
+  ledger: SharedLedger,
+  surfaces: readonly Surface[],
+): Surface {
+  return {
+    name: 'wallets',
+    url: '',
+    async start() {
+      const dealsInCredits = surfaces.some(({ name }) => name === 'payment' || name === 'upload');
+      await furnish(config.LOCAL_WALLETS, {
+        network,
+        ledger: dealsInCredits ? await ledger.open() : undefined,
+      });
+    },
+    drain: async () => true,
+    stop: async () => {},
+  };
+}
 
 /** Started first, so stopped last: the database closes when everything that uses it has stopped. */
 function ledgerAndKeys(ledger: SharedLedger, keys: ServiceKeys, surfaces: readonly string[]): Surface {
