@@ -3,7 +3,7 @@
  * people; it is the only one that may import everything.
  */
 import { inspect } from 'node:util';
-import { ConfigError, redactProcessSecrets } from '../config/config.ts';
+import { ConfigError, misspeltVariables, redactProcessSecrets } from '../config/config.ts';
 import { StartupError } from '../kernel/errors.ts';
 import { type Command, UsageError } from './command.ts';
 import { version } from './version.ts';
@@ -107,6 +107,8 @@ export async function main(args: string[]): Promise<void> {
     console.log(`${entry.summary}\n\n${command.usage}`);
     return;
   }
+  // A start tells it in its log.
+  if (name !== 'start') for (const line of misspeltVariables()) console.error(line);
   try {
     process.exitCode = await command.run(rest);
   } catch (error) {
