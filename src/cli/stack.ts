@@ -3,6 +3,7 @@
  * comes first, because the surfaces are told where the outside world is.
  */
 import type { Config } from '../config/config.ts';
+import { createFork, type Fork } from '../fork/fork.ts';
 import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
@@ -54,13 +55,14 @@ export interface StackOptions {
 export function createStack(config: Config, log: Logger, options: StackOptions = {}): Stack {
   const { only = surfaceNames, localOnly = false, given, sharesPort = false } = options;
   const keys = new ServiceKeys(config, log);
-  const network = createLocalNetwork(config, log, only, given);
+  const fork = createFork(config, log);
+  const network = createLocalNetwork(config, log, only, given, fork);
   const ledger = shareLedger(() => openLedger(config, log, network));
 
   const needs = { config, log, keys, network };
 
   const uploadUrl = (): string | undefined => upload.url || baseOf(config.UPLOAD_URL);
-  const gateway = atItsTurn('gateway', () => makeGateway({ ...needs, ledger, sharesPort, uploadUrl }));
+  const gateway = atItsTurn('gateway', () => makeGateway({ ...needs, ledger, sharesPort, uploadUrl, fork }));
   // The one of this process need not be asked by way of its public address.
   const gatewayUrl = (): string => gateway.url || publicGatewayUrl();
   const publicGatewayUrl = (): string =>
@@ -104,12 +106,14 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         keys,
         own.map(({ name }) => name),
       ),
+      ...(fork === undefined ? [] : [forkSurface(fork)]),
       moderation,
       ...listed,
     ],
     addresses: () => [
       ...listed.map(({ name, url }) => addressOf(name, url, config)),
       ...adminPage(router.made?.adminUrl),
+      ...forkLines(fork),
     ],
   };
 }
@@ -120,6 +124,35 @@ const baseOf = (url: string | undefined): string | undefined => url?.replace(/\/
 /** Of the router, on a port of its own. */
 const adminPage = (url: string | undefined): Address[] =>
   url === undefined ? [] : [{ name: 'admin', url, what: "the router's admin page" }];
+
+/** Started before those that read from it. */
+const forkSurface = (fork: Fork): Surface => ({
+  name: 'fork',
+  url: '',
+  start: () => fork.start(),
+  drain: async () => true,
+  stop: () => fork.stop(),
+});
+
+/** Whose they are, and that nothing is written there. */
+function forkLines(fork: Fork | undefined): Address[] {
+  if (fork === undefined) return [];
+  const { gateway, solana, height } = fork.info;
+  const upTo = height === null ? '' : ` up to height ${height}`;
+  const what = `read-only: what is not here is read from there${upTo}`;
+  return [
+    ...(gateway === null ? [] : [{ name: 'fork', url: gateway, what }]),
+    ...(solana === null
+      ? []
+      : [
+          {
+            name: 'fork-solana',
+            url: solana,
+            what: 'read-only: accounts that are not here are taken from there',
+          },
+        ]),
+  ];
+}
 
 /** A line of the table of addresses. */
 export function addressOf(name: string, url: string, config: Config): Address {

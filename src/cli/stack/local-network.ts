@@ -1,5 +1,6 @@
 /** The local network: each stand-in is there when a surface uses it and its real counterpart is not configured. */
 import type { Config } from '../../config/config.ts';
+import type { Fork } from '../../fork/fork.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
 import { createLocalArweave, type LocalArweave } from '../../localnet/arweave/local-arweave.ts';
@@ -36,9 +37,13 @@ export function createLocalNetwork(
   log: Logger,
   surfaces: readonly string[],
   given: ReadonlyMap<string, string> = new Map(),
+  fork?: Fork,
 ): LocalNetwork {
-  const made = <S>(name: OutsideName, create: (config: Config, deps: { log: Logger }) => S): S | undefined =>
-    standsIn(name, config, surfaces) && !given.has(name) ? create(config, { log }) : undefined;
+  const made = <S>(
+    name: OutsideName,
+    create: (config: Config, deps: { log: Logger; fork: Fork | undefined }) => S,
+  ): S | undefined =>
+    standsIn(name, config, surfaces) && !given.has(name) ? create(config, { log, fork }) : undefined;
   const arweave = made('arweave', createLocalArweave);
   const solana = made('solana', createLocalSolana);
   const card = made('card', createLocalCardProvider);

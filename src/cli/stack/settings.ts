@@ -3,6 +3,7 @@
  * when it is made, and what it refuses is one line. Whatever a start refuses for its settings alone belongs here.
  */
 import { type Config, ConfigError } from '../../config/config.ts';
+import { checkFork } from '../../fork/fork.ts';
 import { apexOf } from '../../gateway/content/apex.ts';
 import { publisherWallet } from '../../gateway/published-indexes/publication/publisher.ts';
 import { readSubscriptions } from '../../gateway/published-indexes/subscriber/subscriptions.ts';
@@ -59,6 +60,7 @@ export function checkSettings(config: Config, surfaces: readonly string[]): void
     ...surfaces.flatMap((name) => ofSurface[name] ?? []),
     ...(outside.solana.isUsed(config, surfaces) ? [configuredPrograms] : []),
     ...(outside.x402.isUsed(config, surfaces) ? [payee] : []),
+    checkFork,
     () => parseHeaders(config.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
   ];
   const problems = [...listProblems(config), ...readings.flatMap((read) => problemsOf(() => read(config)))];

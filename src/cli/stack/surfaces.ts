@@ -2,6 +2,7 @@
 import type { Config } from '../../config/config.ts';
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import type { Blocklist } from '../../delivery/moderation/blocklist.ts';
+import type { Fork } from '../../fork/fork.ts';
 import { namesOfRegistry } from '../../gateway/content/names/sources.ts';
 import { openContentCache, openSharedStore } from '../../gateway/content/part.ts';
 import { createGatewaySurface, type GatewaySurface } from '../../gateway/surface.ts';
@@ -39,10 +40,11 @@ export interface GatewayNeeds extends SurfaceNeeds {
   readonly sharesPort: boolean;
   /** The upload service of this stack, which has what is not on the chain yet. */
   readonly uploadUrl: () => string | undefined;
+  readonly fork: Fork | undefined;
 }
 
 export async function makeGateway(needs: GatewayNeeds): Promise<GatewaySurface> {
-  const { config, log, keys, network, sharesPort, uploadUrl } = needs;
+  const { config, log, keys, network, sharesPort, uploadUrl, fork } = needs;
   return createGatewaySurface(config, {
     log,
     nodeUrls: network.arweaveNodeUrls(),
@@ -53,6 +55,7 @@ export async function makeGateway(needs: GatewayNeeds): Promise<GatewaySurface> 
     uploadUrl,
     names: nameSources(needs),
     adminKey: await keys.adminKey(),
+    fork,
     egressPayee: () => egressPayee(needs),
   });
 }

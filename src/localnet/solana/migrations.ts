@@ -32,4 +32,13 @@ CREATE TABLE address_transaction (
 );
 `,
   },
+  {
+    // Accounts that ended here: what is forked does not bring them back.
+    id: 'local-solana-ended-001',
+    up: `
+CREATE TABLE ended_account (
+  address TEXT PRIMARY KEY
+);
+`,
+  },
 ];

@@ -2,6 +2,7 @@
 import type { Logger } from '../../../kernel/log.ts';
 import { accountMethods } from './accounts.ts';
 import { chainMethods } from './chain-methods.ts';
+import { bringAccounts } from './forked-reads.ts';
 import { type Method, type Params, type RpcContext, RpcError, rpcCode } from './method.ts';
 import { transactionMethods } from './transactions.ts';
 
@@ -22,6 +23,7 @@ export const maxBatch = 100;
 export async function callMethod(context: RpcContext, name: string, params: Params): Promise<unknown> {
   const method = methods.get(name);
   if (method === undefined) throw new RpcError(rpcCode.methodNotFound, 'Method not found');
+  if (context.fork !== undefined) await bringAccounts(context.fork, name, params);
   return method(context, params);
 }
 

@@ -1,0 +1,58 @@
+/**
+ * Accounts of a forked cluster: one that the ledger has never had is taken over when somebody asks for it or sends a
+ * transaction that names it. From then on it is the ledger's own; one that ended here does not come back.
+ */
+import { LRUCache } from 'lru-cache';
+import type { ForkedAccount, ForkedAccounts, ListMethod } from '../../fork/accounts.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { tokenProgram } from '../../formats/solana/programs.ts';
+import { decodeTokenAccount, tokenAccountSize } from '../../formats/solana/token.ts';
+import type { Ledger } from './ledger.ts';
+
+/** How long it is believed that the cluster has no such account: a client asks for the same ones again and again. */
+const absentMs = 5_000;
+
+export class LedgerFork {
+  readonly #ledger: Ledger;
+  readonly #cluster: ForkedAccounts;
+  readonly #absent = new LRUCache<SolanaAddress, true>({ max: 50_000, ttl: absentMs });
+
+  constructor(ledger: Ledger, cluster: ForkedAccounts) {
+    this.#ledger = ledger;
+    this.#cluster = cluster;
+  }
+
+  /** Where the cluster is, for people. */
+  get shown(): string {
+    return this.#cluster.shown;
+  }
+
+  /** Afterwards the ledger has each of them that the cluster has. Fails with `ForkUnavailable`. */
+  async bring(addresses: Iterable<SolanaAddress>): Promise<void> {
+    const unknown = [...new Set(addresses)].filter((address) => this.#mayBeThere(address));
+    if (unknown.length === 0) return;
+    const found = await this.#cluster.accounts(unknown);
+    for (const address of unknown) if (!found.has(address)) this.#absent.set(address, true);
+    await this.#takeOver(found);
+  }
+
+  /** The same for all accounts that a method of the cluster lists. */
+  async bringList(method: ListMethod, params: readonly unknown[]): Promise<void> {
+    await this.#takeOver(await this.#cluster.list(method, params));
+  }
+
+  #mayBeThere(address: SolanaAddress): boolean {
+    // The state of the cluster itself (clock, rent, recent blockhashes) is not that of this ledger.
+    if (address.startsWith('Sysvar')) return false;
+    return !this.#ledger.isDecided(address) && !this.#absent.has(address);
+  }
+
+  async #takeOver(found: ReadonlyMap<SolanaAddress, ForkedAccount>): Promise<void> {
+    await this.#ledger.takeOver(found);
+    const mints = [...found.values()].flatMap(({ owner, data }) =>
+      owner === tokenProgram && data.length === tokenAccountSize ? [decodeTokenAccount(data).mint] : [],
+    );
+    // What a balance is worth stands in its mint.
+    if (mints.length > 0) await this.bring(mints);
+  }
+}
