@@ -18,6 +18,8 @@ const accountsAtOnce = 100;
 const maxListed = 20_000;
 const maxAnswerBytes = 64 * 1024 * 1024;
 const commitment = 'confirmed';
+/** Errors of a node that is behind or has too much to do: another time it answers. */
+const passing: ReadonlySet<unknown> = new Set([-32005, -32016, -32429, -32603]);
 
 /** As it is noted. */
 interface Noted {
@@ -111,9 +113,9 @@ export class ForkedAccounts {
     const answer = parseExactly(body.toString('utf8'));
     if (isRecord(answer) && Object.hasOwn(answer, 'result')) return answer.result;
     const code = memberOf(memberOf(answer, 'error'), 'code');
-    throw this.#rpc.misspoke(
-      `answered ${method} with ${code === undefined ? status : `error ${String(code)}`}`,
-    );
+    if (code === undefined) throw this.#rpc.misspoke(`answered ${method} with ${status}`);
+    const what = `answered ${method} with error ${String(code)}`;
+    throw passing.has(code) ? this.#rpc.misspoke(what) : this.#rpc.refused(what);
   }
 
   #noted(account: unknown, method: string): Noted {

@@ -19,7 +19,7 @@ export class ForkedNames {
         headers: { 'x-ar-io-hops': '1' },
         maxBytes: 64 * 1024,
       });
-      return status === 200 ? tryParseJson(body.toString('utf8')) : undefined;
+      return this.#gateway.isFound(status) ? tryParseJson(body.toString('utf8')) : undefined;
     });
   }
 }

@@ -4,13 +4,15 @@ import { isTxId, tryDecodeBase64url } from '../formats/base64url.ts';
 import { isCount, isRecord, memberOf, textOf, tryParseJson } from '../formats/json.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { ForkCache } from './cache.ts';
-import type { ForkUpstream } from './upstream.ts';
+import type { ForkUnavailable, ForkUpstream } from './upstream.ts';
 
 /** Version 1 carries up to 12 MiB of data in its JSON, as base64url. */
 const maxHeaderBytes = 20 * 1024 * 1024;
 const maxGraphqlBytes = 8 * 1024 * 1024;
 /** Ids in one question to an index. */
 const idsAtOnce = 100;
+/** How long it is believed that there is no index. */
+const withoutIndexMs = 60_000;
 
 /** A header in the JSON of a node, of a data item too: its signature is the one that the id is the hash of. */
 export type ForkedHeader = Readonly<Record<string, unknown>>;
@@ -60,8 +62,10 @@ export interface ForkedTransactionsOptions {
 
 export class ForkedTransactions {
   readonly #options: ForkedTransactionsOptions;
-  /** Not every schema has `signatureType`; not every fork has an index. */
+  /** Not every schema has `signatureType`. */
   #fields: readonly string[] = [`${nodeFields} signatureType`, nodeFields];
+  /** Not every fork has an index. */
+  #withoutIndexUntil = 0;
 
   constructor(options: ForkedTransactionsOptions) {
     this.#options = options;
@@ -75,7 +79,7 @@ export class ForkedTransactions {
       const { status, body } = await gateway.call(`/tx/${id}`, { maxBytes: maxHeaderBytes });
       // Not every gateway gives data items so; its index has what they were signed with. What is pending there has no
       // place yet that others could rely on.
-      if (status !== 200) return (await this.nodes([id])).map(itemHeader)[0];
+      if (!gateway.isFound(status)) return (await this.nodes([id])).map(itemHeader)[0];
       const json = tryParseJson(body.toString('utf8'));
       if (!isRecord(json) || !isSignatureOf(json.signature, id)) {
         throw gateway.misspoke(`gave something else for transaction ${id}`);
@@ -88,7 +92,7 @@ export class ForkedTransactions {
     const { gateway, cache, height } = this.#options;
     const status = await cache.latest(gateway.address, `status ${id}`, async () => {
       const { status, body } = await gateway.call(`/tx/${id}/status`, { maxBytes: 64 * 1024 });
-      return status === 200 ? readStatus(tryParseJson(body.toString('utf8'))) : undefined;
+      return gateway.isFound(status) ? readStatus(tryParseJson(body.toString('utf8'))) : undefined;
     });
     if (status === undefined || height === undefined) return status;
     // The chain ends there.
@@ -133,6 +137,8 @@ export class ForkedTransactions {
 
   async #ask(ids: readonly string[]): Promise<ForkedNode[]> {
     const { graphql, log } = this.#options;
+    if (performance.now() < this.#withoutIndexUntil) return [];
+    let failure: ForkUnavailable | undefined;
     for (const fields of this.#fields) {
       const query = `query ($ids: [ID!]!) { transactions(ids: $ids, first: ${idsAtOnce}) { edges { node { ${fields} } } } }`;
       const { status, body } = await graphql.call('', {
@@ -140,17 +146,20 @@ export class ForkedTransactions {
         body: JSON.stringify({ query, variables: { ids } }),
         maxBytes: maxGraphqlBytes,
       });
-      const edges = edgesOf(tryParseJson(body.toString('utf8')));
-      if (status === 200 && edges !== undefined) {
+      const document = tryParseJson(body.toString('utf8'));
+      const edges = edgesOf(document);
+      if (edges !== undefined) {
         this.#fields = [fields];
         return edges
           .flatMap((edge) => readNode(memberOf(edge, 'node')) ?? [])
           .filter(({ id }) => ids.includes(id));
       }
+      const isRefused = memberOf(document, 'errors') !== undefined || graphql.isFound(status);
+      failure = isRefused ? graphql.misspoke('did not answer GraphQL with data') : undefined;
     }
-    if (this.#fields.length > 0)
-      log.warn(`${graphql.shown} answers no GraphQL: entries of the fork are found by their headers only`);
-    this.#fields = [];
+    if (failure !== undefined) throw failure;
+    this.#withoutIndexUntil = performance.now() + withoutIndexMs;
+    log.warn(`${graphql.shown} answers no GraphQL: entries of the fork are not found there`);
     return [];
   }
 }

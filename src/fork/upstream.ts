@@ -11,8 +11,16 @@ const restMs = 2_000;
 
 /** The fork did not answer, or not in its protocol: what it was asked about may be there or not. */
 export class ForkUnavailable extends Error {
-  override readonly name = 'ForkUnavailable';
+  override readonly name: string = 'ForkUnavailable';
 }
+
+/** It answered that it does not answer such a question, and will not tomorrow. */
+export class ForkRefusal extends ForkUnavailable {
+  override readonly name = 'ForkRefusal';
+}
+
+/** Statuses that say that something is not there; nodes and gateways have not all the same routes. */
+const absences: ReadonlySet<number> = new Set([202, 400, 404, 405, 410]);
 
 export class ForkUpstream {
   /** Without what may be a key in it. */
@@ -64,6 +72,18 @@ export class ForkUpstream {
     }
   }
 
+  /** Whether a status is that of an answer; throws where it is neither that nor of an absence. */
+  isFound(status: number): boolean {
+    if (status === 200) return true;
+    if (absences.has(status)) return false;
+    throw this.misspoke(`answered ${status}`);
+  }
+
+  /** It will not say. */
+  refused(what: string): ForkRefusal {
+    return new ForkRefusal(`${this.#variable} ${this.shown} ${what}`);
+  }
+
   /** It answered, and not what the question can be answered with. */
   misspoke(what: string): ForkUnavailable {
     return new ForkUnavailable(`${this.#variable} ${this.shown} ${what}: what it has is not known`);
@@ -89,9 +109,8 @@ export class ForkUpstream {
 
   #judged<A extends { readonly status: number }>(answer: A): A {
     const { status } = answer;
-    if (status >= 500 || status === 429 || status === 401 || status === 403) {
-      throw this.misspoke(`answered ${status}`);
-    }
+    if (status >= 500 || status === 429) throw this.misspoke(`answered ${status}`);
+    if (status === 401 || status === 403) throw this.refused(`answered ${status}`);
     return answer;
   }
 }

@@ -17,8 +17,7 @@ export async function buyName(stack: RunningStack, name: string, id: string): Pr
   await turnpike(stack, 'name', 'buy', name, '--wallet', wallet, '--owner', owner, '--target', id);
 }
 
-/** Runs the program as a person does, told where the stack listens; answers what it printed. */
-export async function turnpike({ urls, dataDir }: RunningStack, ...args: string[]): Promise<string> {
+async function turnpike({ urls, dataDir }: RunningStack, ...args: string[]): Promise<string> {
   const port = (name: string) => new URL(urls[name] ?? '').port;
   const child = spawn(process.execPath, ['bin/turnpike.js', ...args], {
     cwd: root,

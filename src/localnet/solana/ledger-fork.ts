@@ -4,9 +4,11 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { ForkedAccount, ForkedAccounts, ListMethod } from '../../fork/accounts.ts';
+import { ForkRefusal } from '../../fork/upstream.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { tokenProgram } from '../../formats/solana/programs.ts';
 import { decodeTokenAccount, tokenAccountSize } from '../../formats/solana/token.ts';
+import type { Logger } from '../../kernel/log.ts';
 import type { Ledger } from './ledger.ts';
 
 /** How long it is believed that the cluster has no such account: a client asks for the same ones again and again. */
@@ -17,9 +19,13 @@ export class LedgerFork {
   readonly #cluster: ForkedAccounts;
   readonly #absent = new LRUCache<SolanaAddress, true>({ max: 50_000, ttl: absentMs });
 
-  constructor(ledger: Ledger, cluster: ForkedAccounts) {
+  readonly #log: Logger;
+  readonly #refused = new Set<ListMethod>();
+
+  constructor(ledger: Ledger, cluster: ForkedAccounts, log: Logger) {
     this.#ledger = ledger;
     this.#cluster = cluster;
+    this.#log = log;
   }
 
   /** Where the cluster is, for people. */
@@ -36,9 +42,19 @@ export class LedgerFork {
     await this.#takeOver(found);
   }
 
-  /** The same for all accounts that a method of the cluster lists. */
+  /**
+   * The same for all accounts that a method of the cluster lists. Public nodes refuse to make some lists: then it is that
+   * of the ledger alone.
+   */
   async bringList(method: ListMethod, params: readonly unknown[]): Promise<void> {
-    await this.#takeOver(await this.#cluster.list(method, params));
+    try {
+      await this.#takeOver(await this.#cluster.list(method, params));
+    } catch (error) {
+      if (!(error instanceof ForkRefusal)) throw error;
+      if (this.#refused.has(method)) return;
+      this.#refused.add(method);
+      this.#log.warn(`${error.message}: ${method} lists what is on the local ledger only`);
+    }
   }
 
   #mayBeThere(address: SolanaAddress): boolean {

@@ -92,7 +92,7 @@ export function createLocalSolana(
     const path = join(config.DATA_DIR, 'localnet', 'solana.db');
     const file = await openFile(path, programs, now, cluster !== undefined);
     const { ledger } = file;
-    const fork = cluster && new LedgerFork(ledger, cluster);
+    const fork = cluster && new LedgerFork(ledger, cluster, log);
     const faucet = new Faucet(ledger, faucetOf(file.genesis.seed), programs);
     running = { ledger, faucet };
     const server = createHttpServer({
