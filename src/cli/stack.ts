@@ -3,7 +3,7 @@
  * comes first, because the surfaces are told where the outside world is.
  */
 import type { Config } from '../config/config.ts';
-import { createFork, type Fork } from '../fork/fork.ts';
+import { createFork, type Fork, type ForkInfo } from '../fork/fork.ts';
 import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
@@ -38,6 +38,8 @@ export interface Stack {
   readonly surfaces: readonly Surface[];
   /** Known once all are started. */
   addresses(): Address[];
+  /** The network that is read where this one has nothing; undefined where none is. */
+  readonly fork: ForkInfo | undefined;
 }
 
 export interface StackOptions {
@@ -115,6 +117,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
       ...adminPage(router.made?.adminUrl),
       ...forkLines(fork),
     ],
+    fork: fork?.info,
   };
 }
 

@@ -102,6 +102,7 @@ function withWorkers(local: Stack, count: number, config: Config, log: Logger): 
   return {
     surfaces: [...local.surfaces, workers],
     addresses: () => [...running(), addressOf(surface, workers.url, config)],
+    fork: local.fork,
   };
 }
 
