@@ -3,12 +3,13 @@
  * comes first, because the surfaces are told where the outside world is.
  */
 import type { Config } from '../config/config.ts';
-import { createFork, type Fork, type ForkInfo } from '../fork/fork.ts';
+import { createFork, type ForkInfo } from '../fork/fork.ts';
 import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
 import { createRouterSurface } from '../router/surface.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
+import { forkLines, forkSurfaces } from './stack/fork.ts';
 import { openLedger, type SharedLedger, shareLedger } from './stack/ledger.ts';
 import { createLocalNetwork, standIns } from './stack/local-network.ts';
 import { createStackModeration } from './stack/moderation.ts';
@@ -108,7 +109,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         keys,
         own.map(({ name }) => name),
       ),
-      ...(fork === undefined ? [] : [forkSurface(fork)]),
+      ...forkSurfaces(fork),
       moderation,
       ...listed,
     ],
@@ -127,35 +128,6 @@ const baseOf = (url: string | undefined): string | undefined => url?.replace(/\/
 /** Of the router, on a port of its own. */
 const adminPage = (url: string | undefined): Address[] =>
   url === undefined ? [] : [{ name: 'admin', url, what: "the router's admin page" }];
-
-/** Started before those that read from it. */
-const forkSurface = (fork: Fork): Surface => ({
-  name: 'fork',
-  url: '',
-  start: () => fork.start(),
-  drain: async () => true,
-  stop: () => fork.stop(),
-});
-
-/** Whose they are, and that nothing is written there. */
-function forkLines(fork: Fork | undefined): Address[] {
-  if (fork === undefined) return [];
-  const { gateway, solana, height } = fork.info;
-  const upTo = height === null ? '' : ` up to height ${height}`;
-  const what = `read-only: what is not here is read from there${upTo}`;
-  return [
-    ...(gateway === null ? [] : [{ name: 'fork', url: gateway, what }]),
-    ...(solana === null
-      ? []
-      : [
-          {
-            name: 'fork-solana',
-            url: solana,
-            what: 'read-only: accounts that are not here are taken from there',
-          },
-        ]),
-  ];
-}
 
 /** A line of the table of addresses. */
 export function addressOf(name: string, url: string, config: Config): Address {

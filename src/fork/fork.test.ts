@@ -12,7 +12,9 @@ import { silentLog } from '../kernel/testing.ts';
 import { readLimited } from '../outside/http.ts';
 import { ethereumSigner, signItem } from '../wallets/data-items/signer.ts';
 import { ForkCache } from './cache.ts';
-import { checkFork, createFork, type Fork, type ForkedChain } from './fork.ts';
+import type { ForkedChain } from './chain.ts';
+import { createFork, type Fork } from './fork.ts';
+import { checkFork } from './settings.ts';
 import { ForkUnavailable } from './upstream.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;

@@ -3,7 +3,7 @@
  * when it is made, and what it refuses is one line. Whatever a start refuses for its settings alone belongs here.
  */
 import { type Config, ConfigError } from '../../config/config.ts';
-import { checkFork } from '../../fork/fork.ts';
+import { checkFork } from '../../fork/settings.ts';
 import { apexOf } from '../../gateway/content/apex.ts';
 import { publisherWallet } from '../../gateway/published-indexes/publication/publisher.ts';
 import { readSubscriptions } from '../../gateway/published-indexes/subscriber/subscriptions.ts';

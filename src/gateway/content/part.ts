@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import type { ForkedChain } from '../../fork/fork.ts';
+import type { ForkedChain } from '../../fork/chain.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';

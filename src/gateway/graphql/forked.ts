@@ -1,5 +1,5 @@
 /** Entries of the network that is forked, for ids that the index does not have. */
-import type { ForkedChain } from '../../fork/fork.ts';
+import type { ForkedChain } from '../../fork/chain.ts';
 import type { ForkedNode } from '../../fork/transactions.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { selectIn } from '../chain-index/rows.ts';

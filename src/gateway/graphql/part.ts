@@ -1,7 +1,7 @@
 /** `POST /graphql`, `GET /graphql`, and the page to try it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
-import type { ForkedChain } from '../../fork/fork.ts';
+import type { ForkedChain } from '../../fork/chain.ts';
 import { isRecord, tryParseJson } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';

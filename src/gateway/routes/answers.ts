@@ -1,7 +1,7 @@
 /** What chain reads are given, and how they answer: in a node's words, with how long a cache may keep them. */
 
 import { isolate } from '../../delivery/isolation.ts';
-import type { ForkedChain } from '../../fork/fork.ts';
+import type { ForkedChain } from '../../fork/chain.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';

@@ -1,5 +1,5 @@
 /** Content of the network that is forked, for whoever asks this gateway itself. */
-import type { ForkedChain } from '../../../fork/fork.ts';
+import type { ForkedChain } from '../../../fork/chain.ts';
 import { ForkUnavailable } from '../../../fork/upstream.ts';
 import { forkUnavailable, Unavailable, upstreamFailed } from '../../errors.ts';
 import { type ContentSource, isOwn } from './source.ts';

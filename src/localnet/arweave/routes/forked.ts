@@ -1,6 +1,6 @@
 /** What the node says of ids that it does not have: the fork's answer, marked as such. */
 import type { ForkedAnswer } from '../../../fork/answers.ts';
-import type { ForkedChain } from '../../../fork/fork.ts';
+import type { ForkedChain } from '../../../fork/chain.ts';
 import { ForkUnavailable } from '../../../fork/upstream.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import { forkHeader, wantsOwnOnly } from '../../../outside/fork-header.ts';

@@ -1,6 +1,6 @@
 /** The node's HTTP side: bodies as bytes, refusals in the node's own words, faults before anything else. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ForkedChain } from '../../../fork/fork.ts';
+import type { ForkedChain } from '../../../fork/chain.ts';
 import type { App, Reply, Request } from '../../../kernel/http/server.ts';
 import type { Metrics } from '../../../kernel/metrics.ts';
 import type { LocalNode } from '../chain/local-node.ts';
