@@ -6,7 +6,6 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import type { Fork } from '../../fork/fork.ts';
@@ -14,6 +13,8 @@ import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/add
 import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { type HeldPort, openPort } from '../../kernel/http/held-ports.ts';
+import { PatientServer } from '../../kernel/http/patient-server.ts';
 import { type App, createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
@@ -23,7 +24,7 @@ import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { holdAlone } from '../hold-alone.ts';
 import { AccountStore } from './accounts.ts';
-import { Faucet } from './faucet.ts';
+import { Faucet, type Grant } from './faucet.ts';
 import {
   defaultDemandFactor,
   defaultRegistryCapacity,
@@ -58,6 +59,12 @@ export interface LocalSolanaDeps {
 export interface LocalSolana extends Surface {
   /** Gives another key its first lamports and tokens. */
   fund(address: SolanaAddress): Promise<void>;
+  /** Gives to those of the addresses that never had name tokens. */
+  endow(addresses: readonly SolanaAddress[], grant: Grant): Promise<void>;
+  /** Lamports and name tokens; answers the transaction. */
+  give(address: SolanaAddress, grant: Grant): Promise<string>;
+  /** What an address has of both. */
+  holdings(address: SolanaAddress): Required<Grant>;
   /** Does what upkeep is due now; answers the number of transactions. */
   upkeep(): Promise<number>;
   /** The ledger itself, once started: for tests and benches. */
@@ -136,6 +143,9 @@ export function createLocalSolana(
     },
     upkeep,
     fund: (address) => live().faucet.fund(address),
+    endow: (addresses, grant) => live().faucet.endow(addresses, grant),
+    holdings: (address) => live().faucet.holdings(address),
+    give: (address, grant) => live().faucet.give(address, grant),
   };
 }
 
@@ -184,7 +194,11 @@ function webSockets(
   log: Logger,
 ): Part {
   const subscriptions = new Subscriptions(ledger);
-  const nextPort = createServer((_request, response) => response.writeHead(426).end());
+  const nextPort = new PatientServer(
+    { stallTimeoutMs: 60_000, maxConnections: 16_384 },
+    (_request, response) => response.writeHead(426).end(),
+  );
+  let held: HeldPort | undefined;
   for (const listener of [app.server, nextPort]) {
     listener.on('upgrade', (request, stream) => subscriptions.upgrade(request, stream));
   }
@@ -193,10 +207,12 @@ function webSockets(
     async start() {
       if (config.LOCAL_SOLANA_PORT === 0 || config.LOCAL_SOLANA_PORT === 65_535) return;
       const port = config.LOCAL_SOLANA_PORT + 1;
-      nextPort.on('error', (error) =>
-        log.warn({ err: error, port }, 'WebSockets are served on the HTTP port only'),
+      held = await openPort('LOCAL_SOLANA_PORT+1', nextPort, config.LOCAL_NETWORK_HOST, port).catch(
+        (error) => {
+          log.warn({ err: error, port }, 'WebSockets are served on the HTTP port only');
+          return undefined;
+        },
       );
-      nextPort.listen({ host: config.LOCAL_NETWORK_HOST, port });
     },
     async drain() {
       subscriptions.close();
@@ -204,7 +220,10 @@ function webSockets(
     },
     async stop() {
       subscriptions.close();
+      held?.detach(nextPort);
+      held?.cut(nextPort);
       nextPort.close();
+      nextPort.cutAll();
     },
   };
 }
