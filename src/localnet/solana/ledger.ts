@@ -14,8 +14,9 @@ import { maxTransactionBytes, parseTransaction, type Transaction } from '../../f
 import { type AccountChanges, type AccountStore, Overlay } from './accounts.ts';
 import { innerOf, lamportsOf, memoOf, type TransactionMeta, tokensOf } from './meta.ts';
 import type { TransactionError } from './runtime/errors.ts';
-import { type Execution, executeTransaction, refused } from './runtime/execute.ts';
+import { type Environment, type Execution, executeTransaction, refused } from './runtime/execute.ts';
 import type { ProgramTable } from './runtime/invocation.ts';
+import { durableNonce, usedNonce } from './runtime/nonces.ts';
 import { signaturesHold } from './signatures.ts';
 import type { Moment, Slots } from './slots.ts';
 import type { LedgerStore, StoredTransaction } from './store.ts';
@@ -143,10 +144,16 @@ export class Ledger {
   /** What a message would do now, on the committed accounts. Nothing is kept. */
   simulate(message: Message, options: { readonly anyBlockhash: boolean }): Execution {
     const moment = this.slots.now();
-    if (!options.anyBlockhash && !this.slots.isAlive(message.blockhash, moment)) {
-      return refused('BlockhashNotFound');
-    }
-    return this.#execute(message, this.accounts, moment);
+    if (!options.anyBlockhash && !this.isCurrent(message)) return refused(message, 'BlockhashNotFound');
+    return this.#execute(message, this.accounts, moment, this.#sequence + 1);
+  }
+
+  /** Whether a message may be sent now: its blockhash lives, or it uses a nonce. */
+  isCurrent(message: Message): boolean {
+    return (
+      this.slots.isAlive(message.blockhash, this.slots.now()) ||
+      usedNonce(message, this.accounts) !== undefined
+    );
   }
 
   recentStatus(signature: string): SignatureStatus | undefined {
@@ -171,11 +178,8 @@ export class Ledger {
     }
   }
 
-  #execute(message: Message, accounts: AccountStore | Overlay, moment: Moment): Execution {
-    return executeTransaction(message, accounts, this.#programs, {
-      slot: moment.slot,
-      now: Math.floor(moment.ms / 1000),
-    });
+  #execute(message: Message, accounts: AccountStore | Overlay, moment: Moment, sequence: number): Execution {
+    return executeTransaction(message, accounts, this.#programs, environmentOf(this.slots, moment, sequence));
   }
 
   async #drain(): Promise<void> {
@@ -227,11 +231,13 @@ export class Ledger {
   }
 
   #runOne(waiting: Waiting, overlay: Overlay, moment: Moment, sequence: number): Entry {
-    const { message } = waiting.transaction;
-    if (!this.slots.isAlive(message.blockhash, moment)) throw new TransactionRefused('BlockhashNotFound');
+    const sent = waiting.transaction.message;
+    if (!this.slots.isAlive(sent.blockhash, moment) && usedNonce(sent, overlay) === undefined) {
+      throw new TransactionRefused('BlockhashNotFound');
+    }
     if (this.#recent.has(waiting.signature)) throw new TransactionRefused('AlreadyProcessed');
-    const execution = this.#execute(message, overlay, moment);
-    const { error, fee } = execution;
+    const execution = this.#execute(sent, overlay, moment, sequence);
+    const { error, fee, message } = execution;
     if (error !== undefined && (fee === undefined || waiting.preflight)) {
       throw new TransactionRefused(error, execution.logs, execution.unitsConsumed);
     }
@@ -250,6 +256,7 @@ export class Ledger {
         ? { programId: execution.returnData.programId, data: execution.returnData.data.toString('base64') }
         : null,
       memo: memoOf(message),
+      ...(message.lookups.length > 0 && { loaded: message.loaded }),
     };
     return {
       sequence,
@@ -268,6 +275,15 @@ export class Ledger {
       this.#recent.delete(signature);
     }
   }
+}
+
+/** Where and when the transaction of this place in the log is executed: the same each time. */
+export function environmentOf(slots: Slots, moment: Moment, sequence: number): Environment {
+  return {
+    slot: moment.slot,
+    now: Math.floor(moment.ms / 1000),
+    nextNonce: () => durableNonce(slots.blockhash(moment.slot), sequence),
+  };
 }
 
 function parse(wire: Buffer): Transaction {

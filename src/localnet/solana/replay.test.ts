@@ -9,11 +9,12 @@ import { parseTransaction } from '../../formats/solana/transaction.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import { AccountStore } from './accounts.ts';
 import { type GenesisSettings, genesisAccounts } from './genesis.ts';
-import { TransactionRefused } from './ledger.ts';
+import { environmentOf, TransactionRefused } from './ledger.ts';
 import { openLedger } from './local-solana.ts';
 import { migrations } from './migrations.ts';
 import { programTable } from './programs/program-table.ts';
 import { executeTransaction } from './runtime/execute.ts';
+import { Slots } from './slots.ts';
 import { type Genesis, LedgerStore, type StoredTransaction } from './store.ts';
 import { TestLedger, wallet } from './testing.ts';
 
@@ -66,10 +67,12 @@ async function replay(
   const accounts = new AccountStore();
   accounts.apply(genesisAccounts(genesis.seed, genesis.createdMs, settings));
   const programs = programTable(settings.programs);
+  const slots = new Slots(genesis.seed, genesis.createdMs, () => genesis.createdMs);
   for await (const entry of log) {
     const { message } = parseTransaction(entry.wire);
-    const time = { slot: entry.slot, now: Math.floor(entry.timeMs / 1000) };
-    const execution = executeTransaction(message, accounts, programs, time);
+    const moment = { slot: entry.slot, ms: entry.timeMs };
+    const environment = environmentOf(slots, moment, entry.sequence);
+    const execution = executeTransaction(message, accounts, programs, environment);
     const outcome = JSON.stringify(execution.error ?? null);
     if (outcome !== JSON.stringify(entry.meta.err)) {
       throw new Error(
