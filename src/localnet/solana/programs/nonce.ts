@@ -81,7 +81,8 @@ const readNonce = (call: Invocation, address: SolanaAddress) =>
   parsed(() => decodeNonce(call.account(address).data), 'InvalidAccountData');
 
 function requireSysvar(call: Invocation, index: number, address: SolanaAddress): void {
-  if (call.address(index) !== address) fail('InvalidArgument');
+  const given = call.accounts[index]?.address ?? fail('MissingAccount');
+  if (given !== address) fail('InvalidArgument');
 }
 
 function requireWritable(call: Invocation, address: SolanaAddress): void {

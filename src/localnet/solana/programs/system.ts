@@ -14,6 +14,9 @@ const systemError = {
   addressWithSeedMismatch: 5,
 } as const;
 
+/** Errors of a derivation have numbers of their own. */
+const seedError = { maxLengthExceeded: 0, illegalOwner: 2 } as const;
+
 const maxSeed = 32;
 /** Addresses that end so belong to programs; none is derived from an owner that does. */
 const derivedMarker = Buffer.from('ProgramDerivedAddress');
@@ -113,9 +116,9 @@ function seeded(
   seed: Buffer,
   owner: SolanaAddress,
 ): Place {
-  if (seed.length > maxSeed) fail('MaxSeedLengthExceeded');
+  if (seed.length > maxSeed) failCustom(seedError.maxLengthExceeded);
   const ownerBytes = addressBytes(owner);
-  if (ownerBytes.subarray(-derivedMarker.length).equals(derivedMarker)) fail('IllegalOwner');
+  if (ownerBytes.subarray(-derivedMarker.length).equals(derivedMarker)) failCustom(seedError.illegalOwner);
   const digest = createHash('sha256').update(addressBytes(base)).update(seed).update(ownerBytes).digest();
   const derived = toSolanaAddress(digest);
   if (derived !== address) {

@@ -149,11 +149,24 @@ function mintForView(call: Invocation): Mint {
   return mint;
 }
 
+/** Where the optional addresses are: their marks, each four bytes before its address. */
+const accountOptions = [72, 129];
+const mintOptions = [0, 46];
+
 const writeAccount = (call: Invocation, address: SolanaAddress, account: TokenAccount): void =>
-  call.writeData(address, encodeTokenAccount(account));
+  write(call, address, encodeTokenAccount(account), accountOptions);
 
 const writeMint = (call: Invocation, address: SolanaAddress, mint: Mint): void =>
-  call.writeData(address, encodeMint(mint));
+  write(call, address, encodeMint(mint), mintOptions);
+
+/** The public program takes an address away by its mark alone: the bytes behind the mark stay as they were. */
+function write(call: Invocation, address: SolanaAddress, data: Buffer, options: readonly number[]): void {
+  const before = call.account(address).data;
+  for (const mark of options) {
+    if (data[mark] === 0) before.copy(data, mark + 4, mark + 4, mark + 36);
+  }
+  call.writeData(address, data);
+}
 
 /** An address behind a byte that says whether it is there. */
 function optionalAddress(reader: Reader): SolanaAddress | undefined {

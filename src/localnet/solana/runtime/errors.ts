@@ -27,7 +27,6 @@ export type InstructionErrorName =
   | 'InvalidAccountOwner'
   | 'IncorrectAuthority'
   | 'Immutable'
-  | 'MaxSeedLengthExceeded'
   | 'ArithmeticOverflow';
 
 export type InstructionError = InstructionErrorName | { readonly Custom: number };
