@@ -64,6 +64,11 @@ export function faucetOf(seed: Buffer): Keypair {
   return keypairOf(createHash('sha256').update('faucet').update(seed).digest());
 }
 
+/** The one node's name for itself. */
+export function identityOf(seed: Buffer): SolanaAddress {
+  return keypairOf(createHash('sha256').update('identity').update(seed).digest()).address;
+}
+
 export function genesisAccounts(
   seed: Buffer,
   createdMs: number,

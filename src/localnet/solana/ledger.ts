@@ -9,7 +9,6 @@ import { encodeBase58 } from '../../formats/base58.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type { Message } from '../../formats/solana/message.ts';
-import { systemProgram } from '../../formats/solana/programs.ts';
 import { maxTransactionBytes, parseTransaction, type Transaction } from '../../formats/solana/transaction.ts';
 import { type AccountChanges, type AccountStore, Overlay } from './accounts.ts';
 import { innerOf, lamportsOf, memoOf, type TransactionMeta, tokensOf } from './meta.ts';
@@ -19,7 +18,7 @@ import type { ProgramTable } from './runtime/invocation.ts';
 import { durableNonce, usedNonce } from './runtime/nonces.ts';
 import { signaturesHold } from './signatures.ts';
 import type { Moment, Slots } from './slots.ts';
-import type { LedgerStore, StoredTransaction } from './store.ts';
+import type { ExecutedTransaction, LedgerStore, StoredTransaction } from './store.ts';
 
 /** Transactions that may wait at once; beyond it senders are told to come back. */
 const maxWaiting = 20_000;
@@ -69,7 +68,8 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-type Entry = StoredTransaction & { readonly touched: readonly SolanaAddress[] };
+/** Called with what a batch changed, and its transactions in order. */
+type CommitListener = (changes: AccountChanges, transactions: readonly ExecutedTransaction[]) => void;
 
 export class Ledger {
   readonly slots: Slots;
@@ -79,9 +79,10 @@ export class Ledger {
   readonly #recent = new Map<string, SignatureStatus>();
   readonly #waiting: Waiting[] = [];
   readonly #inFlight = new Map<string, Promise<SignatureStatus>>();
-  readonly #listeners = new Set<(changes: AccountChanges) => void>();
+  readonly #listeners = new Set<CommitListener>();
   #sequence: number;
   #draining: Promise<void> | undefined;
+  #batch: Promise<void> = Promise.resolve();
 
   constructor(
     store: LedgerStore,
@@ -104,7 +105,7 @@ export class Ledger {
   }
 
   /** Called with every committed batch. */
-  onCommit(listener: (changes: AccountChanges) => void): () => void {
+  onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -171,6 +172,19 @@ export class Ledger {
     return this.#store.byAddress(address, range);
   }
 
+  inSlot(slot: number): Promise<StoredTransaction[]> {
+    return this.#store.inSlot(slot);
+  }
+
+  countsSince(slot: number, groupSize: number): Promise<Map<number, number>> {
+    return this.#store.countsSince(slot, groupSize);
+  }
+
+  /** Resolves when what is being executed is durable. */
+  batchDone(): Promise<void> {
+    return this.#batch;
+  }
+
   /** Resolves when nothing is waiting any more. */
   async idle(): Promise<void> {
     while (this.#inFlight.size > 0 || this.#draining !== undefined) {
@@ -187,7 +201,8 @@ export class Ledger {
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, batchSize);
-      await this.#runBatch(batch);
+      this.#batch = this.#runBatch(batch);
+      await this.#batch;
     }
     this.#draining = undefined;
   }
@@ -196,7 +211,7 @@ export class Ledger {
     const moment = this.slots.now();
     this.#forget(moment.slot);
     const overlay = new Overlay(this.accounts);
-    const taken: { waiting: Waiting; entry: Entry; status: SignatureStatus }[] = [];
+    const taken: { waiting: Waiting; entry: ExecutedTransaction; status: SignatureStatus }[] = [];
     const seen = new Set<string>();
     for (const waiting of batch) {
       try {
@@ -211,11 +226,9 @@ export class Ledger {
     }
     if (taken.length === 0) return;
     const changes = overlay.changes();
+    const transactions = taken.map(({ entry }) => entry);
     try {
-      await this.#store.commit(
-        taken.map(({ entry }) => entry),
-        changes,
-      );
+      await this.#store.commit(transactions, changes);
     } catch (error) {
       const reason = error instanceof Error ? error : new Error(String(error));
       for (const { waiting } of taken) waiting.reject(reason);
@@ -227,10 +240,10 @@ export class Ledger {
       this.#recent.set(waiting.signature, status);
       waiting.resolve(status);
     }
-    for (const listener of this.#listeners) listener(changes);
+    for (const listener of this.#listeners) listener(changes, transactions);
   }
 
-  #runOne(waiting: Waiting, overlay: Overlay, moment: Moment, sequence: number): Entry {
+  #runOne(waiting: Waiting, overlay: Overlay, moment: Moment, sequence: number): ExecutedTransaction {
     const sent = waiting.transaction.message;
     if (!this.slots.isAlive(sent.blockhash, moment) && usedNonce(sent, overlay) === undefined) {
       throw new TransactionRefused('BlockhashNotFound');
@@ -265,7 +278,7 @@ export class Ledger {
       timeMs: moment.ms,
       wire: waiting.wire,
       meta,
-      touched: message.keys.filter((key) => key !== systemProgram),
+      keys: message.keys,
     };
   }
 

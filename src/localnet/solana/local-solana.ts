@@ -29,6 +29,7 @@ import {
   faucetOf,
   type GenesisSettings,
   genesisAccounts,
+  identityOf,
 } from './genesis.ts';
 import { Ledger, type SignatureStatus } from './ledger.ts';
 import { migrations } from './migrations.ts';
@@ -101,7 +102,14 @@ export function createLocalSolana(
       bodyLimit: maxBody,
       docs: false,
     });
-    rpcRoutes(server.app, { ledger, airdrop: (to, lamports) => faucet.airdrop(to, lamports) }, log);
+    const context: RpcContext = {
+      ledger,
+      airdrop: (to, lamports) => faucet.airdrop(to, lamports),
+      faucet: faucet.address,
+      identity: identityOf(file.genesis.seed),
+      address: () => new URL(surface.url).host,
+    };
+    rpcRoutes(server.app, context, log);
     const chain: Part = {
       name: 'chain',
       async start() {

@@ -49,6 +49,12 @@ export class Slots {
     this.#latestMs = Math.max(this.#latestMs, ms);
   }
 
+  /** Milliseconds until the running slot is over. */
+  msLeft(): number {
+    const { slot, ms } = this.now();
+    return this.#genesisMs + (slot + 1) * slotMs - ms;
+  }
+
   /** When a slot began, in Unix seconds. */
   timeOf(slot: number): number {
     return Math.floor((this.#genesisMs + slot * slotMs) / 1000);
