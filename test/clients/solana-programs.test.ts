@@ -16,10 +16,12 @@ import {
   createInitializeAccount3Instruction,
   createInitializeAccountInstruction,
   createInitializeImmutableOwnerInstruction,
+  createInitializeMint2Instruction,
   createInitializeMintInstruction,
   createInitializeMultisigInstruction,
   createMintToCheckedInstruction,
   createMintToInstruction,
+  createRecoverNestedInstruction,
   createRevokeInstruction,
   createSetAuthorityInstruction,
   createSyncNativeInstruction,
@@ -782,4 +784,38 @@ test('lookup tables: made, extended, used, frozen, deactivated, closed', async (
     'close what is frozen',
     AddressLookupTableProgram.closeLookupTable({ ...kept, recipient: yours }),
   );
+});
+
+test('tokens that were sent to the associated account of an associated account come back', async () => {
+  const [outer, inner] = [wallet('outer coin'), wallet('inner coin')];
+  const key = web3Key;
+  for (const coin of [outer, inner]) {
+    await both.same(
+      'mint',
+      [
+        createAccount(alice.address, coin.address, rentExemptMinimum(MINT_SIZE), MINT_SIZE, tokenProgram),
+        ...classic(createInitializeMint2Instruction(key(coin), 2, key(alice), null)),
+      ],
+      alice,
+      coin,
+    );
+  }
+  const between = getAssociatedTokenAddressSync(key(outer), key(alice));
+  const nested = getAssociatedTokenAddressSync(key(inner), between, true);
+  const mine = getAssociatedTokenAddressSync(key(inner), key(alice));
+  for (const account of [between, nested, mine]) both.watched.add(our(account));
+  const open = (account: PublicKey, owner: PublicKey, coin: Keypair) =>
+    createAssociatedTokenAccountInstruction(key(alice), account, owner, key(coin));
+  await both.same(
+    'open',
+    classic(open(between, key(alice), outer), open(nested, between, inner), open(mine, key(alice), inner)),
+    alice,
+  );
+  await both.same('lost', classic(createMintToInstruction(key(inner), nested, key(alice), 77)), alice);
+  const recover = (destination: PublicKey) =>
+    createRecoverNestedInstruction(nested, key(inner), destination, between, key(outer), key(alice));
+  assert.equal(await both.same('elsewhere', classic(recover(between)), alice), 'instruction 0 InvalidSeeds');
+  assert.equal(await both.same('recover', classic(recover(mine)), alice), null);
+  for (const account of [nested, mine]) both.sameBytes(our(account));
+  assert.equal(both.sameBytes(our(mine)).readBigUInt64LE(64), 77n);
 });
