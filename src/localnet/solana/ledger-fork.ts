@@ -6,10 +6,12 @@ import { LRUCache } from 'lru-cache';
 import type { ForkedAccount, ForkedAccounts, ListMethod } from '../../fork/accounts.ts';
 import { ForkRefusal } from '../../fork/upstream.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
+import type { Message } from '../../formats/solana/message.ts';
 import { tokenProgram } from '../../formats/solana/programs.ts';
 import { decodeTokenAccount, tokenAccountSize } from '../../formats/solana/token.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Ledger } from './ledger.ts';
+import { resolveLookups } from './runtime/lookups.ts';
 
 /** How long it is believed that the cluster has no such account: a client asks for the same ones again and again. */
 const absentMs = 5_000;
@@ -40,6 +42,14 @@ export class LedgerFork {
     const found = await this.#cluster.accounts(unknown);
     for (const address of unknown) if (!found.has(address)) this.#absent.set(address, true);
     await this.#takeOver(found);
+  }
+
+  /** The same for all that a message names, in lookup tables too. */
+  async bringNamed(message: Message): Promise<void> {
+    await this.bring([...message.keys, ...message.lookups.map(({ table }) => table)]);
+    const { accounts, slots } = this.#ledger;
+    const resolved = resolveLookups(message, accounts, slots.now().slot);
+    if (!('error' in resolved)) await this.bring(resolved.keys);
   }
 
   /**

@@ -10,6 +10,8 @@ import type { LedgerFork } from '../ledger-fork.ts';
 import { addressList, type Params, RpcError, rpcCode, toAddress } from './method.ts';
 
 const maxAddresses = 100;
+/** Characters of a transaction in either encoding; the method refuses a longer one. */
+const maxTransactionText = 1_700;
 
 const first = (params: Params): SolanaAddress[] => [toAddress(params[0])];
 
@@ -20,8 +22,7 @@ const named: Readonly<Record<string, (params: Params) => readonly SolanaAddress[
   getTokenAccountBalance: first,
   getTokenSupply: first,
   requestAirdrop: first,
-  sendTransaction: namedInTransaction,
-  simulateTransaction: namedInTransaction,
+  getTokenLargestAccounts: first,
 };
 
 /** Brings them; what is wrong with the call itself is left to its method. */
@@ -29,6 +30,9 @@ export async function bringAccounts(fork: LedgerFork, method: string, params: Pa
   try {
     if (method === 'getProgramAccounts' || method === 'getTokenAccountsByOwner') {
       await fork.bringList(method, params);
+    } else if (method === 'sendTransaction' || method === 'simulateTransaction') {
+      const message = messageIn(params);
+      if (message !== undefined) await fork.bringNamed(message);
     } else {
       const addresses = named[method]?.(params) ?? [];
       if (addresses.length > 0) await fork.bring(addresses);
@@ -39,18 +43,13 @@ export async function bringAccounts(fork: LedgerFork, method: string, params: Pa
   }
 }
 
-function namedInTransaction(params: Params): readonly SolanaAddress[] {
-  const [text, options] = params;
-  if (typeof text !== 'string') return [];
+/** Of the transaction that is sent; undefined where it is none. */
+function messageIn([text, options]: Params): Message | undefined {
+  if (typeof text !== 'string' || text.length > maxTransactionText) return undefined;
   const isBase64 = isRecord(options) && options.encoding === 'base64';
   const wire = isBase64 ? Buffer.from(text, 'base64') : tryDecodeBase58(text);
-  const { keys, lookups }: Partial<Message> = (wire && messageIn(wire)) ?? {};
-  return [...(keys ?? []), ...(lookups ?? []).map(({ table }) => table)];
-}
-
-function messageIn(wire: Buffer): Message | undefined {
   try {
-    return parseTransaction(wire).message;
+    return wire && parseTransaction(wire).message;
   } catch (error) {
     if (error instanceof FormatError) return undefined;
     throw error;
