@@ -3,7 +3,7 @@
  * people; it is the only one that may import everything.
  */
 import { inspect } from 'node:util';
-import { ConfigError, redactProcessSecrets } from '../config/config.ts';
+import { ConfigError, misspeltVariables, redactProcessSecrets } from '../config/config.ts';
 import { StartupError } from '../kernel/errors.ts';
 import { type Command, UsageError } from './command.ts';
 import { version } from './version.ts';
@@ -19,6 +19,26 @@ const commands: Readonly<Record<string, CommandEntry>> = {
   start: {
     summary: 'Start the surfaces and the local network they need',
     load: async () => (await import('./commands/start.ts')).start,
+  },
+  status: {
+    summary: 'Show what runs on the data folder, where, and how it is',
+    load: async () => (await import('./commands/status.ts')).status,
+  },
+  env: {
+    summary: "Print the addresses of what runs, as an app's .env file needs them",
+    load: async () => (await import('./commands/env.ts')).env,
+  },
+  wallets: {
+    summary: 'Show the wallets of the local network, whose keys everybody knows, or the key of one',
+    load: async () => (await import('./commands/wallets.ts')).wallets,
+  },
+  faucet: {
+    summary: 'Give an address AR, SOL, ARIO, USDC or credits on the local network',
+    load: async () => (await import('./commands/faucet.ts')).faucet,
+  },
+  local: {
+    summary: 'Change the local network as a whole: reset, snapshot, revert, time, mining, save, load',
+    load: async () => (await import('./commands/local.ts')).local,
   },
   config: {
     summary: 'Show every environment variable, its value, default and meaning',
@@ -83,6 +103,8 @@ export async function main(args: string[]): Promise<void> {
     console.log(`${entry.summary}\n\n${command.usage}`);
     return;
   }
+  // A start tells it in its log.
+  if (name !== 'start') for (const line of misspeltVariables()) console.error(line);
   try {
     process.exitCode = await command.run(rest);
   } catch (error) {

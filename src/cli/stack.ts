@@ -1,18 +1,19 @@
 /**
  * The whole wiring: which surfaces there are, in which order they start, and what each is given. The local network
- * comes first, because the surfaces are told where the outside world is.
+ * comes first, because the surfaces are told where the outside world is. Each is loaded when it is made.
  */
 import type { Config } from '../config/config.ts';
+import { createFork, type ForkInfo } from '../fork/fork.ts';
 import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
-import { createRouterSurface } from '../router/surface.ts';
+import { furnish } from './local/furnish.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
-import { openLedger, type SharedLedger, shareLedger } from './stack/ledger.ts';
-import { createLocalNetwork, standIns } from './stack/local-network.ts';
+import { forkLines, forkSurfaces } from './stack/fork.ts';
+import { createLocalNetwork, type LocalNetwork, standIns } from './stack/local-network.ts';
 import { createStackModeration } from './stack/moderation.ts';
 import { ServiceKeys } from './stack/service-keys.ts';
-import { makeGateway, makePayment, makeUpload } from './stack/surfaces.ts';
+import { type SharedLedger, shareLedger } from './stack/shared-ledger.ts';
 import { version } from './version.ts';
 
 /** For the table of addresses, in the order they start. */
@@ -37,6 +38,12 @@ export interface Stack {
   readonly surfaces: readonly Surface[];
   /** Known once all are started. */
   addresses(): Address[];
+  /** The network that is read where this one has nothing; undefined where none is. */
+  readonly fork: ForkInfo | undefined;
+  /** The stand-ins that it started for the outside. */
+  readonly network: LocalNetwork;
+  /** Opened by the first that asks; closed with the stack. */
+  readonly ledger: SharedLedger;
 }
 
 export interface StackOptions {
@@ -48,45 +55,65 @@ export interface StackOptions {
   readonly given?: ReadonlyMap<string, string>;
   /** This process is one of several of its surface. */
   readonly sharesPort?: boolean;
+  /** Called, perhaps often, when the local chain is another one than the gateway indexed. */
+  readonly onOtherChain?: () => void;
 }
 
 /** Surfaces with the local network they stand on. Nothing runs before `start`. */
 export function createStack(config: Config, log: Logger, options: StackOptions = {}): Stack {
-  const { only = surfaceNames, localOnly = false, given, sharesPort = false } = options;
+  const { only = surfaceNames, localOnly = false, given, sharesPort = false, onOtherChain } = options;
   const keys = new ServiceKeys(config, log);
-  const network = createLocalNetwork(config, log, only, given);
-  const ledger = shareLedger(() => openLedger(config, log, network));
+  const fork = createFork(config, log);
+  const network = createLocalNetwork(config, log, only, given, fork, {
+    mined: async (head) => gateway.made?.caughtUp(head),
+    accepted: async (transaction) => {
+      await gateway.made?.takeIn(transaction).catch((error: unknown) => {
+        log.warn({ err: error }, 'a transaction that the local node accepted could not be indexed');
+      });
+    },
+  });
+  const ledger = shareLedger(async () =>
+    (await import('./stack/ledger.ts')).openLedger(config, log, network),
+  );
 
   const needs = { config, log, keys, network };
 
   const uploadUrl = (): string | undefined => upload.url || baseOf(config.UPLOAD_URL);
-  const gateway = atItsTurn('gateway', () => makeGateway({ ...needs, ledger, sharesPort, uploadUrl }));
+  const gateway = atItsTurn('gateway', async () => {
+    const { makeGateway } = await import('./stack/gateway.ts');
+    return makeGateway({ ...needs, ledger, sharesPort, uploadUrl, onOtherChain, fork });
+  });
   // The one of this process need not be asked by way of its public address.
   const gatewayUrl = (): string => gateway.url || publicGatewayUrl();
   const publicGatewayUrl = (): string =>
     baseOf(config.GATEWAY_URL) ?? (gateway.url || `http://${urlHost(config.HOST)}:${config.GATEWAY_PORT}`);
   const payment = atItsTurn(
     'payment',
-    async () => makePayment({ ...needs, ledger: await ledger.open(), gatewayUrl: publicGatewayUrl() }),
+    async () => {
+      const { makePayment } = await import('./stack/payment.ts');
+      return makePayment({ ...needs, ledger: await ledger.open(), gatewayUrl: publicGatewayUrl() });
+    },
     // The local provider is told where its webhooks go; Stripe's are set in its dashboard.
     async ({ url }) => network.card?.deliverTo(`${url}/v1/stripe-webhook`),
   );
-  const upload = atItsTurn('upload', async () =>
-    makeUpload({
+  const upload = atItsTurn('upload', async () => {
+    const { makeUpload } = await import('./stack/upload.ts');
+    return makeUpload({
       ...needs,
       ledger: await ledger.open(),
       gateway: { publicUrl: publicGatewayUrl(), adminUrl: gatewayUrl() },
       blocklist: moderation.listFor('upload'),
-    }),
-  );
-  const router = atItsTurn('router', () =>
-    createRouterSurface(config, {
+    });
+  });
+  const router = atItsTurn('router', async () => {
+    const { createRouterSurface } = await import('../router/surface.ts');
+    return createRouterSurface(config, {
       log,
       version,
       localGatewayUrl: gatewayUrl,
       followed: () => moderation.listFor('router'),
-    }),
-  );
+    });
+  });
   const moderation = createStackModeration({
     config,
     log,
@@ -104,13 +131,20 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         keys,
         own.map(({ name }) => name),
       ),
+      ...forkSurfaces(fork),
       moderation,
-      ...listed,
+      ...network.surfaces,
+      ...(config.WORLD === 'local' ? [walletsOf(config, network, ledger, own)] : []),
+      ...own,
     ],
     addresses: () => [
       ...listed.map(({ name, url }) => addressOf(name, url, config)),
       ...adminPage(router.made?.adminUrl),
+      ...forkLines(fork),
     ],
+    fork: fork?.info,
+    network,
+    ledger,
   };
 }
 
@@ -131,6 +165,28 @@ export function addressOf(name: string, url: string, config: Config): Address {
 }
 
 const isLoopback = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host);
+
+/** Before anybody can ask: whoever reaches a surface finds the wallets of the local network with money. */
+function walletsOf(
+  config: Config,
+  network: LocalNetwork,
+  ledger: SharedLedger,
+  surfaces: readonly Surface[],
+): Surface {
+  return {
+    name: 'wallets',
+    url: '',
+    async start() {
+      const dealsInCredits = surfaces.some(({ name }) => name === 'payment' || name === 'upload');
+      await furnish(config.LOCAL_WALLETS, {
+        network,
+        ledger: dealsInCredits ? await ledger.open() : undefined,
+      });
+    },
+    drain: async () => true,
+    stop: async () => {},
+  };
+}
 
 /** Started first, so stopped last: the database closes when everything that uses it has stopped. */
 function ledgerAndKeys(ledger: SharedLedger, keys: ServiceKeys, surfaces: readonly string[]): Surface {

@@ -1,17 +1,24 @@
-import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   type Config,
+  misspeltVariables,
   readProcessConfig,
   redactProcessSecrets,
   retiredVariables,
   type WorldName,
 } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { makeFolder } from '../../kernel/files.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
 import { makeFilesPrivate, privateFolderMode } from '../../kernel/private-files.ts';
+import { localWallets } from '../../wallets/local-wallets.ts';
 import { type Command, readArguments, UsageError } from '../command.ts';
+import { createLocalControl } from '../local/control.ts';
+import { mountControl } from '../local/control-app.ts';
+import { describeWallets } from '../local/describe-wallets.ts';
+import { LocalStack } from '../local/local-stack.ts';
+import { runFile } from '../run-file.ts';
 import { insistOnOneWorld } from '../stack/ask-world.ts';
 import { markFolder } from '../stack/folder-world.ts';
 import { checkSettings } from '../stack/settings.ts';
@@ -21,10 +28,11 @@ import { Workers } from '../workers/primary.ts';
 import { asWorker, type WorkerLife } from '../workers/worker.ts';
 
 export const start: Command = {
-  usage: `turnpike start [surface …] [--workers <n>] [--json]
+  usage: `turnpike start [surface …] [--workers <n>] [--quiet] [--json]
 
   surface    only these, of ${surfaceNames.join(', ')}; without any, all
   --workers  so many processes behind one port; for the gateway alone
+  --quiet    leave out the wallets of the local network
   --json     print the addresses as one line of JSON
 
 Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start continues where it was.`,
@@ -34,7 +42,7 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     if (worker !== undefined) return runWorker(worker).finally(() => worker.leave());
     const { values, positionals } = readArguments({
       args,
-      options: { json: { type: 'boolean' }, workers: { type: 'string' } },
+      options: { json: { type: 'boolean' }, quiet: { type: 'boolean' }, workers: { type: 'string' } },
       allowPositionals: true,
     });
     for (const name of positionals) {
@@ -50,19 +58,39 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     const dataDir = prepareDataDir(config.DATA_DIR);
     markFolder(dataDir, config.WORLD);
     const log = logOf(config);
+    for (const line of misspeltVariables()) log.warn(line);
     const retired = retiredVariables();
     if (retired.length > 0) log.warn(`set and no longer used: ${retired.join(', ')}`);
-    const stack =
-      count === undefined
-        ? createStack(config, log, { only })
-        : withWorkers(createStack(config, log, { only, localOnly: true }), count, config, log);
-    const running = await startSurfaces([...traces(config, log), ...stack.surfaces], lifeOf(config, log));
+    const stack = await stackOf(config, log, only, count);
+    const surfaces = [...traces(config, log), ...stack.surfaces, runFile(config, () => stack.addresses())];
+    const running = await startSurfaces(surfaces, lifeOf(config, log));
     const addresses = stack.addresses();
-    console.log(values.json ? JSON.stringify(addresses) : addressTable(addresses, dataDir, config.WORLD));
+    if (values.json) {
+      console.log(JSON.stringify(addresses));
+    } else {
+      const wallets = values.quiet || !hasMoney(addresses) ? undefined : walletsOf(config);
+      console.log(addressTable(addresses, dataDir, config.WORLD, wallets));
+    }
     await running.stopped;
     return 0;
   },
 };
+
+/** What is started: in the world `local` a stack whose state can be changed as a whole, unless workers share it. */
+async function stackOf(
+  config: Config,
+  log: Logger,
+  only: readonly string[],
+  workers: number | undefined,
+): Promise<Pick<Stack, 'surfaces' | 'addresses'>> {
+  if (workers !== undefined) {
+    return withWorkers(createStack(config, log, { only, localOnly: true }), workers, config, log);
+  }
+  if (config.WORLD !== 'local') return createStack(config, log, { only });
+  const local = new LocalStack({ config, log, only });
+  await mountControl(config, log, local, createLocalControl(config, local));
+  return { surfaces: [local], addresses: () => local.stack.addresses() };
+}
 
 /** One of several processes of a surface; the first process tells it which. */
 async function runWorker(worker: WorkerLife): Promise<number> {
@@ -87,7 +115,12 @@ async function runWorker(worker: WorkerLife): Promise<number> {
 }
 
 /** The workers after the local network, which runs in this process. */
-function withWorkers(local: Stack, count: number, config: Config, log: Logger): Stack {
+function withWorkers(
+  local: Stack,
+  count: number,
+  config: Config,
+  log: Logger,
+): Pick<Stack, 'surfaces' | 'addresses'> {
   const surface = 'gateway';
   const running = () => local.addresses();
   const workers = new Workers({
@@ -128,7 +161,7 @@ const lifeOf = (config: Config, log: Logger): LifecycleOptions => ({
 
 function prepareDataDir(path: string): string {
   try {
-    mkdirSync(path, { recursive: true, mode: privateFolderMode });
+    makeFolder(resolve(path), privateFolderMode);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new StartupError(`DATA_DIR ${resolve(path)} cannot be made: ${code}`);
@@ -142,12 +175,26 @@ const moneyOf: Readonly<Record<WorldName, string>> = {
   public: 'real money',
 };
 
-function addressTable(addresses: readonly Address[], dataDir: string, world: WorldName): string {
+/** Whether anything runs here that the wallets have money on. */
+const hasMoney = (addresses: readonly Address[]): boolean =>
+  addresses.some(({ name }) => ['arweave', 'solana', 'x402', 'payment', 'upload'].includes(name));
+
+function walletsOf({ WORLD, LOCAL_WALLETS }: Config): string | undefined {
+  return WORLD === 'local' && LOCAL_WALLETS > 0 ? describeWallets(localWallets(LOCAL_WALLETS)) : undefined;
+}
+
+function addressTable(
+  addresses: readonly Address[],
+  dataDir: string,
+  world: WorldName,
+  wallets: string | undefined,
+): string {
   const width = Math.max(...addresses.map((address) => address.name.length));
   const urlWidth = Math.max(...addresses.map((address) => address.url.length));
   const rows = addresses.map(
     ({ name, url, what }) => `  ${name.padEnd(width)}  ${url.padEnd(urlWidth)}  ${what}`,
   );
   const opening = `Turnpike is open in the world ${world}, with ${moneyOf[world]}. Data and keys are in ${dataDir}`;
-  return `\n${opening}\n\n${rows.join('\n')}\n\nCtrl-C stops it.\n`;
+  const shown = wallets === undefined ? [] : [wallets];
+  return `\n${[...shown, opening, rows.join('\n'), 'Ctrl-C stops it.'].join('\n\n')}\n`;
 }

@@ -1,6 +1,7 @@
 /** What was learnt about ids: how long it is believed depends on how deep in the chain it is. */
 import { LRUCache } from 'lru-cache';
 import type { Unavailability } from '../../delivery/availability.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import { type Described, hashOfNothing } from './opened.ts';
 import type { SourceBytes } from './sources/source.ts';
 
@@ -12,13 +13,13 @@ const absentMs = 5_000;
 
 export class DescriptionCache {
   readonly #described = new LRUCache<string, Described>({
-    max: 50_000,
+    ...atMost(50_000),
     ttl: unstableMs,
     ttlAutopurge: false,
   });
-  readonly #unavailable = new LRUCache<string, Unavailability>({ max: 50_000, ttl: absentMs });
+  readonly #unavailable = new LRUCache<string, Unavailability>({ ...atMost(50_000), ttl: absentMs });
   /** Of content that the index has no record of: what its bytes were when they were last here. */
-  readonly #hashes = new LRUCache<string, string>({ max: 50_000 });
+  readonly #hashes = new LRUCache<string, string>(atMost(50_000));
 
   get(id: string): Described | undefined {
     return this.#described.get(id);
@@ -56,15 +57,17 @@ export class DescriptionCache {
 
   /** What a source said about something that the index does not know. */
   learn(id: string, bytes: SourceBytes): Described {
+    const { fork } = bytes;
     return this.remember({
       id,
       size: bytes.size,
       contentType: bytes.contentType,
       contentEncoding: bytes.contentEncoding,
-      hash: bytes.size === 0 ? hashOfNothing : this.#hashes.get(id),
-      verified: false,
+      hash: bytes.size === 0 ? hashOfNothing : (this.#hashes.get(id) ?? fork?.hash),
+      verified: fork?.isVerified ?? false,
       stable: false,
       located: undefined,
+      ...(fork !== undefined && { fork: fork.shown }),
     });
   }
 

@@ -6,22 +6,25 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import type { Fork } from '../../fork/fork.ts';
 import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { type HeldPort, openPort } from '../../kernel/http/held-ports.ts';
+import { PatientServer } from '../../kernel/http/patient-server.ts';
 import { type App, createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { forkHeader, wantsOwnOnly } from '../../outside/fork-header.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { holdAlone } from '../hold-alone.ts';
 import { AccountStore } from './accounts.ts';
-import { Faucet } from './faucet.ts';
+import { Faucet, type Grant } from './faucet.ts';
 import {
   builtInAccounts,
   defaultDemandFactor,
@@ -32,6 +35,7 @@ import {
   identityOf,
 } from './genesis.ts';
 import { Ledger, type SignatureStatus } from './ledger.ts';
+import { LedgerFork } from './ledger-fork.ts';
 import { migrations } from './migrations.ts';
 import { programTable } from './programs/program-table.ts';
 import { answerText } from './rpc/dispatch.ts';
@@ -43,6 +47,8 @@ import { sysvarAccounts } from './sysvars.ts';
 
 export interface LocalSolanaDeps {
   readonly log: Logger;
+  /** Where accounts come from that the ledger never had; started before the ledger. */
+  readonly fork?: Fork | undefined;
   /** Keys that sell names: each is given lamports and name tokens once. */
   readonly fund?: readonly SolanaAddress[];
   /** The name programs' addresses; the public network's unless others are configured. */
@@ -56,6 +62,12 @@ export interface LocalSolanaDeps {
 export interface LocalSolana extends Surface {
   /** Gives another key its first lamports and tokens. */
   fund(address: SolanaAddress): Promise<void>;
+  /** Gives to those of the addresses that never had name tokens. */
+  endow(addresses: readonly SolanaAddress[], grant: Grant): Promise<void>;
+  /** Lamports and name tokens; answers the transaction. */
+  give(address: SolanaAddress, grant: Grant): Promise<string>;
+  /** What an address has of both. */
+  holdings(address: SolanaAddress): Required<Grant>;
   /** Does what upkeep is due now; answers the number of transactions. */
   upkeep(): Promise<number>;
   /** The ledger itself, once started: for tests and benches. */
@@ -86,8 +98,11 @@ export function createLocalSolana(
   };
 
   const surface = createSurface('solana', async () => {
-    const file = await openFile(join(config.DATA_DIR, 'localnet', 'solana.db'), programs, now);
+    const cluster = deps.fork?.accounts;
+    const path = join(config.DATA_DIR, 'localnet', 'solana.db');
+    const file = await openFile(path, programs, now, cluster !== undefined);
     const { ledger } = file;
+    const fork = cluster && new LedgerFork(ledger, cluster, log);
     const faucet = new Faucet(ledger, faucetOf(file.genesis.seed), programs);
     running = { ledger, faucet };
     const server = createHttpServer({
@@ -108,6 +123,7 @@ export function createLocalSolana(
       faucet: faucet.address,
       identity: identityOf(file.genesis.seed),
       address: () => new URL(surface.url).host,
+      fork,
     };
     rpcRoutes(server.app, context, log);
     const chain: Part = {
@@ -138,11 +154,14 @@ export function createLocalSolana(
     },
     upkeep,
     fund: (address) => live().faucet.fund(address),
+    endow: (addresses, grant) => live().faucet.endow(addresses, grant),
+    holdings: (address) => live().faucet.holdings(address),
+    give: (address, grant) => live().faucet.give(address, grant),
   };
 }
 
 /** The ledger in its file, which no other process may use meanwhile. */
-async function openFile(path: string, programs: NamePrograms, now: () => number) {
+async function openFile(path: string, programs: NamePrograms, now: () => number, isForked: boolean) {
   const hold = holdAlone(path, 'the local Solana ledger');
   let sql: Sql | undefined;
   const close = async () => {
@@ -156,7 +175,7 @@ async function openFile(path: string, programs: NamePrograms, now: () => number)
       registryCapacity: defaultRegistryCapacity,
       demandFactor: defaultDemandFactor,
     };
-    const { ledger, genesis } = await openLedger(sql, settings, now);
+    const { ledger, genesis } = await openLedger(sql, settings, now, { isForked });
     return { ledger, genesis, close };
   } catch (error) {
     await close();
@@ -171,7 +190,9 @@ function rpcRoutes(app: App, context: RpcContext, log: Logger): void {
   app.get('/health', async () => 'ok');
   app.post('/', async (request, reply) => {
     const text = typeof request.body === 'string' ? request.body : '';
-    const answer = await answerText(context, text, log);
+    if (context.fork !== undefined) reply.header(forkHeader, context.fork.shown);
+    const own = wantsOwnOnly(request.headers) ? { ...context, fork: undefined } : context;
+    const answer = await answerText(own, text, log);
     return reply.header('content-type', 'application/json; charset=utf-8').send(answer);
   });
 }
@@ -184,7 +205,11 @@ function webSockets(
   log: Logger,
 ): Part {
   const subscriptions = new Subscriptions(ledger);
-  const nextPort = createServer((_request, response) => response.writeHead(426).end());
+  const nextPort = new PatientServer(
+    { stallTimeoutMs: 60_000, maxConnections: 16_384 },
+    (_request, response) => response.writeHead(426).end(),
+  );
+  let held: HeldPort | undefined;
   for (const listener of [app.server, nextPort]) {
     listener.on('upgrade', (request, stream) => subscriptions.upgrade(request, stream));
   }
@@ -193,10 +218,12 @@ function webSockets(
     async start() {
       if (config.LOCAL_SOLANA_PORT === 0 || config.LOCAL_SOLANA_PORT === 65_535) return;
       const port = config.LOCAL_SOLANA_PORT + 1;
-      nextPort.on('error', (error) =>
-        log.warn({ err: error, port }, 'WebSockets are served on the HTTP port only'),
+      held = await openPort('LOCAL_SOLANA_PORT+1', nextPort, config.LOCAL_NETWORK_HOST, port).catch(
+        (error) => {
+          log.warn({ err: error, port }, 'WebSockets are served on the HTTP port only');
+          return undefined;
+        },
       );
-      nextPort.listen({ host: config.LOCAL_NETWORK_HOST, port });
     },
     async drain() {
       subscriptions.close();
@@ -204,14 +231,22 @@ function webSockets(
     },
     async stop() {
       subscriptions.close();
+      held?.detach(nextPort);
+      held?.cut(nextPort);
       nextPort.close();
+      nextPort.cutAll();
     },
   };
 }
 
 /** `settings` make a new ledger; an existing one keeps its own, and must be for the same programs. */
-export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () => number) {
-  const store = new LedgerStore(sql);
+export async function openLedger(
+  sql: Sql,
+  settings: GenesisSettings,
+  clock: () => number,
+  { isForked = false } = {},
+) {
+  const store = new LedgerStore(sql, { isForked });
   const genesis = (await store.genesis()) ?? (await begin(store, settings, clock()));
   const kept = readSettings(genesis.settings);
   if (kept.programs.arns !== settings.programs.arns || kept.programs.ant !== settings.programs.ant) {
@@ -230,7 +265,8 @@ export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () 
     recent.set(entry.signature, { slot: entry.slot, err: entry.meta.err, sequence: entry.sequence });
   }
   const programs = programTable(kept.programs);
-  const ledger = new Ledger(store, accounts, programs, slots, last?.sequence ?? 0, recent);
+  const ended = isForked ? await store.ended() : undefined;
+  const ledger = new Ledger(store, accounts, programs, slots, last?.sequence ?? 0, recent, ended);
   return { ledger, genesis, settings: kept };
 }
 
