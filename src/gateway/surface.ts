@@ -8,6 +8,7 @@ import { createHttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
+import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { NodePool } from '../outside/arweave/node-pool.ts';
 import { readLimited } from '../outside/http.ts';
 import { createScrubMetrics } from '../storage/scrub.ts';
@@ -217,6 +218,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     host: config.HOST,
     port: config.GATEWAY_PORT,
     portVariable: 'GATEWAY_PORT',
+    tls: tlsKeysOf(config),
     sharePort,
     log,
     metrics,

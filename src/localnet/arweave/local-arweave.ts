@@ -10,6 +10,7 @@ import { createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { type TlsConfig, tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
 import { holdAlone } from '../hold-alone.ts';
 import { LocalNode, type Mining } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
@@ -26,7 +27,8 @@ export type LocalArweaveConfig = Pick<
   | 'LOCAL_ARWEAVE_BLOCK_INTERVAL_MS'
   | 'LOCAL_ARWEAVE_MINING'
   | 'LOCAL_ARWEAVE_CONFIRM_BLOCKS'
->;
+> &
+  TlsConfig;
 
 export interface LocalArweaveDeps {
   readonly log: Logger;
@@ -79,6 +81,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       hostVariable: 'LOCAL_NETWORK_HOST',
       port: config.LOCAL_ARWEAVE_PORT,
       portVariable: 'LOCAL_ARWEAVE_PORT',
+      tls: tlsKeysOf(config),
       log,
       metrics,
       bodyLimit: MAX_TX_BODY_BYTES,

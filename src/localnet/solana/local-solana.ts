@@ -13,12 +13,15 @@ import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/add
 import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { originOf } from '../../kernel/http/app.ts';
 import { type HeldPort, openPort } from '../../kernel/http/held-ports.ts';
+import { greetPeople } from '../../kernel/http/page/greeting.ts';
 import { PatientServer } from '../../kernel/http/patient-server.ts';
 import { type App, createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { type TlsConfig, tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
 import { forkHeader, wantsOwnOnly } from '../../outside/fork-header.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -77,7 +80,7 @@ export interface LocalSolana extends Surface {
 const maxBody = 1024 * 1024;
 
 export function createLocalSolana(
-  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT' | 'DATA_DIR'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT' | 'DATA_DIR'> & TlsConfig,
   deps: LocalSolanaDeps,
 ): LocalSolana {
   const { log, now = Date.now, upkeepIntervalMs = 60_000, programs = namePrograms.mainnet } = deps;
@@ -112,6 +115,7 @@ export function createLocalSolana(
       hostVariable: 'LOCAL_NETWORK_HOST',
       port: config.LOCAL_SOLANA_PORT,
       portVariable: 'LOCAL_SOLANA_PORT',
+      tls: tlsKeysOf(config),
       log,
       metrics: new Metrics(),
       bodyLimit: maxBody,
@@ -187,6 +191,16 @@ function rpcRoutes(app: App, context: RpcContext, log: Logger): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
     done(null, body),
   );
+  greetPeople(app, (request) => ({
+    title: 'Local Solana ledger',
+    about: 'The chain that names live on, on this machine: JSON-RPC by POST to this address, and WebSockets.',
+    badge: 'Local network: play money',
+    links: [{ path: '/health', what: 'whether it runs' }],
+    next: {
+      text: 'Give this address to a Solana client, or ask for some lamports:',
+      command: `curl ${originOf(request)} -H 'content-type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"requestAirdrop","params":["{address}",1000000000]}'`,
+    },
+  }));
   app.get('/health', async () => 'ok');
   app.post('/', async (request, reply) => {
     const text = typeof request.body === 'string' ? request.body : '';
@@ -199,14 +213,16 @@ function rpcRoutes(app: App, context: RpcContext, log: Logger): void {
 
 /** On the HTTP port, and on the next one, where clients look for them when they are told only the HTTP port. */
 function webSockets(
-  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT'> & TlsConfig,
   app: App,
   ledger: Ledger,
   log: Logger,
 ): Part {
   const subscriptions = new Subscriptions(ledger);
+  const keys = tlsKeysOf(config);
+  const onFailure = (error: unknown): void => log.error({ err: error }, 'TLS cannot be answered');
   const nextPort = new PatientServer(
-    { stallTimeoutMs: 60_000, maxConnections: 16_384 },
+    { stallTimeoutMs: 60_000, maxConnections: 16_384, tls: keys && { keys, onFailure } },
     (_request, response) => response.writeHead(426).end(),
   );
   let held: HeldPort | undefined;
