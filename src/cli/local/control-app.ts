@@ -14,11 +14,13 @@ import type { LocalStack } from './local-stack.ts';
 import { answererOf, answerInPlace } from './one-address.ts';
 import { arlocalRoutes } from './routes/arlocal.ts';
 import { stateRoutes } from './routes/state.ts';
+import { timeRoutes } from './routes/time.ts';
+import { walletRoutes } from './routes/wallets.ts';
 
 /** Adds routes below `/local`, and `/reset`. */
-export type ControlRoutes = (app: App, control: LocalControl) => void;
+export type ControlRoutes = (app: App, control: LocalControl, config: Config) => void;
 
-const allRoutes: readonly ControlRoutes[] = [stateRoutes, arlocalRoutes];
+const allRoutes: readonly ControlRoutes[] = [stateRoutes, timeRoutes, walletRoutes, arlocalRoutes];
 
 /** Mounts the control of the local network on the port of its Arweave node. Before the stack starts. */
 export async function mountControl(
@@ -52,7 +54,7 @@ async function createControlServer(config: Config, log: Logger, control: LocalCo
     scope.addHook('onRequest', async (request) => {
       if (isForeignPage(request.headers)) throw foreignPage();
     });
-    for (const routes of allRoutes) routes(scope, control);
+    for (const routes of allRoutes) routes(scope, control, config);
   });
   await app.ready();
   return app.server;

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { answererOf, answerInPlace } from './one-address.ts';
 
-const id = 'a'.repeat(42) + 'A';
+const id = `${'a'.repeat(42)}A`;
 
 function requestOf(line: string, host = 'localhost:1984'): IncomingMessage {
   const [method = '', url = ''] = line.split(' ');

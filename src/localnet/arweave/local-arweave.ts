@@ -10,9 +10,10 @@ import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
 import { holdAlone } from '../hold-alone.ts';
-import { LocalNode } from './chain/local-node.ts';
+import { LocalNode, type Mining } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
-import { type ChainReaders, nobody } from './readers.ts';
+import { configuredMining, readMining, writeMining } from './mining.ts';
+import { type ChainReaders, headOf, nobody } from './readers.ts';
 import { nodeRoutes } from './routes/routes.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
 
@@ -22,6 +23,7 @@ export type LocalArweaveConfig = Pick<
   | 'LOCAL_NETWORK_HOST'
   | 'LOCAL_ARWEAVE_PORT'
   | 'LOCAL_ARWEAVE_BLOCK_INTERVAL_MS'
+  | 'LOCAL_ARWEAVE_MINING'
   | 'LOCAL_ARWEAVE_CONFIRM_BLOCKS'
 >;
 
@@ -36,15 +38,18 @@ export interface LocalArweaveDeps {
 export interface LocalArweave extends Surface {
   /** Fills a wallet up to this many winston, once it has less than half of them. */
   fund(address: string, winston: bigint): Promise<void>;
-  /** Mines so many blocks, and waits until those who read the chain in this process have read them. */
-  mine(blocks: number): Promise<void>;
   /** The node itself, once started. */
   readonly node: LocalNode;
+  /** Mines so many blocks, waits until those who read the chain in this process have read them, and answers the height. */
+  mine(blocks: number): Promise<number>;
+  /** From now on blocks are made like this, after a restart too. */
+  setMining(mining: Mining): void;
 }
 
 export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
   const { log, now = Date.now, readers = nobody } = deps;
   const path = join(config.DATA_DIR, 'localnet', 'arweave.db');
+  const miningPath = join(config.DATA_DIR, 'localnet', 'mining.json');
   let running: LocalNode | undefined;
 
   const surface = createSurface('arweave', async () => {
@@ -52,7 +57,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     const node = await LocalNode.open({
       path,
       log,
-      blockIntervalMs: config.LOCAL_ARWEAVE_BLOCK_INTERVAL_MS,
+      mining: readMining(miningPath) ?? configuredMining(config),
       confirmBlocks: config.LOCAL_ARWEAVE_CONFIRM_BLOCKS,
       now,
     }).catch((error: unknown) => {
@@ -105,7 +110,12 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     async mine(blocks) {
       const node = started();
       await node.mine(blocks);
-      await readers.mined({ height: node.head.height, id: node.head.indep_hash });
+      await readers.mined(headOf(node));
+      return node.head.height;
+    },
+    setMining(mining) {
+      writeMining(miningPath, mining);
+      started().setMining(mining);
     },
     async fund(address, winston) {
       const node = started();
