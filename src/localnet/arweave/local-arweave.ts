@@ -40,7 +40,7 @@ export interface LocalArweave extends Surface {
   fund(address: string, winston: bigint): Promise<void>;
   /** The node itself, once started. */
   readonly node: LocalNode;
-  /** Mines so many blocks, waits until those who read the chain in this process have read them, and answers the height. */
+  /** Mines so many blocks, and answers the height when those who read the chain in this process have read them. */
   mine(blocks: number): Promise<number>;
   /** From now on blocks are made like this, after a restart too. */
   setMining(mining: Mining): void;
@@ -110,8 +110,9 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     async mine(blocks) {
       const node = started();
       await node.mine(blocks);
-      await readers.mined(headOf(node));
-      return node.head.height;
+      const head = headOf(node);
+      await readers.mined(head);
+      return head.height;
     },
     setMining(mining) {
       writeMining(miningPath, mining);
