@@ -12,12 +12,14 @@ import type { LocalControl } from './control.ts';
 import { foreignPage } from './errors.ts';
 import type { LocalStack } from './local-stack.ts';
 import { stateRoutes } from './routes/state.ts';
+import { timeRoutes } from './routes/time.ts';
 import { walletRoutes } from './routes/wallets.ts';
+import type { StateFolder } from './state-folder.ts';
 
 /** Adds routes below `/local`. */
-export type ControlRoutes = (app: App, control: LocalControl, config: Config) => void;
+export type ControlRoutes = (app: App, control: LocalControl, folder: StateFolder) => void;
 
-const allRoutes: readonly ControlRoutes[] = [stateRoutes, walletRoutes];
+const allRoutes: readonly ControlRoutes[] = [stateRoutes, timeRoutes];
 
 /** Mounts the control of the local network on the port of its Arweave node. Before the stack starts. */
 export async function mountControl(
@@ -26,13 +28,18 @@ export async function mountControl(
   local: LocalStack,
   control: LocalControl,
 ): Promise<void> {
-  const server = await createControlServer(config, log, control);
+  const server = await createControlServer(config, log, local, control);
   local.ports.choose('LOCAL_ARWEAVE_PORT', ({ url = '' }) => (isControlPath(url) ? server : undefined));
 }
 
 const isControlPath = (url: string): boolean => /^\/local(?:[/?]|$)/.test(url);
 
-async function createControlServer(config: Config, log: Logger, control: LocalControl): Promise<Server> {
+async function createControlServer(
+  config: Config,
+  log: Logger,
+  local: LocalStack,
+  control: LocalControl,
+): Promise<Server> {
   const { app } = createHttpServer({
     name: 'local',
     title: 'Local network',
@@ -47,7 +54,8 @@ async function createControlServer(config: Config, log: Logger, control: LocalCo
     scope.addHook('onRequest', async (request) => {
       if (isForeignPage(request.headers)) throw foreignPage();
     });
-    for (const routes of allRoutes) routes(scope, control, config);
+    for (const routes of allRoutes) routes(scope, control, local.folder);
+    walletRoutes(scope, control, config.LOCAL_WALLETS);
   });
   await app.ready();
   return app.server;

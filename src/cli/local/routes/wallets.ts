@@ -1,6 +1,5 @@
 /** `/local/wallets` and `/local/faucet`: the wallets that everybody knows, and money for any address. */
 import { Type } from 'typebox';
-import type { Config } from '../../../config/config.ts';
 import type { App } from '../../../kernel/http/server.ts';
 import { localWallets } from '../../../wallets/local-wallets.ts';
 import { coinNames } from '../coins.ts';
@@ -16,11 +15,11 @@ const FaucetBody = Type.Object(
   { additionalProperties: false },
 );
 
-export function walletRoutes(app: App, control: LocalControl, config: Pick<Config, 'LOCAL_WALLETS'>): void {
+export function walletRoutes(app: App, control: LocalControl, count: number): void {
   app.get(
     '/local/wallets',
     { schema: { summary: 'The wallets of the local network, with their keys' } },
-    () => localWallets(config.LOCAL_WALLETS),
+    () => localWallets(count),
   );
   app.post(
     '/local/faucet',
