@@ -25,6 +25,7 @@ import { staticRates } from '../../src/pricing/rates/table.ts';
 import { createPricing } from '../../src/pricing/service.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
+import { isKnownToEveryone } from '../../src/wallets/local-wallets.ts';
 import { eventually } from './eventually.ts';
 import { serveParts } from './payment-parts.ts';
 
@@ -138,7 +139,14 @@ export async function openCardBench(t: TestContext, options: BenchOptions = {}):
       },
       { sql, pricing, log, now, observe: (observation) => observations.push(observation) },
     );
-    const part = createCardPart({ cards, credits, pricing, gifts, appUrl: 'https://app.example/done' });
+    const part = createCardPart({
+      cards,
+      credits,
+      pricing,
+      gifts,
+      appUrl: 'https://app.example/done',
+      refuses: isKnownToEveryone,
+    });
     const server = await serveParts([part], log, options.limits);
     await provider.deliverTo(`${server.url}/v1/stripe-webhook`);
     stopService = async () => {

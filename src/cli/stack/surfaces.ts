@@ -19,6 +19,7 @@ import { createNameRegistry } from '../../registry/name-registry.ts';
 import { configuredPrograms } from '../../registry/programs.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
 import { createUploadSurface } from '../../upload/surface.ts';
+import { isKnownToEveryone } from '../../wallets/local-wallets.ts';
 import { version } from '../version.ts';
 import type { Ledger, SharedLedger } from './ledger.ts';
 import type { LocalNetwork } from './local-network.ts';
@@ -107,10 +108,12 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
   const names = config.NAMES_ENABLED ? [await makeNames(needs, signatures)] : [];
   const auth = createAuthenticator({ jwtSecret: await keys.jwtSecret(), signatures });
   const gifts = createGifts({ sql, credits });
+  // Whoever has such a key, which is everybody, would spend what was paid for.
+  const refuses = config.WORLD === 'local' ? undefined : isKnownToEveryone;
   const card =
     cards === undefined
       ? noCardPart
-      : createCardPart({ cards, credits, pricing, gifts, appUrl: config.APP_URL });
+      : createCardPart({ cards, credits, pricing, gifts, appUrl: config.APP_URL, refuses });
   return createPaymentSurface(config, {
     log,
     sql,
@@ -119,6 +122,7 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
     auth,
     signatures,
     gifts,
+    refuses,
     metrics,
     chains: {
       arweaveNodes: network.arweaveNodeUrls(),
@@ -132,7 +136,7 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
     parts: [
       ...names,
       card,
-      ...(x402 === undefined ? [] : [createX402Part({ x402, credits, pricing, auth })]),
+      ...(x402 === undefined ? [] : [createX402Part({ x402, credits, pricing, auth, refuses })]),
     ],
   });
 }

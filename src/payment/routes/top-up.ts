@@ -44,6 +44,8 @@ export interface TopUpDeps {
   readonly pricing: Pick<Pricing, 'limits' | 'quoteFiat'>;
   /** Where payers go after checkout; the service's own address when undefined. */
   readonly appUrl: string | undefined;
+  /** Wallets that nothing is sold to; none unless given. */
+  readonly refuses?: ((address: string) => boolean) | undefined;
 }
 
 export const topUpPath = '/top-up/:method/:address/:currency/:amount';
@@ -113,7 +115,7 @@ export function topUpRoute(scope: App, deps: TopUpDeps): void {
       const giftMessage = readGiftMessage(query.giftMessage);
       const page = pageOf(query, { appUrl: deps.appUrl, home: `${originOf(request)}/` });
       const wallet = parseDestination(params.address, type);
-      if (wallet === undefined) throw invalidDestination();
+      if (wallet === undefined || deps.refuses?.(wallet.address)) throw invalidDestination();
       const price = await quote(
         params.currency,
         params.amount,
