@@ -2,7 +2,6 @@
 import type { Config } from '../config/config.ts';
 import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
 import { createJob } from '../kernel/background/job.ts';
-import { StartupError } from '../kernel/errors.ts';
 import type { Span } from '../kernel/http/byte-ranges.ts';
 import { createHttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -20,13 +19,14 @@ import { SqlGatewayIndex } from './chain-index/sql-index.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
-import { type Filter, FilterError, type Filters, parseFilterText } from './filters/filter.ts';
+import { readFilters } from './filters/configured.ts';
+import type { Filters } from './filters/filter.ts';
 import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
 import { OnDemandImport } from './import/on-demand.ts';
 import { forgetOtherChain } from './import/other-chain.ts';
-import { createWritersPart } from './import/part.ts';
+import { createWritersPart, type WritersPart } from './import/part.ts';
 import { createMeterPart, type EgressPayee } from './metering/part.ts';
 import { gatewayMigrations } from './migrations.ts';
 import { createIndexesPart } from './published-indexes/part.ts';
@@ -34,6 +34,7 @@ import { placeInRoot, subscribedContent } from './published-indexes/subscriber/c
 import { openSubscribedBands } from './published-indexes/subscriber/installed.ts';
 import { createGatewayRoutes } from './routes/gw.ts';
 import { createChainReadsPart } from './routes/part.ts';
+import { takeIn } from './routes/post.ts';
 import { answerErrorsAsText, answerOtherMethods, refuseAsText } from './routes/text-errors.ts';
 import { BundleQueue } from './unbundle/queue.ts';
 
@@ -61,6 +62,8 @@ export interface Gateway extends SurfaceParts {
   readonly content: GatewayContent;
   readonly blocklist: FollowedBlocklist;
   readonly followers: { add(surface: string): void };
+  readonly writers: Pick<WritersPart, 'caughtUp'>;
+  readonly takeIn: GatewaySurface['takeIn'];
 }
 
 /** How often another process's imports are noticed. */
@@ -69,6 +72,10 @@ const refreshIntervalMs = 1_000;
 export interface GatewaySurface extends Surface {
   /** For a surface of this process that obeys what is blocked here; undefined until the gateway was started. */
   blocklistFor(follower: string): FollowedBlocklist | undefined;
+  /** For a node of this process: resolves when its chain is indexed up to this block, or is not in time. */
+  readonly caughtUp: WritersPart['caughtUp'];
+  /** Makes a transaction known that the node accepted, by its JSON: it is pending. */
+  takeIn(transaction: unknown): Promise<void>;
 }
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): GatewaySurface {
@@ -85,6 +92,12 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Gateway
     blocklistFor(follower) {
       made?.followers.add(follower);
       return made?.blocklist;
+    },
+    async caughtUp(head) {
+      await made?.writers.caughtUp(head);
+    },
+    async takeIn(transaction) {
+      await made?.takeIn(transaction);
     },
   };
 }
@@ -191,6 +204,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     admin,
     gatewayRoutes,
   ];
+  const taking = (json: unknown) => takeIn({ index, blocklist, keepInline }, json);
   const server = createHttpServer({
     name: 'gateway',
     title: 'Gateway',
@@ -210,7 +224,19 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     for (const part of parts) await part.routes?.(app);
     answerOtherMethods(app);
   });
-  return { server, parts, index, nodes, queue, onDemand, content, blocklist, followers };
+  return {
+    server,
+    parts,
+    index,
+    nodes,
+    queue,
+    onDemand,
+    content,
+    blocklist,
+    followers,
+    writers,
+    takeIn: taking,
+  };
 }
 
 /** A part of content, or less where the content ends before. */
@@ -237,21 +263,4 @@ function createIndexPart(index: SqlGatewayIndex, log: Logger): Part {
     start: refresh,
     stop: () => index.sql.close(),
   };
-}
-
-/** Throws `StartupError` where one cannot be read. */
-export function readFilters(config: Pick<Config, 'ANS104_UNBUNDLE_FILTER' | 'ANS104_INDEX_FILTER'>): Filters {
-  return {
-    unbundle: readFilter('ANS104_UNBUNDLE_FILTER', config.ANS104_UNBUNDLE_FILTER),
-    index: readFilter('ANS104_INDEX_FILTER', config.ANS104_INDEX_FILTER),
-  };
-}
-
-function readFilter(name: string, text: string): Filter {
-  try {
-    return parseFilterText(text);
-  } catch (error) {
-    if (error instanceof FilterError) throw new StartupError(`${name} ${error.message}`);
-    throw error;
-  }
 }

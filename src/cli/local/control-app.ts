@@ -11,15 +11,16 @@ import { Metrics } from '../../kernel/metrics.ts';
 import type { LocalControl } from './control.ts';
 import { foreignPage } from './errors.ts';
 import type { LocalStack } from './local-stack.ts';
+import { answererOf, answerInPlace } from './one-address.ts';
+import { arlocalRoutes } from './routes/arlocal.ts';
 import { stateRoutes } from './routes/state.ts';
 import { timeRoutes } from './routes/time.ts';
 import { walletRoutes } from './routes/wallets.ts';
-import type { StateFolder } from './state-folder.ts';
 
-/** Adds routes below `/local`. */
-export type ControlRoutes = (app: App, control: LocalControl, folder: StateFolder) => void;
+/** Adds routes below `/local`, and `/reset`. */
+export type ControlRoutes = (app: App, control: LocalControl, config: Config) => void;
 
-const allRoutes: readonly ControlRoutes[] = [stateRoutes, timeRoutes];
+const allRoutes: readonly ControlRoutes[] = [stateRoutes, timeRoutes, walletRoutes, arlocalRoutes];
 
 /** Mounts the control of the local network on the port of its Arweave node. Before the stack starts. */
 export async function mountControl(
@@ -28,18 +29,17 @@ export async function mountControl(
   local: LocalStack,
   control: LocalControl,
 ): Promise<void> {
-  const server = await createControlServer(config, log, local, control);
-  local.ports.choose('LOCAL_ARWEAVE_PORT', ({ url = '' }) => (isControlPath(url) ? server : undefined));
+  const server = await createControlServer(config, log, control);
+  local.ports.choose('LOCAL_ARWEAVE_PORT', (request) => {
+    const answerer = answererOf(request);
+    if (answerer === 'control') return server;
+    if (answerer === 'node') return undefined;
+    answerInPlace(request);
+    return { port: 'GATEWAY_PORT' };
+  });
 }
 
-const isControlPath = (url: string): boolean => /^\/local(?:[/?]|$)/.test(url);
-
-async function createControlServer(
-  config: Config,
-  log: Logger,
-  local: LocalStack,
-  control: LocalControl,
-): Promise<Server> {
+async function createControlServer(config: Config, log: Logger, control: LocalControl): Promise<Server> {
   const { app } = createHttpServer({
     name: 'local',
     title: 'Local network',
@@ -54,8 +54,7 @@ async function createControlServer(
     scope.addHook('onRequest', async (request) => {
       if (isForeignPage(request.headers)) throw foreignPage();
     });
-    for (const routes of allRoutes) routes(scope, control, local.folder);
-    walletRoutes(scope, control, config.LOCAL_WALLETS);
+    for (const routes of allRoutes) routes(scope, control, config);
   });
   await app.ready();
   return app.server;

@@ -43,8 +43,6 @@ export interface LocalControl {
   info(): Promise<LocalInfo>;
   /** A fresh network, as on the first start; keys and snapshots stay. */
   reset(): Promise<LocalInfo>;
-  /** Does something with the stack that runs now, while nothing changes it as a whole. */
-  use<T>(work: (stack: Stack) => Promise<T>): Promise<T>;
   snapshot(name?: string): Promise<SnapshotInfo>;
   snapshots(): Promise<readonly SnapshotInfo[]>;
   /** Goes back to a snapshot, the newest unless named, and drops those made after it. */
@@ -57,6 +55,8 @@ export interface LocalControl {
   /** Writes the state and the keys made for it into a file that the caller removes; answers its path. */
   save(): Promise<string>;
   load(path: string): Promise<LocalInfo>;
+  /** Does something with the stack that runs now, while nothing changes it as a whole. */
+  use<T>(work: (stack: Stack) => Promise<T>): Promise<T>;
   /** The stack that runs now: another one after every change. */
   readonly stack: () => Stack;
 }
@@ -100,7 +100,6 @@ export function createLocalControl(config: Config, local: LocalStack): LocalCont
 
   return {
     info: () => local.inTurn(async () => info()),
-    use: (work) => local.inTurn(() => work(local.stack)),
     reset: () =>
       change(async () => {
         await replace(async () => {});
@@ -152,6 +151,7 @@ export function createLocalControl(config: Config, local: LocalStack): LocalCont
         await replace(async (to) => unpackStateFile(path, to), [keysName]);
         return info();
       }),
+    use: (work) => local.inTurn(() => work(local.stack)),
     stack: () => local.stack,
   };
 }

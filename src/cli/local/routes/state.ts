@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Type } from 'typebox';
+import type { Config } from '../../../config/config.ts';
 import type { App } from '../../../kernel/http/server.ts';
 import type { LocalControl } from '../control.ts';
 import { stateTooLarge } from '../errors.ts';
-import type { StateFolder } from '../state-folder.ts';
+import { StateFolder } from '../state-folder.ts';
 
 /** Of a file to load. */
 const maxStateBytes = 16 * 1024 ** 3;
@@ -18,7 +19,8 @@ const Name = Type.String({ minLength: 1, maxLength: 64 });
 const NewSnapshot = Type.Object({ name: Type.Optional(Name) }, { additionalProperties: false });
 const Named = Type.Object({ name: Name });
 
-export function stateRoutes(app: App, control: LocalControl, folder: StateFolder): void {
+export function stateRoutes(app: App, control: LocalControl, config: Pick<Config, 'DATA_DIR'>): void {
+  const folder = new StateFolder(config.DATA_DIR);
   app.get('/local', { schema: { summary: 'The local network: its state, clock and addresses' } }, () =>
     control.info(),
   );

@@ -1,5 +1,6 @@
 /** `/local/wallets` and `/local/faucet`: the wallets that everybody knows, and money for any address. */
 import { Type } from 'typebox';
+import type { Config } from '../../../config/config.ts';
 import type { App } from '../../../kernel/http/server.ts';
 import { localWallets } from '../../../wallets/local-wallets.ts';
 import { coinNames } from '../coins.ts';
@@ -15,11 +16,11 @@ const FaucetBody = Type.Object(
   { additionalProperties: false },
 );
 
-export function walletRoutes(app: App, control: LocalControl, count: number): void {
+export function walletRoutes(app: App, control: LocalControl, config: Pick<Config, 'LOCAL_WALLETS'>): void {
   app.get(
     '/local/wallets',
     { schema: { summary: 'The wallets of the local network, with their keys' } },
-    () => localWallets(count),
+    () => localWallets(config.LOCAL_WALLETS),
   );
   app.post(
     '/local/faucet',
