@@ -24,11 +24,13 @@ import { holdAlone } from '../hold-alone.ts';
 import { AccountStore } from './accounts.ts';
 import { Faucet, type Grant } from './faucet.ts';
 import {
+  builtInAccounts,
   defaultDemandFactor,
   defaultRegistryCapacity,
   faucetOf,
   type GenesisSettings,
   genesisAccounts,
+  identityOf,
 } from './genesis.ts';
 import { Ledger, type SignatureStatus } from './ledger.ts';
 import { migrations } from './migrations.ts';
@@ -38,6 +40,7 @@ import type { RpcContext } from './rpc/method.ts';
 import { Subscriptions } from './rpc/subscriptions.ts';
 import { blockhashLife, Slots } from './slots.ts';
 import { type Genesis, LedgerStore } from './store.ts';
+import { sysvarAccounts } from './sysvars.ts';
 
 export interface LocalSolanaDeps {
   readonly log: Logger;
@@ -106,7 +109,14 @@ export function createLocalSolana(
       bodyLimit: maxBody,
       docs: false,
     });
-    rpcRoutes(server.app, { ledger, airdrop: (to, lamports) => faucet.airdrop(to, lamports) }, log);
+    const context: RpcContext = {
+      ledger,
+      airdrop: (to, lamports) => faucet.airdrop(to, lamports),
+      faucet: faucet.address,
+      identity: identityOf(file.genesis.seed),
+      address: () => new URL(surface.url).host,
+    };
+    rpcRoutes(server.app, context, log);
     const chain: Part = {
       name: 'chain',
       async start() {
@@ -227,9 +237,10 @@ export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () 
       'the local Solana ledger was made for other name programs: remove its file or set ARNS_PROGRAM_CLUSTER back',
     );
   }
-  const accounts = new AccountStore();
-  for await (const [address, account] of store.accounts()) accounts.apply(new Map([[address, account]]));
   const slots = new Slots(genesis.seed, genesis.createdMs, clock);
+  const accounts = new AccountStore(sysvarAccounts(slots));
+  for await (const [address, account] of store.accounts()) accounts.apply(new Map([[address, account]]));
+  await addBuiltIns(store, accounts, kept.programs);
   const last = await store.last();
   if (last !== undefined) slots.notBefore(last.timeMs);
   const recent = new Map<string, SignatureStatus>();
@@ -239,6 +250,18 @@ export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () 
   const programs = programTable(kept.programs);
   const ledger = new Ledger(store, accounts, programs, slots, last?.sequence ?? 0, recent);
   return { ledger, genesis, settings: kept };
+}
+
+/** Gives a ledger what has come to it since it was made. */
+async function addBuiltIns(
+  store: LedgerStore,
+  accounts: AccountStore,
+  programs: NamePrograms,
+): Promise<void> {
+  const missing = new Map([...builtInAccounts(programs)].filter(([address]) => !accounts.has(address)));
+  if (missing.size === 0) return;
+  await store.commit([], missing);
+  accounts.apply(missing);
 }
 
 async function begin(store: LedgerStore, settings: GenesisSettings, now: number): Promise<Genesis> {

@@ -32,4 +32,8 @@ CREATE TABLE address_transaction (
 );
 `,
   },
+  {
+    id: 'local-solana-002',
+    up: 'CREATE INDEX ledger_transaction_slot ON ledger_transaction (slot, sequence);',
+  },
 ];

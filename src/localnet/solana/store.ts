@@ -1,5 +1,6 @@
 /** The ledger on disk: accounts as they stand, and every transaction that was ever taken, in order. */
 import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
+import { systemProgram } from '../../formats/solana/programs.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { Account, AccountChanges } from './accounts.ts';
 import type { TransactionMeta } from './meta.ts';
@@ -12,6 +13,9 @@ export interface StoredTransaction {
   readonly wire: Buffer;
   readonly meta: TransactionMeta;
 }
+
+/** With every account it names. */
+export type ExecutedTransaction = StoredTransaction & { readonly keys: readonly SolanaAddress[] };
 
 export interface Genesis {
   readonly seed: Buffer;
@@ -67,10 +71,7 @@ export class LedgerStore {
   }
 
   /** Transactions and the accounts they leave behind, all or none, durable when it resolves. */
-  async commit(
-    transactions: readonly (StoredTransaction & { readonly touched: readonly SolanaAddress[] })[],
-    accounts: AccountChanges,
-  ): Promise<void> {
+  async commit(transactions: readonly ExecutedTransaction[], accounts: AccountChanges): Promise<void> {
     await this.#sql.transaction(async (tx) => {
       for (const entry of transactions) {
         await tx.run(
@@ -82,7 +83,9 @@ export class LedgerStore {
           entry.wire,
           JSON.stringify(entry.meta),
         );
-        for (const address of entry.touched) {
+        for (const address of entry.keys) {
+          // In nearly every transaction, and nobody asks for all of them.
+          if (address === systemProgram) continue;
           await tx.run(
             'INSERT INTO address_transaction (address, sequence) VALUES (?, ?)',
             address,
@@ -106,6 +109,24 @@ export class LedgerStore {
       signature,
     );
     return row && stored(row);
+  }
+
+  async inSlot(slot: number): Promise<StoredTransaction[]> {
+    const rows = await this.#sql.all<TransactionRow>(
+      `SELECT ${columns} FROM ledger_transaction WHERE slot = ? ORDER BY sequence`,
+      slot,
+    );
+    return rows.map(stored);
+  }
+
+  /** How many transactions there were since a slot, by groups of so many slots. */
+  async countsSince(slot: number, groupSize: number): Promise<Map<number, number>> {
+    const rows = await this.#sql.all<{ part: number; count: number }>(
+      `SELECT slot / ? AS part, COUNT(*) AS count FROM ledger_transaction WHERE slot >= ? GROUP BY part`,
+      groupSize,
+      slot,
+    );
+    return new Map(rows.map(({ part, count }) => [Number(part), Number(count)]));
   }
 
   /** Transactions that name an address, newest first, between two places of the log. */

@@ -1,7 +1,9 @@
 /** JSON-RPC 2.0 over texts: one call or a batch in, one answer out. Amounts beyond 2^53 stay exact. */
 import type { Logger } from '../../../kernel/log.ts';
 import { accountMethods } from './accounts.ts';
+import { blockMethods } from './blocks.ts';
 import { chainMethods } from './chain-methods.ts';
+import { clusterMethods } from './cluster.ts';
 import { type Method, type Params, type RpcContext, RpcError, rpcCode } from './method.ts';
 import { transactionMethods } from './transactions.ts';
 
@@ -13,7 +15,13 @@ declare global {
 }
 
 const methods = new Map<string, Method>(
-  Object.entries({ ...chainMethods, ...accountMethods, ...transactionMethods }),
+  Object.entries({
+    ...chainMethods,
+    ...blockMethods,
+    ...clusterMethods,
+    ...accountMethods,
+    ...transactionMethods,
+  }),
 );
 
 export const maxBatch = 100;

@@ -10,6 +10,12 @@ export interface RpcContext {
   readonly ledger: Ledger;
   /** Sends lamports from the faucet; answers the signature. */
   readonly airdrop: (to: SolanaAddress, lamports: bigint) => Promise<string>;
+  /** Who holds the lamports that nobody has asked for yet. */
+  readonly faucet: SolanaAddress;
+  /** The one node of the cluster. */
+  readonly identity: SolanaAddress;
+  /** Host and port of the RPC. */
+  readonly address: () => string;
 }
 
 export type Method = (context: RpcContext, params: Params) => unknown;
@@ -48,6 +54,8 @@ export const rpcCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internal: -32603,
+  blockNotAvailable: -32004,
+  noSnapshot: -32008,
   simulationFailed: -32002,
   signatureFailed: -32003,
   busy: -32005,
