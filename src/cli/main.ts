@@ -36,6 +36,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Give an address AR, SOL, ARIO, USDC or credits on the local network',
     load: async () => (await import('./commands/faucet.ts')).faucet,
   },
+  local: {
+    summary: 'Change the local network as a whole: reset, snapshot, revert, time, mining, save, load',
+    load: async () => (await import('./commands/local.ts')).local,
+  },
   config: {
     summary: 'Show every environment variable, its value, default and meaning',
     load: async () => (await import('./commands/config.ts')).config,

@@ -1,6 +1,7 @@
 /** The gateway as a surface: what it is made of, wired in the order in which one needs the other. */
 import type { Config } from '../config/config.ts';
 import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
+import type { Fork } from '../fork/fork.ts';
 import { createJob } from '../kernel/background/job.ts';
 import type { Span } from '../kernel/http/byte-ranges.ts';
 import { createHttpServer } from '../kernel/http/server.ts';
@@ -25,7 +26,8 @@ import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
 import { OnDemandImport } from './import/on-demand.ts';
-import { createWritersPart } from './import/part.ts';
+import { forgetOtherChain } from './import/other-chain.ts';
+import { createWritersPart, type WritersPart } from './import/part.ts';
 import { createMeterPart, type EgressPayee } from './metering/part.ts';
 import { gatewayMigrations } from './migrations.ts';
 import { createIndexesPart } from './published-indexes/part.ts';
@@ -33,6 +35,7 @@ import { placeInRoot, subscribedContent } from './published-indexes/subscriber/c
 import { openSubscribedBands } from './published-indexes/subscriber/installed.ts';
 import { createGatewayRoutes } from './routes/gw.ts';
 import { createChainReadsPart } from './routes/part.ts';
+import { takeIn } from './routes/post.ts';
 import { answerErrorsAsText, answerOtherMethods, refuseAsText } from './routes/text-errors.ts';
 import { BundleQueue } from './unbundle/queue.ts';
 
@@ -45,8 +48,12 @@ export interface GatewayDeps extends Pick<ContentDeps, 'cache' | 'shared' | 'upl
   /** This process is one of several on the port. */
   readonly sharePort?: boolean;
   readonly adminKey: string;
+  /** Where ids are read that this network does not have; started before the gateway. */
+  readonly fork?: Fork | undefined;
   /** Asked only where payments for bytes are switched on; undefined: nothing can be paid. */
   readonly egressPayee?: () => Promise<EgressPayee | undefined>;
+  /** Of the local world: called, perhaps often, when the chain is another one than was indexed. A new start helps. */
+  readonly onOtherChain?: (() => void) | undefined;
 }
 
 /** A gateway with what tests and measurements look at from within. */
@@ -58,6 +65,8 @@ export interface Gateway extends SurfaceParts {
   readonly content: GatewayContent;
   readonly blocklist: FollowedBlocklist;
   readonly followers: { add(surface: string): void };
+  readonly writers: Pick<WritersPart, 'caughtUp'>;
+  readonly takeIn: GatewaySurface['takeIn'];
 }
 
 /** How often another process's imports are noticed. */
@@ -66,6 +75,10 @@ const refreshIntervalMs = 1_000;
 export interface GatewaySurface extends Surface {
   /** For a surface of this process that obeys what is blocked here; undefined until the gateway was started. */
   blocklistFor(follower: string): FollowedBlocklist | undefined;
+  /** For a node of this process: resolves when its chain is indexed up to this block, or is not in time. */
+  readonly caughtUp: WritersPart['caughtUp'];
+  /** Makes a transaction known that the node accepted, by its JSON: it is pending. */
+  takeIn(transaction: unknown): Promise<void>;
 }
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): GatewaySurface {
@@ -82,6 +95,12 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Gateway
     blocklistFor(follower) {
       made?.followers.add(follower);
       return made?.blocklist;
+    },
+    async caughtUp(head) {
+      await made?.writers.caughtUp(head);
+    },
+    async takeIn(transaction) {
+      await made?.takeIn(transaction);
     },
   };
 }
@@ -114,6 +133,7 @@ interface Opened {
 
 function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }: Opened): Gateway {
   const { log, sharePort = false } = deps;
+  const fork = deps.fork?.chain;
   const metrics = new Metrics();
   const index = new SqlGatewayIndex(sql);
   const nodes = new NodePool({
@@ -139,6 +159,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     shared: deps.shared,
     uploadUrl: deps.uploadUrl,
     names: deps.names,
+    fork,
     sources: [
       pendingTransactions(nodes),
       subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) }),
@@ -146,7 +167,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
   });
   const { bytes, dropCopies, contentHash, keepInline } = content;
-  const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes });
+  const { onOtherChain } = deps;
+  const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes, onOtherChain });
   const meterPart = createMeterPart({ ...common, sql, payee });
   const { meter } = meterPart;
   const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
@@ -175,8 +197,9 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const parts: readonly Part[] = [
     createIndexPart(index, log),
     { name: 'nodes', start: () => nodes.start(), stop: () => nodes.stop() },
-    createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline }),
-    createGraphqlPart({ ...common, meter }),
+    ...(config.WORLD === 'local' ? [createOneChainPart(index, nodes, log)] : []),
+    createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline, fork }),
+    createGraphqlPart({ ...common, meter, fork }),
     writers,
     // Before the content, which answers for its hosts before any route is looked up.
     signatures,
@@ -186,6 +209,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     admin,
     gatewayRoutes,
   ];
+  const taking = (json: unknown) => takeIn({ index, blocklist, keepInline }, json);
   const server = createHttpServer({
     name: 'gateway',
     title: 'Gateway',
@@ -205,7 +229,19 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     for (const part of parts) await part.routes?.(app);
     answerOtherMethods(app);
   });
-  return { server, parts, index, nodes, queue, onDemand, content, blocklist, followers };
+  return {
+    server,
+    parts,
+    index,
+    nodes,
+    queue,
+    onDemand,
+    content,
+    blocklist,
+    followers,
+    writers,
+    takeIn: taking,
+  };
 }
 
 /** A part of content, or less where the content ends before. */
@@ -213,6 +249,15 @@ async function readPart(source: ByteSource, id: string, part: Span) {
   const opened = await source.stream(id, part);
   return opened && { bytes: await readLimited(opened.stream, part.end - part.start), size: opened.size };
 }
+
+/** Of the local world only: the index is of the chain that the nodes have. */
+const createOneChainPart = (index: SqlGatewayIndex, nodes: NodePool, log: Logger): Part => ({
+  name: 'one chain',
+  async start() {
+    await forgetOtherChain(index.sql, nodes, log);
+    await index.refresh();
+  },
+});
 
 /** The database, and what this process remembers of it. */
 function createIndexPart(index: SqlGatewayIndex, log: Logger): Part {

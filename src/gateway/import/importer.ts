@@ -16,6 +16,7 @@ import { UpstreamError } from '../errors.ts';
 import { FetchAhead } from './fetch-ahead.ts';
 import { type FetchedBlock, fetchBlock, fetchTransaction } from './fetch-block.ts';
 import type { ImportMetrics } from './metrics.ts';
+import { isOtherChain } from './other-chain.ts';
 import { type BlockTransactions, type BlockWriterOptions, writeBlock } from './write-block.ts';
 
 export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
@@ -27,6 +28,8 @@ export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
   readonly stopHeight: number | undefined;
   readonly pollMs: number;
   readonly maxForkDepth: number;
+  /** Called where the chain is another one than was indexed; undefined where that is never believed. */
+  readonly onOtherChain: (() => void) | undefined;
 }
 
 /** Blocks fetched ahead of the one that is written. */
@@ -57,6 +60,8 @@ export class Importer {
   #failures = 0;
   #holesCheckedAt = 0;
   #advancedAt = performance.now();
+  /** Ends the pause between two rounds; aborted: there is none. */
+  #pause = new AbortController();
 
   constructor(options: ImporterOptions) {
     this.#options = options;
@@ -78,6 +83,11 @@ export class Importer {
     this.#loop = this.#run();
   }
 
+  /** Looks at the chain at once, for somebody who knows that it has grown. */
+  wake(): void {
+    this.#pause.abort();
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the gateway is stopping'));
     await this.#loop;
@@ -89,6 +99,8 @@ export class Importer {
     const { signal } = this.#stopping;
     const { log, metrics, pollMs } = this.#options;
     while (!signal.aborted) {
+      // Made before the chain is looked at: who wakes us meanwhile is not missed.
+      this.#pause = new AbortController();
       let pause = pollMs;
       try {
         if (await this.#lease.hold()) {
@@ -113,7 +125,8 @@ export class Importer {
         if (!(error instanceof UpstreamError)) log.error({ err: error }, 'the importer failed, it goes on');
         pause = Math.max(pause, errorDelayMs);
       }
-      await sleep(pause, undefined, { signal }).catch(() => {});
+      const woken = AbortSignal.any([signal, this.#pause.signal]);
+      await sleep(pause, undefined, { signal: woken }).catch(() => {});
     }
     this.#options.metrics.running.set(0);
   }
@@ -185,11 +198,20 @@ export class Importer {
 
   /** Takes the block at a height and all above out of the chain; false when that is more than we may. */
   async #takeBack(height: number): Promise<boolean> {
-    const { index, maxForkDepth, log, metrics } = this.#options;
+    const { index, nodes, maxForkDepth, log, metrics, onOtherChain } = this.#options;
+    if (onOtherChain !== undefined && (await isOtherChain(index.sql, nodes, this.#stopping.signal))) {
+      this.#trouble = 'Fork down to the first block: the chain of the nodes is another one.';
+      onOtherChain();
+      return false;
+    }
     const blocks = index.height - height + 1;
     if (this.#rewound + blocks > maxForkDepth) {
-      this.#trouble = `Fork deeper than ${maxForkDepth} blocks at height ${height}: raise GATEWAY_MAX_FORK_DEPTH to follow it.`;
-      log.error({ height, maxForkDepth }, 'a fork is deeper than the importer may follow');
+      const trouble = `Fork deeper than ${maxForkDepth} blocks at height ${height}: raise GATEWAY_MAX_FORK_DEPTH to follow it.`;
+      // Told once; it is looked at again with every round.
+      if (this.#trouble !== trouble) {
+        log.error({ height, maxForkDepth }, 'a fork is deeper than the importer may follow');
+      }
+      this.#trouble = trouble;
       return false;
     }
     this.#rewound += blocks;

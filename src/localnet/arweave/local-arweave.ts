@@ -5,13 +5,16 @@
  */
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import type { Fork } from '../../fork/fork.ts';
 import { createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
 import { holdAlone } from '../hold-alone.ts';
-import { LocalNode } from './chain/local-node.ts';
+import { LocalNode, type Mining } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
+import { configuredMining, readMining, writeMining } from './mining.ts';
+import { type ChainReaders, nobody } from './readers.ts';
 import { nodeRoutes } from './routes/routes.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
 
@@ -21,13 +24,18 @@ export type LocalArweaveConfig = Pick<
   | 'LOCAL_NETWORK_HOST'
   | 'LOCAL_ARWEAVE_PORT'
   | 'LOCAL_ARWEAVE_BLOCK_INTERVAL_MS'
+  | 'LOCAL_ARWEAVE_MINING'
   | 'LOCAL_ARWEAVE_CONFIRM_BLOCKS'
 >;
 
 export interface LocalArweaveDeps {
   readonly log: Logger;
+  /** Where transactions are read that the node does not have; started before it. */
+  readonly fork?: Fork | undefined;
   /** Milliseconds since 1970; the machine's clock unless given. */
   readonly now?: () => number;
+  /** Who reads the chain in this process; nobody unless given. */
+  readonly readers?: ChainReaders;
 }
 
 export interface LocalArweave extends Surface {
@@ -35,11 +43,16 @@ export interface LocalArweave extends Surface {
   fund(address: string, winston: bigint): Promise<void>;
   /** The node itself, once started. */
   readonly node: LocalNode;
+  /** Mines so many blocks, and answers the height when those who read the chain in this process have read them. */
+  mine(blocks: number): Promise<number>;
+  /** From now on blocks are made like this, after a restart too. */
+  setMining(mining: Mining): void;
 }
 
 export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
-  const { log, now = Date.now } = deps;
+  const { log, now = Date.now, readers = nobody } = deps;
   const path = join(config.DATA_DIR, 'localnet', 'arweave.db');
+  const miningPath = join(config.DATA_DIR, 'localnet', 'mining.json');
   let running: LocalNode | undefined;
 
   const surface = createSurface('arweave', async () => {
@@ -47,7 +60,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     const node = await LocalNode.open({
       path,
       log,
-      blockIntervalMs: config.LOCAL_ARWEAVE_BLOCK_INTERVAL_MS,
+      mining: readMining(miningPath) ?? configuredMining(config),
       confirmBlocks: config.LOCAL_ARWEAVE_CONFIRM_BLOCKS,
       now,
     }).catch((error: unknown) => {
@@ -71,7 +84,8 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       bodyLimit: MAX_TX_BODY_BYTES,
     });
     const stopping = new AbortController();
-    server.mount((app) => nodeRoutes(app, node, metrics, stopping.signal));
+    const fork = deps.fork?.chain;
+    server.mount((app) => nodeRoutes(app, { node, metrics, readers, stopping: stopping.signal, fork }));
     const chain: Part = {
       name: 'chain',
       async drain() {
@@ -96,6 +110,17 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     },
     get node() {
       return started();
+    },
+    async mine(blocks) {
+      const node = started();
+      await node.mine(blocks);
+      const { height, indep_hash: id } = node.head;
+      await readers.mined({ height, id });
+      return height;
+    },
+    setMining(mining) {
+      writeMining(miningPath, mining);
+      started().setMining(mining);
     },
     async fund(address, winston) {
       const node = started();

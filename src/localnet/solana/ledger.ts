@@ -10,7 +10,7 @@ import { FormatError } from '../../formats/format-error.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type { Message } from '../../formats/solana/message.ts';
 import { maxTransactionBytes, parseTransaction, type Transaction } from '../../formats/solana/transaction.ts';
-import { type AccountChanges, type AccountStore, Overlay } from './accounts.ts';
+import { type Account, type AccountChanges, type AccountStore, Overlay } from './accounts.ts';
 import { innerOf, lamportsOf, memoOf, type TransactionMeta, tokensOf } from './meta.ts';
 import type { TransactionError } from './runtime/errors.ts';
 import { type Environment, type Execution, executeTransaction, refused } from './runtime/execute.ts';
@@ -80,6 +80,8 @@ export class Ledger {
   readonly #waiting: Waiting[] = [];
   readonly #inFlight = new Map<string, Promise<SignatureStatus>>();
   readonly #listeners = new Set<CommitListener>();
+  /** Accounts that ended here; told only where a fork is behind the ledger. */
+  readonly #ended: Set<SolanaAddress> | undefined;
   #sequence: number;
   #draining: Promise<void> | undefined;
   #batch: Promise<void> = Promise.resolve();
@@ -91,6 +93,7 @@ export class Ledger {
     slots: Slots,
     lastSequence: number,
     recent: Iterable<[string, SignatureStatus]> = [],
+    ended?: Iterable<SolanaAddress>,
   ) {
     this.#store = store;
     this.accounts = accounts;
@@ -98,10 +101,26 @@ export class Ledger {
     this.slots = slots;
     this.#sequence = lastSequence;
     for (const [signature, status] of recent) this.#recent.set(signature, status);
+    this.#ended = ended && new Set(ended);
   }
 
   get transactionCount(): number {
     return this.#sequence;
+  }
+
+  /** Whether this ledger has had the account, so that no other's counts. */
+  isDecided(address: SolanaAddress): boolean {
+    return this.accounts.has(address) || this.#ended?.has(address) === true;
+  }
+
+  /** Accounts of a fork become the ledger's own, but those that it has, or has had. */
+  async takeOver(accounts: ReadonlyMap<SolanaAddress, Account>): Promise<void> {
+    const isNew = ([address]: readonly [SolanaAddress, Account]) => !this.isDecided(address);
+    const taken = new Map([...accounts].filter(isNew));
+    if (taken.size === 0) return;
+    await this.#store.takeOver(taken);
+    // A transaction may have made or ended one of them meanwhile.
+    this.accounts.apply(new Map([...taken].filter(isNew)));
   }
 
   /** Called with every committed batch. */
@@ -235,6 +254,9 @@ export class Ledger {
       return;
     }
     this.accounts.apply(changes);
+    if (this.#ended !== undefined) {
+      for (const [address, account] of changes) if (account === undefined) this.#ended.add(address);
+    }
     this.#sequence += taken.length;
     for (const { waiting, status } of taken) {
       this.#recent.set(waiting.signature, status);

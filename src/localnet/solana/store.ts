@@ -30,9 +30,12 @@ const columns = 'sequence, signature, slot, time_ms AS "timeMs", wire, meta';
 
 export class LedgerStore {
   readonly #sql: Sql;
+  /** A fork is behind the ledger: which accounts have ended is kept too. */
+  readonly #notesEnds: boolean;
 
-  constructor(sql: Sql) {
+  constructor(sql: Sql, { isForked = false } = {}) {
     this.#sql = sql;
+    this.#notesEnds = isForked;
   }
 
   genesis(): Promise<Genesis | undefined> {
@@ -70,6 +73,27 @@ export class LedgerStore {
     }
   }
 
+  /** Accounts that ended here, as far as a fork was behind the ledger. */
+  async ended(): Promise<SolanaAddress[]> {
+    const rows = await this.#sql.all<{ address: string }>('SELECT address FROM ended_account');
+    return rows.map(({ address }) => parseSolanaAddress(address));
+  }
+
+  /** Accounts of a fork; what the ledger has itself stays as it is. */
+  async takeOver(accounts: ReadonlyMap<SolanaAddress, Account>): Promise<void> {
+    await this.#sql.transaction(async (tx) => {
+      for (const [address, account] of accounts) {
+        await tx.run(
+          `INSERT INTO account (address, lamports, owner, executable, data)
+           SELECT ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ended_account WHERE address = ?)
+           ON CONFLICT (address) DO NOTHING`,
+          ...accountCells(address, account),
+          address,
+        );
+      }
+    });
+  }
+
   /** Transactions and the accounts they leave behind, all or none, durable when it resolves. */
   async commit(transactions: readonly ExecutedTransaction[], accounts: AccountChanges): Promise<void> {
     await this.#sql.transaction(async (tx) => {
@@ -94,6 +118,7 @@ export class LedgerStore {
         }
       }
       await writeAccounts(tx, accounts);
+      if (this.#notesEnds) await noteEnds(tx, accounts);
     });
   }
 
@@ -168,11 +193,17 @@ async function writeAccounts(tx: SqlExecutor, accounts: AccountChanges): Promise
       `INSERT INTO account (address, lamports, owner, executable, data) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (address) DO UPDATE SET lamports = excluded.lamports, owner = excluded.owner,
          executable = excluded.executable, data = excluded.data`,
-      address,
-      account.lamports.toString(),
-      account.owner,
-      account.executable ? 1 : 0,
-      account.data,
+      ...accountCells(address, account),
     );
+  }
+}
+
+const accountCells = (address: SolanaAddress, account: Account) =>
+  [address, account.lamports.toString(), account.owner, account.executable ? 1 : 0, account.data] as const;
+
+async function noteEnds(tx: SqlExecutor, accounts: AccountChanges): Promise<void> {
+  for (const [address, account] of accounts) {
+    if (account !== undefined) continue;
+    await tx.run('INSERT INTO ended_account (address) VALUES (?) ON CONFLICT (address) DO NOTHING', address);
   }
 }

@@ -3,6 +3,7 @@
  * everything else is serialised by the database.
  */
 import { LRUCache } from 'lru-cache';
+import type { MiningMode } from '../../../config/variables/arweave.ts';
 import { isTxId } from '../../../formats/base64url.ts';
 import { isRecord } from '../../../formats/json.ts';
 import { atMost } from '../../../kernel/at-most.ts';
@@ -14,19 +15,25 @@ import { migrations } from '../migrations.ts';
 import { MAX_PENDING, PROCESSED_MEMORY_MS } from '../rules.ts';
 import { acceptTransaction, VerificationFailed } from './accept-transaction.ts';
 import { type Block, hashList, readHead } from './blocks.ts';
-import { addToCounter, mineBlock } from './mine.ts';
-import { HeaderCache, readPlace, type StoredTransaction } from './transactions.ts';
+import { addToCounter, dropPending, mineBlock } from './mine.ts';
+import { HeaderCache, pendingIds, readPlace, type StoredTransaction } from './transactions.ts';
 import { readWallet, writeWallet } from './wallets.ts';
 
 interface LocalNodeOptions {
   readonly path: string;
   readonly log: Logger;
-  /** 0 mines only when asked. */
-  readonly blockIntervalMs: number;
+  readonly mining: Mining;
   /** Blocks that follow by themselves after one with transactions, so that it gets its confirmations. */
   readonly confirmBlocks: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+}
+
+/** When blocks are made. */
+export interface Mining {
+  readonly mode: MiningMode;
+  /** 0 mines only when asked, unless each transaction is mined at once. */
+  readonly intervalMs: number;
 }
 
 export class LocalNode {
@@ -47,12 +54,14 @@ export class LocalNode {
   #confirmationsDue = 0;
   #lastChange: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
+  #mining: Mining;
   #stopped = false;
 
   private constructor(sql: Sql, head: Block, options: LocalNodeOptions) {
     this.sql = sql;
     this.#head = head;
     this.#options = options;
+    this.#mining = options.mining;
   }
 
   /** Opens the chain at `path`, or begins one. */
@@ -70,6 +79,18 @@ export class LocalNode {
     }
     node.#schedule();
     return node;
+  }
+
+  get mining(): Mining {
+    return this.#mining;
+  }
+
+  /** From now on blocks are made like this. */
+  setMining(mining: Mining): void {
+    this.#mining = mining;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#schedule();
   }
 
   get head(): Block {
@@ -109,12 +130,16 @@ export class LocalNode {
     this.#processed.set(id, true);
     this.#refused.delete(id);
     this.#pending += 1;
+    if (this.#mining.mode === 'transaction') await this.mine(1);
     this.#schedule();
     return 'accepted';
   }
 
-  /** Mines `count` blocks; the first takes what is pending. */
-  async mine(count: number): Promise<void> {
+  /** Mines `count` blocks; the first takes what is pending, without what `fails` picks: that is dropped. */
+  async mine(count: number, fails?: (id: string) => boolean): Promise<void> {
+    if (fails !== undefined) {
+      for (const id of (await pendingIds(this.sql)).filter(fails)) await this.discard(id);
+    }
     for (let made = 0; made < count; made += 1) await this.#exclusive(() => this.#mineOne(true));
   }
 
@@ -160,6 +185,30 @@ export class LocalNode {
     });
   }
 
+  /** Gives a wallet exactly this balance. */
+  setBalance(address: string, balance: bigint): Promise<void> {
+    return this.sql.transaction(async (tx) => {
+      const wallet = (await readWallet(tx, address)) ?? { balance: 0n, lastTx: '' };
+      await writeWallet(tx, address, { ...wallet, balance });
+      await addToCounter(tx, 'minted', balance - wallet.balance);
+    });
+  }
+
+  /** Forgets a transaction that waits; answers what became of it. */
+  discard(id: string): Promise<'discarded' | 'mined' | 'unknown'> {
+    return this.#exclusive(async () => {
+      const outcome = await this.sql.transaction(async (tx) => {
+        const place = await readPlace(tx, id);
+        if (place === undefined) return 'unknown';
+        if (place.height !== null) return 'mined';
+        await dropPending(tx, { id, ...place });
+        return 'discarded';
+      });
+      await this.#recount();
+      return outcome;
+    });
+  }
+
   async close(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -198,18 +247,27 @@ export class LocalNode {
     return turn;
   }
 
+  /** Is another block to be made by itself? */
+  #isDue(): boolean {
+    const { mode } = this.#mining;
+    if (mode === 'none') return false;
+    return mode === 'interval' || this.#pending > 0 || this.#confirmationsDue > 0;
+  }
+
   #schedule(): void {
-    const { blockIntervalMs } = this.#options;
-    const due = this.#pending > 0 || this.#confirmationsDue > 0;
-    if (this.#stopped || blockIntervalMs === 0 || !due || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
+    const { intervalMs } = this.#mining;
+    if (this.#stopped || intervalMs === 0 || !this.#isDue() || this.#timer !== undefined) return;
+    const timer = setTimeout(() => {
       this.#exclusive(() => this.#mineOne(true))
         .catch((error: unknown) => this.#options.log.warn({ err: error }, 'mining failed, trying again'))
         .finally(() => {
+          // Mining was changed meanwhile.
+          if (this.#timer !== timer) return;
           this.#timer = undefined;
           this.#schedule();
         });
-    }, blockIntervalMs);
+    }, intervalMs);
+    this.#timer = timer;
   }
 }
 

@@ -4,6 +4,7 @@ import { accountMethods } from './accounts.ts';
 import { blockMethods } from './blocks.ts';
 import { chainMethods } from './chain-methods.ts';
 import { clusterMethods } from './cluster.ts';
+import { bringAccounts } from './forked-reads.ts';
 import { type Method, type Params, type RpcContext, RpcError, rpcCode } from './method.ts';
 import { transactionMethods } from './transactions.ts';
 
@@ -30,6 +31,7 @@ export const maxBatch = 100;
 export async function callMethod(context: RpcContext, name: string, params: Params): Promise<unknown> {
   const method = methods.get(name);
   if (method === undefined) throw new RpcError(rpcCode.methodNotFound, 'Method not found');
+  if (context.fork !== undefined) await bringAccounts(context.fork, name, params);
   return method(context, params);
 }
 

@@ -5,6 +5,7 @@ import { FormatError } from '../../../formats/format-error.ts';
 import { isSolanaAddress, type SolanaAddress } from '../../../formats/solana/address.ts';
 import { localSign } from '../../sign.ts';
 import type { Ledger } from '../ledger.ts';
+import type { LedgerFork } from '../ledger-fork.ts';
 
 export interface RpcContext {
   readonly ledger: Ledger;
@@ -16,6 +17,8 @@ export interface RpcContext {
   readonly identity: SolanaAddress;
   /** Host and port of the RPC. */
   readonly address: () => string;
+  /** Where accounts come from that the ledger never had. */
+  readonly fork?: LedgerFork | undefined;
 }
 
 export type Method = (context: RpcContext, params: Params) => unknown;
@@ -61,6 +64,8 @@ export const rpcCode = {
   busy: -32005,
   unsupportedVersion: -32015,
   minContextSlot: -32016,
+  /** Of this ledger alone: the forked cluster did not answer. */
+  forkUnavailable: -32099,
 } as const;
 
 export class RpcError extends Error {
