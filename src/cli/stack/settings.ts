@@ -3,6 +3,7 @@
  * when it is made, and what it refuses is one line. Whatever a start refuses for its settings alone belongs here.
  */
 import { type Config, ConfigError } from '../../config/config.ts';
+import { checkFork } from '../../fork/settings.ts';
 import { apexOf } from '../../gateway/content/apex.ts';
 import { readFilters } from '../../gateway/filters/configured.ts';
 import { publisherWallet } from '../../gateway/published-indexes/publication/publisher.ts';
@@ -69,6 +70,7 @@ export function checkSettings(config: Config, surfaces: readonly string[]): void
     ...surfaces.flatMap((name) => ofSurface[name] ?? []),
     ...(outside.solana.isUsed(config, surfaces) ? [configuredPrograms] : []),
     ...(outside.x402.isUsed(config, surfaces) ? [payee] : []),
+    checkFork,
     () => parseHeaders(config.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
   ];
   const problems = [...listProblems(config), ...readings.flatMap((read) => problemsOf(() => read(config)))];

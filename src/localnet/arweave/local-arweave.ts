@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import type { Fork } from '../../fork/fork.ts';
 import { createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
@@ -29,6 +30,8 @@ export type LocalArweaveConfig = Pick<
 
 export interface LocalArweaveDeps {
   readonly log: Logger;
+  /** Where transactions are read that the node does not have; started before it. */
+  readonly fork?: Fork | undefined;
   /** Milliseconds since 1970; the machine's clock unless given. */
   readonly now?: () => number;
   /** Who reads the chain in this process; nobody unless given. */
@@ -81,7 +84,8 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       bodyLimit: MAX_TX_BODY_BYTES,
     });
     const stopping = new AbortController();
-    server.mount((app) => nodeRoutes(app, { node, metrics, readers, stopping: stopping.signal }));
+    const fork = deps.fork?.chain;
+    server.mount((app) => nodeRoutes(app, { node, metrics, readers, stopping: stopping.signal, fork }));
     const chain: Part = {
       name: 'chain',
       async drain() {

@@ -8,6 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import type { Fork } from '../../fork/fork.ts';
 import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
 import { createJob } from '../../kernel/background/job.ts';
@@ -18,19 +19,23 @@ import { type App, createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { forkHeader, wantsOwnOnly } from '../../outside/fork-header.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { holdAlone } from '../hold-alone.ts';
 import { AccountStore } from './accounts.ts';
 import { Faucet, type Grant } from './faucet.ts';
 import {
+  builtInAccounts,
   defaultDemandFactor,
   defaultRegistryCapacity,
   faucetOf,
   type GenesisSettings,
   genesisAccounts,
+  identityOf,
 } from './genesis.ts';
 import { Ledger, type SignatureStatus } from './ledger.ts';
+import { LedgerFork } from './ledger-fork.ts';
 import { migrations } from './migrations.ts';
 import { programTable } from './programs/program-table.ts';
 import { answerText } from './rpc/dispatch.ts';
@@ -38,9 +43,12 @@ import type { RpcContext } from './rpc/method.ts';
 import { Subscriptions } from './rpc/subscriptions.ts';
 import { blockhashLife, Slots } from './slots.ts';
 import { type Genesis, LedgerStore } from './store.ts';
+import { sysvarAccounts } from './sysvars.ts';
 
 export interface LocalSolanaDeps {
   readonly log: Logger;
+  /** Where accounts come from that the ledger never had; started before the ledger. */
+  readonly fork?: Fork | undefined;
   /** Keys that sell names: each is given lamports and name tokens once. */
   readonly fund?: readonly SolanaAddress[];
   /** The name programs' addresses; the public network's unless others are configured. */
@@ -90,8 +98,11 @@ export function createLocalSolana(
   };
 
   const surface = createSurface('solana', async () => {
-    const file = await openFile(join(config.DATA_DIR, 'localnet', 'solana.db'), programs, now);
+    const cluster = deps.fork?.accounts;
+    const path = join(config.DATA_DIR, 'localnet', 'solana.db');
+    const file = await openFile(path, programs, now, cluster !== undefined);
     const { ledger } = file;
+    const fork = cluster && new LedgerFork(ledger, cluster, log);
     const faucet = new Faucet(ledger, faucetOf(file.genesis.seed), programs);
     running = { ledger, faucet };
     const server = createHttpServer({
@@ -106,7 +117,15 @@ export function createLocalSolana(
       bodyLimit: maxBody,
       docs: false,
     });
-    rpcRoutes(server.app, { ledger, airdrop: (to, lamports) => faucet.airdrop(to, lamports) }, log);
+    const context: RpcContext = {
+      ledger,
+      airdrop: (to, lamports) => faucet.airdrop(to, lamports),
+      faucet: faucet.address,
+      identity: identityOf(file.genesis.seed),
+      address: () => new URL(surface.url).host,
+      fork,
+    };
+    rpcRoutes(server.app, context, log);
     const chain: Part = {
       name: 'chain',
       async start() {
@@ -142,7 +161,7 @@ export function createLocalSolana(
 }
 
 /** The ledger in its file, which no other process may use meanwhile. */
-async function openFile(path: string, programs: NamePrograms, now: () => number) {
+async function openFile(path: string, programs: NamePrograms, now: () => number, isForked: boolean) {
   const hold = holdAlone(path, 'the local Solana ledger');
   let sql: Sql | undefined;
   const close = async () => {
@@ -156,7 +175,7 @@ async function openFile(path: string, programs: NamePrograms, now: () => number)
       registryCapacity: defaultRegistryCapacity,
       demandFactor: defaultDemandFactor,
     };
-    const { ledger, genesis } = await openLedger(sql, settings, now);
+    const { ledger, genesis } = await openLedger(sql, settings, now, { isForked });
     return { ledger, genesis, close };
   } catch (error) {
     await close();
@@ -171,7 +190,9 @@ function rpcRoutes(app: App, context: RpcContext, log: Logger): void {
   app.get('/health', async () => 'ok');
   app.post('/', async (request, reply) => {
     const text = typeof request.body === 'string' ? request.body : '';
-    const answer = await answerText(context, text, log);
+    if (context.fork !== undefined) reply.header(forkHeader, context.fork.shown);
+    const own = wantsOwnOnly(request.headers) ? { ...context, fork: undefined } : context;
+    const answer = await answerText(own, text, log);
     return reply.header('content-type', 'application/json; charset=utf-8').send(answer);
   });
 }
@@ -219,8 +240,13 @@ function webSockets(
 }
 
 /** `settings` make a new ledger; an existing one keeps its own, and must be for the same programs. */
-export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () => number) {
-  const store = new LedgerStore(sql);
+export async function openLedger(
+  sql: Sql,
+  settings: GenesisSettings,
+  clock: () => number,
+  { isForked = false } = {},
+) {
+  const store = new LedgerStore(sql, { isForked });
   const genesis = (await store.genesis()) ?? (await begin(store, settings, clock()));
   const kept = readSettings(genesis.settings);
   if (kept.programs.arns !== settings.programs.arns || kept.programs.ant !== settings.programs.ant) {
@@ -228,9 +254,10 @@ export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () 
       'the local Solana ledger was made for other name programs: remove its file or set ARNS_PROGRAM_CLUSTER back',
     );
   }
-  const accounts = new AccountStore();
-  for await (const [address, account] of store.accounts()) accounts.apply(new Map([[address, account]]));
   const slots = new Slots(genesis.seed, genesis.createdMs, clock);
+  const accounts = new AccountStore(sysvarAccounts(slots));
+  for await (const [address, account] of store.accounts()) accounts.apply(new Map([[address, account]]));
+  await addBuiltIns(store, accounts, kept.programs);
   const last = await store.last();
   if (last !== undefined) slots.notBefore(last.timeMs);
   const recent = new Map<string, SignatureStatus>();
@@ -238,8 +265,21 @@ export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () 
     recent.set(entry.signature, { slot: entry.slot, err: entry.meta.err, sequence: entry.sequence });
   }
   const programs = programTable(kept.programs);
-  const ledger = new Ledger(store, accounts, programs, slots, last?.sequence ?? 0, recent);
+  const ended = isForked ? await store.ended() : undefined;
+  const ledger = new Ledger(store, accounts, programs, slots, last?.sequence ?? 0, recent, ended);
   return { ledger, genesis, settings: kept };
+}
+
+/** Gives a ledger what has come to it since it was made. */
+async function addBuiltIns(
+  store: LedgerStore,
+  accounts: AccountStore,
+  programs: NamePrograms,
+): Promise<void> {
+  const missing = new Map([...builtInAccounts(programs)].filter(([address]) => !accounts.has(address)));
+  if (missing.size === 0) return;
+  await store.commit([], missing);
+  accounts.apply(missing);
 }
 
 async function begin(store: LedgerStore, settings: GenesisSettings, now: number): Promise<Genesis> {
