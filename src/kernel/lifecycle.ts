@@ -137,6 +137,23 @@ export class SurfaceGroup {
     return await later;
   }
 
+  /**
+   * Drains and stops one after the other: what a later one still has to say to an earlier one is answered. For held
+   * ports, where who asks a surface that has drained waits for the next.
+   */
+  async end(timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    for (const surface of this.#started.splice(0).reverse()) {
+      const left = Math.max(0, Math.ceil(deadline - performance.now()));
+      await surface
+        .drain(left)
+        .then(() => surface.stop())
+        .catch((error: unknown) => {
+          this.#log.error({ err: error, surface: surface.name }, 'stop failed');
+        });
+    }
+  }
+
   /** In the opposite order of starting, since later ones stand on earlier ones. */
   async stop(): Promise<void> {
     for (const surface of this.#started.splice(0).reverse()) {

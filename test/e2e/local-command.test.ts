@@ -72,6 +72,23 @@ describe('turnpike local', () => {
   });
 });
 
+test('nothing is pulled from under another process of the folder', async () => {
+  const before = await height();
+  const other = await startStack({
+    dataDir: join(folder, 'data'),
+    only: ['router'],
+    environment: { GATEWAY_URL: stack.urls.gateway ?? '' },
+  });
+  try {
+    const answer = await fetch(`${stack.urls.arweave}/local/reset`, { method: 'POST' });
+    assert.equal(answer.status, 409);
+    assert.match(await answer.text(), new RegExp(`stop them first: ${other.process.pid}`));
+    assert.ok((await height()) >= before);
+  } finally {
+    await other.end();
+  }
+});
+
 describe('a stack that is stopped while it changes', () => {
   test('exits cleanly and goes on with one of the two states', async () => {
     await local('snapshot', 'end');

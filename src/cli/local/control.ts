@@ -6,6 +6,7 @@ import type { ForkInfo } from '../../fork/fork.ts';
 import { machineNow, travelled } from '../../kernel/clock.ts';
 import type { Mining } from '../../localnet/arweave/chain/local-node.ts';
 import type { LocalArweave } from '../../localnet/arweave/local-arweave.ts';
+import { findProcesses } from '../run-file.ts';
 import type { Address, Stack } from '../stack.ts';
 import { version } from '../version.ts';
 import { maxOffsetMs, writeOffset } from './clock-file.ts';
@@ -90,6 +91,7 @@ export function createLocalControl(config: Config, local: LocalStack): LocalCont
   const change = <T>(work: () => Promise<T>): Promise<T> =>
     local.inTurn(() => {
       insistOnWholeState(config);
+      insistOnBeingAlone(config);
       return work();
     });
   const replace = async (fill: (folder: string) => Promise<void>, also?: readonly string[]) => {
@@ -170,6 +172,14 @@ function insistOnWholeState(config: Config): void {
   ];
   if (elsewhere.length === 0) return;
   throw new ChangeRefused(`part of the state is not in DATA_DIR: ${elsewhere.join(', ')} is set`);
+}
+
+/** Nothing is pulled from under another process. */
+function insistOnBeingAlone(config: Config): void {
+  const others = findProcesses(config.DATA_DIR).running.filter(({ pid }) => pid !== process.pid);
+  if (others.length === 0) return;
+  const pids = others.map(({ pid }) => pid).join(', ');
+  throw new ChangeRefused(`other processes use DATA_DIR, stop them first: ${pids}`);
 }
 
 /** Milliseconds ahead of the machine's clock; time does not go back. */

@@ -135,8 +135,7 @@ export class LocalStack implements Surface {
   }
 
   async #stopStack(): Promise<void> {
-    await this.#running?.group.drain(drainMs);
-    await this.#running?.group.stop();
+    await this.#running?.group.end(drainMs);
     this.#running = undefined;
   }
 }
