@@ -582,7 +582,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/gateway/routes/post.ts',
-        find: '    await keepInline(id, data);\n',
+        find: '  await keepInline(id, data);\n',
         put: '',
       },
     ],
