@@ -1,0 +1,80 @@
+/** Where the parts of a network listen. */
+
+/** Parts that were not started have no address: to read one tells so. */
+export interface Urls {
+  /** Everything of the network on one port: the Arweave node, GraphQL, content and the controls. */
+  readonly arweave: string;
+  readonly gateway: string;
+  readonly payment: string;
+  readonly upload: string;
+  readonly router: string;
+  /** The router's admin page. */
+  readonly admin: string;
+  /** JSON-RPC. */
+  readonly solana: string;
+  readonly solanaWebSocket: string;
+  readonly card: string;
+  /** The x402 facilitator. */
+  readonly x402: string;
+}
+
+const names: readonly (keyof Urls)[] = [
+  'arweave',
+  'gateway',
+  'payment',
+  'upload',
+  'router',
+  'admin',
+  'solana',
+  'solanaWebSocket',
+  'card',
+  'x402',
+];
+
+/** As apps name them in their `.env`. */
+const variables: Readonly<Record<string, keyof Urls>> = {
+  ARWEAVE_URL: 'arweave',
+  GATEWAY_URL: 'gateway',
+  PAYMENT_URL: 'payment',
+  UPLOAD_URL: 'upload',
+  ROUTER_URL: 'router',
+  SOLANA_RPC_URL: 'solana',
+  SOLANA_WS_URL: 'solanaWebSocket',
+  CARD_URL: 'card',
+  X402_FACILITATOR_URL: 'x402',
+};
+
+/** From the addresses that the program tells: `[{ name, url }]`. */
+export function urlsOf(addresses: unknown): Urls {
+  if (!Array.isArray(addresses)) throw new Error('the program did not tell its addresses');
+  const found = new Map<string, string>();
+  for (const address of addresses) {
+    const { name, url } = address as { name?: unknown; url?: unknown };
+    if (typeof name === 'string' && typeof url === 'string') found.set(name, url);
+  }
+  const solana = found.get('solana');
+  if (solana !== undefined) found.set('solanaWebSocket', solana.replace(/^http/, 'ws'));
+  if (!found.has('arweave')) throw new Error('the program runs without a local network of its own');
+  const urls: Partial<Record<keyof Urls, string>> = {};
+  for (const name of names) {
+    const url = found.get(name);
+    Object.defineProperty(urls, name, {
+      enumerable: url !== undefined,
+      get() {
+        if (url === undefined) throw new Error(`${name} was not started with this network`);
+        return url;
+      },
+    });
+  }
+  return urls as Urls;
+}
+
+/** Of the parts that were started. */
+export function variablesOf(urls: Urls): Record<string, string> {
+  const started = Object.keys(urls);
+  return Object.fromEntries(
+    Object.entries(variables).flatMap(([variable, name]) =>
+      started.includes(name) ? [[variable, urls[name]]] : [],
+    ),
+  );
+}
