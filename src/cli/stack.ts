@@ -9,7 +9,7 @@ import type { Surface } from '../kernel/part.ts';
 import { createRouterSurface } from '../router/surface.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
 import { openLedger, type SharedLedger, shareLedger } from './stack/ledger.ts';
-import { createLocalNetwork, standIns } from './stack/local-network.ts';
+import { createLocalNetwork, type LocalNetwork, standIns } from './stack/local-network.ts';
 import { createStackModeration } from './stack/moderation.ts';
 import { ServiceKeys } from './stack/service-keys.ts';
 import { makeGateway, makePayment, makeUpload } from './stack/surfaces.ts';
@@ -37,6 +37,10 @@ export interface Stack {
   readonly surfaces: readonly Surface[];
   /** Known once all are started. */
   addresses(): Address[];
+  /** The stand-ins that it started for the outside. */
+  readonly network: LocalNetwork;
+  /** Opened by the first that asks; closed with the stack. */
+  readonly ledger: SharedLedger;
 }
 
 export interface StackOptions {
@@ -111,6 +115,8 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
       ...listed.map(({ name, url }) => addressOf(name, url, config)),
       ...adminPage(router.made?.adminUrl),
     ],
+    network,
+    ledger,
   };
 }
 

@@ -41,15 +41,15 @@ export async function startSurfaces(
   options: LifecycleOptions,
 ): Promise<Running> {
   const { log, drainTimeoutMs, timeoutMs, host = process } = options;
-  const started: Surface[] = [];
+  const group = new SurfaceGroup(log);
   let stopping: Promise<void> | undefined;
   let finished = true;
   const stopped = Promise.withResolvers<void>();
 
   function stop(): Promise<void> {
     stopping ??= (async () => {
-      finished = await drainAll(started, drainTimeoutMs, log);
-      await stopAll(started, log);
+      finished = await group.drain(drainTimeoutMs);
+      await group.stop();
       for (const signal of signals) host.off(signal, onSignal);
       stopped.resolve();
     })();
@@ -76,50 +76,73 @@ export async function startSurfaces(
   }
 
   for (const signal of signals) host.on(signal, onSignal);
-  for (const surface of surfaces) {
-    if (stopping !== undefined) break;
-    started.push(surface);
-    try {
-      await surface.start();
-      log.debug({ surface: surface.name, url: surface.url }, 'started');
-    } catch (error) {
-      await stop();
-      throw error instanceof StartupError
-        ? error
-        : new Error(`${surface.name} did not start: ${messageOf(error)}`, { cause: error });
-    }
+  try {
+    await group.start(surfaces, () => stopping === undefined);
+  } catch (error) {
+    await stop();
+    throw error;
   }
   return { stop, stopped: stopped.promise };
 }
 
-/**
- * In the opposite order of starting: a request in flight on a later surface may still need an earlier one, which
- * therefore takes connections until the later ones are done. The time is one for all; after half of it nobody
- * waits for others any longer. True when every request was done.
- */
-async function drainAll(surfaces: readonly Surface[], timeoutMs: number, log: Logger): Promise<boolean> {
-  const deadline = performance.now() + timeoutMs;
-  const halfTime = new Promise<void>((resolve) => {
-    setTimeout(resolve, timeoutMs / 2).unref();
-  });
-  let later: Promise<boolean> = Promise.resolve(true);
-  for (const surface of surfaces.toReversed()) {
-    const drained = Promise.race([later, halfTime])
-      .then(() => surface.drain(Math.max(0, Math.ceil(deadline - performance.now()))))
-      .catch((error: unknown) => {
-        log.error({ err: error, surface: surface.name }, 'drain failed');
-        return false;
-      });
-    later = Promise.all([later, drained]).then((ends) => ends.every((finished) => finished));
-  }
-  return await later;
+/** What a surface that failed is told by, unless the failure itself is for a person to read. */
+class FailedStart extends Error {
+  override readonly name = 'FailedStart';
 }
 
-/** In the opposite order of starting, since later ones stand on earlier ones. */
-async function stopAll(surfaces: readonly Surface[], log: Logger): Promise<void> {
-  for (const surface of surfaces.toReversed()) {
-    await surface.stop().catch((error: unknown) => {
-      log.error({ err: error, surface: surface.name }, 'stop failed');
+/** Surfaces that start one after the other and stop in the opposite order. */
+export class SurfaceGroup {
+  readonly #log: Logger;
+  readonly #started: Surface[] = [];
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** Starts them as long as it `mayGoOn`. What was started when one fails is stopped by the caller. */
+  async start(surfaces: readonly Surface[], mayGoOn: () => boolean): Promise<void> {
+    for (const surface of surfaces) {
+      if (!mayGoOn()) return;
+      this.#started.push(surface);
+      try {
+        await surface.start();
+      } catch (error) {
+        if (error instanceof StartupError || error instanceof FailedStart) throw error;
+        throw new FailedStart(`${surface.name} did not start: ${messageOf(error)}`, { cause: error });
+      }
+      this.#log.debug({ surface: surface.name, url: surface.url }, 'started');
+    }
+  }
+
+  /**
+   * In the opposite order of starting: a request in flight on a later surface may still need an earlier one, which
+   * therefore takes connections until the later ones are done. The time is one for all; after half of it nobody
+   * waits for others any longer. True when every request was done.
+   */
+  async drain(timeoutMs: number): Promise<boolean> {
+    const deadline = performance.now() + timeoutMs;
+    const halfTime = new Promise<void>((resolve) => {
+      setTimeout(resolve, timeoutMs / 2).unref();
     });
+    let later: Promise<boolean> = Promise.resolve(true);
+    for (const surface of this.#started.toReversed()) {
+      const drained = Promise.race([later, halfTime])
+        .then(() => surface.drain(Math.max(0, Math.ceil(deadline - performance.now()))))
+        .catch((error: unknown) => {
+          this.#log.error({ err: error, surface: surface.name }, 'drain failed');
+          return false;
+        });
+      later = Promise.all([later, drained]).then((ends) => ends.every((finished) => finished));
+    }
+    return await later;
+  }
+
+  /** In the opposite order of starting, since later ones stand on earlier ones. */
+  async stop(): Promise<void> {
+    for (const surface of this.#started.splice(0).reverse()) {
+      await surface.stop().catch((error: unknown) => {
+        this.#log.error({ err: error, surface: surface.name }, 'stop failed');
+      });
+    }
   }
 }

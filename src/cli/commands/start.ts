@@ -14,6 +14,9 @@ import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts'
 import { createLogger, type Logger } from '../../kernel/log.ts';
 import { makeFilesPrivate, privateFolderMode } from '../../kernel/private-files.ts';
 import { type Command, readArguments, UsageError } from '../command.ts';
+import { createLocalControl } from '../local/control.ts';
+import { mountControl } from '../local/control-app.ts';
+import { LocalStack } from '../local/local-stack.ts';
 import { insistOnOneWorld } from '../stack/ask-world.ts';
 import { markFolder } from '../stack/folder-world.ts';
 import { checkSettings } from '../stack/settings.ts';
@@ -66,10 +69,7 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     const log = logOf(config);
     const retired = retiredVariables();
     if (retired.length > 0) log.warn(`set and no longer used: ${retired.join(', ')}`);
-    const stack =
-      count === undefined
-        ? createStack(config, log, { only })
-        : withWorkers(createStack(config, log, { only, localOnly: true }), count, config, log);
+    const stack = await stackOf(config, log, only, count);
     const running = await startSurfaces([...traces(config, log), ...stack.surfaces], lifeOf(config, log));
     const addresses = stack.addresses();
     console.log(values.json ? JSON.stringify(addresses) : addressTable(addresses, dataDir, config.WORLD));
@@ -77,6 +77,22 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     return 0;
   },
 };
+
+/** What is started: in the world `local` a stack whose state can be changed as a whole, unless workers share it. */
+async function stackOf(
+  config: Config,
+  log: Logger,
+  only: readonly string[],
+  workers: number | undefined,
+): Promise<Pick<Stack, 'surfaces' | 'addresses'>> {
+  if (workers !== undefined) {
+    return withWorkers(createStack(config, log, { only, localOnly: true }), workers, config, log);
+  }
+  if (config.WORLD !== 'local') return createStack(config, log, { only });
+  const local = new LocalStack({ config, log, only });
+  await mountControl(config, log, local, createLocalControl(config, local));
+  return { surfaces: [local], addresses: () => local.stack.addresses() };
+}
 
 /** One of several processes of a surface; the first process tells it which. */
 async function runWorker(worker: WorkerLife): Promise<number> {
@@ -101,7 +117,12 @@ async function runWorker(worker: WorkerLife): Promise<number> {
 }
 
 /** The workers after the local network, which runs in this process. */
-function withWorkers(local: Stack, count: number, config: Config, log: Logger): Stack {
+function withWorkers(
+  local: Stack,
+  count: number,
+  config: Config,
+  log: Logger,
+): Pick<Stack, 'surfaces' | 'addresses'> {
   const surface = 'gateway';
   const running = () => local.addresses();
   const workers = new Workers({

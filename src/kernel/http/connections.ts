@@ -1,10 +1,12 @@
 /**
- * The node:http server under a surface: time-outs that no slow client can hold open, a count of what is in
- * flight, and a drain that lets it finish.
+ * The connections of a surface: time-outs that no slow client can hold open, a count of what is in flight, and a drain
+ * that lets it finish.
  */
-import { type IncomingMessage, Server, type ServerOptions, ServerResponse, STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorBody } from './error-mapper.ts';
+import { type HeldPort, openPort } from './held-ports.ts';
+import { currentResponse, type Handler, PatientServer } from './patient-server.ts';
 
 export interface ConnectionLimits {
   /** A whole request, body included, must have arrived within this. 0 = no limit, for long uploads. */
@@ -25,19 +27,15 @@ export interface ConnectionLimits {
 /** Requests that a connection may send ahead. */
 const maxAhead = 100;
 
-export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
 export class Connections {
   readonly server: PatientServer;
   /** Counted by `watchRequests`. */
   readonly #inFlight: InFlight;
   readonly #reusePort: boolean;
-  readonly #stallTimeoutMs: number;
-  /** Looks for answers that do not leave; a timer for each answer would cost every one of them. */
-  readonly #looking: NodeJS.Timeout;
-  readonly #watched = new WeakSet<ServerResponse>();
   /** Requests of a connection that wait for their turn to be answered, where there are any. */
   readonly #ahead = new WeakMap<Socket, number>();
+  /** Listens in place of the server. */
+  #held: HeldPort | undefined;
   #draining = false;
   /** Resolves when the port is free and every connection closed. */
   #closed: Promise<void> | undefined;
@@ -46,8 +44,6 @@ export class Connections {
     const headersTimeout = limits.headersTimeoutMs ?? 15_000;
     this.#inFlight = inFlight;
     this.#reusePort = limits.sharePort ?? false;
-    this.#stallTimeoutMs = limits.stallTimeoutMs ?? 60_000;
-    this.#looking = setInterval(() => this.#watchStalled(), Math.min(15_000, this.#stallTimeoutMs)).unref();
     this.server = new PatientServer(
       {
         headersTimeout,
@@ -56,6 +52,8 @@ export class Connections {
         maxHeaderSize: limits.maxHeaderSize ?? 16 * 1024,
         connectionsCheckingInterval: Math.min(5_000, Math.max(50, headersTimeout / 4)),
         noDelay: true,
+        stallTimeoutMs: limits.stallTimeoutMs ?? 60_000,
+        maxConnections: limits.maxConnections ?? 16_384,
       },
       (request, response) => {
         if (this.#draining) response.shouldKeepAlive = false;
@@ -64,7 +62,6 @@ export class Connections {
         handler(request, response);
       },
     );
-    this.server.maxConnections = limits.maxConnections ?? 16_384;
     this.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
       // Bytes of another answer in the middle of one that has begun would be taken for its body.
       if (currentResponse(socket)?.headersSent === true) socket.destroy();
@@ -87,85 +84,57 @@ export class Connections {
     return true;
   }
 
-  /** Whole answers that are still here. The socket's own time-out knows of progress within a write: a slow client stays. */
-  #watchStalled(): void {
-    for (const socket of this.server.sockets) {
-      const response = currentResponse(socket);
-      if (response === undefined || !isLeaving(response) || this.#watched.has(response)) continue;
-      this.#watched.add(response);
-      response.setTimeout(this.#stallTimeoutMs, () => response.destroy());
-    }
-  }
-
-  listen(host: string, port: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen({ host, port, backlog: 1024, reusePort: this.#reusePort }, () => {
-        this.server.off('error', reject);
-        resolve();
-      });
-    });
+  /** `name` is the same for every server that follows another on a held port. */
+  async listen(name: string, host: string, port: number): Promise<void> {
+    if (this.#reusePort) await this.server.listenAt(host, port, true);
+    else this.#held = await openPort(name, this.server, host, port);
   }
 
   /**
    * Takes no new connection, lets what is in flight finish for at most `timeoutMs`, then cuts what is left. True when
-   * nothing was.
+   * nothing was. On a held port new requests wait for the next server.
    */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#draining = true;
-    if (this.server.listening) {
+    const held = this.#held;
+    if (held === undefined || held.isEnding)
+      return await this.#drainFrom(held?.front ?? this.server, timeoutMs);
+    held.detach(this.server);
+    const finished = await this.#finishes(timeoutMs);
+    held.cut(this.server);
+    this.server.cutAll();
+    return finished;
+  }
+
+  async #drainFrom(listener: PatientServer, timeoutMs: number): Promise<boolean> {
+    if (listener.listening) {
       this.#closed = new Promise((resolve) => {
-        this.server.close(() => resolve());
+        listener.close(() => resolve());
       });
     }
-    for (const socket of this.server.sockets) {
+    for (const socket of listener.sockets) {
       const response = currentResponse(socket);
       if (response !== undefined) response.shouldKeepAlive = false;
     }
     // A head that was out before the drain has promised to keep its connection; it is idle once answered.
-    this.#inFlight.onEnd = () => setImmediate(() => this.server.closeIdleConnections());
-    this.server.closeIdleConnections();
-    await Promise.race([this.#inFlight.none(), after(timeoutMs)]);
-    const finished = this.#inFlight.count === 0;
-    this.server.closeAllConnections();
-    clearInterval(this.#looking);
+    this.#inFlight.onEnd = () => setImmediate(() => listener.closeIdleConnections());
+    listener.closeIdleConnections();
+    const finished = await this.#finishes(timeoutMs);
+    listener.cutAll();
+    this.server.cutAll();
     return finished;
+  }
+
+  async #finishes(timeoutMs: number): Promise<boolean> {
+    this.#inFlight.onEnd ??= () => {};
+    await Promise.race([this.#inFlight.none(), after(timeoutMs)]);
+    return this.#inFlight.count === 0;
   }
 
   async close(): Promise<void> {
     await this.drain(0);
     await this.#closed;
   }
-}
-
-/**
- * node:http takes a connection for idle when its answer was ended, though much of it may still wait for its reader,
- * and closes it when the server closes. As long as there are such answers nothing is idle; the drain asks again
- * whenever one is out.
- */
-class PatientServer extends Server {
-  readonly sockets = new Set<Socket>();
-
-  constructor(options: ServerOptions, handler: Handler) {
-    super(options, handler);
-    this.on('connection', (socket: Socket) => {
-      this.sockets.add(socket);
-      socket.on('close', () => this.sockets.delete(socket));
-    });
-  }
-
-  override closeIdleConnections(): void {
-    for (const socket of this.sockets) {
-      const response = currentResponse(socket);
-      if (response !== undefined && isLeaving(response)) return;
-    }
-    super.closeIdleConnections();
-  }
-}
-
-/** Ended, and not yet out of our hands. */
-function isLeaving(response: ServerResponse): boolean {
-  return response.writableEnded && !response.writableFinished;
 }
 
 /** Resolves after the time, without keeping the process alive for it. */
@@ -198,15 +167,6 @@ export class InFlight {
       this.#whenNone = resolve;
     });
   }
-}
-
-/**
- * The answer a connection is working on, as node:http itself notes it. Keeping our own note of it for every
- * request would cost more than the rest of what we do to a request.
- */
-function currentResponse(socket: Socket): ServerResponse | undefined {
-  const noted: unknown = Reflect.get(socket, '_httpMessage');
-  return noted instanceof ServerResponse ? noted : undefined;
 }
 
 /**

@@ -161,7 +161,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     async listen() {
       await app.ready();
       await server()
-        .listen(options.host, options.port)
+        .listen(options.portVariable, options.host, options.port)
         .catch((error: NodeJS.ErrnoException) => {
           throw listenError(error, options);
         });

@@ -33,6 +33,8 @@ export interface LocalArweaveDeps {
 export interface LocalArweave extends Surface {
   /** Fills a wallet up to this many winston, once it has less than half of them. */
   fund(address: string, winston: bigint): Promise<void>;
+  /** The node itself, once started. */
+  readonly node: LocalNode;
 }
 
 export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
@@ -83,11 +85,22 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     };
     return { server, parts: [chain] };
   });
-  return Object.assign(surface, {
-    async fund(address: string, winston: bigint) {
-      if (running === undefined) throw new Error('the node has not started');
-      const wallet = await readWallet(running.sql, address);
-      if ((wallet?.balance ?? 0n) < winston / 2n) await running.mint(address, winston);
+  const started = (): LocalNode => {
+    if (running === undefined) throw new Error('the node has not started');
+    return running;
+  };
+  return {
+    ...surface,
+    get url() {
+      return surface.url;
     },
-  });
+    get node() {
+      return started();
+    },
+    async fund(address, winston) {
+      const node = started();
+      const wallet = await readWallet(node.sql, address);
+      if ((wallet?.balance ?? 0n) < winston / 2n) await node.mint(address, winston);
+    },
+  };
 }

@@ -6,13 +6,14 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { type HeldPort, openPort } from '../../kernel/http/held-ports.ts';
+import { PatientServer } from '../../kernel/http/patient-server.ts';
 import { type App, createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
@@ -174,7 +175,11 @@ function webSockets(
   log: Logger,
 ): Part {
   const subscriptions = new Subscriptions(ledger);
-  const nextPort = createServer((_request, response) => response.writeHead(426).end());
+  const nextPort = new PatientServer(
+    { stallTimeoutMs: 60_000, maxConnections: 16_384 },
+    (_request, response) => response.writeHead(426).end(),
+  );
+  let held: HeldPort | undefined;
   for (const listener of [app.server, nextPort]) {
     listener.on('upgrade', (request, stream) => subscriptions.upgrade(request, stream));
   }
@@ -183,10 +188,12 @@ function webSockets(
     async start() {
       if (config.LOCAL_SOLANA_PORT === 0 || config.LOCAL_SOLANA_PORT === 65_535) return;
       const port = config.LOCAL_SOLANA_PORT + 1;
-      nextPort.on('error', (error) =>
-        log.warn({ err: error, port }, 'WebSockets are served on the HTTP port only'),
+      held = await openPort('LOCAL_SOLANA_PORT+1', nextPort, config.LOCAL_NETWORK_HOST, port).catch(
+        (error) => {
+          log.warn({ err: error, port }, 'WebSockets are served on the HTTP port only');
+          return undefined;
+        },
       );
-      nextPort.listen({ host: config.LOCAL_NETWORK_HOST, port });
     },
     async drain() {
       subscriptions.close();
@@ -194,7 +201,9 @@ function webSockets(
     },
     async stop() {
       subscriptions.close();
+      held?.detach(nextPort);
       nextPort.close();
+      nextPort.cutAll();
     },
   };
 }
