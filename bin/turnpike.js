@@ -1,23 +1,45 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that an old Node can still read it and say what to do.
-import { existsSync } from 'node:fs';
+// Plain JavaScript, so that an old Node can still read it: it runs the program, or has the Node that came along run it.
+import { accessSync, constants, existsSync } from 'node:fs';
 import * as modules from 'node:module';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { becomeNewer, endWithLauncher } from './newer-node.js';
 
-const major = Number(process.versions.node.split('.')[0]);
-if (major < 24) {
-  console.error(
-    `turnpike needs Node 24 or newer, this is ${process.versions.node}: start it with "npm start" or "npm run turnpike -- <command>", which bring the right Node along.`,
-  );
-  process.exit(1);
+const neededMajor = 24;
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+if (Number(process.versions.node.split('.')[0]) < neededMajor) {
+  becomeNewer(neededMajor, fileURLToPath(import.meta.url));
+} else {
+  endWithLauncher();
+  // The next start finds the code compiled, which takes a third off it.
+  const cache = compileCacheFolder();
+  if (cache !== undefined) modules.enableCompileCache(cache);
+  // A published package carries JavaScript in dist; a checkout runs its TypeScript as it is.
+  const source = new URL('../src/cli/main.ts', import.meta.url);
+  const built = new URL('../dist/main.js', import.meta.url);
+  const { main } = await import((existsSync(source) ? source : built).href);
+  await main(process.argv.slice(2));
 }
 
-// The next start finds the code compiled, which takes a third off it. Not in a folder that others may write to; where
-// ours cannot be written either, nothing is kept.
-modules.enableCompileCache(fileURLToPath(new URL('../.cache/compile', import.meta.url)));
+/** Beside the code; where that cannot be written, as in a global install, in the cache of the user. Never where others may write. */
+function compileCacheFolder() {
+  if (isWritable(root)) return join(root, '.cache', 'compile');
+  const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
+  if (process.platform === 'win32') return LOCALAPPDATA && join(LOCALAPPDATA, 'turnpike', 'compile');
+  if (XDG_CACHE_HOME) return join(XDG_CACHE_HOME, 'turnpike', 'compile');
+  const caches = process.platform === 'darwin' ? ['Library', 'Caches'] : ['.cache'];
+  const home = homedir();
+  return isWritable(home) ? join(home, ...caches, 'turnpike', 'compile') : undefined;
+}
 
-// A published package carries plain JavaScript in dist; a checkout runs its TypeScript as it is.
-const built = new URL('../dist/src/cli/main.js', import.meta.url);
-const source = new URL('../src/cli/main.ts', import.meta.url);
-const { main } = await import(existsSync(source) ? source.href : built.href);
-await main(process.argv.slice(2));
+function isWritable(folder) {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,25 +1,216 @@
 /**
- * What `npm pack` ships: the sources as plain JavaScript in dist (Node does not strip types inside
- * node_modules), and beside them every file that is read at run time.
+ * What `npm pack` ships in dist: the program and the packages it uses as a few JavaScript files, because to find a
+ * thousand small modules takes longer than to run them, and Node does not strip types inside node_modules. Beside them
+ * the files that are read at run time, the types of what apps import, and the licences of what is carried along.
+ *
+ *   main.js                what bin/turnpike.js runs
+ *   testing.js, .cjs       what apps import, for any Node that the package names; it loads the program when it needs it
+ *   <room>/…               programs of threads and files that are read, where they are below src
+ *   types/                 of what apps import
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, rmSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '..');
+const source = join(root, 'src');
 const out = join(root, 'dist');
-rmSync(out, { recursive: true, force: true });
+const main = join(source, 'cli', 'main.ts');
+const testing = join(source, 'kit', 'testing.ts');
 
-const tsc = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'tsconfig.build.json'], {
-  cwd: root,
-  stdio: 'inherit',
-});
-if (tsc.status !== 0) process.exit(1);
+/** Stays a package of its own: it reads its WebAssembly from beside itself. */
+const ownPackages = ['tiny-secp256k1'];
+/** Asked for by packages that do without it. */
+const absentPackages = ['pg-native'];
 
-for (const file of globSync('src/**/*', { cwd: root, withFileTypes: true })) {
-  if (!file.isFile() || /\.tsx?$/.test(file.name)) continue;
-  const from = join(file.parentPath, file.name);
-  const to = join(out, from.slice(root.length + 1));
-  mkdirSync(dirname(to), { recursive: true });
-  cpSync(from, to);
+const common = {
+  bundle: true,
+  platform: 'node',
+  external: [...ownPackages, ...absentPackages],
+  sourcemap: true,
+  // A stack trace needs lines and names, not the text.
+  sourcesContent: false,
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+} satisfies BuildOptions;
+
+/** Modules of the program that what apps import loads when it needs them. */
+const loadedByTesting = new Set<string>();
+
+/** Packages written in CommonJS load what Node has by `require`. */
+const requireBanner = `import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);`;
+
+/** Every output lies in dist itself, so that each knows from its own place where the others are. */
+async function buildProgram(others: readonly string[]): Promise<Metafile> {
+  const threads = threadPrograms();
+  const entries = [...others, ...threads].map((file) => [flatName(file), file]);
+  const { metafile } = await build({
+    ...common,
+    entryPoints: { main, ...Object.fromEntries(entries) },
+    outdir: out,
+    format: 'esm',
+    splitting: true,
+    chunkNames: 'part-[hash]',
+    target: 'node24',
+    banner: { js: requireBanner },
+    plugins: [placesOfSources],
+  });
+  for (const file of threads) {
+    const place = join(out, compiled(file));
+    mkdirSync(dirname(place), { recursive: true });
+    writeFileSync(place, `export * from '${slashes(relative(dirname(place), out))}/${flatName(file)}.js';\n`);
+  }
+  return metafile;
 }
+
+/** One file with all that it imports; what it imports dynamically is the program's. */
+async function buildTesting(format: 'esm' | 'cjs'): Promise<Metafile> {
+  const { metafile } = await build({
+    ...common,
+    entryPoints: [testing],
+    outfile: join(out, format === 'esm' ? 'testing.js' : 'testing.cjs'),
+    format,
+    target: 'node20',
+    ...(format === 'esm'
+      ? { banner: { js: requireBanner } }
+      : {
+          banner: { js: `const hereUrl = require('node:url').pathToFileURL(__filename).href;` },
+          define: { 'import.meta.url': 'hereUrl' },
+        }),
+    plugins: [dynamicImportsStayOutside, placesOfSources],
+  });
+  return metafile;
+}
+
+/** A module of ours goes on knowing the place that its source has below src, as a place below dist. */
+const placesOfSources: Plugin = {
+  name: 'places of sources',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      if (!path.startsWith(source + sep) || !text.includes('import.meta'))
+        return { contents: text, loader: 'ts' };
+      const file = `new URL(${JSON.stringify(`./${compiled(path)}`)}, import.meta.url)`;
+      const folder = `new URL(${JSON.stringify(`./${slashes(dirname(compiled(path)))}`)}, import.meta.url)`;
+      const placed = text.replaceAll(/\bimport\.meta\.(\w+)/g, (whole, property: string) => {
+        if (property === 'url') return `${file}.href`;
+        if (property === 'filename') return `pathOfUrl(${file})`;
+        if (property === 'dirname') return `pathOfUrl(${folder})`;
+        throw new Error(`${path}: ${whole} has no meaning in the packed program`);
+      });
+      // On the first line, so that lines keep their numbers.
+      return { contents: `import { fileURLToPath as pathOfUrl } from 'node:url'; ${placed}`, loader: 'ts' };
+    });
+  },
+};
+
+const dynamicImportsStayOutside: Plugin = {
+  name: 'dynamic imports stay outside',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.?\// }, ({ kind, path, resolveDir }) => {
+      const file = resolve(resolveDir, path);
+      if (kind !== 'dynamic-import' || !file.startsWith(source + sep)) return undefined;
+      loadedByTesting.add(file);
+      return { path: `./${flatName(file)}.js`, external: true };
+    });
+  },
+};
+
+/** `new URL(`./thread${extname(import.meta.filename)}`, import.meta.url)` names one. */
+function threadPrograms(): string[] {
+  const named = /new URL\(`(\.[^`$]+)\$\{extname\(import\.meta\.filename\)\}`/g;
+  const found = globSync('**/*.ts', { cwd: source, exclude: isTestModule }).flatMap((file) => {
+    const text = readFileSync(join(source, file), 'utf8');
+    return [...text.matchAll(named)].map(([, name = '']) => resolve(source, dirname(file), `${name}.ts`));
+  });
+  return [...new Set(found)];
+}
+
+/** Pages, scripts for browsers and the like. */
+function copyReadFiles(): void {
+  for (const file of globSync('**/*', { cwd: source, withFileTypes: true })) {
+    if (!file.isFile() || /\.(tsx?|md)$/.test(file.name)) continue;
+    const from = join(file.parentPath, file.name);
+    const to = join(out, relative(source, from));
+    mkdirSync(dirname(to), { recursive: true });
+    cpSync(from, to);
+  }
+}
+
+/** The declarations of an entry point and of what they mention, each for both kinds of modules. */
+function writeTypes(entry: string): void {
+  const emitted = join(root, 'node_modules', '.cache', 'types');
+  rmSync(emitted, { recursive: true, force: true });
+  // It writes what the program loads too, and fails where something of that cannot be told; only what is mentioned counts.
+  const tsc = spawnSync(
+    process.execPath,
+    [
+      join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
+      '-p',
+      'tsconfig.build.json',
+      '--outDir',
+      emitted,
+    ],
+    { cwd: root, encoding: 'utf8' },
+  );
+  const done = new Set<string>();
+  const visit = (file: string): void => {
+    if (done.has(file)) return;
+    done.add(file);
+    if (!existsSync(join(emitted, file))) throw new Error(`${file} was not written:\n${tsc.stdout}`);
+    const text = readFileSync(join(emitted, file), 'utf8');
+    const importing = /((?:from|import\()\s*['"])(\.[^'"]+)\.[tj]s(['"])/g;
+    for (const [, , path = ''] of text.matchAll(importing)) visit(join(dirname(file), `${path}.d.ts`));
+    const to = join(out, 'types', file);
+    mkdirSync(dirname(to), { recursive: true });
+    writeFileSync(to, text.replaceAll(importing, '$1$2.js$3'));
+    writeFileSync(to.replace(/\.ts$/, '.cts'), text.replaceAll(importing, '$1$2.cjs$3'));
+  };
+  visit(compiled(entry).replace(/\.js$/, '.d.ts'));
+}
+
+/** The licence of every package of which something is in the files. */
+function licences(metafiles: readonly Metafile[]): string {
+  const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs));
+  const packages = inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
+  const texts = [...new Set(packages)].sort().map((folder) => {
+    const { name, version, license }: Record<string, unknown> = JSON.parse(
+      readFileSync(join(root, folder, 'package.json'), 'utf8'),
+    );
+    const [file] = globSync('{LICEN[CS]E,licen[cs]e,COPYING}*', { cwd: join(root, folder) }).sort();
+    const text = file === undefined ? '' : `\n\n${readFileSync(join(root, folder, file), 'utf8').trim()}`;
+    return `${name} ${version}: ${typeof license === 'string' ? license : 'see below'}${text}`;
+  });
+  return `Turnpike's files carry parts of these packages.\n\n${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+}
+
+function isTestModule(path: string): boolean {
+  return /\.test\.ts$|(^|\/)testing(\.ts|\/|-)/.test(path);
+}
+
+/** `kernel/pool/thread.js` of `src/kernel/pool/thread.ts`. */
+function compiled(file: string): string {
+  return slashes(relative(source, file)).replace(/\.ts$/, '.js');
+}
+
+/** `kernel-pool-thread` of `src/kernel/pool/thread.ts`. */
+function flatName(file: string): string {
+  return compiled(file).replace(/\.js$/, '').replaceAll('/', '-');
+}
+
+function slashes(path: string): string {
+  return path.split(sep).join('/');
+}
+
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out);
+copyReadFiles();
+const metafiles: Metafile[] = [];
+if (existsSync(testing)) {
+  metafiles.push(await buildTesting('esm'), await buildTesting('cjs'));
+  writeTypes(testing);
+}
+metafiles.push(await buildProgram([...loadedByTesting]));
+writeFileSync(join(out, 'third-party-licenses.txt'), licences(metafiles));

@@ -21,7 +21,9 @@ test('the packed package installs in an empty folder and starts', async () => {
       cwd: folder,
       stdio: 'ignore',
     });
-    const installed = readdirSync(join(folder, 'node_modules/turnpike'), { recursive: true }).map(String);
+    const installed = readdirSync(join(folder, 'node_modules/@turnpike-network/turnpike'), {
+      recursive: true,
+    }).map(String);
     assert.deepEqual(
       installed.filter((file) => /\.test\.|testing/.test(file)),
       [],
