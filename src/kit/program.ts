@@ -1,7 +1,6 @@
 /** The program itself, run in a child process or a worker thread, tied to the life of who started it. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { clearTimeout, setTimeout } from 'node:timers';
@@ -92,8 +91,9 @@ export async function runProgram(options: ProgramOptions): Promise<Program> {
   };
 }
 
+/** An older Node has the one that came along with the package run the program. */
 function runProcess(entry: string, { args, env }: ProgramOptions): Runner {
-  const child = spawn(nodeFile(entry), [entry, ...args], {
+  const child = spawn(process.execPath, [entry, ...args], {
     env,
     stdio: ['pipe', 'pipe', 'pipe'],
     windowsHide: true,
@@ -183,18 +183,4 @@ function programFile(): string {
     if (parent === folder) throw new Error('bin/turnpike.js of the package is missing');
     folder = parent;
   }
-}
-
-/** The Node to run the program with: this one, or the one that the package brings along. */
-function nodeFile(entry: string): string {
-  if (major(process.versions.node) >= leastMajor) return process.execPath;
-  try {
-    const name = `node-${process.platform}-${process.arch}`;
-    const folder = dirname(createRequire(entry).resolve(`${name}/package.json`));
-    const file = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
-    if (existsSync(file)) return file;
-  } catch {
-    // The package for this system is not installed; the program says what to do.
-  }
-  return process.execPath;
 }
