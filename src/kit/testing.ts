@@ -73,6 +73,7 @@ export async function startTurnpike(options: StartOptions = {}): Promise<Turnpik
     const control = new ControlClient(() => lastWords(program));
     const urls = urlsOf(JSON.parse(program.firstLine));
     return createTurnpike({
+      dataDir: folder.path,
       urls,
       wallets: await walletsAt(urls.arweave, control),
       cardSecretKey: cardSecretKeyIn(folder.path),
@@ -93,6 +94,7 @@ export async function connectTurnpike(to: TurnpikeJson | string): Promise<Turnpi
   const control = new ControlClient(() => '');
   const info = await control.json(`${base}/local`);
   return createTurnpike({
+    dataDir: undefined,
     urls: urlsOf((info as { addresses?: unknown }).addresses),
     wallets: await walletsAt(base, control),
     cardSecretKey,

@@ -73,6 +73,8 @@ export interface Turnpike extends AsyncDisposable {
   /** The addresses under the names that an app has in its `.env`. */
   readonly env: Readonly<Record<string, string>>;
   readonly clients: Clients;
+  /** Where its data is; undefined where another process started it. */
+  readonly dataDir: string | undefined;
   /** Mines blocks, and answers when the gateway has them. */
   mine(blocks?: number): Promise<{ height: number }>;
   /** Money out of nothing: so many whole coins, as a decimal number; AR unless another coin is named. */
@@ -101,6 +103,7 @@ export interface Turnpike extends AsyncDisposable {
 }
 
 export interface TurnpikeParts {
+  readonly dataDir: string | undefined;
   readonly urls: Urls;
   readonly wallets: Wallets;
   readonly cardSecretKey: string | undefined;
@@ -133,6 +136,7 @@ export function createTurnpike(parts: TurnpikeParts): Turnpike {
     wallets,
     env: variablesOf(urls),
     clients: createClients({ urls, wallets, cardSecretKey }),
+    dataDir: parts.dataDir,
     mine: async (blocks = 1) => (await post(local('/mine'), { blocks })) as { height: number },
     async mint(address, amount, coin = 'ar') {
       await post(local('/faucet'), { address, coin, amount: decimal(amount) });
