@@ -40,7 +40,7 @@ export const allowed: Record<string, string[]> = {
   upload: [...below, 'delivery'],
   cli: [...surfaces, ...below, 'delivery', 'localnet'],
   // Runs on an older Node than the rest, so it shares next to nothing with the rest.
-  kit: ['kernel'],
+  kit: ['kernel', 'cli'],
 };
 
 /**

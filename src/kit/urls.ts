@@ -1,4 +1,5 @@
 /** Where the parts of a network listen. */
+import { appEnvironment } from '../cli/app-environment.ts';
 
 /** Parts that were not started have no address: to read one tells so. */
 export interface Urls {
@@ -31,19 +32,6 @@ const names: readonly (keyof Urls)[] = [
   'x402',
 ];
 
-/** As apps name them in their `.env`. */
-const variables: Readonly<Record<string, keyof Urls>> = {
-  ARWEAVE_URL: 'arweave',
-  GATEWAY_URL: 'gateway',
-  PAYMENT_URL: 'payment',
-  UPLOAD_URL: 'upload',
-  ROUTER_URL: 'router',
-  SOLANA_RPC_URL: 'solana',
-  SOLANA_WS_URL: 'solanaWebSocket',
-  CARD_URL: 'card',
-  X402_FACILITATOR_URL: 'x402',
-};
-
 /** From the addresses that the program tells: `[{ name, url }]`. */
 export function urlsOf(addresses: unknown): Urls {
   if (!Array.isArray(addresses)) throw new Error('the program did not tell its addresses');
@@ -69,12 +57,7 @@ export function urlsOf(addresses: unknown): Urls {
   return urls as Urls;
 }
 
-/** Of the parts that were started. */
+/** Of the parts that were started, under the names that an app has in its `.env`. */
 export function variablesOf(urls: Urls): Record<string, string> {
-  const started = Object.keys(urls);
-  return Object.fromEntries(
-    Object.entries(variables).flatMap(([variable, name]) =>
-      started.includes(name) ? [[variable, urls[name]]] : [],
-    ),
-  );
+  return appEnvironment(new Map(Object.entries(urls)));
 }
