@@ -13,6 +13,8 @@ const variables: readonly (readonly [variable: string, address: string, of: (url
   ['X402_FACILITATOR_URL', 'x402', (url) => url],
 ];
 
+export const appVariables: readonly string[] = variables.map(([variable]) => variable);
+
 /** Of the parts that `urls` has. */
 export function appEnvironment(urls: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries(

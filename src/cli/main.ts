@@ -20,6 +20,22 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Start the surfaces and the local network they need',
     load: async () => (await import('./commands/start.ts')).start,
   },
+  status: {
+    summary: 'Show what runs on the data folder, where, and how it is',
+    load: async () => (await import('./commands/status.ts')).status,
+  },
+  env: {
+    summary: "Print the addresses of what runs, as an app's .env file needs them",
+    load: async () => (await import('./commands/env.ts')).env,
+  },
+  wallets: {
+    summary: 'Show the wallets of the local network, whose keys everybody knows, or the key of one',
+    load: async () => (await import('./commands/wallets.ts')).wallets,
+  },
+  faucet: {
+    summary: 'Give an address AR, SOL, ARIO, USDC or credits on the local network',
+    load: async () => (await import('./commands/faucet.ts')).faucet,
+  },
   config: {
     summary: 'Show every environment variable, its value, default and meaning',
     load: async () => (await import('./commands/config.ts')).config,

@@ -7,6 +7,7 @@ import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
 import { createRouterSurface } from '../router/surface.ts';
+import { furnish } from './local/furnish.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
 import { openLedger, type SharedLedger, shareLedger } from './stack/ledger.ts';
 import { createLocalNetwork, type LocalNetwork, standIns } from './stack/local-network.ts';
@@ -109,7 +110,9 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         own.map(({ name }) => name),
       ),
       moderation,
-      ...listed,
+      ...network.surfaces,
+      ...(config.WORLD === 'local' ? [walletsOf(config, network, ledger, own)] : []),
+      ...own,
     ],
     addresses: () => [
       ...listed.map(({ name, url }) => addressOf(name, url, config)),
@@ -137,6 +140,28 @@ export function addressOf(name: string, url: string, config: Config): Address {
 }
 
 const isLoopback = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host);
+
+/** Before anybody can ask: whoever reaches a surface finds the wallets of the local network with money. */
+function walletsOf(
+  config: Config,
+  network: LocalNetwork,
+  ledger: SharedLedger,
+  surfaces: readonly Surface[],
+): Surface {
+  return {
+    name: 'wallets',
+    url: '',
+    async start() {
+      const dealsInCredits = surfaces.some(({ name }) => name === 'payment' || name === 'upload');
+      await furnish(config.LOCAL_WALLETS, {
+        network,
+        ledger: dealsInCredits ? await ledger.open() : undefined,
+      });
+    },
+    drain: async () => true,
+    stop: async () => {},
+  };
+}
 
 /** Started first, so stopped last: the database closes when everything that uses it has stopped. */
 function ledgerAndKeys(ledger: SharedLedger, keys: ServiceKeys, surfaces: readonly string[]): Surface {

@@ -4,7 +4,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type ArweaveAddress, isArweaveAddress } from '../formats/base64url.ts';
 import { hasCode, messageOf, StartupError } from '../kernel/errors.ts';
+import { normalizeAddress } from '../wallets/address.ts';
 import { type ArweaveKey, arweaveKey, exportJwk, importJwk } from '../wallets/arweave/rsa.ts';
+import { readOwnerKey } from './names/owner-key.ts';
 
 /** Wallets of services were kept as PEM once. */
 export function readWallet(path: string): ArweaveKey {
@@ -38,7 +40,18 @@ export async function createWallet(path: string): Promise<ArweaveKey> {
   return importJwk(text);
 }
 
-/** What people name a wallet by: its file or its address. */
+/** The address of any chain, or that of the wallet or key file of this name. */
+export function addressOfAnyWallet(fileOrAddress: string): string {
+  const address = normalizeAddress(fileOrAddress);
+  if (address !== undefined) return address;
+  try {
+    return readOwnerKey(fileOrAddress).address;
+  } catch {
+    return readWallet(fileOrAddress).address;
+  }
+}
+
+/** What people name an Arweave wallet by: its file or its address. */
 export function addressOfWallet(fileOrAddress: string): ArweaveAddress {
   return isArweaveAddress(fileOrAddress) ? fileOrAddress : readWallet(fileOrAddress).address;
 }

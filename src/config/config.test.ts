@@ -137,7 +137,7 @@ describe('the world', () => {
 
 test('an address that is none is told in one line', () => {
   assert.deepEqual(problemsOf({ ARWEAVE_NODE_URLS: 'arweave.net' }), [
-    'ARWEAVE_NODE_URLS must be a URL with http or https, not "arweave.net"',
+    'ARWEAVE_NODE_URLS must be a URL that begins with http:// or https://, not "arweave.net"',
   ]);
 });
 

@@ -117,7 +117,7 @@ export function oneOf<const C extends readonly string[]>(
 function parseUrl(value: string, protocols: readonly string[]): string {
   const protocol = URL.canParse(value) ? new URL(value).protocol.slice(0, -1) : undefined;
   if (protocol === undefined || !protocols.includes(protocol)) {
-    throw new Error(`must be a URL with ${protocols.join(' or ')}`);
+    throw new Error(`must be a URL that begins with ${protocols.map((name) => `${name}://`).join(' or ')}`);
   }
   return value.replace(/\/+$/, '');
 }

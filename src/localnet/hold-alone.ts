@@ -3,7 +3,7 @@
  * what a second process writes to the same file. Held by a lock of the system, so that it ends with the process,
  * however that ends.
  */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StartupError } from '../kernel/errors.ts';
@@ -13,6 +13,17 @@ const busy = 5;
 
 export interface Hold {
   release(): void;
+}
+
+/** Whether a process that is alive has it. */
+export function isHeld(file: string): boolean {
+  if (!existsSync(`${file}.lock`)) return false;
+  try {
+    holdAlone(file, file).release();
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Throws a `StartupError` while another has it. `what` is for people: "the local Solana ledger". */

@@ -6,14 +6,13 @@ import { StartupError } from '../../kernel/errors.ts';
 import { createNameChain } from '../../registry/chain.ts';
 import { createNameRegistry } from '../../registry/name-registry.ts';
 import { configuredPrograms } from '../../registry/programs.ts';
-import { normalizeAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import { inCredits } from '../amounts.ts';
 import { type Command, readArguments, UsageError } from '../command.ts';
 import { NamesClient } from '../names/names-client.ts';
 import { createOwnerKey, type OwnerKey, ownerAddress, readOwnerKey } from '../names/owner-key.ts';
 import { serviceUrl } from '../service-url.ts';
-import { readWallet } from '../wallet-file.ts';
+import { addressOfAnyWallet, readWallet } from '../wallet-file.ts';
 
 export const name: Command = {
   usage: `turnpike name key <file>                       a new Solana key to own names with; it needs no SOL
@@ -150,7 +149,7 @@ async function list(order: Order): Promise<void> {
     });
     return;
   }
-  const { names } = await order.client.get(`/arns/my-names/${addressOf(order.subject)}`);
+  const { names } = await order.client.get(`/arns/my-names/${addressOfAnyWallet(order.subject)}`);
   for (const entry of Array.isArray(names) ? names : []) {
     const { name: text, antId, purchaseDate, custodial }: Record<string, unknown> = { ...entry };
     const kept = custodial === true ? '  held by the service' : '';
@@ -192,16 +191,6 @@ function payerOf({ wallet }: Order): ArweaveKey {
 function ownerOf({ owner }: Order): OwnerKey {
   if (owner === undefined) throw new UsageError('--owner is missing: a key file, see "turnpike name key"');
   return readOwnerKey(owner);
-}
-
-function addressOf(text: string): string {
-  const address = normalizeAddress(text);
-  if (address !== undefined) return address;
-  try {
-    return readOwnerKey(text).address;
-  } catch {
-    return readWallet(text).address;
-  }
 }
 
 /** The token of a registered name, from the chain. */

@@ -13,10 +13,13 @@ import { StartupError } from '../../kernel/errors.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
 import { makeFilesPrivate, privateFolderMode } from '../../kernel/private-files.ts';
+import { localWallets } from '../../wallets/local-wallets.ts';
 import { type Command, readArguments, UsageError } from '../command.ts';
 import { createLocalControl } from '../local/control.ts';
 import { mountControl } from '../local/control-app.ts';
+import { describeWallets } from '../local/describe-wallets.ts';
 import { LocalStack } from '../local/local-stack.ts';
+import { runFile } from '../run-file.ts';
 import { insistOnOneWorld } from '../stack/ask-world.ts';
 import { markFolder } from '../stack/folder-world.ts';
 import { checkSettings } from '../stack/settings.ts';
@@ -28,10 +31,11 @@ import { Workers } from '../workers/primary.ts';
 import { asWorker, type WorkerLife } from '../workers/worker.ts';
 
 export const start: Command = {
-  usage: `turnpike start [surface …] [--workers <n>] [--json] [--free-ports] [--temporary] [--until-input-ends]
+  usage: `turnpike start [surface …] [--workers <n>] [--quiet] [--json] [--free-ports] [--temporary] [--until-input-ends]
 
   surface             only these, of ${surfaceNames.join(', ')}; without any, all
   --workers           so many processes behind one port; for the gateway alone
+  --quiet             leave out the wallets of the local network
   --json              print the addresses as one line of JSON
   --free-ports        every port that no variable sets is a free one
   --temporary         keep nothing: a folder in memory unless DATA_DIR names an empty one, removed at the end
@@ -46,6 +50,7 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
       args,
       options: {
         json: { type: 'boolean' },
+        quiet: { type: 'boolean' },
         workers: { type: 'string' },
         'free-ports': { type: 'boolean' },
         temporary: { type: 'boolean' },
@@ -70,9 +75,15 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     const retired = retiredVariables();
     if (retired.length > 0) log.warn(`set and no longer used: ${retired.join(', ')}`);
     const stack = await stackOf(config, log, only, count);
-    const running = await startSurfaces([...traces(config, log), ...stack.surfaces], lifeOf(config, log));
+    const surfaces = [...traces(config, log), ...stack.surfaces, runFile(config, () => stack.addresses())];
+    const running = await startSurfaces(surfaces, lifeOf(config, log));
     const addresses = stack.addresses();
-    console.log(values.json ? JSON.stringify(addresses) : addressTable(addresses, dataDir, config.WORLD));
+    if (values.json) {
+      console.log(JSON.stringify(addresses));
+    } else {
+      const wallets = values.quiet || !hasMoney(addresses) ? undefined : walletsOf(config);
+      console.log(addressTable(addresses, dataDir, config.WORLD, wallets));
+    }
     await running.stopped;
     return 0;
   },
@@ -190,12 +201,26 @@ const moneyOf: Readonly<Record<WorldName, string>> = {
   public: 'real money',
 };
 
-function addressTable(addresses: readonly Address[], dataDir: string, world: WorldName): string {
+/** Whether anything runs here that the wallets have money on. */
+const hasMoney = (addresses: readonly Address[]): boolean =>
+  addresses.some(({ name }) => ['arweave', 'solana', 'x402', 'payment', 'upload'].includes(name));
+
+function walletsOf({ WORLD, LOCAL_WALLETS }: Config): string | undefined {
+  return WORLD === 'local' && LOCAL_WALLETS > 0 ? describeWallets(localWallets(LOCAL_WALLETS)) : undefined;
+}
+
+function addressTable(
+  addresses: readonly Address[],
+  dataDir: string,
+  world: WorldName,
+  wallets: string | undefined,
+): string {
   const width = Math.max(...addresses.map((address) => address.name.length));
   const urlWidth = Math.max(...addresses.map((address) => address.url.length));
   const rows = addresses.map(
     ({ name, url, what }) => `  ${name.padEnd(width)}  ${url.padEnd(urlWidth)}  ${what}`,
   );
   const opening = `Turnpike is open in the world ${world}, with ${moneyOf[world]}. Data and keys are in ${dataDir}`;
-  return `\n${opening}\n\n${rows.join('\n')}\n\nCtrl-C stops it.\n`;
+  const shown = wallets === undefined ? [] : [wallets];
+  return `\n${[...shown, opening, rows.join('\n'), 'Ctrl-C stops it.'].join('\n\n')}\n`;
 }

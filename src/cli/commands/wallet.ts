@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readProcessConfig } from '../../config/config.ts';
+import { readProcessConfig, type WorldName } from '../../config/config.ts';
 import { isArweaveAddress } from '../../formats/base64url.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
@@ -84,7 +84,7 @@ const actions: Readonly<Record<string, Action>> = {
       const given = readProcessConfig().SERVICE_WALLET_FILE;
       const wallets =
         given === undefined
-          ? [await openServiceWallet(keysFolder()), ...(await formerServiceWallets(keysFolder()))]
+          ? [await openServiceWallet(keysFolder(), world()), ...(await formerServiceWallets(keysFolder()))]
           : [{ key: readWallet(given), path: given, ordinary: true }];
       for (const [index, { key, path, ordinary }] of wallets.entries()) {
         const which = index === 0 ? 'now   ' : 'former';
@@ -102,7 +102,7 @@ const actions: Readonly<Record<string, Action>> = {
           `SERVICE_WALLET_FILE names ${given}: make another with "turnpike wallet create", name that one, and put the former address into FORMER_ARWEAVE_ADDRESSES`,
         );
       }
-      const { wallet: made, former } = await rotateServiceWallet(keysFolder());
+      const { wallet: made, former } = await rotateServiceWallet(keysFolder(), world());
       console.log(`${made.key.address}  ${made.path}\nformer: ${former.key.address}  ${former.path}
 
 1. restart the service: it pays from, and is paid at, the new wallet; payments to the former are still taken
@@ -113,11 +113,13 @@ const actions: Readonly<Record<string, Action>> = {
 
 const node = (): NodeClient => new NodeClient(readProcessConfig());
 
+const world = (): WorldName => readProcessConfig().WORLD;
+
 const keysFolder = (): string => join(readProcessConfig().DATA_DIR, 'keys');
 
 async function serviceWallet(): Promise<ArweaveKey> {
   const given = readProcessConfig().SERVICE_WALLET_FILE;
-  return given === undefined ? (await openServiceWallet(keysFolder())).key : readWallet(given);
+  return given === undefined ? (await openServiceWallet(keysFolder(), world())).key : readWallet(given);
 }
 
 async function balanceOf(chain: NodeClient, address: string): Promise<string> {

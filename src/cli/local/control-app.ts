@@ -12,11 +12,12 @@ import type { LocalControl } from './control.ts';
 import { foreignPage } from './errors.ts';
 import type { LocalStack } from './local-stack.ts';
 import { stateRoutes } from './routes/state.ts';
+import { walletRoutes } from './routes/wallets.ts';
 
 /** Adds routes below `/local`. */
-export type ControlRoutes = (app: App, control: LocalControl) => void;
+export type ControlRoutes = (app: App, control: LocalControl, config: Config) => void;
 
-const allRoutes: readonly ControlRoutes[] = [stateRoutes];
+const allRoutes: readonly ControlRoutes[] = [stateRoutes, walletRoutes];
 
 /** Mounts the control of the local network on the port of its Arweave node. Before the stack starts. */
 export async function mountControl(
@@ -46,7 +47,7 @@ async function createControlServer(config: Config, log: Logger, control: LocalCo
     scope.addHook('onRequest', async (request) => {
       if (isForeignPage(request.headers)) throw foreignPage();
     });
-    for (const routes of allRoutes) routes(scope, control);
+    for (const routes of allRoutes) routes(scope, control, config);
   });
   await app.ready();
   return app.server;

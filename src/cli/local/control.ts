@@ -20,6 +20,8 @@ export interface LocalControl {
   info(): Promise<LocalInfo>;
   /** A fresh network, as on the first start; keys stay. */
   reset(): Promise<LocalInfo>;
+  /** Does something with the stack that runs now, while nothing changes it as a whole. */
+  use<T>(work: (stack: Stack) => Promise<T>): Promise<T>;
   /** The stack that runs now: another one after every change. */
   readonly stack: () => Stack;
 }
@@ -43,6 +45,7 @@ export function createLocalControl(config: Config, local: LocalStack): LocalCont
   return {
     info: () => local.inTurn(async () => info()),
     reset: () => replace(async () => {}),
+    use: (work) => local.inTurn(() => work(local.stack)),
     stack: () => local.stack,
   };
 }

@@ -1,14 +1,19 @@
-/** The keys the service acts with: given by the operator, or made on first start and kept in DATA_DIR/keys. */
+/**
+ * The keys the service acts with: given by the operator, or made on first start and kept in DATA_DIR/keys. RSA keys take
+ * seconds to make, so that a new folder of the world `local` gets those that are the same everywhere; any other world
+ * refuses them.
+ */
 import { createPrivateKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
-import { makeFastRsaKey } from '../../kernel/fast-rsa-key.ts';
+import { fastRsaKeyOf, makeFastRsaKey } from '../../kernel/fast-rsa-key.ts';
 import { makeToken, readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { makeSecretKey, parseSecretKey, type SolanaKey } from '../../names/chain/service-key.ts';
 import { type ArweaveKey, arweaveKey, importJwk } from '../../wallets/arweave/rsa.ts';
+import { isKnownToEveryone, localServicePrimes } from '../../wallets/local-wallets.ts';
 import { formerServiceWallets, openServiceWallet, readLegacyKey } from './service-wallet.ts';
 
 export class ServiceKeys {
@@ -29,7 +34,7 @@ export class ServiceKeys {
     return this.#once('wallet', async () => {
       const given = this.#config.SERVICE_WALLET_FILE;
       if (given !== undefined) return this.#given('SERVICE_WALLET_FILE', given, importJwk);
-      const { key, path, made, ordinary } = await openServiceWallet(this.#folder);
+      const { key, path, made, ordinary } = await openServiceWallet(this.#folder, this.#config.WORLD);
       if (made) this.#log.info({ path, address: key.address }, 'made the wallet of the service');
       if (!ordinary) {
         this.#log.warn(
@@ -50,19 +55,21 @@ export class ServiceKeys {
   /** Signs receipts. Four primes sign up to three times as fast as two, and verify everywhere as any RSA key does. */
   receipts(): Promise<ArweaveKey> {
     // One key did both once: receipts of that time stay the same when they are asked for again.
-    const make = async () => (await readLegacyKey(this.#folder)) ?? makeFastRsaKey();
+    const make = async () => (await readLegacyKey(this.#folder)) ?? this.#makeFastKey('receipt key');
     return this.#rsaKey('RECEIPT_KEY_FILE', 'receipt-key.pem', make);
   }
 
   /** Signs the data of those who pay with x402 and sign no item themselves: strangers choose what it signs. */
   unsignedData(): Promise<ArweaveKey> {
-    return this.#rsaKey('DATA_KEY_FILE', 'data-key.pem', makeFastRsaKey);
+    return this.#rsaKey('DATA_KEY_FILE', 'data-key.pem', () => this.#makeFastKey('data key'));
   }
 
   /** Pays for names on Solana, buys them and looks after their records. */
   async solana(): Promise<SolanaKey> {
     const given = this.#config.SOLANA_SIGNER_SECRET_KEY;
-    return parseSecretKey(given ?? (await this.#kept('solana-key', makeSecretKey)));
+    const key = parseSecretKey(given ?? (await this.#kept('solana-key', makeSecretKey)));
+    this.#insistOnSecret(key.address);
+    return key;
   }
 
   async jwtSecret(): Promise<string> {
@@ -89,9 +96,30 @@ export class ServiceKeys {
   }
 
   #once(name: string, open: () => Promise<ArweaveKey>): Promise<ArweaveKey> {
-    const known = this.#known.get(name) ?? open();
-    this.#known.set(name, known);
-    return known;
+    const opened =
+      this.#known.get(name) ??
+      open().then((key) => {
+        this.#insistOnSecret(key.address);
+        return key;
+      });
+    this.#known.set(name, opened);
+    return opened;
+  }
+
+  get #isLocal(): boolean {
+    return this.#config.WORLD === 'local';
+  }
+
+  async #makeFastKey(name: 'receipt key' | 'data key'): Promise<string> {
+    return this.#isLocal ? fastRsaKeyOf(localServicePrimes(name)) : makeFastRsaKey();
+  }
+
+  /** A key of the local network is known to everyone: whatever it holds is anybody's. */
+  #insistOnSecret(address: string): void {
+    if (this.#isLocal || !isKnownToEveryone(address)) return;
+    throw new StartupError(
+      `the key of ${address} is one of the local network and known to everyone: WORLD=${this.#config.WORLD} needs another`,
+    );
   }
 
   #given<T>(variable: string, path: string, read: (text: string) => T): T {

@@ -9,6 +9,7 @@ import { readConfig } from '../../config/config.ts';
 import { makeFastRsaKey } from '../../kernel/fast-rsa-key.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { arweaveKey } from '../../wallets/arweave/rsa.ts';
+import { isKnownToEveryone, localWallets } from '../../wallets/local-wallets.ts';
 import { ServiceKeys } from './service-keys.ts';
 import { formerServiceWallets, openServiceWallet, rotateServiceWallet } from './service-wallet.ts';
 
@@ -27,7 +28,7 @@ function open(t: TestContext): { dataDir: string; folder: string; keys: () => Se
 async function withLegacyKey(t: TestContext) {
   const world = open(t);
   const text = await makeFastRsaKey();
-  await openServiceWallet(world.folder);
+  await openServiceWallet(world.folder, 'local');
   rmSync(join(world.folder, 'service-wallet.json'));
   writeFileSync(join(world.folder, 'service-wallet.pem'), `${text}\n`, { mode: 0o600 });
   return { ...world, legacy: arweaveKey(createPrivateKey(text)) };
@@ -69,10 +70,10 @@ test('a folder with one key for everything keeps its wallet and its receipts, an
 test('rotating keeps the former wallet, and receipts stay as they are', async (t) => {
   const { folder, keys, legacy } = await withLegacyKey(t);
   await keys().receipts();
-  const first = await rotateServiceWallet(folder);
+  const first = await rotateServiceWallet(folder, 'testnet');
   assert.equal(first.former.key.address, legacy.address);
   assert.equal(first.wallet.ordinary, true);
-  const second = await rotateServiceWallet(folder);
+  const second = await rotateServiceWallet(folder, 'testnet');
   const service = keys();
   assert.equal((await service.wallet()).address, second.wallet.key.address);
   assert.equal((await service.receipts()).address, legacy.address);
@@ -85,10 +86,39 @@ test('rotating keeps the former wallet, and receipts stay as they are', async (t
 
 test('a rotation that was interrupted between its steps is finished by the next start', async (t) => {
   const { folder, keys } = open(t);
-  const { key } = await openServiceWallet(folder);
-  const { wallet } = await rotateServiceWallet(folder);
+  const { key } = await openServiceWallet(folder, 'testnet');
+  const { wallet } = await rotateServiceWallet(folder, 'testnet');
   renameSync(join(folder, 'service-wallet.json'), join(folder, 'service-wallet.next.json'));
   assert.equal((await keys().wallet()).address, wallet.key.address);
   assert.ok(!readdirSync(folder).includes('service-wallet.next.json'));
   assert.deepEqual(await keys().formerWallets(), [key.address]);
+});
+
+test('a new local folder has keys that are the same everywhere, and every other world refuses them', async (t) => {
+  const [one, other] = [open(t), open(t)];
+  const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+  const addressesOf = async (keys: ServiceKeys) =>
+    (await Promise.all([keys.wallet(), keys.receipts(), keys.unsignedData()])).map(({ address }) => address);
+  const addresses = await addressesOf(one.keys());
+  assert.deepEqual(await addressesOf(other.keys()), addresses);
+  assert.ok(addresses.every(isKnownToEveryone));
+
+  const inPublic = () => new ServiceKeys(readConfig({ DATA_DIR: one.dataDir, WORLD: 'public' }), log);
+  for (const open of [
+    () => inPublic().wallet(),
+    () => inPublic().receipts(),
+    () => inPublic().unsignedData(),
+  ]) {
+    await assert.rejects(open, /known to everyone: WORLD=public needs another/);
+  }
+  const [owner] = localWallets(1).solana;
+  const solana = { DATA_DIR: one.dataDir, WORLD: 'testnet', SOLANA_SIGNER_SECRET_KEY: owner?.secretKey };
+  await assert.rejects(new ServiceKeys(readConfig(solana), log).solana(), /known to everyone/);
+});
+
+test('in other worlds keys are made at random', async (t) => {
+  const { dataDir } = open(t);
+  const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+  const keys = new ServiceKeys(readConfig({ DATA_DIR: dataDir, WORLD: 'testnet' }), log);
+  assert.equal(isKnownToEveryone((await keys.receipts()).address), false);
 });

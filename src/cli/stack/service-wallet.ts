@@ -13,10 +13,12 @@
 import { createPrivateKey } from 'node:crypto';
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { WorldName } from '../../config/config.ts';
 import { hasCode, messageOf, StartupError } from '../../kernel/errors.ts';
 import { syncFolder } from '../../kernel/files.ts';
 import { readKey, readOrCreateKey } from '../../kernel/keys.ts';
-import { type ArweaveKey, arweaveKey, importJwk } from '../../wallets/arweave/rsa.ts';
+import { type ArweaveKey, arweaveKey, exportJwk, importJwk } from '../../wallets/arweave/rsa.ts';
+import { localServiceWallet } from '../../wallets/local-wallets.ts';
 import { makeWalletText } from '../wallet-file.ts';
 
 export interface ServiceWallet {
@@ -33,14 +35,21 @@ const next = 'service-wallet.next.json';
 const legacy = 'service-wallet.pem';
 const former = /^service-wallet\.former-([0-9]{1,6})\.(json|pem)$/;
 
+/** To make a wallet takes a second, which a local service need not wait for: its first is the same everywhere. */
+const makes: Readonly<Record<WorldName, () => string | Promise<string>>> = {
+  local: () => JSON.stringify(exportJwk(localServiceWallet())),
+  testnet: makeWalletText,
+  public: makeWalletText,
+};
+
 /** The wallet of now; made when there is none yet. */
-export async function openServiceWallet(keysFolder: string): Promise<ServiceWallet> {
+export async function openServiceWallet(keysFolder: string, world: WorldName): Promise<ServiceWallet> {
   const files = await filesOf(keysFolder);
   if (!files.includes(current)) {
     if (files.includes(next)) await move(keysFolder, next, current);
     else if (files.includes(legacy)) return readWalletFile(keysFolder, legacy);
   }
-  const { path, text, made } = await readOrCreateKey(keysFolder, current, makeWalletText);
+  const { path, text, made } = await readOrCreateKey(keysFolder, current, makes[world]);
   return { key: keyOf(path, text), path, made, ordinary: true };
 }
 
@@ -57,8 +66,9 @@ export async function formerServiceWallets(keysFolder: string): Promise<ServiceW
 /** Puts a new wallet in the place of the present one. Running services go on with the former until they restart. */
 export async function rotateServiceWallet(
   keysFolder: string,
+  world: WorldName,
 ): Promise<{ readonly wallet: ServiceWallet; readonly former: ServiceWallet }> {
-  const before = await openServiceWallet(keysFolder);
+  const before = await openServiceWallet(keysFolder, world);
   // What an earlier change left is not trusted to be unused.
   if ((await filesOf(keysFolder)).includes(next)) {
     throw new StartupError(`${join(keysFolder, next)} is there: another change of the wallet is under way`);
@@ -68,7 +78,10 @@ export async function rotateServiceWallet(
   const kept = `service-wallet.former-${count + 1}.${before.ordinary ? 'json' : 'pem'}`;
   await move(keysFolder, before.ordinary ? current : legacy, kept);
   await move(keysFolder, next, current);
-  return { wallet: await openServiceWallet(keysFolder), former: await readWalletFile(keysFolder, kept) };
+  return {
+    wallet: await openServiceWallet(keysFolder, world),
+    former: await readWalletFile(keysFolder, kept),
+  };
 }
 
 /** The key that receipts were signed with in folders that had one key for everything. */

@@ -12,15 +12,23 @@ export const general = {
       'Address that the parts of the local network bind, whatever HOST says: they give play money to whoever asks',
     default: '127.0.0.1',
   }),
+  LOCAL_WALLETS: integer({
+    meaning:
+      'Wallets of each kind (Arweave, Ethereum, Solana) that the local network gives money to and the start prints; their keys are known to everyone',
+    default: 10,
+    max: 10,
+  }),
   DATA_DIR: text({
     meaning: 'Folder that holds everything durable: keys, databases, blobs',
     default: './data',
   }),
   DATABASE_URL: secretUrl(
     'PostgreSQL to share between processes; without it SQLite files in DATA_DIR are used',
+    ['postgres', 'postgresql'],
   ),
   BLOB_STORE_URL: secretUrl(
     'S3-compatible store, `s3://key:secret@host:port/bucket` (`s3s://` over TLS); without it blobs are files in DATA_DIR',
+    ['s3', 's3s'],
   ),
   GATEWAY_URL: url({
     meaning:
@@ -55,8 +63,8 @@ export const general = {
   SHUTDOWN_TIMEOUT_MS: milliseconds({ meaning: 'After this the process exits by force', default: 30_000 }),
 };
 
-function secretUrl(meaning: string) {
-  const parsed = url({ meaning, default: undefined, protocols: ['postgres', 'postgresql', 's3', 's3s'] });
+function secretUrl(meaning: string, protocols: readonly string[]) {
+  const parsed = url({ meaning, default: undefined, protocols });
   return { ...secret({ meaning }), kind: 'url', parse: parsed.parse };
 }
 

@@ -13,7 +13,12 @@ import { compileMessage, type Instruction } from '../../formats/solana/message.t
 import { currentPeriod } from '../../formats/solana/name-prices.ts';
 import { lamportsPerSol, type NamePrograms } from '../../formats/solana/programs.ts';
 import { memo, transferLamports } from '../../formats/solana/system.ts';
-import { associatedTokenAddress, createAssociatedTokenAccount, mintTo } from '../../formats/solana/token.ts';
+import {
+  associatedTokenAddress,
+  createAssociatedTokenAccount,
+  decodeTokenAccount,
+  mintTo,
+} from '../../formats/solana/token.ts';
 import { serializeTransaction } from '../../formats/solana/transaction.ts';
 import { signEd25519 } from '../../wallets/solana/ed25519.ts';
 import type { Keypair } from './genesis.ts';
@@ -24,6 +29,12 @@ const serviceSol = 10_000n * lamportsPerSol;
 const serviceTokens = 1_000_000_000n * 1_000_000n;
 /** Names that upkeep handles at once. */
 const maxAtOnce = 20;
+
+export interface Grant {
+  readonly lamports?: bigint;
+  /** Of the name token, in its smallest unit. */
+  readonly tokens?: bigint;
+}
 
 export class Faucet {
   readonly #ledger: Ledger;
@@ -53,19 +64,45 @@ export class Faucet {
   }
 
   airdrop(to: SolanaAddress, lamports: bigint): Promise<string> {
-    return this.send([transferLamports(this.#key.address, to, lamports)]);
+    return this.give(to, { lamports });
   }
 
   /** Gives a service key its first lamports and tokens; does nothing for one that has them. */
   async fund(address: SolanaAddress): Promise<void> {
+    await this.endow([address], { lamports: serviceSol, tokens: serviceTokens });
+  }
+
+  /** Gives to those of the addresses that never had name tokens. */
+  async endow(addresses: readonly SolanaAddress[], grant: Grant): Promise<void> {
+    const without = addresses.filter((address) => !this.#ledger.accounts.has(this.#tokensOf(address)));
+    await Promise.all(without.map((address) => this.give(address, grant)));
+  }
+
+  /** Lamports and name tokens, of which one may be nothing. */
+  give(to: SolanaAddress, { lamports = 0n, tokens = 0n }: Grant): Promise<string> {
+    const { address: from } = this.#key;
     const { mint } = this.#programs;
-    const tokens = associatedTokenAddress(address, mint);
-    if (this.#ledger.accounts.has(tokens)) return;
-    await this.send([
-      transferLamports(this.#key.address, address, serviceSol),
-      createAssociatedTokenAccount(this.#key.address, address, mint),
-      mintTo(mint, tokens, this.#key.address, serviceTokens),
+    const account = this.#tokensOf(to);
+    const hasAccount = tokens === 0n || this.#ledger.accounts.has(account);
+    return this.send([
+      ...(lamports === 0n ? [] : [transferLamports(from, to, lamports)]),
+      ...(hasAccount ? [] : [createAssociatedTokenAccount(from, to, mint)]),
+      ...(tokens === 0n ? [] : [mintTo(mint, account, from, tokens)]),
     ]);
+  }
+
+  /** What an address has. */
+  holdings(address: SolanaAddress): Required<Grant> {
+    const { accounts } = this.#ledger;
+    const tokens = this.#tokensOf(address);
+    return {
+      lamports: accounts.get(address).lamports,
+      tokens: accounts.has(tokens) ? decodeTokenAccount(accounts.get(tokens).data).amount : 0n,
+    };
+  }
+
+  #tokensOf(address: SolanaAddress): SolanaAddress {
+    return associatedTokenAddress(address, this.#programs.mint);
   }
 
   /** What anybody may do on the public registry and nobody would do here; answers how many transactions it took. */

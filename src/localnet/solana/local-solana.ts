@@ -22,7 +22,7 @@ import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { holdAlone } from '../hold-alone.ts';
 import { AccountStore } from './accounts.ts';
-import { Faucet } from './faucet.ts';
+import { Faucet, type Grant } from './faucet.ts';
 import {
   defaultDemandFactor,
   defaultRegistryCapacity,
@@ -54,6 +54,12 @@ export interface LocalSolanaDeps {
 export interface LocalSolana extends Surface {
   /** Gives another key its first lamports and tokens. */
   fund(address: SolanaAddress): Promise<void>;
+  /** Gives to those of the addresses that never had name tokens. */
+  endow(addresses: readonly SolanaAddress[], grant: Grant): Promise<void>;
+  /** Lamports and name tokens; answers the transaction. */
+  give(address: SolanaAddress, grant: Grant): Promise<string>;
+  /** What an address has of both. */
+  holdings(address: SolanaAddress): Required<Grant>;
   /** Does what upkeep is due now; answers the number of transactions. */
   upkeep(): Promise<number>;
   /** The ledger itself, once started: for tests and benches. */
@@ -129,6 +135,9 @@ export function createLocalSolana(
     },
     upkeep,
     fund: (address) => live().faucet.fund(address),
+    endow: (addresses, grant) => live().faucet.endow(addresses, grant),
+    holdings: (address) => live().faucet.holdings(address),
+    give: (address, grant) => live().faucet.give(address, grant),
   };
 }
 

@@ -31,6 +31,10 @@ export interface LocalFacilitatorDeps {
 export interface LocalFacilitator extends Surface {
   /** For X402_PAYMENT_ADDRESS: an address whose key was made on first start (`keys/local-x402-payee`). */
   readonly payTo: string;
+  /** Gives so much of each network's token to those of the addresses that never had any of it. */
+  endow(addresses: readonly string[], amount: bigint): Promise<void>;
+  /** Makes so much of the first network's token out of nothing; answers the new balance. */
+  mint(address: string, amount: bigint): Promise<bigint>;
   /** For X402_RPC_URLS. */
   readonly rpcUrls: Readonly<Record<string, string>>;
 }
@@ -45,14 +49,19 @@ export function createLocalFacilitator(
     if (network === undefined) throw new StartupError(`X402_NETWORKS names "${name}", which is not known`);
     return network;
   });
-  let running: { readonly payTo: string } | undefined;
+  let running: { readonly payTo: string; readonly ledger: TokenLedger } | undefined;
+  const live = () => {
+    if (running === undefined) throw new Error('the facilitator has not started');
+    return running;
+  };
 
   const surface = createSurface('x402 facilitator', async () => {
     const payee = await readOrCreateKey(join(config.DATA_DIR, 'keys'), 'local-x402-payee', () =>
       randomBytes(32).toString('hex'),
     );
     const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'x402.db'), migrations);
-    running = { payTo: ethereumAddress(publicKeyOf(Buffer.from(payee.text, 'hex'))) };
+    const ledger = new TokenLedger(sql, now);
+    running = { payTo: ethereumAddress(publicKeyOf(Buffer.from(payee.text, 'hex'))), ledger };
     const server = createHttpServer({
       name: 'x402',
       title: 'Local x402 facilitator',
@@ -65,7 +74,7 @@ export function createLocalFacilitator(
       bodyLimit: 128 * 1024,
     });
     sayLocal(server.app, 'local x402 facilitator');
-    const facilitator: Facilitator = { networks, ledger: new TokenLedger(sql, now), now };
+    const facilitator: Facilitator = { networks, ledger, now };
     facilitatorRoutes(server.app, facilitator);
     rpcRoutes(server.app, facilitator);
     return { server, parts: [{ name: 'tokens', stop: () => sql.close() }] };
@@ -77,8 +86,15 @@ export function createLocalFacilitator(
       return surface.url;
     },
     get payTo() {
-      if (running === undefined) throw new Error('the facilitator has not started');
-      return running.payTo;
+      return live().payTo;
+    },
+    async endow(addresses, amount) {
+      for (const { caip2 } of networks) await live().ledger.endow(caip2, addresses, amount);
+    },
+    async mint(address, amount) {
+      const [network] = networks;
+      if (network === undefined) throw new Error('X402_NETWORKS names no network');
+      return await live().ledger.mint(network.caip2, address, amount);
     },
     get rpcUrls() {
       return Object.fromEntries(networks.map(({ caip2 }) => [caip2, `${surface.url}/rpc/${caip2}`]));

@@ -77,6 +77,20 @@ export class TokenLedger {
     });
   }
 
+  /** Gives to those of the addresses that never had any. */
+  async endow(network: string, addresses: readonly string[], amount: bigint): Promise<void> {
+    await this.#sql.transaction(async (tx) => {
+      for (const address of addresses) {
+        await tx.run(
+          'INSERT INTO balances (network, address, amount) VALUES (?, ?, ?) ON CONFLICT (network, address) DO NOTHING',
+          network,
+          address.toLowerCase(),
+          amount.toString(),
+        );
+      }
+    });
+  }
+
   async transferOf(network: string, from: string, nonce: string): Promise<Transfer | undefined> {
     return readTransfer(this.#sql, network, from, nonce);
   }
