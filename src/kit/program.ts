@@ -129,10 +129,11 @@ function runThread(entry: string, { args, env }: ProgramOptions): Runner {
     // Those of a test runner are not meant for the program.
     execArgv: [],
     stdin: true,
-    stdout: true,
-    stderr: true,
     name: 'turnpike',
   });
+  // Streams that are asked for in the options would keep this process from ending as long as they are read.
+  worker.stdout.unpipe();
+  worker.stderr.unpipe();
   let failure: string | undefined;
   worker.on('error', (error) => {
     failure = error.stack ?? error.message;
@@ -163,6 +164,7 @@ function lines(stream: Readable, onLine: (line: string) => void): Promise<void> 
     rest = parts.pop() ?? '';
     for (const line of parts) onLine(line);
   });
+  stream.resume();
   return new Promise((resolve) => {
     stream.once('close', () => {
       if (rest !== '') onLine(rest);
