@@ -60,6 +60,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Check that the credit ledger adds up, look at a wallet, give credits',
     load: async () => (await import('./commands/ledger.ts')).ledger,
   },
+  card: {
+    summary: 'Trigger, watch and resend events of the local card provider',
+    load: async () => (await import('./commands/card.ts')).card,
+  },
   promo: {
     summary: 'Promo codes, and adjustments of the prices of payments and uploads',
     load: async () => (await import('./commands/promo.ts')).promo,

@@ -53,11 +53,13 @@ export interface StackOptions {
   readonly given?: ReadonlyMap<string, string>;
   /** This process is one of several of its surface. */
   readonly sharesPort?: boolean;
+  /** Called, perhaps often, when the local chain is another one than the gateway indexed. */
+  readonly onOtherChain?: () => void;
 }
 
 /** Surfaces with the local network they stand on. Nothing runs before `start`. */
 export function createStack(config: Config, log: Logger, options: StackOptions = {}): Stack {
-  const { only = surfaceNames, localOnly = false, given, sharesPort = false } = options;
+  const { only = surfaceNames, localOnly = false, given, sharesPort = false, onOtherChain } = options;
   const keys = new ServiceKeys(config, log);
   const network = createLocalNetwork(config, log, only, given);
   const ledger = shareLedger(() => openLedger(config, log, network));
@@ -65,7 +67,9 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   const needs = { config, log, keys, network };
 
   const uploadUrl = (): string | undefined => upload.url || baseOf(config.UPLOAD_URL);
-  const gateway = atItsTurn('gateway', () => makeGateway({ ...needs, ledger, sharesPort, uploadUrl }));
+  const gateway = atItsTurn('gateway', () =>
+    makeGateway({ ...needs, ledger, sharesPort, uploadUrl, onOtherChain }),
+  );
   // The one of this process need not be asked by way of its public address.
   const gatewayUrl = (): string => gateway.url || publicGatewayUrl();
   const publicGatewayUrl = (): string =>

@@ -25,6 +25,7 @@ import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
 import { OnDemandImport } from './import/on-demand.ts';
+import { forgetOtherChain } from './import/other-chain.ts';
 import { createWritersPart } from './import/part.ts';
 import { createMeterPart, type EgressPayee } from './metering/part.ts';
 import { gatewayMigrations } from './migrations.ts';
@@ -47,6 +48,8 @@ export interface GatewayDeps extends Pick<ContentDeps, 'cache' | 'shared' | 'upl
   readonly adminKey: string;
   /** Asked only where payments for bytes are switched on; undefined: nothing can be paid. */
   readonly egressPayee?: () => Promise<EgressPayee | undefined>;
+  /** Of the local world: called, perhaps often, when the chain is another one than was indexed. A new start helps. */
+  readonly onOtherChain?: (() => void) | undefined;
 }
 
 /** A gateway with what tests and measurements look at from within. */
@@ -146,7 +149,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
   });
   const { bytes, dropCopies, contentHash, keepInline } = content;
-  const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes });
+  const { onOtherChain } = deps;
+  const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes, onOtherChain });
   const meterPart = createMeterPart({ ...common, sql, payee });
   const { meter } = meterPart;
   const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
@@ -175,6 +179,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const parts: readonly Part[] = [
     createIndexPart(index, log),
     { name: 'nodes', start: () => nodes.start(), stop: () => nodes.stop() },
+    ...(config.WORLD === 'local' ? [createOneChainPart(index, nodes, log)] : []),
     createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline }),
     createGraphqlPart({ ...common, meter }),
     writers,
@@ -213,6 +218,15 @@ async function readPart(source: ByteSource, id: string, part: Span) {
   const opened = await source.stream(id, part);
   return opened && { bytes: await readLimited(opened.stream, part.end - part.start), size: opened.size };
 }
+
+/** Of the local world only: the index is of the chain that the nodes have. */
+const createOneChainPart = (index: SqlGatewayIndex, nodes: NodePool, log: Logger): Part => ({
+  name: 'one chain',
+  async start() {
+    await forgetOtherChain(index.sql, nodes, log);
+    await index.refresh();
+  },
+});
 
 /** The database, and what this process remembers of it. */
 function createIndexPart(index: SqlGatewayIndex, log: Logger): Part {

@@ -9,13 +9,15 @@ export type { Counter, Gauge, Histogram } from 'prom-client';
 
 /** Of the process as a whole: shown by every surface. */
 let processRegistry: Registry | undefined;
-const registries: Registry[] = [];
+/** Of the surfaces there are. A surface that is gone, with all that its figures are read from, is not kept for them. */
+let registries: readonly WeakRef<Registry>[] = [];
+const living = (): Registry[] => registries.flatMap((registry) => registry.deref() ?? []);
 let ofAllProcesses: (() => Promise<string>) | undefined;
 
 /** Where several processes are one surface, `text` answers for all of them. Gives back what is this process's own. */
 export function joinMetrics(collect: () => Promise<string>): () => Promise<string> {
   ofAllProcesses = collect;
-  return () => exposition(registries);
+  return () => exposition(living());
 }
 
 export class Metrics {
@@ -25,7 +27,7 @@ export class Metrics {
   readonly requests: RequestHistogram = new RequestHistogram();
 
   constructor() {
-    registries.push(this.registry);
+    registries = [...living(), this.registry].map((registry) => new WeakRef(registry));
     this.registry.registerMetric(this.requests);
     const inFlight = () => this.requests.inFlight;
     this.gauge('http_requests_in_flight', 'Requests whose answer is not out yet', [], inFlight);

@@ -137,7 +137,12 @@ export class World {
     const base = readConfig({ ...freePorts(), DATA_DIR: join(folder, 'chains') });
     const arweave = await begin(
       createLocalArweave(
-        { ...base, LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: 0, LOCAL_ARWEAVE_CONFIRM_BLOCKS: 0 },
+        {
+          ...base,
+          LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: 0,
+          LOCAL_ARWEAVE_MINING: 'demand',
+          LOCAL_ARWEAVE_CONFIRM_BLOCKS: 0,
+        },
         { log: silent() },
       ),
     );

@@ -7,7 +7,11 @@ import type { RunningStack } from './stack.ts';
 const root = resolve(import.meta.dirname, '../..');
 
 /** The name belongs to a key in the stack's folder and points at the id. */
-export async function buyName(stack: RunningStack, name: string, id: string): Promise<void> {
+export async function buyName(
+  stack: Pick<RunningStack, 'urls' | 'dataDir'>,
+  name: string,
+  id: string,
+): Promise<void> {
   const wallet = join(stack.dataDir, 'reader-wallet.json');
   const owner = join(stack.dataDir, `owner-of-${name}.json`);
   if (!existsSync(wallet)) await turnpike(stack, 'wallet', 'create', wallet);
@@ -17,7 +21,10 @@ export async function buyName(stack: RunningStack, name: string, id: string): Pr
   await turnpike(stack, 'name', 'buy', name, '--wallet', wallet, '--owner', owner, '--target', id);
 }
 
-async function turnpike({ urls, dataDir }: RunningStack, ...args: string[]): Promise<string> {
+async function turnpike(
+  { urls, dataDir }: Pick<RunningStack, 'urls' | 'dataDir'>,
+  ...args: string[]
+): Promise<string> {
   const port = (name: string) => new URL(urls[name] ?? '').port;
   const child = spawn(process.execPath, ['bin/turnpike.js', ...args], {
     cwd: root,

@@ -1,10 +1,12 @@
 /** A local Arweave node for tests, transactions for it, and a check that its whole chain hangs together. */
+
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
+import type { MiningMode } from '../../src/config/variables/arweave.ts';
 import { clientSplit, nodeSplit } from '../../src/formats/arweave/chunks.ts';
 import { type DataTree, dataTreeOf } from '../../src/formats/arweave/data-root.ts';
 import { sha256 } from '../../src/formats/arweave/merkle.ts';
@@ -93,6 +95,7 @@ export function chunkBody(chunk: Buffer, tree: DataTree, offset: number, dataPat
 export interface LocalArweaveOptions {
   readonly dataDir?: string;
   readonly blockIntervalMs?: number;
+  readonly mining?: MiningMode;
   readonly confirmBlocks?: number;
 }
 
@@ -111,6 +114,7 @@ export async function startLocalArweave(options: LocalArweaveOptions = {}): Prom
       LOCAL_NETWORK_HOST: '127.0.0.1',
       LOCAL_ARWEAVE_PORT: 0,
       LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: options.blockIntervalMs ?? 0,
+      LOCAL_ARWEAVE_MINING: options.mining ?? 'demand',
       LOCAL_ARWEAVE_CONFIRM_BLOCKS: options.confirmBlocks ?? 0,
     },
     { log: createLogger({ name: 'arweave', level: 'warn', format: 'json' }) },

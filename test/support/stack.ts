@@ -1,7 +1,7 @@
 /** A whole stack as a person starts it: `turnpike start --json` in a process of its own, on free ports. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -36,23 +36,8 @@ export function freePorts(): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, '0']));
 }
 
-/** RSA keys, which take a second to make: those of the first stack serve later ones with a folder of their own. */
-const slowKeys = ['service-wallet.json', 'receipt-key.pem', 'data-key.pem'];
-const keptKeys = join(root, 'node_modules/.cache/test-keys');
-
-function copyKeys(from: string, to: string): void {
-  mkdirSync(to, { recursive: true, mode: 0o700 });
-  for (const name of slowKeys) {
-    if (!existsSync(join(from, name)) || existsSync(join(to, name))) continue;
-    const half = join(to, `${name}.${process.pid}`);
-    writeFileSync(half, readFileSync(join(from, name)), { mode: 0o600 });
-    renameSync(half, join(to, name));
-  }
-}
-
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'turnpike-stack-'));
-  if (!existsSync(join(dataDir, 'keys')) && existsSync(keptKeys)) copyKeys(keptKeys, join(dataDir, 'keys'));
   const child = spawn(process.execPath, ['bin/turnpike.js', 'start', '--json', ...(options.only ?? [])], {
     cwd: root,
     env: { ...process.env, ...freePorts(), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...options.environment },
@@ -82,9 +67,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     end,
     async stop() {
       await end();
-      if (options.dataDir !== undefined) return;
-      copyKeys(join(dataDir, 'keys'), keptKeys);
-      rmSync(dataDir, { recursive: true, force: true });
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }

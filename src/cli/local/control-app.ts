@@ -12,12 +12,13 @@ import type { LocalControl } from './control.ts';
 import { foreignPage } from './errors.ts';
 import type { LocalStack } from './local-stack.ts';
 import { stateRoutes } from './routes/state.ts';
+import { timeRoutes } from './routes/time.ts';
 import { walletRoutes } from './routes/wallets.ts';
 
 /** Adds routes below `/local`. */
 export type ControlRoutes = (app: App, control: LocalControl, config: Config) => void;
 
-const allRoutes: readonly ControlRoutes[] = [stateRoutes, walletRoutes];
+const allRoutes: readonly ControlRoutes[] = [stateRoutes, timeRoutes, walletRoutes];
 
 /** Mounts the control of the local network on the port of its Arweave node. Before the stack starts. */
 export async function mountControl(

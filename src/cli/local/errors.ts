@@ -11,3 +11,15 @@ export class ChangeRefused extends HttpError {
 }
 
 export const foreignPage = (): HttpError => new HttpError(403, 'Pages of other sites may not call this');
+
+export const invalidName = (): HttpError =>
+  new HttpError(400, 'A name of a snapshot is 1 to 64 of A-Z, a-z, 0-9, ".", "_" and "-", no dot first');
+
+export const noSuchSnapshot = (name: string | undefined): HttpError =>
+  new HttpError(404, name === undefined ? 'There is no snapshot' : `There is no snapshot ${name}`);
+
+export const invalidTime = (why: string): HttpError => new HttpError(400, `Invalid time: ${why}`);
+
+export const notAStateFile = (why: string): HttpError => new HttpError(400, `Not a saved state: ${why}`);
+
+export const stateTooLarge = (): HttpError => new HttpError(413, 'A saved state has at most 16 GiB');

@@ -3,12 +3,14 @@
  * changed as a whole. The ports are held meanwhile, and nothing in memory outlives a change.
  */
 import type { Config } from '../../config/config.ts';
+import { travel } from '../../kernel/clock.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import { type HeldPorts, holdPorts } from '../../kernel/http/held-ports.ts';
 import { SurfaceGroup } from '../../kernel/lifecycle.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
 import { createStack, type Stack } from '../stack.ts';
+import { readOffset } from './clock-file.ts';
 import { ChangeRefused } from './errors.ts';
 import { StateFolder } from './state-folder.ts';
 
@@ -30,6 +32,7 @@ export class LocalStack implements Surface {
   #running: { readonly stack: Stack; readonly group: SurfaceGroup } | undefined;
   #lastTurn: Promise<unknown> = Promise.resolve();
   #isEnding = false;
+  #isStartingAnew = false;
 
   constructor(options: LocalStackOptions) {
     this.#options = options;
@@ -75,20 +78,13 @@ export class LocalStack implements Surface {
     return turn;
   }
 
-  /** Stops the stack, does what needs the folder alone, and starts the stack again. Within a turn. */
-  async whileStopped<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Stops the stack, changes the folder and starts the stack again. What does not start is undone, and the stack starts
+   * as it was. Within a turn.
+   */
+  async whileStopped<T>(change: () => Promise<T>, undo: (changed: T) => void = () => {}): Promise<T> {
     await this.#stopStack();
-    try {
-      return await work();
-    } finally {
-      await this.#startStack();
-    }
-  }
-
-  /** Another state takes the place of this one; a failure leaves this one. Within a turn. */
-  async replaceState(fill: (folder: string) => Promise<void>): Promise<void> {
-    await this.#stopStack();
-    const replacement = await this.folder.replace(fill).catch(async (error: unknown) => {
+    const changed = await change().catch(async (error: unknown) => {
       await this.#startStack();
       throw error;
     });
@@ -96,16 +92,26 @@ export class LocalStack implements Surface {
       await this.#startStack();
     } catch (error) {
       this.#options.log.error(`the new state does not start, the old one is put back: ${messageOf(error)}`);
-      replacement.undo();
+      undo(changed);
       await this.#startStack();
-      throw error;
+      throw new ChangeRefused(`the new state does not start: ${messageOf(error)}`);
     }
-    await replacement.keep();
+    return changed;
+  }
+
+  /** Another state takes the place of this one, and of what `also` is named; a failure leaves this one. Within a turn. */
+  async replaceState(fill: (folder: string) => Promise<void>, also: readonly string[] = []): Promise<void> {
+    const { keep } = await this.whileStopped(
+      () => this.folder.replace(fill, also),
+      ({ undo }) => undo(),
+    );
+    await keep();
   }
 
   async #startStack(): Promise<void> {
     const { config, log, only } = this.#options;
-    const stack = createStack(config, log, { only });
+    travel(readOffset(this.folder.path));
+    const stack = createStack(config, log, { only, onOtherChain: () => this.#startAnew() });
     const group = new SurfaceGroup(log);
     this.#running = { stack, group };
     try {
@@ -115,6 +121,17 @@ export class LocalStack implements Surface {
       this.#running = undefined;
       throw error;
     }
+  }
+
+  /** The state stays; what is remembered of another chain goes. */
+  #startAnew(): void {
+    if (this.#isStartingAnew || this.#isEnding) return;
+    this.#isStartingAnew = true;
+    this.inTurn(() => this.whileStopped(async () => {}))
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'the stack did not start again'))
+      .finally(() => {
+        this.#isStartingAnew = false;
+      });
   }
 
   async #stopStack(): Promise<void> {

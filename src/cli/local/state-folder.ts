@@ -19,11 +19,18 @@ const stateEntries: readonly RegExp[] = [
   /^[a-z-]+-audit\.jsonl$/,
 ];
 
+/** Of them, what fills again by itself. */
+const cacheEntries: readonly string[] = ['gateway-cache', 'content-cache'];
+
+export const isStateEntry = (name: string): boolean => stateEntries.some((entry) => entry.test(name));
+
 /** Where the state from before waits until the new one has started. */
 const replacedName = 'replaced';
 /** In it: all of the state from before is here, and what is in its place is the new one. */
 const wholeName = '.whole';
 const discardedName = 'discarded';
+/** For files that are being saved or loaded. */
+const scratchName = 'scratch';
 
 export interface Replacement {
   /** The state from before is removed. */
@@ -41,21 +48,38 @@ export class StateFolder {
 
   /** Names of the files and folders that the state is made of now. */
   entries(folder = this.path): string[] {
-    return readdirSync(folder).filter((name) => stateEntries.some((entry) => entry.test(name)));
+    return readdirSync(folder).filter(isStateEntry);
+  }
+
+  /** Those of them that a copy of the state is made of. */
+  lasting(): string[] {
+    return this.entries().filter((name) => !cacheEntries.includes(name));
+  }
+
+  /** A folder for files on their way, emptied at every start. */
+  scratch(): string {
+    const path = join(this.path, scratchName);
+    mkdirSync(path, { recursive: true, mode: privateFolderMode });
+    return path;
   }
 
   /** Undoes a change that was cut off. Before anything of the state is opened. */
   recover(): void {
-    rmSync(join(this.path, discardedName), { recursive: true, force: true });
+    for (const name of [discardedName, scratchName]) {
+      rmSync(join(this.path, name), { recursive: true, force: true });
+    }
     if (existsSync(join(this.path, replacedName))) this.#putBack();
   }
 
-  /** Puts the state aside and lets `fill` make another in its place; nothing of it is open. */
-  async replace(fill: (folder: string) => Promise<void>): Promise<Replacement> {
+  /** Puts the state aside, with what `also` is to be replaced, and lets `fill` make another; nothing of it is open. */
+  async replace(fill: (folder: string) => Promise<void>, also: readonly string[] = []): Promise<Replacement> {
     const aside = join(this.path, replacedName);
     mkdirSync(aside, { mode: privateFolderMode });
     try {
-      for (const name of this.entries()) renameSync(join(this.path, name), join(aside, name));
+      const others = also.filter((name) => existsSync(join(this.path, name)));
+      for (const name of [...this.entries(), ...others]) {
+        renameSync(join(this.path, name), join(aside, name));
+      }
       writeFileSync(join(aside, wholeName), '');
       await fill(this.path);
     } catch (error) {
@@ -69,11 +93,14 @@ export class StateFolder {
   #putBack(): void {
     const aside = join(this.path, replacedName);
     const whole = join(aside, wholeName);
+    const before = readdirSync(aside).filter((name) => name !== wholeName);
     if (existsSync(whole)) {
-      for (const name of this.entries()) rmSync(join(this.path, name), { recursive: true, force: true });
+      for (const name of new Set([...this.entries(), ...before])) {
+        rmSync(join(this.path, name), { recursive: true, force: true });
+      }
       rmSync(whole);
     }
-    for (const name of this.entries(aside)) renameSync(join(aside, name), join(this.path, name));
+    for (const name of before) renameSync(join(aside, name), join(this.path, name));
     rmSync(aside, { recursive: true });
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigError, readConfig } from '../../config/config.ts';
+import { localWallets } from '../../wallets/local-wallets.ts';
 import { surfaceNames } from '../stack.ts';
 import { checkSettings } from './settings.ts';
 
@@ -31,6 +32,10 @@ test('what needs nobody but the settings to be seen wrong is said before anythin
     [{ TRUSTED_PROXIES: 'nobody' }, /^TRUSTED_PROXIES: "nobody" is no address/],
     [{ RATE_LIMITER_IPS_AND_CIDRS_ALLOWLIST: '1.2.3.4/99' }, /^RATE_LIMITER_IPS_AND_CIDRS_ALLOWLIST/],
     [{ ARNS_DEFAULT_TARGET: 'short' }, /^ARNS_DEFAULT_TARGET must be/],
+    [
+      { WORLD: 'testnet', SOLANA_SIGNER_SECRET_KEY: localWallets(1).solana[0]!.secretKey },
+      /^SOLANA_SIGNER_SECRET_KEY is a key of the local network/,
+    ],
     [{ ANT_SPAWN_WINC_SURCHARGE: '-1' }, /^ANT_SPAWN_WINC_SURCHARGE must be/],
     [{ ETHEREUM_ADDRESS: 'somebody' }, /^ETHEREUM_ADDRESS is not an address/],
     [{ SOLANA_SIGNER_SECRET_KEY: 'x' }, /^SOLANA_SIGNER_SECRET_KEY must be/],

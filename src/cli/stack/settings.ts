@@ -17,6 +17,7 @@ import { x402Payee } from '../../payments/x402/x402-payments.ts';
 import { configuredPrograms } from '../../registry/programs.ts';
 import { routerSettings } from '../../router/settings.ts';
 import { parseS3Url } from '../../storage/blobs/s3/address.ts';
+import { isKnownToEveryone } from '../../wallets/local-wallets.ts';
 import { listProblems } from '../config-lists.ts';
 import { outside } from './outside.ts';
 import { parseHeaders } from './tracing.ts';
@@ -26,6 +27,15 @@ type Reading = (config: Config) => unknown;
 const proxies: Reading = (config) => networks('TRUSTED_PROXIES', config.TRUSTED_PROXIES);
 
 const payee: Reading = ({ X402_PAYMENT_ADDRESS: address }) => address !== undefined && x402Payee(address);
+
+const signer: Reading = ({ SOLANA_SIGNER_SECRET_KEY: key, WORLD }) => {
+  if (key === undefined) return;
+  const { address } = parseSecretKey(key);
+  if (WORLD === 'local' || !isKnownToEveryone(address)) return;
+  throw new StartupError(
+    `SOLANA_SIGNER_SECRET_KEY is a key of the local network, which everybody has: WORLD=${WORLD} needs another`,
+  );
+};
 
 const ofSurface: Readonly<Record<string, readonly Reading[]>> = {
   gateway: [
@@ -47,7 +57,7 @@ const ofSurface: Readonly<Record<string, readonly Reading[]>> = {
         { ...config, ETHEREUM_RPC_URL: [], MATIC_RPC_URL: [], BASE_RPC_URL: [] },
         { arweaveNodes: [], solanaRpcUrls: [] },
       ),
-    ({ SOLANA_SIGNER_SECRET_KEY: key }) => key !== undefined && parseSecretKey(key),
+    signer,
   ],
   upload: [proxies, ({ BLOB_STORE_URL: url }) => url !== undefined && parseS3Url(url)],
   router: [(config) => routerSettings(config, () => undefined)],

@@ -39,10 +39,12 @@ export interface GatewayNeeds extends SurfaceNeeds {
   readonly sharesPort: boolean;
   /** The upload service of this stack, which has what is not on the chain yet. */
   readonly uploadUrl: () => string | undefined;
+  /** Of the local world: starts everything anew, because the chain is another one. */
+  readonly onOtherChain: (() => void) | undefined;
 }
 
 export async function makeGateway(needs: GatewayNeeds): Promise<GatewaySurface> {
-  const { config, log, keys, network, sharesPort, uploadUrl } = needs;
+  const { config, log, keys, network, sharesPort, uploadUrl, onOtherChain } = needs;
   return createGatewaySurface(config, {
     log,
     nodeUrls: network.arweaveNodeUrls(),
@@ -54,6 +56,7 @@ export async function makeGateway(needs: GatewayNeeds): Promise<GatewaySurface> 
     names: nameSources(needs),
     adminKey: await keys.adminKey(),
     egressPayee: () => egressPayee(needs),
+    onOtherChain,
   });
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { readConfig } from '../../config/config.ts';
 import { variables } from '../../config/variables.ts';
+import { localWallets } from '../../wallets/local-wallets.ts';
 import { contradictions, type Heard } from './world.ts';
 
 const all = ['gateway', 'payment', 'upload', 'router'];
@@ -239,6 +240,21 @@ describe('what the outside says of itself', () => {
     assert.deepEqual(lines(real, { heard: heard(undefined) }), []);
     assert.deepEqual(lines(tests, { heard: heard(undefined) }), []);
   });
+});
+
+test('wallets of the local network are named in no other world', () => {
+  const [ethereum] = localWallets().ethereum;
+  const [arweave] = localWallets().arweave;
+  const named = {
+    X402_PAYMENT_ADDRESS: ethereum?.address.toLowerCase() ?? '',
+    FORMER_ARWEAVE_ADDRESSES: `LudA6glCd-BgVeKGscDJ5ZyBotQiDYWj_2UtKpOQnxM,${arweave?.address}`,
+  };
+  assert.deepEqual(
+    lines({ ...real, ...named }).map((line) => line.split(' ', 1)[0]),
+    ['FORMER_ARWEAVE_ADDRESSES', 'X402_PAYMENT_ADDRESS'],
+  );
+  assert.equal(lines({ ...tests, ...named }).length, 2);
+  assert.deepEqual(lines(named), []);
 });
 
 test('the worked examples of the guide start', () => {

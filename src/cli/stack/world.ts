@@ -7,6 +7,7 @@
  */
 import { type Config, showValue, type WorldName } from '../../config/config.ts';
 import { findX402Network } from '../../formats/x402/networks.ts';
+import { isKnownToEveryone } from '../../wallets/local-wallets.ts';
 import { type OutsideName, outside, sellsSomething } from './outside.ts';
 
 /** Which world something outside belongs to; `other` where it is none that its variable may name. */
@@ -52,6 +53,7 @@ const rules: readonly Rule[] = [
   cardKeys,
   x402Networks,
   programCluster,
+  knownKeys,
   whatWasHeard,
 ];
 
@@ -131,6 +133,30 @@ function programCluster({ config, surfaces }: Start): readonly string[] {
     `ARNS_PROGRAM_CLUSTER=${cluster} is not of WORLD=${WORLD}: leave it unset, or set WORLD to ${other}`,
   ];
 }
+
+/** Wallets whose keys everybody has: what is sent there, or allowed to them, is anybody's. */
+function knownKeys({ config }: Start): readonly string[] {
+  if (config.WORLD === 'local') return [];
+  return addressVariables.flatMap((name) =>
+    [config[name] ?? []].flat().flatMap((address) => {
+      if (!isKnownToEveryone(address.trim())) return [];
+      return [
+        `${name} names ${address}, a wallet of the local network whose key everybody has: WORLD=${config.WORLD} needs another`,
+      ];
+    }),
+  );
+}
+
+const addressVariables = [
+  'ARWEAVE_ADDRESS',
+  'FORMER_ARWEAVE_ADDRESSES',
+  'SOLANA_ADDRESS',
+  'ETHEREUM_ADDRESS',
+  'MATIC_ADDRESS',
+  'BASE_ETH_ADDRESS',
+  'X402_PAYMENT_ADDRESS',
+  'ALLOW_LISTED_ADDRESSES',
+] as const satisfies readonly (keyof Config)[];
 
 function folderOfAnotherWorld({ config, folder }: Start): readonly string[] {
   if (folder === undefined || folder === config.WORLD) return [];

@@ -1,4 +1,7 @@
-import { integer, milliseconds, urls } from '../kinds.ts';
+import { integer, milliseconds, oneOf, urls } from '../kinds.ts';
+
+export const miningModes = ['demand', 'interval', 'transaction', 'none'] as const;
+export type MiningMode = (typeof miningModes)[number];
 
 /** The chain: which nodes the surfaces use, and how the local one behaves. */
 export const arweave = {
@@ -10,6 +13,11 @@ export const arweave = {
   LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: milliseconds({
     meaning: 'How often the local node mines when something is pending; 0 = only on GET /mine',
     default: 1_000,
+  }),
+  LOCAL_ARWEAVE_MINING: oneOf(miningModes, {
+    meaning:
+      'When the local node mines: `demand` = that interval after something is pending, `interval` = at every interval, `transaction` = each transaction at once, `none` = only when asked',
+    default: 'demand',
   }),
   LOCAL_ARWEAVE_CONFIRM_BLOCKS: integer({
     meaning:

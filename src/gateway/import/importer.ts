@@ -16,6 +16,7 @@ import { UpstreamError } from '../errors.ts';
 import { FetchAhead } from './fetch-ahead.ts';
 import { type FetchedBlock, fetchBlock, fetchTransaction } from './fetch-block.ts';
 import type { ImportMetrics } from './metrics.ts';
+import { isOtherChain } from './other-chain.ts';
 import { type BlockTransactions, type BlockWriterOptions, writeBlock } from './write-block.ts';
 
 export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
@@ -27,6 +28,8 @@ export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
   readonly stopHeight: number | undefined;
   readonly pollMs: number;
   readonly maxForkDepth: number;
+  /** Called where the chain is another one than was indexed; undefined where that is never believed. */
+  readonly onOtherChain: (() => void) | undefined;
 }
 
 /** Blocks fetched ahead of the one that is written. */
@@ -185,11 +188,20 @@ export class Importer {
 
   /** Takes the block at a height and all above out of the chain; false when that is more than we may. */
   async #takeBack(height: number): Promise<boolean> {
-    const { index, maxForkDepth, log, metrics } = this.#options;
+    const { index, nodes, maxForkDepth, log, metrics, onOtherChain } = this.#options;
+    if (onOtherChain !== undefined && (await isOtherChain(index.sql, nodes, this.#stopping.signal))) {
+      this.#trouble = 'Fork down to the first block: the chain of the nodes is another one.';
+      onOtherChain();
+      return false;
+    }
     const blocks = index.height - height + 1;
     if (this.#rewound + blocks > maxForkDepth) {
-      this.#trouble = `Fork deeper than ${maxForkDepth} blocks at height ${height}: raise GATEWAY_MAX_FORK_DEPTH to follow it.`;
-      log.error({ height, maxForkDepth }, 'a fork is deeper than the importer may follow');
+      const trouble = `Fork deeper than ${maxForkDepth} blocks at height ${height}: raise GATEWAY_MAX_FORK_DEPTH to follow it.`;
+      // Told once; it is looked at again with every round.
+      if (this.#trouble !== trouble) {
+        log.error({ height, maxForkDepth }, 'a fork is deeper than the importer may follow');
+      }
+      this.#trouble = trouble;
       return false;
     }
     this.#rewound += blocks;

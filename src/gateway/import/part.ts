@@ -11,7 +11,7 @@ import type { Filters } from '../filters/filter.ts';
 import { compileFilter } from '../filters/match.ts';
 import type { UnbundleTasks } from '../unbundle/read-bundle.ts';
 import { Unbundler, type UnbundlerEvents } from '../unbundle/unbundler.ts';
-import { Importer } from './importer.ts';
+import { Importer, type ImporterOptions } from './importer.ts';
 import { createImportMetrics } from './metrics.ts';
 import type { OnDemandImport } from './on-demand.ts';
 import { judgeOutdatedBundles } from './outdated-bundles.ts';
@@ -24,6 +24,7 @@ export interface WritersDeps extends Pick<GatewayContext, 'config' | 'log' | 'me
   readonly onDemand: Pick<OnDemandImport, 'fetch'>;
   /** Where the unbundler reads bundles. */
   readonly bytes: ByteSource;
+  readonly onOtherChain: ImporterOptions['onOtherChain'];
 }
 
 const tasks = new URL(`../unbundle/tasks${extname(import.meta.filename)}`, import.meta.url);
@@ -57,6 +58,7 @@ export function createWritersPart(deps: WritersDeps): Part {
     stopHeight: config.STOP_HEIGHT,
     pollMs,
     maxForkDepth: config.GATEWAY_MAX_FORK_DEPTH,
+    onOtherChain: deps.onOtherChain,
   });
   const sideJobs = new SideJobs({
     ...shared,

@@ -19,6 +19,7 @@ test('a taken port is named with the variable that moves it, and stopping frees 
       LOCAL_NETWORK_HOST: '127.0.0.1',
       LOCAL_ARWEAVE_PORT: port,
       LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: 0,
+      LOCAL_ARWEAVE_MINING: 'demand',
       LOCAL_ARWEAVE_CONFIRM_BLOCKS: 0,
     },
     { log: silentLog },

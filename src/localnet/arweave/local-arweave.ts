@@ -10,8 +10,9 @@ import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
 import { holdAlone } from '../hold-alone.ts';
-import { LocalNode } from './chain/local-node.ts';
+import { LocalNode, type Mining } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
+import { configuredMining, readMining, writeMining } from './mining.ts';
 import { nodeRoutes } from './routes/routes.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
 
@@ -21,6 +22,7 @@ export type LocalArweaveConfig = Pick<
   | 'LOCAL_NETWORK_HOST'
   | 'LOCAL_ARWEAVE_PORT'
   | 'LOCAL_ARWEAVE_BLOCK_INTERVAL_MS'
+  | 'LOCAL_ARWEAVE_MINING'
   | 'LOCAL_ARWEAVE_CONFIRM_BLOCKS'
 >;
 
@@ -35,11 +37,16 @@ export interface LocalArweave extends Surface {
   fund(address: string, winston: bigint): Promise<void>;
   /** The node itself, once started. */
   readonly node: LocalNode;
+  /** Mines so many blocks and answers the height. */
+  mine(blocks: number): Promise<number>;
+  /** From now on blocks are made like this, after a restart too. */
+  setMining(mining: Mining): void;
 }
 
 export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
   const { log, now = Date.now } = deps;
   const path = join(config.DATA_DIR, 'localnet', 'arweave.db');
+  const miningPath = join(config.DATA_DIR, 'localnet', 'mining.json');
   let running: LocalNode | undefined;
 
   const surface = createSurface('arweave', async () => {
@@ -47,7 +54,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     const node = await LocalNode.open({
       path,
       log,
-      blockIntervalMs: config.LOCAL_ARWEAVE_BLOCK_INTERVAL_MS,
+      mining: readMining(miningPath) ?? configuredMining(config),
       confirmBlocks: config.LOCAL_ARWEAVE_CONFIRM_BLOCKS,
       now,
     }).catch((error: unknown) => {
@@ -96,6 +103,14 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     },
     get node() {
       return started();
+    },
+    async mine(blocks) {
+      await started().mine(blocks);
+      return started().head.height;
+    },
+    setMining(mining) {
+      writeMining(miningPath, mining);
+      started().setMining(mining);
     },
     async fund(address, winston) {
       const node = started();

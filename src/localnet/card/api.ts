@@ -4,15 +4,17 @@
  */
 
 import { createHash } from 'node:crypto';
-import { isRecord } from '../../formats/json.ts';
+import { isRecord, textOf } from '../../formats/json.ts';
 import type { App, Guard, Reply, Request } from '../../kernel/http/server.ts';
 import { sameSecret } from '../../kernel/same-secret.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { compare, memberPath } from './conditions.ts';
 import type { Deliveries } from './deliveries.ts';
 import { CardApiError, invalidRequest, noSuchRoute, secretKeyRequired, unauthorized } from './errors.ts';
 import type { Faults } from './faults.ts';
 import { FormError, Params, parseForm } from './params.ts';
-import { apiVersion, type Change, findAnyObject, newId, type Page } from './store.ts';
+import { getCheckout } from './sessions.ts';
+import { apiVersion, type Change, findAnyObject, listObjects, newId, type Page } from './store.ts';
 
 /** What the routes stand on. */
 export interface Provider {
@@ -45,18 +47,36 @@ export const unixSeconds = (provider: Provider) => Math.floor(provider.now() / 1
 
 /** A change made by someone at a page rather than through the API. */
 export function changeByVisitor(provider: Provider, tx: SqlExecutor): Change {
-  return { tx, now: unixSeconds(provider), requestId: null, idempotencyKey: null };
+  return {
+    tx,
+    now: unixSeconds(provider),
+    requestId: null,
+    idempotencyKey: null,
+    publicUrl: provider.url(),
+  };
 }
 
-/** A call that changes something. The effect may read every parameter it knows; others are refused. */
+/** What a call does. It may read every parameter it knows; others are refused. */
+type Effect = (change: Change, call: Call) => Promise<Effected>;
+
+/** A call that changes something. */
 export function post(
   app: App,
   provider: Provider,
   path: string,
-  effect: (change: Change, call: Call) => Promise<Effected>,
+  effect: Effect,
   callers: Callers = 'merchant',
 ): void {
-  app.post<{ Params: { id?: string } }>(path, { schema: { hide: true } }, async (request, reply) => {
+  app.post(path, { schema: { hide: true } }, changing(provider, effect, callers));
+}
+
+/** A call that deletes something. */
+export function remove(app: App, provider: Provider, path: string, effect: Effect): void {
+  app.delete(path, { schema: { hide: true } }, changing(provider, effect, 'merchant'));
+}
+
+function changing(provider: Provider, effect: Effect, callers: Callers) {
+  return async (request: Request, reply: Reply): Promise<Reply> => {
     const caller = admitted(request, provider, callers);
     const body = typeof request.body === 'string' ? request.body : '';
     const key = request.headers['idempotency-key'];
@@ -73,8 +93,13 @@ export function post(
       if (kept !== undefined) return kept;
       const params = readForm(body);
       const expand = params.texts('expand') ?? [];
-      const change: Change = { tx, now, requestId, idempotencyKey: keyed?.key ?? null };
-      const { status = 200, object } = await effect(change, { id: request.params.id ?? '', params, caller });
+      const change: Change = {
+        ...changeByVisitor(provider, tx),
+        now,
+        requestId,
+        idempotencyKey: keyed?.key ?? null,
+      };
+      const { status = 200, object } = await effect(change, { id: idOf(request), params, caller });
       params.done();
       const made = { status, body: JSON.stringify(await expanded(tx, object, expand)), replayed: false };
       if (keyed !== undefined) await keepAnswer(tx, keyed, made, now);
@@ -84,8 +109,10 @@ export function post(
     if (answer.replayed) reply.header('idempotent-replayed', 'true');
     if (keyed !== undefined) reply.header('idempotency-key', keyed.key);
     return send(reply, requestId, answer.status, answer.body);
-  });
+  };
 }
+
+const idOf = ({ params }: Request): string => textOf(params, 'id') ?? '';
 
 /** A call that only reads. */
 export function get(
@@ -95,11 +122,11 @@ export function get(
   read: (tx: SqlExecutor, call: Call) => Promise<unknown>,
   callers: Callers = 'merchant',
 ): void {
-  app.get<{ Params: { id?: string } }>(path, { schema: { hide: true } }, async (request, reply) => {
+  app.get(path, { schema: { hide: true } }, async (request, reply) => {
     const caller = admitted(request, provider, callers);
     const params = readForm(queryOf(request));
     const expand = params.texts('expand') ?? [];
-    const object = await read(provider.sql, { id: request.params.id ?? '', params, caller });
+    const object = await read(provider.sql, { id: idOf(request), params, caller });
     params.done();
     return send(reply, newId.request(), 200, JSON.stringify(await expanded(provider.sql, object, expand)));
   });
@@ -139,17 +166,33 @@ export function requireClientSecret(call: Call, secret: string): void {
   if (given === undefined || !sameSecret(given, secret)) throw unauthorized();
 }
 
-/** `limit` (1–100, default 10) and `starting_after`. */
-export function pageOf(params: Params): Page {
+/** `limit` (1–100, default 10). */
+export function limitOf(params: Params): number {
   const limit = params.optionalInteger('limit') ?? 10;
   if (limit < 1 || limit > 100) {
     throw invalidRequest('Invalid integer: limit must be between 1 and 100', { param: 'limit' });
   }
-  return { limit, startingAfter: params.optionalText('starting_after') };
+  return limit;
 }
 
+/** `limit`, and either `starting_after` or `ending_before`. */
+export function pageOf(params: Params): Page {
+  const page = {
+    limit: limitOf(params),
+    startingAfter: params.optionalText('starting_after'),
+    endingBefore: params.optionalText('ending_before'),
+  };
+  if (page.startingAfter !== undefined && page.endingBefore !== undefined) {
+    throw invalidRequest('You may only specify one of these parameters: starting_after, ending_before.');
+  }
+  return page;
+}
+
+/** What was found for a page, one more than it holds where there is more; going backwards, the nearest first. */
 export function listOf(url: string, page: Page, found: readonly unknown[]) {
-  return { object: 'list', url, has_more: found.length > page.limit, data: found.slice(0, page.limit) };
+  const shown = found.slice(0, page.limit);
+  const data = page.endingBefore === undefined ? shown : shown.toReversed();
+  return { object: 'list', url, has_more: found.length > page.limit, data };
 }
 
 const maxExpansions = 10;
@@ -178,12 +221,37 @@ async function expandPath(tx: SqlExecutor, holder: unknown, parts: readonly stri
     for (const entry of holder) await expandPath(tx, entry, parts);
     return;
   }
-  if (!isRecord(holder) || !Object.hasOwn(holder, part)) {
-    throw invalidRequest(`This property cannot be expanded (${part}).`, { param: 'expand' });
-  }
+  if (!isRecord(holder)) throw notExpandable(part);
+  // Members that are there only when they are asked for.
+  const members = includable.get(`${textOf(holder, 'object')}.${part}`);
+  if (members !== undefined) holder[part] ??= await members(tx, textOf(holder, 'id') ?? '');
+  else if (!Object.hasOwn(holder, part)) throw notExpandable(part);
   const value = holder[part];
   if (typeof value === 'string') holder[part] = (await findAnyObject(tx, value)) ?? value;
   await expandPath(tx, holder[part] === null ? {} : holder[part], holder[part] === null ? [] : rest);
+}
+
+const notExpandable = (part: string) =>
+  invalidRequest(`This property cannot be expanded (${part}).`, { param: 'expand' });
+
+/** As a list of one page. */
+const wholeList = { limit: 100, startingAfter: undefined };
+
+const includable = new Map<string, (tx: SqlExecutor, id: string) => Promise<unknown>>([
+  ['checkout.session.line_items', lineItemsOf],
+  [
+    'charge.refunds',
+    async (tx, id) => {
+      const refunds = await listObjects(tx, 'refund', [compare(memberPath('charge'), '=', id)], wholeList);
+      return listOf(`/v1/charges/${id}/refunds`, wholeList, refunds);
+    },
+  ],
+]);
+
+/** What a checkout session sells. */
+export async function lineItemsOf(tx: SqlExecutor, id: string, page: Page = wholeList) {
+  const { items } = await getCheckout(tx, id);
+  return listOf(`/v1/checkout/sessions/${id}/line_items`, page, items);
 }
 
 export interface ProviderKeys {

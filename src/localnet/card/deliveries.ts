@@ -7,6 +7,7 @@ import { createHmac } from 'node:crypto';
 import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import type { Job } from '../../kernel/background/job.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
+import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { HttpClient } from '../../outside/http.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -31,6 +32,8 @@ export function signatureHeader(body: string, secret: string, unixSeconds: numbe
 
 interface Delivery {
   readonly seq: number;
+  /** One that was added through the API; null is the merchant's own. */
+  readonly endpoint: string | null;
   readonly attempts: number;
   readonly created: number;
   readonly body: string;
@@ -120,11 +123,13 @@ export class Deliveries implements Job {
   async #deliverDue(): Promise<number | undefined> {
     const { sql, faults, now } = this.#options;
     this.#url ??= await this.#keptUrl();
-    if (this.#url === undefined || faults.settings.hold) return undefined;
+    if (faults.settings.hold) return undefined;
+    const known = this.#url === undefined ? 'AND d.endpoint IS NOT NULL' : '';
     for (;;) {
       const due = await sql.all<Delivery>(
-        `SELECT d.seq, d.attempts, e.created, e.body FROM deliveries d JOIN events e ON e.id = d.event_id
-         WHERE d.state = 'waiting' AND d.due_at <= ? ORDER BY d.seq LIMIT ?`,
+        `SELECT d.seq, d.endpoint, d.attempts, e.created, e.body
+         FROM deliveries d JOIN events e ON e.id = d.event_id
+         WHERE d.state = 'waiting' AND d.due_at <= ? ${known} ORDER BY d.seq LIMIT ?`,
         now(),
         batchSize,
       );
@@ -136,7 +141,7 @@ export class Deliveries implements Job {
       }
     }
     const next = await sql.get<{ due_at: number | null }>(
-      "SELECT MIN(due_at) AS due_at FROM deliveries WHERE state = 'waiting'",
+      `SELECT MIN(due_at) AS due_at FROM deliveries d WHERE state = 'waiting' ${known}`,
     );
     if (next?.due_at == null) return undefined;
     return Math.min(Math.max(next.due_at - now(), 1), retries.longestMs);
@@ -159,27 +164,50 @@ export class Deliveries implements Job {
     }
     await faults.pause();
     if (this.#task.isStopped) return;
-    let accepted = false;
-    for (let copy = 0; copy < copies; copy += 1) accepted = (await this.#post(delivery.body)) || accepted;
-    if (accepted) {
-      await sql.run("UPDATE deliveries SET state = 'delivered' WHERE seq = ?", delivery.seq);
+    const target = await this.#targetOf(delivery.endpoint);
+    if (target === undefined) {
+      await sql.run("UPDATE deliveries SET state = 'dropped' WHERE seq = ?", delivery.seq);
+      return;
+    }
+    let answer: Answer = { isAccepted: false, says: 'not sent' };
+    for (let copy = 0; copy < copies; copy += 1) {
+      const next = await this.#post(target, delivery.body);
+      if (!answer.isAccepted) answer = next;
+    }
+    if (answer.isAccepted) {
+      await sql.run(
+        "UPDATE deliveries SET state = 'delivered', answer = ? WHERE seq = ?",
+        answer.says,
+        delivery.seq,
+      );
       return;
     }
     const attempts = delivery.attempts + 1;
     const givenUp = now() - delivery.created * 1000 > threeDays;
     if (givenUp) log.warn({ delivery: delivery.seq, attempts }, 'webhook given up');
     await sql.run(
-      'UPDATE deliveries SET attempts = ?, due_at = ?, state = ? WHERE seq = ?',
+      'UPDATE deliveries SET attempts = ?, answer = ?, due_at = ?, state = ? WHERE seq = ?',
       attempts,
+      answer.says,
       now() + backoffMs(retries, attempts),
       givenUp ? 'failed' : 'waiting',
       delivery.seq,
     );
   }
 
-  async #post(body: string): Promise<boolean> {
-    const url = this.#url;
-    if (url === undefined) return false;
+  /** undefined where the endpoint is gone or turned off. */
+  async #targetOf(endpoint: string | null): Promise<Target | undefined> {
+    const { sql, secret } = this.#options;
+    if (endpoint === null) return this.#url === undefined ? undefined : { url: this.#url, secret };
+    const row = await sql.get<{ url: string; status: string; secret: string }>(
+      `SELECT json_extract(o.body, '$.url') AS url, json_extract(o.body, '$.status') AS status, s.secret
+       FROM objects o JOIN endpoint_secrets s ON s.id = o.id WHERE o.id = ?`,
+      endpoint,
+    );
+    return row?.status === 'enabled' ? row : undefined;
+  }
+
+  async #post({ url, secret }: Target, body: string): Promise<Answer> {
     const unixSeconds = Math.floor(this.#options.now() / 1000);
     try {
       const { status } = await this.#http.call(url, {
@@ -187,13 +215,24 @@ export class Deliveries implements Job {
         headers: {
           'content-type': 'application/json; charset=utf-8',
           'user-agent': 'Turnpike-local-card-provider/1',
-          'stripe-signature': signatureHeader(body, this.#options.secret, unixSeconds),
+          'stripe-signature': signatureHeader(body, secret, unixSeconds),
         },
       });
-      return status >= 200 && status < 300;
+      return { isAccepted: status >= 200 && status < 300, says: String(status) };
     } catch (error) {
       this.#options.log.debug({ err: error, url }, 'webhook not delivered');
-      return false;
+      return { isAccepted: false, says: messageOf(error).slice(0, 200) };
     }
   }
+}
+
+interface Target {
+  readonly url: string;
+  readonly secret: string;
+}
+
+interface Answer {
+  readonly isAccepted: boolean;
+  /** A status, or why there was none. */
+  readonly says: string;
 }

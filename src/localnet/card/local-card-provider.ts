@@ -25,11 +25,15 @@ import {
 import { Deliveries } from './deliveries.ts';
 import { Faults } from './faults.ts';
 import { migrations } from './migrations.ts';
+import { balanceRoutes } from './routes/balance.ts';
 import { chargeRoutes } from './routes/charges.ts';
 import { checkoutPageRoutes } from './routes/checkout-page.ts';
 import { checkoutSessionRoutes } from './routes/checkout-sessions.ts';
+import { customerRoutes, paymentMethodRoutes } from './routes/customers.ts';
 import { paymentIntentRoutes } from './routes/payment-intents.ts';
+import { productRoutes } from './routes/products.ts';
 import { testControlRoutes } from './routes/test-controls.ts';
+import { webhookEndpointRoutes } from './routes/webhook-endpoints.ts';
 import { expireDueSessions } from './sessions.ts';
 import { randomLetters } from './store.ts';
 
@@ -129,6 +133,11 @@ function providerRoutes(app: App, provider: Provider): void {
     paymentIntentRoutes(api, provider);
     checkoutSessionRoutes(api, provider);
     chargeRoutes(api, provider);
+    customerRoutes(api, provider);
+    paymentMethodRoutes(api, provider);
+    productRoutes(api, provider);
+    balanceRoutes(api, provider);
+    webhookEndpointRoutes(api, provider);
   });
   mountGuarded(app, '/test', merchantGuard(provider.keys), (test) => testControlRoutes(test, provider));
   checkoutPageRoutes(app, provider);

@@ -49,4 +49,15 @@ export const migrations: readonly Migration[] = [
       )
     `,
   },
+  {
+    id: 'card-002-webhook-endpoints',
+    up: `
+      ALTER TABLE deliveries ADD COLUMN endpoint TEXT;
+      ALTER TABLE deliveries ADD COLUMN answer TEXT;
+      CREATE TABLE endpoint_secrets (
+        id TEXT PRIMARY KEY,
+        secret TEXT NOT NULL
+      )
+    `,
+  },
 ];

@@ -22,7 +22,7 @@ export interface PaymentIntent
     | 'receipt_email'
   > {
   readonly client_secret: string;
-  customer: null;
+  customer: string | null;
   last_payment_error: PaymentError | null;
   latest_charge: string | null;
   next_action: null;
@@ -53,13 +53,17 @@ export interface Charge
     | 'paid'
     | 'refunded'
   > {
+  balance_transaction: string | null;
+  customer: string | null;
   payment_intent: string;
   payment_method: string;
-  payment_method_details: { type: 'card'; card: { brand: string; last4: string } };
+  payment_method_details: { type: 'card'; card: { brand: string; fingerprint: string; last4: string } };
+  receipt_url: string | null;
   status: 'failed' | 'succeeded';
 }
 
 export interface Refund extends Pick<Stripe.Refund, Common | 'failure_reason'> {
+  balance_transaction: string | null;
   charge: string;
   payment_intent: string;
   reason: string | null;
@@ -68,8 +72,9 @@ export interface Refund extends Pick<Stripe.Refund, Common | 'failure_reason'> {
 
 export interface Dispute
   extends Pick<Stripe.Dispute, Common | 'is_charge_refundable' | 'livemode' | 'reason'> {
+  balance_transactions: BalanceTransaction[];
   charge: string;
-  evidence: { uncategorized_text: string | null };
+  evidence: Record<string, string | null>;
   evidence_details: { due_by: number; has_evidence: boolean; submission_count: number };
   payment_intent: string;
   status: 'lost' | 'needs_response' | 'won';
@@ -100,12 +105,138 @@ export interface CheckoutSession
   amount_total: number;
   automatic_tax: { enabled: boolean; status: 'complete' | null };
   currency: string;
+  customer: string | null;
+  customer_details: { email: string | null; name: string | null } | null;
   payment_intent: string | null;
   payment_status: 'paid' | 'unpaid';
   status: 'complete' | 'expired' | 'open';
 }
 
-export type CardObject = Charge | CheckoutSession | Dispute | PaymentIntent | Refund;
+/** How one movement changed the balance: `net` is what stays of it after the provider's fee. */
+export interface BalanceTransaction
+  extends Pick<
+    Stripe.BalanceTransaction,
+    | 'id'
+    | 'object'
+    | 'amount'
+    | 'available_on'
+    | 'created'
+    | 'currency'
+    | 'description'
+    | 'exchange_rate'
+    | 'fee'
+    | 'fee_details'
+    | 'net'
+    | 'reporting_category'
+    | 'status'
+    | 'type'
+  > {
+  source: string;
+}
+
+export interface Customer
+  extends Pick<
+    Stripe.Customer,
+    | 'id'
+    | 'object'
+    | 'balance'
+    | 'created'
+    | 'delinquent'
+    | 'description'
+    | 'email'
+    | 'livemode'
+    | 'metadata'
+    | 'name'
+    | 'phone'
+  > {}
+
+export interface PaymentMethod
+  extends Pick<Stripe.PaymentMethod, 'id' | 'object' | 'created' | 'livemode' | 'metadata'> {
+  billing_details: { address: null; email: string | null; name: string | null; phone: string | null };
+  card: Pick<
+    Stripe.PaymentMethod.Card,
+    'brand' | 'country' | 'display_brand' | 'exp_month' | 'exp_year' | 'funding' | 'last4'
+  > & { fingerprint: string };
+  customer: string | null;
+  type: 'card';
+}
+
+export interface Product
+  extends Pick<
+    Stripe.Product,
+    | 'id'
+    | 'object'
+    | 'active'
+    | 'created'
+    | 'description'
+    | 'images'
+    | 'livemode'
+    | 'metadata'
+    | 'name'
+    | 'updated'
+    | 'url'
+  > {
+  default_price: string | null;
+}
+
+export interface Price
+  extends Pick<
+    Stripe.Price,
+    | 'id'
+    | 'object'
+    | 'active'
+    | 'billing_scheme'
+    | 'created'
+    | 'currency'
+    | 'livemode'
+    | 'lookup_key'
+    | 'metadata'
+    | 'nickname'
+    | 'recurring'
+    | 'tax_behavior'
+    | 'type'
+  > {
+  product: string;
+  unit_amount: number;
+  unit_amount_decimal: string;
+}
+
+export interface WebhookEndpoint
+  extends Pick<
+    Stripe.WebhookEndpoint,
+    | 'id'
+    | 'object'
+    | 'api_version'
+    | 'created'
+    | 'description'
+    | 'enabled_events'
+    | 'livemode'
+    | 'metadata'
+    | 'url'
+  > {
+  status: 'disabled' | 'enabled';
+}
+
+/** What is left of an object that was deleted. */
+export interface Deleted {
+  readonly id: string;
+  readonly object: 'customer' | 'product' | 'webhook_endpoint';
+  readonly deleted: true;
+}
+
+export type CardObject =
+  | BalanceTransaction
+  | Charge
+  | CheckoutSession
+  | Customer
+  | Deleted
+  | Dispute
+  | PaymentIntent
+  | PaymentMethod
+  | Price
+  | Product
+  | Refund
+  | WebhookEndpoint;
 
 /** What one checkout sells, shown on its page; kept beside the session, answered by its `line_items`. */
 export interface LineItem {
@@ -116,6 +247,7 @@ export interface LineItem {
   readonly currency: string;
   readonly description: string;
   readonly details: string | null;
+  readonly price: string | null;
   readonly quantity: number;
 }
 

@@ -21,6 +21,11 @@ export class Params {
     return this.#form[key] !== undefined;
   }
 
+  /** A text where there may be members too. */
+  isText(key: string): boolean {
+    return typeof this.#form[key] === 'string';
+  }
+
   optionalText(key: string, maxLength = 5_000): string | undefined {
     const value = this.#take(key);
     if (value === undefined || value === '') return undefined;
@@ -104,10 +109,18 @@ export class Params {
     });
   }
 
-  /** Up to 50 keys of 40 characters with values of 500 (https://docs.stripe.com/api/metadata). */
-  metadata(key = 'metadata'): Record<string, string> {
+  /**
+   * Up to 50 keys of 40 characters with values of 500 (https://docs.stripe.com/api/metadata). What is given is added to
+   * `before`; an empty value takes its key away, and an empty text all of them.
+   */
+  metadata(before: Readonly<Record<string, string>> = {}): Record<string, string> {
+    const key = 'metadata';
     const { keys, keyLength, valueLength } = metadataLimits;
-    const entries: [string, string][] = [];
+    if (this.#form[key] === '') {
+      this.#seen.add(key);
+      return {};
+    }
+    const after = new Map(Object.entries(before));
     for (const [name, text] of Object.entries(this.#members(key) ?? {})) {
       const refuse = (message: string) => invalidRequest(message, this.#at(`${key}[${name}]`));
       if (typeof text !== 'string') throw refuse('Metadata values must be strings');
@@ -115,12 +128,13 @@ export class Params {
       if (text.length > valueLength) {
         throw refuse(`Metadata values can have up to ${valueLength} characters`);
       }
-      if (text !== '') entries.push([name, text]);
+      if (text === '') after.delete(name);
+      else after.set(name, text);
     }
-    if (entries.length > keys) {
+    if (after.size > keys) {
       throw invalidRequest(`Metadata can have up to ${keys} keys`, this.#at(key));
     }
-    return Object.fromEntries(entries);
+    return Object.fromEntries(after);
   }
 
   /** Call when everything known has been read. */

@@ -1,13 +1,16 @@
 /** Payment intents, the charges they cause with test cards, and what may follow: refunds and disputes. */
-import { CardApiError, invalidRequest } from './errors.ts';
-import type { Charge, Dispute, PaymentError, PaymentIntent, Refund } from './objects.ts';
+import { cardFee, disputeFee, recordMovement } from './balance.ts';
+import { invalidRequest } from './errors.ts';
+import type { Charge, Dispute, PaymentError, PaymentIntent, PaymentMethod, Refund } from './objects.ts';
+import { cardOf } from './payment-methods.ts';
 import { announce, type Change, clientSecretFor, getObject, newId, putObject } from './store.ts';
-import { cardByMethod, type TestCard } from './test-cards.ts';
+import { cardByFingerprint, cardByMethod } from './test-cards.ts';
 
 /** What a payment is for; a checkout keeps it until its page is paid. */
 export interface IntentOrder {
   readonly amount: number;
   readonly currency: string;
+  readonly customer?: string | null;
   readonly description: string | null;
   readonly metadata: Record<string, string>;
   readonly methodTypes: readonly string[];
@@ -46,7 +49,7 @@ export async function createIntent(change: Change, order: IntentOrder): Promise<
     confirmation_method: 'automatic',
     created: change.now,
     currency: order.currency,
-    customer: null,
+    customer: order.customer ?? null,
     description: order.description,
     last_payment_error: null,
     latest_charge: null,
@@ -63,19 +66,6 @@ export async function createIntent(change: Change, order: IntentOrder): Promise<
   return intent;
 }
 
-export function cardForMethod(method: string): TestCard {
-  const card = cardByMethod(method);
-  if (card === undefined) {
-    throw new CardApiError(400, {
-      type: 'invalid_request_error',
-      code: 'resource_missing',
-      message: `No such PaymentMethod: '${method}'`,
-      param: 'payment_method',
-    });
-  }
-  return card;
-}
-
 export interface Confirmation {
   readonly intent: PaymentIntent;
   /** Set when the card refused; the intent can then be confirmed again with another card. */
@@ -86,11 +76,11 @@ export interface Confirmation {
 export async function confirmIntent(
   change: Change,
   intent: PaymentIntent,
-  card: TestCard,
-  method: string,
+  method: PaymentMethod,
 ): Promise<Confirmation> {
   requireOpen(intent, 'confirm');
-  const charge = newCharge(change, intent, card, method);
+  const card = cardOf(method);
+  const charge = newCharge(change, intent, method);
   if (card.outcome.kind === 'decline') {
     const { code, message, declineCode } = card.outcome;
     const declined: PaymentError = {
@@ -111,19 +101,30 @@ export async function confirmIntent(
   }
 
   const disputed = card.outcome.kind === 'dispute';
+  const movement = await recordMovement(change, {
+    type: 'charge',
+    category: 'charge',
+    amount: intent.amount,
+    fee: cardFee(intent.amount),
+    currency: intent.currency,
+    source: charge.id,
+    description: intent.description,
+  });
   const paid: Charge = {
     ...charge,
     amount_captured: intent.amount,
+    balance_transaction: movement.id,
     captured: true,
     disputed,
     paid: true,
+    receipt_url: `${change.publicUrl}/receipts/${charge.id}`,
     status: 'succeeded',
   };
   const succeeded = await record(change, paid, 'succeeded', {
     ...intent,
     amount_received: intent.amount,
     last_payment_error: null,
-    payment_method: method,
+    payment_method: method.id,
     status: 'succeeded',
   });
   if (card.outcome.kind === 'dispute') await openDispute(change, paid, card.outcome.reason);
@@ -162,16 +163,19 @@ export async function cancelIntent(
   return canceled;
 }
 
-function newCharge(change: Change, intent: PaymentIntent, card: TestCard, method: string): Charge {
+function newCharge(change: Change, intent: PaymentIntent, method: PaymentMethod): Charge {
+  const { brand, fingerprint, last4 } = method.card;
   return {
     id: newId.charge(),
     object: 'charge',
     amount: intent.amount,
     amount_captured: 0,
     amount_refunded: 0,
+    balance_transaction: null,
     captured: false,
     created: change.now,
     currency: intent.currency,
+    customer: intent.customer,
     description: intent.description,
     disputed: false,
     failure_code: null,
@@ -180,8 +184,9 @@ function newCharge(change: Change, intent: PaymentIntent, card: TestCard, method
     metadata: intent.metadata,
     paid: false,
     payment_intent: intent.id,
-    payment_method: method,
-    payment_method_details: { type: 'card', card: { brand: card.brand, last4: card.number.slice(-4) } },
+    payment_method: method.id,
+    payment_method_details: { type: 'card', card: { brand, fingerprint, last4 } },
+    receipt_url: null,
     refunded: false,
     status: 'failed',
   };
@@ -189,10 +194,13 @@ function newCharge(change: Change, intent: PaymentIntent, card: TestCard, method
 
 async function openDispute(change: Change, charge: Charge, reason: string): Promise<void> {
   const week = 7 * 24 * 3600;
+  const id = newId.dispute();
+  const withdrawn = await recordMovement(change, disputed(id, charge, -charge.amount, disputeFee));
   const dispute: Dispute = {
-    id: newId.dispute(),
+    id,
     object: 'dispute',
     amount: charge.amount,
+    balance_transactions: [withdrawn],
     charge: charge.id,
     created: change.now,
     currency: charge.currency,
@@ -210,7 +218,18 @@ async function openDispute(change: Change, charge: Charge, reason: string): Prom
   await announce(change, 'charge.dispute.funds_withdrawn', dispute);
 }
 
-function requireOpen({ status }: PaymentIntent, verb: string): void {
+/** What a dispute takes, and what comes back when it is won. */
+const disputed = (source: string, charge: Pick<Charge, 'currency'>, amount: number, fee: number) => ({
+  type: 'adjustment' as const,
+  category: 'dispute',
+  amount,
+  fee,
+  currency: charge.currency,
+  source,
+  description: null,
+});
+
+export function requireOpen({ status }: PaymentIntent, verb: string): void {
   if (status !== 'succeeded' && status !== 'canceled') return;
   throw invalidRequest(`You cannot ${verb} this PaymentIntent because it has a status of ${status}.`, {
     code: 'payment_intent_unexpected_state',
@@ -254,10 +273,19 @@ export async function refundCharge(change: Change, charge: Charge, order: Refund
       param: 'amount',
     });
   }
+  const id = newId.refund();
+  const moved = { currency: charge.currency, source: id, description: `Refund of ${charge.id}` };
+  const movement = await recordMovement(change, {
+    ...moved,
+    type: 'refund',
+    category: 'refund',
+    amount: -amount,
+  });
   const refund: Refund = {
-    id: newId.refund(),
+    id,
     object: 'refund',
     amount,
+    balance_transaction: movement.id,
     charge: charge.id,
     created: change.now,
     currency: charge.currency,
@@ -275,9 +303,13 @@ export async function refundCharge(change: Change, charge: Charge, order: Refund
   await putObject(change, refunded);
   await announce(change, 'charge.refunded', refunded);
   await announce(change, 'refund.created', refund);
-  if (cardByMethod(charge.payment_method)?.outcome.kind !== 'refund-fails') return refund;
+  // Charges that an earlier release made name a ready-made method instead.
+  const card =
+    cardByFingerprint(charge.payment_method_details.card.fingerprint) ?? cardByMethod(charge.payment_method);
+  if (card?.outcome.kind !== 'refund-fails') return refund;
 
   // The bank sends the money back: the charge counts as paid again.
+  await recordMovement(change, { ...moved, type: 'refund_failure', category: 'refund_failure', amount });
   const failed: Refund = { ...refund, status: 'failed', failure_reason: 'expired_or_canceled_card' };
   await putObject(change, failed);
   await putObject(change, charge);
@@ -286,11 +318,16 @@ export async function refundCharge(change: Change, charge: Charge, order: Refund
 }
 
 /** As Stripe's test mode decides: the text `winning_evidence` wins, `losing_evidence` loses, any other waits. */
-export async function submitEvidence(change: Change, dispute: Dispute, text: string): Promise<Dispute> {
+export async function submitEvidence(
+  change: Change,
+  dispute: Dispute,
+  evidence: Readonly<Record<string, string>>,
+): Promise<Dispute> {
   requireUndecided(dispute);
+  const { uncategorized_text: text } = evidence;
   const submitted: Dispute = {
     ...dispute,
-    evidence: { uncategorized_text: text },
+    evidence: { ...dispute.evidence, ...evidence },
     evidence_details: {
       ...dispute.evidence_details,
       has_evidence: true,
@@ -310,7 +347,16 @@ export async function acceptDispute(change: Change, dispute: Dispute): Promise<D
 }
 
 async function decide(change: Change, dispute: Dispute, status: 'lost' | 'won'): Promise<Dispute> {
-  const closed: Dispute = { ...dispute, status };
+  const returned =
+    status === 'won'
+      ? [await recordMovement(change, disputed(dispute.id, dispute, dispute.amount, -disputeFee))]
+      : [];
+  const closed: Dispute = {
+    ...dispute,
+    // Absent in disputes of an earlier release.
+    balance_transactions: [...(dispute.balance_transactions ?? []), ...returned],
+    status,
+  };
   await putObject(change, closed);
   if (status === 'won') await announce(change, 'charge.dispute.funds_reinstated', closed);
   await announce(change, 'charge.dispute.closed', closed);

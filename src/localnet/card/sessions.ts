@@ -1,13 +1,15 @@
 /** Checkout sessions: an order, a page to pay it on, and where the payer goes afterwards. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { invalidRequest, missingParameter } from './errors.ts';
+import { invalidRequest, missingParameter, noSuch } from './errors.ts';
 import type { CheckoutSession, LineItem } from './objects.ts';
 import { type Params, readMethodTypes } from './params.ts';
+import { createMethod } from './payment-methods.ts';
 import { checkAmount, confirmIntent, createIntent, type IntentOrder } from './payments.ts';
 import {
   announce,
   type Change,
   clientSecretFor,
+  findObject,
   getObject,
   newId,
   putObject,
@@ -22,13 +24,13 @@ const day = 24 * 3600;
 const uiModes = ['hosted_page', 'hosted', 'embedded_page', 'embedded'] as const;
 
 /** What a session is created from, strictly read. */
-export function readOrder(params: Params) {
+export async function readOrder(tx: SqlExecutor, params: Params) {
   if (params.choice('mode', ['payment']) === undefined) throw missingParameter('mode');
   const uiMode = params.choice('ui_mode', uiModes) ?? 'hosted_page';
   const tax = params.object('automatic_tax');
   const automaticTax = tax?.flag('enabled') ?? false;
   tax?.done();
-  const items = readItems(params.objects('line_items'));
+  const items = await readItems(tx, params.objects('line_items'));
   const [first] = items;
   if (first === undefined) throw missingParameter('line_items');
   const currency = params.optionalText('currency')?.toLowerCase() ?? first.currency;
@@ -46,6 +48,7 @@ export function readOrder(params: Params) {
     expiresAt: params.optionalInteger('expires_at'),
     automaticTax,
     clientReference: params.optionalText('client_reference_id', 200) ?? null,
+    customer: await readCustomer(tx, params),
     customerEmail: params.optionalText('customer_email', 320) ?? null,
     metadata: params.metadata(),
     items,
@@ -61,44 +64,83 @@ export function readOrder(params: Params) {
   return order;
 }
 
-function readItems(list: readonly Params[] | undefined): LineItem[] {
-  return (list ?? []).map((item) => {
-    const price = item.object('price_data');
-    if (price === undefined) throw missingParameter('line_items[0][price_data]');
-    const product = price.object('product_data');
-    if (product === undefined) throw missingParameter('line_items[0][price_data][product_data]');
-    const quantity = item.optionalInteger('quantity') ?? 1;
-    const unit = price.integer('unit_amount');
-    const currency = price.text('currency').toLowerCase();
-    price.choice('tax_behavior', ['exclusive', 'inclusive', 'unspecified']);
-    const name = product.text('name', 250);
-    const details = product.optionalText('description', 5_000) ?? null;
-    product.metadata();
-    product.optionalText('tax_code');
-    product.texts('images');
-    for (const read of [product, price, item]) read.done();
-    if (quantity < 1)
-      throw invalidRequest('Quantity must be at least 1', { param: 'line_items[0][quantity]' });
-    return {
-      id: `li_${randomLetters(24)}`,
-      object: 'item',
-      amount_subtotal: unit * quantity,
-      amount_total: unit * quantity,
-      currency,
-      description: name,
-      details,
-      quantity,
-    };
-  });
+/** The id of a customer that exists; null without one. */
+export async function readCustomer(tx: SqlExecutor, params: Params): Promise<string | null> {
+  const id = params.optionalText('customer');
+  if (id === undefined) return null;
+  if ((await findObject(tx, 'customer', id)) === undefined) throw noSuch('customer', id, 'customer');
+  return id;
 }
 
-type SessionOrder = ReturnType<typeof readOrder>;
+async function readItems(tx: SqlExecutor, list: readonly Params[] | undefined): Promise<LineItem[]> {
+  const items: LineItem[] = [];
+  for (const [index, item] of (list ?? []).entries()) items.push(await readItem(tx, item, index));
+  return items;
+}
 
-export async function createSession(
-  change: Change,
-  order: SessionOrder,
-  publicUrl: string,
-): Promise<CheckoutSession> {
+async function readItem(tx: SqlExecutor, item: Params, index: number): Promise<LineItem> {
+  const quantity = item.optionalInteger('quantity') ?? 1;
+  const price = item.optionalText('price');
+  const sold = price === undefined ? readPriceData(item, index) : await readPrice(tx, price);
+  item.done();
+  if (quantity < 1) {
+    throw invalidRequest('Quantity must be at least 1', { param: `line_items[${index}][quantity]` });
+  }
+  return {
+    id: `li_${randomLetters(24)}`,
+    object: 'item',
+    amount_subtotal: sold.unit * quantity,
+    amount_total: sold.unit * quantity,
+    currency: sold.currency,
+    description: sold.name,
+    details: sold.details,
+    price: price ?? null,
+    quantity,
+  };
+}
+
+interface Sold {
+  readonly unit: number;
+  readonly currency: string;
+  readonly name: string;
+  readonly details: string | null;
+}
+
+function readPriceData(item: Params, index: number): Sold {
+  const price = item.object('price_data');
+  if (price === undefined) throw missingParameter(`line_items[${index}][price_data]`);
+  const product = price.object('product_data');
+  if (product === undefined) throw missingParameter(`line_items[${index}][price_data][product_data]`);
+  const sold = {
+    unit: price.integer('unit_amount'),
+    currency: price.text('currency').toLowerCase(),
+    name: product.text('name', 250),
+    details: product.optionalText('description', 5_000) ?? null,
+  };
+  price.choice('tax_behavior', ['exclusive', 'inclusive', 'unspecified']);
+  product.metadata();
+  product.optionalText('tax_code');
+  product.texts('images');
+  product.done();
+  price.done();
+  return sold;
+}
+
+async function readPrice(tx: SqlExecutor, id: string): Promise<Sold> {
+  const price = await getObject(tx, 'price', id);
+  const product = await getObject(tx, 'product', price.product);
+  if (!price.active) throw invalidRequest('The price specified is inactive.', { param: 'line_items' });
+  return {
+    unit: price.unit_amount,
+    currency: price.currency,
+    name: product.name,
+    details: product.description,
+  };
+}
+
+type SessionOrder = Awaited<ReturnType<typeof readOrder>>;
+
+export async function createSession(change: Change, order: SessionOrder): Promise<CheckoutSession> {
   const total = order.items.reduce((sum, item) => sum + item.amount_total, 0);
   checkAmount(total, order.currency);
   const expiresAt = order.expiresAt ?? change.now + day;
@@ -121,6 +163,8 @@ export async function createSession(
     client_secret: order.embedded ? clientSecretFor(id) : null,
     created: change.now,
     currency: order.currency,
+    customer: order.customer,
+    customer_details: null,
     customer_email: order.customerEmail,
     expires_at: expiresAt,
     livemode: false,
@@ -132,7 +176,7 @@ export async function createSession(
     status: 'open',
     success_url: order.successUrl,
     ui_mode: order.uiMode,
-    url: order.embedded ? null : `${publicUrl}/c/pay/${id}`,
+    url: order.embedded ? null : `${change.publicUrl}/c/pay/${id}`,
     ...(order.redirectOnCompletion === undefined
       ? {}
       : { redirect_on_completion: order.redirectOnCompletion }),
@@ -142,6 +186,7 @@ export async function createSession(
     ...order.intent,
     amount: total,
     currency: order.currency,
+    customer: order.customer,
     methodTypes: order.methodTypes,
   };
   await putObject(change, session);
@@ -210,8 +255,8 @@ export async function paySession(
     session.payment_intent === null
       ? await createIntent(change, { ...checkout.intent, receiptEmail: email })
       : await getObject(change.tx, 'payment_intent', session.payment_intent);
-  const method = card.methods[0] ?? newId.paymentMethod();
-  const confirmation = await confirmIntent(change, intent, card, method);
+  const method = await createMethod(change, card, { email });
+  const confirmation = await confirmIntent(change, intent, method);
   if (confirmation.declined !== undefined) {
     const waiting: CheckoutSession = { ...session, payment_intent: intent.id, customer_email: email };
     await putObject(change, waiting);
@@ -219,6 +264,7 @@ export async function paySession(
   }
   const paid: CheckoutSession = {
     ...session,
+    customer_details: { email, name: null },
     customer_email: email,
     payment_intent: intent.id,
     payment_status: 'paid',

@@ -3,6 +3,8 @@
  * for its test mode (https://docs.stripe.com/testing), so that what is tried here is tried the same there.
  */
 
+import { createHash } from 'node:crypto';
+
 export type Outcome =
   | { readonly kind: 'succeed' }
   | {
@@ -86,6 +88,21 @@ const byMethod = new Map(
   testCards.flatMap((entry) => entry.methods.map((method) => [method, entry] as const)),
 );
 
+/** The same for the same number, as the provider's fingerprints are. */
+export const fingerprintOf = ({ number }: TestCard): string =>
+  createHash('sha256').update(number).digest('base64url').replace(/[-_]/g, '').slice(0, 16);
+
+const byFingerprint = new Map(testCards.map((entry) => [fingerprintOf(entry), entry]));
+/** `tok_visa` stands for the card of `pm_card_visa`. */
+const byToken = new Map(
+  testCards.flatMap((entry) =>
+    entry.methods.map((method) => [method.replace(/^pm_card_/, 'tok_'), entry] as const),
+  ),
+);
+
+export const cardByFingerprint = (fingerprint: string): TestCard | undefined =>
+  byFingerprint.get(fingerprint);
+export const cardByToken = (token: string): TestCard | undefined => byToken.get(token);
 export const cardByNumber = (number: string): TestCard | undefined => byNumber.get(number);
 export const cardByMethod = (method: string): TestCard | undefined => byMethod.get(method);
 

@@ -211,6 +211,7 @@ function webSockets(
     async stop() {
       subscriptions.close();
       held?.detach(nextPort);
+      held?.cut(nextPort);
       nextPort.close();
       nextPort.cutAll();
     },

@@ -3,6 +3,7 @@
  * everything else is serialised by the database.
  */
 import { LRUCache } from 'lru-cache';
+import type { MiningMode } from '../../../config/variables/arweave.ts';
 import { isTxId } from '../../../formats/base64url.ts';
 import { isRecord } from '../../../formats/json.ts';
 import type { Logger } from '../../../kernel/log.ts';
@@ -20,12 +21,18 @@ import { readWallet, writeWallet } from './wallets.ts';
 interface LocalNodeOptions {
   readonly path: string;
   readonly log: Logger;
-  /** 0 mines only when asked. */
-  readonly blockIntervalMs: number;
+  readonly mining: Mining;
   /** Blocks that follow by themselves after one with transactions, so that it gets its confirmations. */
   readonly confirmBlocks: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+}
+
+/** When blocks are made. */
+export interface Mining {
+  readonly mode: MiningMode;
+  /** 0 mines only when asked, unless each transaction is mined at once. */
+  readonly intervalMs: number;
 }
 
 export class LocalNode {
@@ -43,12 +50,14 @@ export class LocalNode {
   #confirmationsDue = 0;
   #lastChange: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
+  #mining: Mining;
   #stopped = false;
 
   private constructor(sql: Sql, head: Block, options: LocalNodeOptions) {
     this.sql = sql;
     this.#head = head;
     this.#options = options;
+    this.#mining = options.mining;
   }
 
   /** Opens the chain at `path`, or begins one. */
@@ -66,6 +75,18 @@ export class LocalNode {
     }
     node.#schedule();
     return node;
+  }
+
+  get mining(): Mining {
+    return this.#mining;
+  }
+
+  /** From now on blocks are made like this. */
+  setMining(mining: Mining): void {
+    this.#mining = mining;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#schedule();
   }
 
   get head(): Block {
@@ -105,6 +126,7 @@ export class LocalNode {
     this.#processed.set(id, true);
     this.#refused.delete(id);
     this.#pending += 1;
+    if (this.#mining.mode === 'transaction') await this.mine(1);
     this.#schedule();
     return 'accepted';
   }
@@ -194,18 +216,27 @@ export class LocalNode {
     return turn;
   }
 
+  /** Is another block to be made by itself? */
+  #isDue(): boolean {
+    const { mode } = this.#mining;
+    if (mode === 'none') return false;
+    return mode === 'interval' || this.#pending > 0 || this.#confirmationsDue > 0;
+  }
+
   #schedule(): void {
-    const { blockIntervalMs } = this.#options;
-    const due = this.#pending > 0 || this.#confirmationsDue > 0;
-    if (this.#stopped || blockIntervalMs === 0 || !due || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
+    const { intervalMs } = this.#mining;
+    if (this.#stopped || intervalMs === 0 || !this.#isDue() || this.#timer !== undefined) return;
+    const timer = setTimeout(() => {
       this.#exclusive(() => this.#mineOne(true))
         .catch((error: unknown) => this.#options.log.warn({ err: error }, 'mining failed, trying again'))
         .finally(() => {
+          // Mining was changed meanwhile.
+          if (this.#timer !== timer) return;
           this.#timer = undefined;
           this.#schedule();
         });
-    }, blockIntervalMs);
+    }, intervalMs);
+    this.#timer = timer;
   }
 }
 

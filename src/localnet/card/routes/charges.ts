@@ -1,14 +1,48 @@
 /** What follows a payment: `/v1/charges`, `/v1/refunds`, `/v1/disputes`, `/v1/events`. */
 import type { App } from '../../../kernel/http/server.ts';
-import { type Call, get, listOf, type Provider, pageOf, post } from '../api.ts';
+import { get, listOf, type Provider, pageOf, post } from '../api.ts';
+import { compare, memberPath, oneOf } from '../conditions.ts';
 import { missingParameter, noSuch } from '../errors.ts';
+import type { Params } from '../params.ts';
 import { acceptDispute, refundCharge, refundIntent, submitEvidence } from '../payments.ts';
-import { findEvent, getObject, type Kind, listEvents, listObjects } from '../store.ts';
+import { findEvent, getObject, listEvents, putObject } from '../store.ts';
+import { readable, readCreated } from './lists.ts';
+
+/** What belongs to a payment is kept under its intent. */
+const ofIntent = { payment_intent: { isParent: true } };
 
 export function chargeRoutes(app: App, provider: Provider): void {
-  readable(app, provider, '/charges', 'charge');
-  readable(app, provider, '/refunds', 'refund');
-  readable(app, provider, '/disputes', 'dispute');
+  readable(app, provider, {
+    path: '/charges',
+    kind: 'charge',
+    filters: { ...ofIntent, customer: {} },
+    search: {
+      amount: 'number',
+      created: 'number',
+      currency: 'text',
+      customer: 'text',
+      disputed: 'flag',
+      'payment_method_details.card.brand': 'text',
+      'payment_method_details.card.fingerprint': 'text',
+      'payment_method_details.card.last4': 'text',
+      refunded: 'flag',
+      status: 'text',
+    },
+  });
+  readable(app, provider, { path: '/refunds', kind: 'refund', filters: { ...ofIntent, charge: {} } });
+  readable(app, provider, { path: '/disputes', kind: 'dispute', filters: { ...ofIntent, charge: {} } });
+
+  post(app, provider, '/charges/:id', async (change, { id, params }) => {
+    const charge = await getObject(change.tx, 'charge', id);
+    const changed = {
+      ...charge,
+      description: params.optionalText('description') ?? charge.description,
+      metadata: params.metadata(charge.metadata),
+    };
+    params.done();
+    await putObject(change, changed);
+    return { object: changed };
+  });
 
   post(app, provider, '/refunds', async (change, call) => {
     const { params } = call;
@@ -29,14 +63,23 @@ export function chargeRoutes(app: App, provider: Provider): void {
     return { object: await refundCharge(change, await getObject(change.tx, 'charge', chargeId), order) };
   });
 
-  post(app, provider, '/disputes/:id', async (change, call) => {
-    const evidence = call.params.object('evidence');
-    const text = evidence?.optionalText('uncategorized_text', 20_000);
-    evidence?.done();
-    call.params.flag('submit');
-    call.params.done();
-    const dispute = await getObject(change.tx, 'dispute', call.id);
-    return { object: text === undefined ? dispute : await submitEvidence(change, dispute, text) };
+  post(app, provider, '/refunds/:id', async (change, { id, params }) => {
+    const refund = await getObject(change.tx, 'refund', id);
+    const changed = { ...refund, metadata: params.metadata(refund.metadata ?? {}) };
+    params.done();
+    await putObject(change, changed);
+    return { object: changed };
+  });
+
+  post(app, provider, '/disputes/:id', async (change, { id, params }) => {
+    const evidence = readEvidence(params.object('evidence'));
+    params.flag('submit');
+    const dispute = await getObject(change.tx, 'dispute', id);
+    const changed = { ...dispute, metadata: params.metadata(dispute.metadata) };
+    params.done();
+    if (Object.keys(evidence).length > 0) return { object: await submitEvidence(change, changed, evidence) };
+    await putObject(change, changed);
+    return { object: changed };
   });
 
   post(app, provider, '/disputes/:id/close', async (change, call) => {
@@ -44,15 +87,17 @@ export function chargeRoutes(app: App, provider: Provider): void {
     return { object: await acceptDispute(change, await getObject(change.tx, 'dispute', call.id)) };
   });
 
-  get(app, provider, '/events', async (tx, call) => {
-    const { params } = call;
-    const created = params.object('created');
-    const since = created?.optionalInteger('gte') ?? 0;
-    created?.done();
+  get(app, provider, '/events', async (tx, { params }) => {
     const type = params.optionalText('type');
-    const types = params.texts('types') ?? (type === undefined ? [] : [type]);
+    const types = params.texts('types');
+    const conditions = [
+      ...readCreated(params),
+      ...(type === undefined ? [] : [compare(memberPath('type'), '=', type)]),
+      ...(types === undefined ? [] : [oneOf(memberPath('type'), types)]),
+    ];
     const page = pageOf(params);
-    return listOf('/v1/events', page, await listEvents(tx, { since, types }, page));
+    params.done();
+    return listOf('/v1/events', page, await listEvents(tx, conditions, page));
   });
 
   get(app, provider, '/events/:id', async (tx, call) => {
@@ -62,14 +107,28 @@ export function chargeRoutes(app: App, provider: Provider): void {
   });
 }
 
-/** Retrieve by id, and list by payment intent. */
-function readable(app: App, provider: Provider, path: string, kind: Kind): void {
-  get(app, provider, `${path}/:id`, async (tx, call: Call) => {
-    return getObject(tx, kind, call.id);
-  });
-  get(app, provider, path, async (tx, call: Call) => {
-    const parent = call.params.optionalText('payment_intent');
-    const page = pageOf(call.params);
-    return listOf(`/v1${path}`, page, await listObjects(tx, kind, parent, page));
-  });
+/** The texts that may be handed in; files are not taken here. */
+const evidenceTexts = [
+  'access_activity_log',
+  'billing_address',
+  'cancellation_policy_disclosure',
+  'cancellation_rebuttal',
+  'customer_email_address',
+  'customer_name',
+  'customer_purchase_ip',
+  'product_description',
+  'refund_policy_disclosure',
+  'refund_refusal_explanation',
+  'service_date',
+  'uncategorized_text',
+] as const;
+
+function readEvidence(params: Params | undefined): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const name of evidenceTexts) {
+    const text = params?.optionalText(name, 20_000);
+    if (text !== undefined) texts[name] = text;
+  }
+  params?.done();
+  return texts;
 }

@@ -1,10 +1,16 @@
-/** `/c/pay/{session}`: the hosted page, and `/c/embedded/{client secret}`: the same inside another page. */
+/** `/c/pay/{session}`: the hosted page, `/c/embedded/{client secret}`: the same inside another page, and receipts. */
 import type { App, Reply } from '../../../kernel/http/server.ts';
 import { sameSecret } from '../../../kernel/same-secret.ts';
 import { changeByVisitor, type Provider, unixSeconds } from '../api.ts';
 import type { CheckoutSession } from '../objects.ts';
 import { checkTyped, emptyForm, readTyped } from '../page/checkout-form.ts';
-import { type CheckoutView, checkoutPage, messagePage, securityPolicy } from '../page/checkout-page.ts';
+import {
+  type CheckoutView,
+  checkoutPage,
+  messagePage,
+  money,
+  securityPolicy,
+} from '../page/checkout-page.ts';
 import { getCheckout, paySession } from '../sessions.ts';
 import { findObject } from '../store.ts';
 
@@ -17,6 +23,22 @@ export function checkoutPageRoutes(app: App, provider: Provider): void {
       pay(provider, reply, request.params.id, request.url, request.body),
     );
   }
+  app.get<{ Params: { id: string } }>('/receipts/:id', { schema: { hide: true } }, (request, reply) =>
+    receipt(provider, reply, request.params.id),
+  );
+}
+
+/** Whoever knows a charge's id may see what was paid, as with the provider's receipts. */
+async function receipt(provider: Provider, reply: Reply, id: string): Promise<Reply> {
+  const charge = await findObject(provider.sql, 'charge', id);
+  if (charge === undefined || !charge.paid) return unknown(reply);
+  const { brand, last4 } = charge.payment_method_details.card;
+  const day = new Date(charge.created * 1000).toISOString().slice(0, 10);
+  const back =
+    charge.amount_refunded === 0 ? '' : ` ${money(charge.amount_refunded, charge.currency)} went back.`;
+  const text = `Paid on ${day} with ${brand} ending in ${last4}. No real card was charged.${back}`;
+  const title = `Receipt for ${money(charge.amount, charge.currency)}`;
+  return sendPage(reply, 200, messagePage(title, text), undefined);
 }
 
 /** A hosted session by its id, an embedded one by its client secret; neither opens the other. */

@@ -1,24 +1,34 @@
-/** `/v1/checkout/sessions`: create, retrieve, expire, and what the session sells. */
+/** `/v1/checkout/sessions`: create, retrieve, update, list, expire, and what the session sells. */
 import type { App } from '../../../kernel/http/server.ts';
-import { get, listOf, type Provider, pageOf, post } from '../api.ts';
-import { createSession, expireSession, getCheckout, readOrder } from '../sessions.ts';
-import { getObject } from '../store.ts';
+import { get, lineItemsOf, type Provider, pageOf, post } from '../api.ts';
+import { createSession, expireSession, readOrder } from '../sessions.ts';
+import { getObject, putObject } from '../store.ts';
+import { readable } from './lists.ts';
 
 export function checkoutSessionRoutes(app: App, provider: Provider): void {
-  post(app, provider, '/checkout/sessions', async (change, call) => {
-    const order = readOrder(call.params);
-    call.params.done();
-    return { object: await createSession(change, order, provider.url()) };
+  readable(app, provider, {
+    path: '/checkout/sessions',
+    kind: 'checkout.session',
+    filters: { customer: {}, payment_intent: {}, status: {} },
   });
 
-  get(app, provider, '/checkout/sessions/:id', async (tx, call) => {
-    return getObject(tx, 'checkout.session', call.id);
+  post(app, provider, '/checkout/sessions', async (change, call) => {
+    const order = await readOrder(change.tx, call.params);
+    call.params.done();
+    return { object: await createSession(change, order) };
+  });
+
+  post(app, provider, '/checkout/sessions/:id', async (change, { id, params }) => {
+    const session = await getObject(change.tx, 'checkout.session', id);
+    const changed = { ...session, metadata: params.metadata(session.metadata ?? {}) };
+    params.done();
+    await putObject(change, changed);
+    return { object: changed };
   });
 
   get(app, provider, '/checkout/sessions/:id/line_items', async (tx, call) => {
     await getObject(tx, 'checkout.session', call.id);
-    const { items } = await getCheckout(tx, call.id);
-    return listOf(`/v1/checkout/sessions/${call.id}/line_items`, pageOf(call.params), items);
+    return lineItemsOf(tx, call.id, pageOf(call.params));
   });
 
   post(app, provider, '/checkout/sessions/:id/expire', async (change, call) => {

@@ -1,12 +1,22 @@
-/** `/v1/payment_intents`: create, retrieve, confirm, cancel. */
+/** `/v1/payment_intents`: create, retrieve, update, confirm, cancel, list, search. */
 import type { App } from '../../../kernel/http/server.ts';
 import type { SqlExecutor } from '../../../storage/sql/sql.ts';
 import { type Call, type Effected, get, type Provider, post, requireClientSecret } from '../api.ts';
 import { invalidRequest } from '../errors.ts';
 import type { PaymentIntent } from '../objects.ts';
 import { readMethodTypes } from '../params.ts';
-import { type Confirmation, cancelIntent, cardForMethod, confirmIntent, createIntent } from '../payments.ts';
+import { methodFor } from '../payment-methods.ts';
+import {
+  type Confirmation,
+  cancelIntent,
+  checkAmount,
+  confirmIntent,
+  createIntent,
+  requireOpen,
+} from '../payments.ts';
+import { readCustomer } from '../sessions.ts';
 import { type Change, getObject, putObject } from '../store.ts';
+import { listed } from './lists.ts';
 
 export function paymentIntentRoutes(app: App, provider: Provider): void {
   post(app, provider, '/payment_intents', async (change, call) => {
@@ -22,6 +32,7 @@ export function paymentIntentRoutes(app: App, provider: Provider): void {
     const order = {
       amount: params.integer('amount'),
       currency: params.text('currency').toLowerCase(),
+      customer: await readCustomer(change.tx, params),
       description: params.optionalText('description') ?? null,
       metadata: params.metadata(),
       methodTypes: readMethodTypes(params),
@@ -30,17 +41,15 @@ export function paymentIntentRoutes(app: App, provider: Provider): void {
     const method = params.optionalText('payment_method');
     const confirm = params.flag('confirm');
     params.url('return_url');
-    const card = method === undefined ? undefined : cardForMethod(method);
     params.done();
     const intent = await createIntent(change, order);
-    if (method === undefined || card === undefined) {
+    if (method === undefined) {
       if (confirm) throw invalidRequest('You cannot confirm this PaymentIntent without a payment method.');
       return { object: intent };
     }
-    if (confirm) return confirmed(await confirmIntent(change, intent, card, method));
-    const ready: PaymentIntent = { ...intent, payment_method: method, status: 'requires_confirmation' };
-    await putObject(change, ready);
-    return { object: ready };
+    const paidWith = await methodFor(change, method);
+    if (confirm) return confirmed(await confirmIntent(change, intent, paidWith));
+    return { object: await ready(change, intent, paidWith.id) };
   });
 
   const readIntent = async (tx: SqlExecutor, call: Call): Promise<PaymentIntent> => {
@@ -50,6 +59,37 @@ export function paymentIntentRoutes(app: App, provider: Provider): void {
   };
 
   get(app, provider, '/payment_intents/:id', readIntent, 'merchant or browser');
+  listed(app, provider, {
+    path: '/payment_intents',
+    kind: 'payment_intent',
+    filters: { customer: {} },
+    search: { amount: 'number', created: 'number', currency: 'text', customer: 'text', status: 'text' },
+  });
+
+  post(app, provider, '/payment_intents/:id', async (change, call) => {
+    const { params } = call;
+    const intent = await getObject(change.tx, 'payment_intent', call.id);
+    const changed: PaymentIntent = {
+      ...intent,
+      amount: params.optionalInteger('amount') ?? intent.amount,
+      currency: params.optionalText('currency')?.toLowerCase() ?? intent.currency,
+      customer: (await readCustomer(change.tx, params)) ?? intent.customer,
+      description: params.optionalText('description') ?? intent.description,
+      metadata: params.metadata(intent.metadata),
+      receipt_email: params.optionalText('receipt_email') ?? intent.receipt_email,
+    };
+    const method = params.optionalText('payment_method');
+    params.done();
+    if (changed.amount !== intent.amount || changed.currency !== intent.currency || method !== undefined) {
+      requireOpen(intent, 'update');
+      checkAmount(changed.amount, changed.currency);
+    }
+    if (method !== undefined) {
+      return { object: await ready(change, changed, (await methodFor(change, method)).id) };
+    }
+    await putObject(change, changed);
+    return { object: changed };
+  });
 
   const confirm = async (change: Change, call: Call): Promise<Effected> => {
     const { params } = call;
@@ -62,9 +102,8 @@ export function paymentIntentRoutes(app: App, provider: Provider): void {
         code: 'payment_intent_unexpected_state',
       });
     }
-    const card = cardForMethod(method);
     params.done();
-    return confirmed(await confirmIntent(change, intent, card, method));
+    return confirmed(await confirmIntent(change, intent, await methodFor(change, method)));
   };
   post(app, provider, '/payment_intents/:id/confirm', confirm, 'merchant or browser');
 
@@ -79,6 +118,13 @@ export function paymentIntentRoutes(app: App, provider: Provider): void {
     call.params.done();
     return { object: await cancelIntent(change, intent, reason) };
   });
+}
+
+/** Nothing but a confirmation is missing. */
+async function ready(change: Change, intent: PaymentIntent, method: string): Promise<PaymentIntent> {
+  const waiting: PaymentIntent = { ...intent, payment_method: method, status: 'requires_confirmation' };
+  await putObject(change, waiting);
+  return waiting;
 }
 
 /** A decline is answered 402 with the intent inside, and is remembered like any answer. */

@@ -21,6 +21,8 @@ const FaultsBody = Type.Object(
   { additionalProperties: false },
 );
 
+const DeliveriesQuery = Type.Object({ after: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })) });
+
 export function testControlRoutes(app: App, provider: Provider): void {
   const state = async () => {
     const rows = await provider.sql.all<{ state: string; n: number }>(
@@ -42,10 +44,27 @@ export function testControlRoutes(app: App, provider: Provider): void {
     return state();
   });
 
+  // What was sent, the oldest first: `turnpike card listen` asks again from where it was.
+  app.get('/deliveries', { schema: { querystring: DeliveriesQuery } }, async (request) => {
+    const after = Number(request.query.after ?? 0);
+    const rows = await provider.sql.all<{
+      seq: number;
+      state: string;
+      attempts: number;
+      answer: string | null;
+    }>(
+      `SELECT d.seq, d.state, d.attempts, d.answer, d.endpoint, e.id AS event, e.type, e.created
+       FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.seq > ? ORDER BY d.seq LIMIT 100`,
+      after,
+    );
+    const newest = await provider.sql.get<{ seq: number | null }>('SELECT MAX(seq) AS seq FROM deliveries');
+    return { newest: newest?.seq ?? 0, deliveries: rows };
+  });
+
   app.post<{ Params: { id: string } }>('/events/:id/resend', async (request) => {
     const event = await findEvent(provider.sql, request.params.id);
     if (event === undefined) throw new HttpError(404, 'No such event');
-    await queueDelivery(provider.sql, event.id);
+    await queueDelivery(provider.sql, event.id, null);
     provider.deliveries.wake();
     return { resent: event.id };
   });
