@@ -14,6 +14,7 @@ if (Number(process.versions.node.split('.')[0]) < neededMajor) {
   becomeNewer(neededMajor, fileURLToPath(import.meta.url));
 } else {
   endWithLauncher();
+  forgetBrowserParts();
   // The next start finds the code compiled, which takes a third off it.
   const cache = compileCacheFolder();
   if (cache !== undefined) modules.enableCompileCache(cache);
@@ -22,6 +23,12 @@ if (Number(process.versions.node.split('.')[0]) < neededMajor) {
   const built = new URL('../dist/main.js', import.meta.url);
   const { main } = await import((existsSync(source) ? source : built).href);
   await main(process.argv.slice(2));
+}
+
+/** To import `node:http` reads all it has, among it a WebSocket that brings the whole of fetch along: 14 MiB nobody uses. */
+function forgetBrowserParts() {
+  const http = modules.default.createRequire(import.meta.url)('node:http');
+  for (const name of ['WebSocket', 'CloseEvent', 'MessageEvent']) delete http[name];
 }
 
 /** Beside the code; where that cannot be written, as in a global install, in the cache of the user. Never where others may write. */

@@ -58,7 +58,7 @@ export const floors: Record<string, string[][]> = {
     ['card', 'chain', 'x402'],
   ],
   names: [
-    ['locks.ts', 'metrics.ts'],
+    ['locks.ts', 'metrics.ts', 'settings.ts'],
     ['errors.ts', 'receipts.ts'],
     ['requests'],
     ['prices'],

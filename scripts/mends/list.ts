@@ -713,7 +713,7 @@ export const mends: readonly Mend[] = [
     what: 'send money to an empty address that the upload service names',
     undo: [
       {
-        file: 'src/cli/stack/surfaces.ts',
+        file: 'src/cli/stack/upload.ts',
         find: '...(config.ETHEREUM_ADDRESS && { ethereum: config.ETHEREUM_ADDRESS }),',
         put: "ethereum: config.ETHEREUM_ADDRESS ?? '',",
       },

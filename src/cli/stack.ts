@@ -1,19 +1,17 @@
 /**
  * The whole wiring: which surfaces there are, in which order they start, and what each is given. The local network
- * comes first, because the surfaces are told where the outside world is.
+ * comes first, because the surfaces are told where the outside world is. Each is loaded when it is made.
  */
 import type { Config } from '../config/config.ts';
 import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
-import { createRouterSurface } from '../router/surface.ts';
 import { furnish } from './local/furnish.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
-import { openLedger, type SharedLedger, shareLedger } from './stack/ledger.ts';
 import { createLocalNetwork, type LocalNetwork, standIns } from './stack/local-network.ts';
 import { createStackModeration } from './stack/moderation.ts';
 import { ServiceKeys } from './stack/service-keys.ts';
-import { makeGateway, makePayment, makeUpload } from './stack/surfaces.ts';
+import { type SharedLedger, shareLedger } from './stack/shared-ledger.ts';
 import { version } from './version.ts';
 
 /** For the table of addresses, in the order they start. */
@@ -62,40 +60,48 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   const { only = surfaceNames, localOnly = false, given, sharesPort = false, onOtherChain } = options;
   const keys = new ServiceKeys(config, log);
   const network = createLocalNetwork(config, log, only, given);
-  const ledger = shareLedger(() => openLedger(config, log, network));
+  const ledger = shareLedger(async () =>
+    (await import('./stack/ledger.ts')).openLedger(config, log, network),
+  );
 
   const needs = { config, log, keys, network };
 
   const uploadUrl = (): string | undefined => upload.url || baseOf(config.UPLOAD_URL);
-  const gateway = atItsTurn('gateway', () =>
-    makeGateway({ ...needs, ledger, sharesPort, uploadUrl, onOtherChain }),
-  );
+  const gateway = atItsTurn('gateway', async () => {
+    const { makeGateway } = await import('./stack/gateway.ts');
+    return makeGateway({ ...needs, ledger, sharesPort, uploadUrl, onOtherChain });
+  });
   // The one of this process need not be asked by way of its public address.
   const gatewayUrl = (): string => gateway.url || publicGatewayUrl();
   const publicGatewayUrl = (): string =>
     baseOf(config.GATEWAY_URL) ?? (gateway.url || `http://${urlHost(config.HOST)}:${config.GATEWAY_PORT}`);
   const payment = atItsTurn(
     'payment',
-    async () => makePayment({ ...needs, ledger: await ledger.open(), gatewayUrl: publicGatewayUrl() }),
+    async () => {
+      const { makePayment } = await import('./stack/payment.ts');
+      return makePayment({ ...needs, ledger: await ledger.open(), gatewayUrl: publicGatewayUrl() });
+    },
     // The local provider is told where its webhooks go; Stripe's are set in its dashboard.
     async ({ url }) => network.card?.deliverTo(`${url}/v1/stripe-webhook`),
   );
-  const upload = atItsTurn('upload', async () =>
-    makeUpload({
+  const upload = atItsTurn('upload', async () => {
+    const { makeUpload } = await import('./stack/upload.ts');
+    return makeUpload({
       ...needs,
       ledger: await ledger.open(),
       gateway: { publicUrl: publicGatewayUrl(), adminUrl: gatewayUrl() },
       blocklist: moderation.listFor('upload'),
-    }),
-  );
-  const router = atItsTurn('router', () =>
-    createRouterSurface(config, {
+    });
+  });
+  const router = atItsTurn('router', async () => {
+    const { createRouterSurface } = await import('../router/surface.ts');
+    return createRouterSurface(config, {
       log,
       version,
       localGatewayUrl: gatewayUrl,
       followed: () => moderation.listFor('router'),
-    }),
-  );
+    });
+  });
   const moderation = createStackModeration({
     config,
     log,

@@ -2,7 +2,6 @@
 import type { Config } from '../config/config.ts';
 import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
 import { createJob } from '../kernel/background/job.ts';
-import { StartupError } from '../kernel/errors.ts';
 import type { Span } from '../kernel/http/byte-ranges.ts';
 import { createHttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -20,7 +19,8 @@ import { SqlGatewayIndex } from './chain-index/sql-index.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
-import { type Filter, FilterError, type Filters, parseFilterText } from './filters/filter.ts';
+import { readFilters } from './filters/configured.ts';
+import type { Filters } from './filters/filter.ts';
 import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
@@ -237,21 +237,4 @@ function createIndexPart(index: SqlGatewayIndex, log: Logger): Part {
     start: refresh,
     stop: () => index.sql.close(),
   };
-}
-
-/** Throws `StartupError` where one cannot be read. */
-export function readFilters(config: Pick<Config, 'ANS104_UNBUNDLE_FILTER' | 'ANS104_INDEX_FILTER'>): Filters {
-  return {
-    unbundle: readFilter('ANS104_UNBUNDLE_FILTER', config.ANS104_UNBUNDLE_FILTER),
-    index: readFilter('ANS104_INDEX_FILTER', config.ANS104_INDEX_FILTER),
-  };
-}
-
-function readFilter(name: string, text: string): Filter {
-  try {
-    return parseFilterText(text);
-  } catch (error) {
-    if (error instanceof FilterError) throw new StartupError(`${name} ${error.message}`);
-    throw error;
-  }
 }

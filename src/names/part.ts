@@ -1,10 +1,7 @@
 /** Puts names together: prices for everybody, actions and card purchases where the service has a key to act with. */
-import type { Config } from '../config/config.ts';
-import { type Credits, parseAmount } from '../credits/credits.ts';
+import type { Credits } from '../credits/credits.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
-import { isArweaveId } from '../formats/solana/name-rules.ts';
 import { WakeableTask } from '../kernel/background/wakeable-task.ts';
-import { StartupError } from '../kernel/errors.ts';
 import type { App } from '../kernel/http/app.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
@@ -30,20 +27,7 @@ import { arnsPriceRoute } from './routes/arns-price.ts';
 import { arnsPurchaseRoute } from './routes/arns-purchase.ts';
 import { arnsQuoteRoute } from './routes/arns-quote.ts';
 import type { NamesContext } from './routes/context.ts';
-
-export type NamesConfig = Pick<
-  Config,
-  | 'ANT_SPAWN_WINC_SURCHARGE'
-  | 'APP_URL'
-  | 'ARNS_ACTION_FLOOR_WINC'
-  | 'ARNS_ACTION_MARGIN'
-  | 'ARNS_ACTION_TTL_MS'
-  | 'ARNS_CARD_PAYMENTS'
-  | 'ARNS_DEFAULT_TARGET'
-  | 'ARNS_MAX_OPEN_ACTIONS'
-  | 'ARNS_RECONCILE_MS'
-  | 'ARNS_UNIT_PRICE_MICROLAMPORTS'
->;
+import { type NamesConfig, namesSettings } from './settings.ts';
 
 export interface NamesDeps {
   readonly log: Logger;
@@ -189,28 +173,6 @@ async function logFunds({ chain, registry, key, log }: NamesDeps): Promise<void>
   if (lamports === 0n || tokens === 0n)
     log.warn(funds, 'the key that pays for names needs SOL and name tokens');
   else log.info(funds, 'the key that pays for names');
-}
-
-/** Throws `StartupError` where a setting cannot be meant. */
-export function namesSettings(config: NamesConfig) {
-  if (!isArweaveId(config.ARNS_DEFAULT_TARGET)) {
-    throw new StartupError('ARNS_DEFAULT_TARGET must be a transaction id of 43 characters');
-  }
-  return {
-    spawnSurcharge: amountOf(config, 'ANT_SPAWN_WINC_SURCHARGE'),
-    actionFloor: amountOf(config, 'ARNS_ACTION_FLOOR_WINC') ?? 0n,
-  };
-}
-
-function amountOf(
-  config: NamesConfig,
-  name: 'ANT_SPAWN_WINC_SURCHARGE' | 'ARNS_ACTION_FLOOR_WINC',
-): bigint | undefined {
-  const text = config[name];
-  if (text === undefined || text === '') return undefined;
-  const amount = parseAmount(text);
-  if (amount === undefined) throw new StartupError(`${name} must be an amount of winc`);
-  return amount;
 }
 
 /** Work that a request begins and nobody waits for. It ends before the part stops. */

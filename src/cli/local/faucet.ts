@@ -4,7 +4,7 @@ import { type Winc, winc } from '../../credits/credits.ts';
 import { parseSolanaAddress } from '../../formats/solana/address.ts';
 import { HttpError, messageOf } from '../../kernel/errors.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
-import type { Ledger } from '../stack/ledger.ts';
+import type { Ledger } from '../stack/shared-ledger.ts';
 import type { Stack } from '../stack.ts';
 import { type CoinName, coinNames, coins, inCoins, parseCoin, unitsOf } from './coins.ts';
 import { ChangeRefused } from './errors.ts';

@@ -4,7 +4,6 @@
  */
 
 import type { Config } from '../../config/config.ts';
-import type { Credits } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -18,45 +17,12 @@ import { createCardPayments } from '../../payments/card/card-payments.ts';
 import type { X402Payments } from '../../payments/x402/x402.ts';
 import { createX402Payments } from '../../payments/x402/x402-payments.ts';
 import { pricingFromConfig } from '../../pricing/configured.ts';
-import type { Pricing } from '../../pricing/pricing.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 import { claimLedger } from './ledger-world.ts';
 import type { LocalNetwork } from './local-network.ts';
-
-export interface Ledger {
-  readonly sql: Sql;
-  readonly credits: Credits;
-  readonly pricing: Pricing;
-  /** Absent when cards are not taken here. */
-  readonly cards: CardPayments | undefined;
-  /** Absent when x402 payments are not taken here. */
-  readonly x402: X402Payments | undefined;
-  /** Counts payments; shown by the payment surface. */
-  readonly metrics: Metrics;
-}
+import type { Ledger } from './shared-ledger.ts';
 
 type Base = Omit<Ledger, 'cards' | 'x402'>;
-
-/** Opened by the first that asks. */
-export interface SharedLedger {
-  open(): Promise<Ledger>;
-  close(): Promise<void>;
-}
-
-export function shareLedger(open: () => Promise<Ledger>): SharedLedger {
-  let opened: Promise<Ledger> | undefined;
-  return {
-    open() {
-      opened ??= open();
-      return opened;
-    },
-    async close() {
-      // Whoever asked for it was told if it could not be opened.
-      await (await opened?.catch(() => undefined))?.sql.close();
-    },
-  };
-}
 
 export async function openLedger(config: Config, log: Logger, network: LocalNetwork): Promise<Ledger> {
   const sql = await openLedgerDatabase(config, log);

@@ -2,16 +2,17 @@
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
-import { createLocalArweave, type LocalArweave } from '../../localnet/arweave/local-arweave.ts';
-import { createLocalCardProvider, type LocalCardProvider } from '../../localnet/card/local-card-provider.ts';
-import { createLocalSolana, type LocalSolana } from '../../localnet/solana/local-solana.ts';
-import { createLocalFacilitator, type LocalFacilitator } from '../../localnet/x402/local-facilitator.ts';
+import type { LocalArweave } from '../../localnet/arweave/local-arweave.ts';
+import type { LocalCardProvider } from '../../localnet/card/local-card-provider.ts';
+import type { LocalSolana } from '../../localnet/solana/local-solana.ts';
+import type { LocalFacilitator } from '../../localnet/x402/local-facilitator.ts';
+import { atItsTurn, type SurfaceAtItsTurn } from './at-its-turn.ts';
 import { type OutsideName, standsIn } from './outside.ts';
 
 export interface LocalNetwork {
   /** In the order they start. */
   readonly surfaces: readonly Surface[];
-  /** The stand-ins that run in this process. */
+  /** The stand-ins that run in this process; undefined until their turn to start came. */
   readonly arweave: LocalArweave | undefined;
   readonly solana: LocalSolana | undefined;
   readonly card: LocalCardProvider | undefined;
@@ -37,13 +38,32 @@ export function createLocalNetwork(
   surfaces: readonly string[],
   given: ReadonlyMap<string, string> = new Map(),
 ): LocalNetwork {
-  const made = <S>(name: OutsideName, create: (config: Config, deps: { log: Logger }) => S): S | undefined =>
-    standsIn(name, config, surfaces) && !given.has(name) ? create(config, { log }) : undefined;
-  const arweave = made('arweave', createLocalArweave);
-  const solana = made('solana', createLocalSolana);
-  const card = made('card', createLocalCardProvider);
-  const facilitator = made('x402', createLocalFacilitator);
-  const own = { arweave, solana, card, x402: facilitator };
+  /** Loaded when its turn comes. */
+  const made = <S extends Surface>(
+    name: OutsideName,
+    load: () => Promise<(config: Config, deps: { log: Logger }) => S>,
+  ): SurfaceAtItsTurn<S> | undefined =>
+    standsIn(name, config, surfaces) && !given.has(name)
+      ? atItsTurn(name, async () => (await load())(config, { log }))
+      : undefined;
+  const own = {
+    arweave: made(
+      'arweave',
+      async () => (await import('../../localnet/arweave/local-arweave.ts')).createLocalArweave,
+    ),
+    solana: made(
+      'solana',
+      async () => (await import('../../localnet/solana/local-solana.ts')).createLocalSolana,
+    ),
+    card: made(
+      'card',
+      async () => (await import('../../localnet/card/local-card-provider.ts')).createLocalCardProvider,
+    ),
+    x402: made(
+      'x402',
+      async () => (await import('../../localnet/x402/local-facilitator.ts')).createLocalFacilitator,
+    ),
+  };
   const urlsOf = (name: OutsideName, configured: readonly string[]): readonly string[] => {
     const local = given.get(name) ?? own[name]?.url;
     return configured.length > 0 || local === undefined ? configured : [local];
@@ -55,10 +75,18 @@ export function createLocalNetwork(
       if (surface !== undefined) return [answersToTheEnd(name, surface)];
       return url !== undefined && standsIn(name, config, surfaces) ? [runsElsewhere(name, url)] : [];
     }),
-    arweave,
-    solana,
-    card,
-    facilitator,
+    get arweave() {
+      return own.arweave?.made;
+    },
+    get solana() {
+      return own.solana?.made;
+    },
+    get card() {
+      return own.card?.made;
+    },
+    get facilitator() {
+      return own.x402?.made;
+    },
     arweaveNodeUrls: () => urlsOf('arweave', config.ARWEAVE_NODE_URLS),
     solanaRpcUrls: () => urlsOf('solana', config.SOLANA_RPC_URL),
   };

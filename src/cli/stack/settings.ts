@@ -4,16 +4,16 @@
  */
 import { type Config, ConfigError } from '../../config/config.ts';
 import { apexOf } from '../../gateway/content/apex.ts';
+import { readFilters } from '../../gateway/filters/configured.ts';
 import { publisherWallet } from '../../gateway/published-indexes/publication/publisher.ts';
 import { readSubscriptions } from '../../gateway/published-indexes/subscriber/subscriptions.ts';
 import { torrentWords } from '../../gateway/published-indexes/torrent-command.ts';
-import { readFilters } from '../../gateway/surface.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { networks } from '../../kernel/http/client-network.ts';
 import { parseSecretKey } from '../../names/chain/service-key.ts';
-import { namesSettings } from '../../names/part.ts';
+import { namesSettings } from '../../names/settings.ts';
 import { acceptedTokens } from '../../payments/chain/accepted-tokens.ts';
-import { x402Payee } from '../../payments/x402/x402-payments.ts';
+import { x402Payee } from '../../payments/x402/payee.ts';
 import { configuredPrograms } from '../../registry/programs.ts';
 import { routerSettings } from '../../router/settings.ts';
 import { parseS3Url } from '../../storage/blobs/s3/address.ts';

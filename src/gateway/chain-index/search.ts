@@ -5,6 +5,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../kernel/at-most.ts';
 import type { Sql, SqlValue } from '../../storage/sql/sql.ts';
 import { compareKeys, type OrderKey, tieOf } from './order.ts';
 import { postedTerms, type Selected, unpackTerms } from './records.ts';
@@ -46,7 +47,7 @@ const MAX = Number.MAX_SAFE_INTEGER;
 
 export class Search {
   readonly #sql: Sql;
-  readonly #counts = new LRUCache<number, number>({ max: 20_000, ttl: 60_000 });
+  readonly #counts = new LRUCache<number, number>({ ...atMost(20_000), ttl: 60_000 });
 
   constructor(sql: Sql) {
     this.#sql = sql;

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../kernel/at-most.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { insertRows, selectIn } from './rows.ts';
 
@@ -56,8 +57,8 @@ const cacheKey = (kind: number, hash: Buffer): string => `${kind}${hash.toString
 
 export class Terms {
   readonly #sql: Sql;
-  readonly #keys = new LRUCache<string, number>({ max: 200_000 });
-  readonly #owners = new LRUCache<number, string>({ max: 50_000 });
+  readonly #keys = new LRUCache<string, number>(atMost(200_000));
+  readonly #owners = new LRUCache<number, string>(atMost(50_000));
   #made = 0;
   #countedAt = 0;
 

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Unavailability } from '../../delivery/availability.ts';
 import type { Download } from '../../delivery/download.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';
 import type { ByteRange, ByteSource, OpenedBytes } from '../chain/byte-source.ts';
 import type { GatewayIndex } from '../chain-index/gateway-index.ts';
@@ -46,7 +47,7 @@ const readMs = 600_000;
 export class Content implements ByteSource {
   readonly #options: ContentOptions;
   readonly #descriptions = new DescriptionCache();
-  readonly #reads = new LRUCache<string, Read | 'failed'>({ max: 50_000, ttl: readMs });
+  readonly #reads = new LRUCache<string, Read | 'failed'>({ ...atMost(50_000), ttl: readMs });
   readonly #downloads = new Map<string, OpenDownload>();
   readonly #opening = new Map<string, Promise<OpenDownload>>();
   readonly #learning = new Map<string, Promise<Described>>();

@@ -1,6 +1,7 @@
 /** What was learnt about ids: how long it is believed depends on how deep in the chain it is. */
 import { LRUCache } from 'lru-cache';
 import type { Unavailability } from '../../delivery/availability.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import { type Described, hashOfNothing } from './opened.ts';
 import type { SourceBytes } from './sources/source.ts';
 
@@ -12,13 +13,13 @@ const absentMs = 5_000;
 
 export class DescriptionCache {
   readonly #described = new LRUCache<string, Described>({
-    max: 50_000,
+    ...atMost(50_000),
     ttl: unstableMs,
     ttlAutopurge: false,
   });
-  readonly #unavailable = new LRUCache<string, Unavailability>({ max: 50_000, ttl: absentMs });
+  readonly #unavailable = new LRUCache<string, Unavailability>({ ...atMost(50_000), ttl: absentMs });
   /** Of content that the index has no record of: what its bytes were when they were last here. */
-  readonly #hashes = new LRUCache<string, string>({ max: 50_000 });
+  readonly #hashes = new LRUCache<string, string>(atMost(50_000));
 
   get(id: string): Described | undefined {
     return this.#described.get(id);

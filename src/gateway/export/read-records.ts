@@ -5,6 +5,7 @@
  */
 import { inflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../kernel/at-most.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { firstPos } from '../chain-index/order.ts';
 import { columnsOf } from '../chain-index/records.ts';
@@ -37,8 +38,8 @@ const idsKept = 50_000;
 export class RecordReader {
   readonly #sql: Sql;
   // Many records share an owner and a bundle. One object for each also spares the encoder comparing their bytes.
-  readonly #owners = new LRUCache<number, OwnerRow>({ max: ownersKept });
-  readonly #ids = new LRUCache<number, Buffer>({ max: idsKept });
+  readonly #owners = new LRUCache<number, OwnerRow>(atMost(ownersKept));
+  readonly #ids = new LRUCache<number, Buffer>(atMost(idsKept));
 
   constructor(sql: Sql) {
     this.#sql = sql;

@@ -3,6 +3,7 @@
  * edges are kept ready; signatures and keys are large and fetched only when a query selects them.
  */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../kernel/at-most.ts';
 import { toSummary } from '../chain-index/blocks.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
 import { DATA_ITEM } from '../chain-index/order.ts';
@@ -64,11 +65,11 @@ const keptBytes = 32 * 1024 * 1024;
 export class Nodes {
   readonly #index: SqlGatewayIndex;
   readonly #edges = new ClockCache<number, Built>(keptBytes);
-  readonly #blocks = new LRUCache<number, BlockSummary>({ max: 10_000 });
+  readonly #blocks = new LRUCache<number, BlockSummary>(atMost(10_000));
   /** Records of stable ids; until this process prunes, and for a minute, since another one may. */
-  readonly #records = new LRUCache<string, number>({ max: 20_000, ttl: 60_000 });
+  readonly #records = new LRUCache<string, number>({ ...atMost(20_000), ttl: 60_000 });
   #prunes = 0;
-  readonly #ids = new LRUCache<number, { id: string }>({ max: 10_000 });
+  readonly #ids = new LRUCache<number, { id: string }>(atMost(10_000));
 
   constructor(index: SqlGatewayIndex) {
     this.#index = index;

@@ -18,6 +18,7 @@ import {
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../kernel/at-most.ts';
 import { type Cost, type CostRule, costRule, type RequestBudget, type Variables } from './cost.ts';
 import { badInput, type ErrorCode } from './errors.ts';
 import { checkLimits, maxQueryLength, maxTokens, selectedFields } from './limits.ts';
@@ -81,7 +82,7 @@ export class Queries {
     maxSize: maxDocumentBytes,
     sizeCalculation: ({ rule }, key) => documentBytes(rule.fields, key.length),
   });
-  readonly #seen = new LRUCache<string, true>({ max: rememberedTexts });
+  readonly #seen = new LRUCache<string, true>(atMost(rememberedTexts));
 
   constructor(schema: GraphQLSchema, maxBytes = maxCompiledBytes) {
     this.#schema = schema;

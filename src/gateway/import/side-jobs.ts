@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { isTxId } from '../../formats/base64url.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { createJob, type Job } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -38,7 +39,7 @@ export class SideJobs implements Job {
   readonly #jobs: readonly Job[];
   readonly #stopping = new AbortController();
   /** Ids of the mempool that no node gave a right transaction for; not asked for again for a while. */
-  readonly #refused = new LRUCache<string, true>({ max: 10_000, ttl: 600_000 });
+  readonly #refused = new LRUCache<string, true>({ ...atMost(10_000), ttl: 600_000 });
 
   constructor(options: SideJobsOptions) {
     this.#options = options;

@@ -4,6 +4,7 @@
  * seen for longest are forgotten, which only ever favours them.
  */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../at-most.ts';
 import { networkOf, plainAddress } from './client-network.ts';
 
 export interface RateAnswer {
@@ -24,7 +25,7 @@ export class RateLimit {
   readonly limit: number;
   readonly #windowMs: number;
   readonly #now: () => number;
-  readonly #buckets = new LRUCache<string, Bucket>({ max: maxReaders });
+  readonly #buckets = new LRUCache<string, Bucket>(atMost(maxReaders));
 
   constructor(limit: number, windowMs: number, now: () => number = () => performance.now()) {
     this.limit = limit;

@@ -21,6 +21,7 @@ import { createErrorMapper, type ErrorBody, sendJson } from './error-mapper.ts';
 import { Methods } from './methods.ts';
 import { addOpenApi, type OpenApiInfo } from './openapi.ts';
 import { createRequestIds, watchRequests } from './request-watch.ts';
+import { routeSchemas } from './route-schemas.ts';
 
 export { type App, mount, type Reply, type Request, type Routes } from './app.ts';
 export { sendError, sendJson } from './error-mapper.ts';
@@ -108,9 +109,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     // Refused input is answered on the connection itself; Fastify's own listener has nothing to add.
     clientErrorHandler: () => {},
-    ajv: {
-      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false },
-    },
+    ...routeSchemas,
   });
   app.log = options.log;
   const methods = new Methods(app, errorBody, takesOptions);

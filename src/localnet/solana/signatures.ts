@@ -3,9 +3,10 @@ import { type KeyObject, verify } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { addressBytes, type SolanaAddress } from '../../formats/solana/address.ts';
 import { signersOf, type Transaction } from '../../formats/solana/transaction.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import { ed25519PublicKey } from '../../wallets/solana/ed25519.ts';
 
-const keys = new LRUCache<SolanaAddress, KeyObject>({ max: 10_000 });
+const keys = new LRUCache<SolanaAddress, KeyObject>(atMost(10_000));
 
 export async function signaturesHold(transaction: Transaction): Promise<boolean> {
   const { signatures, messageBytes, message } = transaction;

@@ -3,6 +3,7 @@
  * questions, so everything is bounded: by number, by bytes, and by age, also when nobody asks any more.
  */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../kernel/at-most.ts';
 import type { NameState } from '../../registry/name-registry.ts';
 
 interface AnswerCacheOptions {
@@ -34,7 +35,7 @@ export class AnswerCache {
   constructor(options: AnswerCacheOptions) {
     const { lifeMs, maxNames = 10_000, maxAnswers = 10_000, maxAnswerBytes = 4 * 1024 * 1024 } = options;
     this.#lifeMs = lifeMs;
-    this.#readings = new LRUCache({ max: maxNames, ttl: lifeMs });
+    this.#readings = new LRUCache({ ...atMost(maxNames), ttl: lifeMs });
     this.#answers = new LRUCache({
       max: maxAnswers,
       ttl: lifeMs,

@@ -4,6 +4,7 @@
  * forgotten, and then a payer has to pay the price of now.
  */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../kernel/at-most.ts';
 
 interface Asked {
   readonly amount: bigint;
@@ -18,7 +19,7 @@ export class QuoteMemory {
   readonly #lifeMs: number;
   readonly #now: () => number;
   /** Of each product the prices as they rose: one that came later and was lower replaces those before. */
-  readonly #asked = new LRUCache<string, readonly Asked[]>({ max: maxProducts });
+  readonly #asked = new LRUCache<string, readonly Asked[]>(atMost(maxProducts));
 
   constructor(lifeMs: number, now: () => number) {
     this.#lifeMs = lifeMs;

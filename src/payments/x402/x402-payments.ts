@@ -10,11 +10,11 @@ import type { Logger } from '../../kernel/log.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import { winc } from '../../pricing/pricing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
 import { AuthorizationChain } from './chain.ts';
 import { writeClaim } from './claims.ts';
 import { FacilitatorUnavailable, X402Refused, X402SettlementFailed } from './errors.ts';
 import { FacilitatorClient } from './facilitator-client.ts';
+import { x402Payee } from './payee.ts';
 import { type PaymentRow, paymentId } from './payment-rows.ts';
 import { QuoteMemory } from './quote-memory.ts';
 import { type PaymentRules, paymentHeader, readSignedPayment } from './read-payment.ts';
@@ -50,15 +50,6 @@ export interface X402Deps {
   readonly chainTimeoutMs?: number;
   /** Unix milliseconds. */
   readonly now?: () => number;
-}
-
-/** The wallet that is paid to; throws `StartupError` where the text is none. */
-export function x402Payee(address: string): string {
-  const payee = parseEthereumAddress(address);
-  if (payee === undefined) {
-    throw new StartupError(`X402_PAYMENT_ADDRESS is not an Ethereum address: ${address}`);
-  }
-  return payee;
 }
 
 export function createX402Payments(config: X402Config, deps: X402Deps): X402Payments {

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { isolate, type WebOrigin } from '../../delivery/isolation.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import { withCharset } from '../../formats/media-type.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import { strongETag } from '../../kernel/http/conditional.ts';
 import type { ResolvedName } from '../names/resolver.ts';
 import type { Opened } from './opened.ts';
@@ -40,7 +41,7 @@ interface DigestForms {
 }
 
 /** The same content is asked for again and again. */
-const forms = new LRUCache<string, DigestForms>({ max: 10_000 });
+const forms = new LRUCache<string, DigestForms>(atMost(10_000));
 
 function digestForms(hex: string): DigestForms {
   const known = forms.get(hex);

@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import { discard, type GatewayAnswer, headerOf } from '../gateways/gateway.ts';
 import type { Headers } from './headers.ts';
 
@@ -28,8 +29,8 @@ const timeoutMs = 500;
 
 export class Placements {
   readonly #ask: (id: TxId) => Promise<GatewayAnswer>;
-  readonly #known = new LRUCache<TxId, Headers>({ max: maxPlacements, ttl: believedMs });
-  readonly #asked = new LRUCache<TxId, Promise<void>>({ max: maxPlacements, ttl: absentMs });
+  readonly #known = new LRUCache<TxId, Headers>({ ...atMost(maxPlacements), ttl: believedMs });
+  readonly #asked = new LRUCache<TxId, Promise<void>>({ ...atMost(maxPlacements), ttl: absentMs });
 
   /** `ask` puts a `HEAD` to some gateway. */
   constructor(ask: (id: TxId) => Promise<GatewayAnswer>) {

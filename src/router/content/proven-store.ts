@@ -8,6 +8,7 @@
  */
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../kernel/at-most.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
@@ -114,7 +115,7 @@ export class ProvenStore implements NameKeeper, Part {
   readonly name = 'proven content';
   readonly #folder: string;
   readonly #log: Logger;
-  readonly #known = new LRUCache<string, ProvenContent>({ max: maxInMemory });
+  readonly #known = new LRUCache<string, ProvenContent>(atMost(maxInMemory));
   readonly #limits: ReadonlyMap<Table, number>;
   /** Rows of each table. */
   #rows: ReadonlyMap<Table, number> = new Map();

@@ -6,6 +6,7 @@
 import { LRUCache } from 'lru-cache';
 import { asksForServiceWorker, opensPage, type WebOrigin } from '../../delivery/isolation.ts';
 import type { TxId } from '../../formats/base64url.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import { sendNow } from '../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -46,7 +47,7 @@ const changing = new Set(['x-router-cache-age']);
 
 export class ReadyAnswers {
   readonly #parts: ReadyParts;
-  readonly #answers = new LRUCache<string, Ready>({ max: maxAnswers });
+  readonly #answers = new LRUCache<string, Ready>(atMost(maxAnswers));
 
   constructor(parts: ReadyParts) {
     this.#parts = parts;

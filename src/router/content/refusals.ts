@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Blocklist } from '../../delivery/moderation/blocklist.ts';
 import type { TxId } from '../../formats/base64url.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
 import { contentBlocked } from '../errors.ts';
 import type { AccessPath, Headers } from './headers.ts';
@@ -95,7 +96,7 @@ function readRegion(placement: Readonly<Headers> | undefined): Region | undefine
 }
 
 /** The same few digests are asked about again and again. */
-const forms = new LRUCache<string, string>({ max: 10_000 });
+const forms = new LRUCache<string, string>(atMost(10_000));
 
 function base64urlOf(hex: string): string {
   const known = forms.get(hex);

@@ -6,6 +6,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { TxId } from '../../formats/base64url.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import type { Gateway } from '../gateways/gateway.ts';
 
 /** What a gateway sent, or would have sent. */
@@ -21,7 +22,7 @@ const maxIds = 10_000;
 const rememberedMs = 600_000;
 
 export class Suspects {
-  readonly #suspects = new LRUCache<TxId, Map<Gateway, Sent>>({ max: maxIds, ttl: rememberedMs });
+  readonly #suspects = new LRUCache<TxId, Map<Gateway, Sent>>({ ...atMost(maxIds), ttl: rememberedMs });
 
   add(id: TxId, gateway: Gateway, sent: Sent): void {
     const suspected = this.#suspects.get(id) ?? new Map<Gateway, Sent>();

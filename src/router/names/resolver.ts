@@ -5,6 +5,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { contentRefused, nameConflict, nameNotFound, nameUnavailable, nameUnsupported } from '../errors.ts';
 import type { Gateway } from '../gateways/gateway.ts';
@@ -60,13 +61,13 @@ const errorMs = 24 * 3_600_000;
 export class NameResolver {
   readonly #options: NameResolverOptions;
   readonly #now: () => number;
-  readonly #names = new LRUCache<string, KeptName>({ max: maxNames });
-  readonly #absent = new LRUCache<string, number>({ max: maxNames });
+  readonly #names = new LRUCache<string, KeptName>(atMost(maxNames));
+  readonly #absent = new LRUCache<string, number>(atMost(maxNames));
   /** Names whose kept target is not to be used: its removal may still be on its way to the disk. */
-  readonly #dropped = new LRUCache<string, true>({ max: maxNames });
+  readonly #dropped = new LRUCache<string, true>(atMost(maxNames));
   readonly #asking = new Map<string, Promise<Verdict>>();
   /** Names of which the last that was heard is that nobody can tell: their readers do not wait to hear it again. */
-  readonly #untold = new LRUCache<string, true>({ max: maxNames });
+  readonly #untold = new LRUCache<string, true>(atMost(maxNames));
 
   constructor(options: NameResolverOptions) {
     this.#options = options;

@@ -1,8 +1,6 @@
 /** Opens a database of the program: a SQLite file of its own, or a schema of the shared PostgreSQL. */
 import { join } from 'node:path';
 import { StartupError } from '../../kernel/errors.ts';
-import { isRefusal } from './postgres/errors.ts';
-import { openPostgres } from './postgres/open.ts';
 import { DatabaseUnavailable, type Migration, type Sql, type StorageLog } from './sql.ts';
 import type { SqliteOptions } from './sqlite/database.ts';
 import { openSqlite } from './sqlite/open.ts';
@@ -28,6 +26,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Sql> {
   const { databaseUrl, dataDir, name, migrations, log, byIndexOnly = false } = options;
   if (!/^[a-z][a-z0-9_-]{0,47}$/.test(name)) throw new Error(`"${name}" cannot name a database`);
   if (databaseUrl === undefined) return openSqliteFile(join(dataDir, `${name}.db`), migrations);
+  const { isRefusal } = await import('./postgres/errors.ts');
+  const { openPostgres } = await import('./postgres/open.ts');
   try {
     const schema = { url: databaseUrl, schema: name, migrations };
     return await openPostgres({ ...schema, byIndexOnly, ...(log && { log }) });

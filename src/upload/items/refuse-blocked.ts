@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { BlockedPlaces } from '../../delivery/moderation/block-set.ts';
 import type { Blocklist } from '../../delivery/moderation/blocklist.ts';
 import { listedPlaces } from '../../delivery/moderation/bundle-list.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
 import { readLimited } from '../../outside/http.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
@@ -30,7 +31,7 @@ export class BlockedItems {
   readonly #list: Blocklist;
   readonly #blobs: BlobStore;
   /** Base64url SHA-256 of payloads: bytes of an id never change. */
-  readonly #hashes = new LRUCache<string, string>({ max: 10_000 });
+  readonly #hashes = new LRUCache<string, string>(atMost(10_000));
   /** What a bundle holds of a list: a look may read a lot, and ranges of one bundle come one after the other. */
   readonly #held = new LRUCache<string, Held>({
     maxSize: 100_000,

@@ -9,6 +9,7 @@ import { LRUCache } from 'lru-cache';
 import type { BlockedPlaces, Place } from '../../../delivery/moderation/block-set.ts';
 import { listedPlaces } from '../../../delivery/moderation/bundle-list.ts';
 import { bundleCountBytes, isTaggedBundle } from '../../../formats/ans104/bundle-header.ts';
+import { atMost } from '../../../kernel/at-most.ts';
 import type { Span } from '../../../kernel/http/byte-ranges.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
 import type { Located } from '../../chain-index/gateway-index.ts';
@@ -70,7 +71,7 @@ export class BlockedRegions {
   readonly #readPart: ReadPartOf | undefined;
   #isLoaded = true;
   /** Bundles whose list of items was compared with the blocked ids that have no place yet. */
-  readonly #lookedInto = new LRUCache<string, true>({ max: maxLookedInto });
+  readonly #lookedInto = new LRUCache<string, true>(atMost(maxLookedInto));
   readonly #looking = new Map<string, Promise<void>>();
 
   constructor({ index, places, locateElsewhere, readPart }: BlockedRegionsOptions) {

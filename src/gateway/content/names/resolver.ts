@@ -3,6 +3,7 @@
  * fresh one is fetched, and when none can be had. One question at a time for each name, whoever asks.
  */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../../kernel/at-most.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { NameAbsent, Unavailable, upstreamUnavailable } from '../../errors.ts';
 import { isOwn, type Journey, ownJourney } from '../sources/source.ts';
@@ -58,7 +59,7 @@ interface Entry {
 export class NameResolver {
   readonly #options: NameResolverOptions;
   readonly #now: () => number;
-  readonly #entries = new LRUCache<string, Entry>({ max: 20_000, ttl: keepMs });
+  readonly #entries = new LRUCache<string, Entry>({ ...atMost(20_000), ttl: keepMs });
   readonly #asking = new Map<string, Promise<Entry>>();
 
   constructor(options: NameResolverOptions) {

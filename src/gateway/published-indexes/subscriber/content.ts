@@ -6,6 +6,7 @@
 import { LRUCache } from 'lru-cache';
 import { type ItemHeader, parseItemHeader } from '../../../formats/ans104/item-header.ts';
 import { ItemParser } from '../../../formats/ans104/item-parser.ts';
+import { atMost } from '../../../kernel/at-most.ts';
 import { verifyStreamed } from '../../../wallets/data-items/verify.ts';
 import { ChunkSource } from '../../chain/chunk-source.ts';
 import type { Chunks } from '../../chain/chunks.ts';
@@ -70,7 +71,7 @@ export interface PlacedItem {
  * bundle of their own: a part is given only of an item that was read whole and found right at that place before.
  */
 export class PlacedItems {
-  readonly #right = new LRUCache<string, true>({ max: 10_000 });
+  readonly #right = new LRUCache<string, true>(atMost(10_000));
 
   async open(
     id: string,

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { MiningMode } from '../../../config/variables/arweave.ts';
 import { isTxId } from '../../../formats/base64url.ts';
 import { isRecord } from '../../../formats/json.ts';
+import { atMost } from '../../../kernel/at-most.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { openSqliteFile } from '../../../storage/sql/open.ts';
 import type { Sql, SqlExecutor } from '../../../storage/sql/sql.ts';
@@ -42,9 +43,12 @@ export class LocalNode {
   /** Ids that are being looked at. */
   readonly #inFlight = new Set<string>();
   /** Ids that were accepted a short while ago. */
-  readonly #processed = new LRUCache<string, true>({ max: 100_000, ttl: PROCESSED_MEMORY_MS });
+  readonly #processed = new LRUCache<string, true>({ ...atMost(100_000), ttl: PROCESSED_MEMORY_MS });
   /** Why transactions were refused, for those who ask by id. */
-  readonly #refused = new LRUCache<string, readonly string[]>({ max: 10_000, ttl: PROCESSED_MEMORY_MS });
+  readonly #refused = new LRUCache<string, readonly string[]>({
+    ...atMost(10_000),
+    ttl: PROCESSED_MEMORY_MS,
+  });
   #head: Block;
   #pending = 0;
   #confirmationsDue = 0;

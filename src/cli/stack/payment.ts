@@ -1,0 +1,94 @@
+/** The payment server as it is put together here. Loaded when it is made. */
+import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
+import { StartupError } from '../../kernel/errors.ts';
+import type { Surface } from '../../kernel/part.ts';
+import { createNames, type Names } from '../../names/part.ts';
+import { createAuthenticator } from '../../payment/auth/request-wallet.ts';
+import { createCardPart, noCardPart } from '../../payment/card/part.ts';
+import { createGifts } from '../../payment/gifts.ts';
+import { createPaymentSurface } from '../../payment/surface.ts';
+import { createX402Part } from '../../payment/x402/part.ts';
+import { version } from '../version.ts';
+import { openNameRegistry } from './name-registry.ts';
+import type { Ledger } from './shared-ledger.ts';
+import type { SurfaceNeeds } from './surface-needs.ts';
+
+interface PaymentNeeds extends SurfaceNeeds {
+  readonly ledger: Ledger;
+  /** Where readers find what is stored here. */
+  readonly gatewayUrl: string;
+}
+
+/** Card, x402 and names are plugged into it. */
+export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
+  const { config, log, keys, network, ledger, gatewayUrl } = needs;
+  const { sql, credits, pricing, cards, x402, metrics } = ledger;
+  const wallet = await keys.wallet();
+  const solana = await keys.solana();
+  const signatures = new RequestSignatures({
+    sql,
+    service: config.ARWEAVE_ADDRESS ?? wallet.address,
+    requireBound: config.REQUIRE_BOUND_SIGNATURES,
+    perMinute: config.ACTING_SIGNATURES_PER_MINUTE,
+  });
+  const names = config.NAMES_ENABLED ? [await makeNames(needs, signatures)] : [];
+  const auth = createAuthenticator({ jwtSecret: await keys.jwtSecret(), signatures });
+  const gifts = createGifts({ sql, credits });
+  const card =
+    cards === undefined
+      ? noCardPart
+      : createCardPart({ cards, credits, pricing, gifts, appUrl: config.APP_URL });
+  return createPaymentSurface(config, {
+    log,
+    sql,
+    credits,
+    pricing,
+    auth,
+    signatures,
+    gifts,
+    metrics,
+    chains: {
+      arweaveNodes: network.arweaveNodeUrls(),
+      solanaRpcUrls: network.solanaRpcUrls(),
+      arweaveAddress: wallet.address,
+      formerArweaveAddresses: await keys.formerWallets(),
+      solanaAddress: solana.address,
+    },
+    version,
+    gateways: [gatewayUrl],
+    parts: [
+      ...names,
+      card,
+      ...(x402 === undefined ? [] : [createX402Part({ x402, credits, pricing, auth })]),
+    ],
+  });
+}
+
+/** The part of the payment server that sells names. The service's Solana key buys them and pays for it. */
+async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Promise<Names> {
+  const { config, log, network, ledger } = needs;
+  const { sql, credits, pricing, metrics, cards } = ledger;
+  const key = await needs.keys.solana();
+  // The local ledger gives the key that sells names its first lamports and tokens.
+  await network.solana?.fund(key.address);
+  const opened = openNameRegistry(config, network.solanaRpcUrls());
+  if (opened === undefined) throw new StartupError('SOLANA_RPC_URL must be set, or NAMES_ENABLED to false');
+  const names = createNames(config, {
+    ...opened,
+    log: log.child({ part: 'names' }),
+    metrics,
+    sql,
+    credits,
+    pricing,
+    signatures,
+    key,
+    ...(cards !== undefined && { cards }),
+  });
+  return {
+    ...names,
+    async stop() {
+      await names.stop();
+      await opened.chain.close();
+    },
+  };
+}

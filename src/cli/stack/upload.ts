@@ -1,0 +1,48 @@
+/** The upload service as it is put together here. Loaded when it is made. */
+import type { Blocklist } from '../../delivery/moderation/blocklist.ts';
+import type { Surface } from '../../kernel/part.ts';
+import { openBlobStore } from '../../storage/blobs/open.ts';
+import { createUploadSurface } from '../../upload/surface.ts';
+import type { Ledger } from './shared-ledger.ts';
+import type { SurfaceNeeds } from './surface-needs.ts';
+
+interface UploadNeeds extends SurfaceNeeds {
+  readonly ledger: Ledger;
+  /** For readers, and for the upload service itself. */
+  readonly gateway: { readonly publicUrl: string; readonly adminUrl: string };
+  /** What is not given back; undefined where no gateway's list is followed. */
+  readonly blocklist: Blocklist | undefined;
+}
+
+/** Bundles are paid for in AR; on the local network that costs nothing, so that the wallet is filled at start. */
+const localFunds = 1_000_000n * 1_000_000_000_000n;
+
+export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
+  const { config, log, keys, network, gateway, blocklist } = needs;
+  const { sql, credits, pricing, x402 } = needs.ledger;
+  const wallet = await keys.wallet();
+  await network.arweave?.fund(wallet.address, localFunds);
+  return createUploadSurface(config, {
+    log,
+    sql,
+    blobs: await openBlobStore({ blobStoreUrl: config.BLOB_STORE_URL, dataDir: config.DATA_DIR }),
+    credits,
+    pricing,
+    ...(x402 === undefined ? {} : { x402 }),
+    wallet,
+    receiptKey: await keys.receipts(),
+    dataKey: await keys.unsignedData(),
+    // Where the payment surface takes each token.
+    addresses: {
+      ...(config.ETHEREUM_ADDRESS && { ethereum: config.ETHEREUM_ADDRESS }),
+      solana: config.SOLANA_ADDRESS ?? (await keys.solana()).address,
+      ...(config.MATIC_ADDRESS && { matic: config.MATIC_ADDRESS }),
+    },
+    arweaveNodeUrls: network.arweaveNodeUrls(),
+    blocklist,
+    gateway: {
+      publicUrl: gateway.publicUrl,
+      admin: { url: gateway.adminUrl, key: await keys.adminKey() },
+    },
+  });
+}
