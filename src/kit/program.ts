@@ -33,7 +33,7 @@ interface Runner {
   readonly stderr: Readable;
   /** Resolves with how it ended. */
   readonly ended: Promise<string>;
-  /** Ends its standard input, which makes it stop. */
+  /** Ends its standard input, or what a thread has in its place, which makes it stop. */
   endInput(): void;
   kill(): void;
   /** Whether it keeps this process from ending. */
@@ -128,7 +128,6 @@ function runThread(entry: string, { args, env }: ProgramOptions): Runner {
     env: { ...env },
     // Those of a test runner are not meant for the program.
     execArgv: [],
-    stdin: true,
     name: 'turnpike',
   });
   // Streams that are asked for in the options would keep this process from ending as long as they are read.
@@ -144,7 +143,7 @@ function runThread(entry: string, { args, env }: ProgramOptions): Runner {
     ended: new Promise((resolve) => {
       worker.once('exit', (code) => resolve(failure ?? `ended with code ${code}`));
     }),
-    endInput: () => worker.stdin?.end(),
+    endInput: () => worker.postMessage('stop'),
     kill: () => void worker.terminate(),
     hold: (isHeld) => holdOpen(worker, isHeld),
   };
