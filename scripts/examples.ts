@@ -12,7 +12,7 @@ import {
   runExample,
 } from '../test/support/examples.ts';
 
-const folder = resolve(import.meta.dirname, '../node_modules/.cache/examples');
+const folder = resolve(import.meta.dirname, '../.cache/examples');
 const words = process.argv.slice(2);
 if (words.includes('--lock')) {
   lockExamples(folder);

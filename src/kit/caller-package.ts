@@ -24,8 +24,10 @@ export async function importFromCaller(name: string): Promise<Record<string, unk
   }
 }
 
-const isImportMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_VM_DYNAMIC_IMPORT');
+/** Its error may be of another context, in which `Error` is another class. */
+function isImportMissing(error: unknown): boolean {
+  return String((error as { code?: unknown } | null)?.code).startsWith('ERR_VM_DYNAMIC_IMPORT');
+}
 
 /** Above the working folder, above the script that runs, or beside this package. */
 function packageFolder(name: string): string | undefined {

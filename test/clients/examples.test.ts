@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { before, test } from 'node:test';
 import { exampleNames, installExamples, olderNode, packTurnpike, runExample } from '../support/examples.ts';
 
-const folder = resolve(import.meta.dirname, '../../node_modules/.cache/examples');
+const folder = resolve(import.meta.dirname, '../../.cache/examples');
 const older = olderNode();
 
 before(() => installExamples(packTurnpike(join(folder, 'packed')), folder));

@@ -1,5 +1,5 @@
 import { connectTurnpike, type Turnpike } from '@turnpike-network/turnpike/testing';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { Gallery } from '../src/gallery.ts';
 
 describe('pictures as transactions of their own', () => {
@@ -21,6 +21,7 @@ describe('pictures as transactions of their own', () => {
     expect((await arweave.transactions.post(transaction)).status).toBe(200);
     await turnpike.mine();
 
+    await vi.waitUntil(async () => (await gallery.pictures(wallet.address)).length > 0, { timeout: 30_000 });
     expect(await gallery.pictures(wallet.address)).toEqual([
       { id: transaction.id, title: 'One', owner: wallet.address },
     ]);
