@@ -15,8 +15,9 @@ export default class ArLocal {
   readonly #persist: boolean;
   #running: Promise<Turnpike> | undefined;
 
-  /** As there: `fails` is the share of transactions that `/mineWithFails` drops, which that route has a default for. */
-  constructor(port = 1984, showLogs = true, dbPath = resolve('.db'), persist = false) {
+  /** As there. `fails`, the percentage of transactions that `/mineWithFails` drops, is a query of that route here. */
+  constructor(port = 1984, showLogs = true, dbPath = resolve('.db'), persist = false, fails = 0) {
+    if (fails !== 0) throw new TypeError(`fails is told to the route: GET /mineWithFails?fails=${fails}`);
     this.#port = port;
     this.#showLogs = showLogs;
     this.#dbPath = resolve(dbPath);
