@@ -19,6 +19,12 @@ export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, exact, 2));
 }
 
+/** One result: as text for people, or exactly for machines. */
+export function printResult(json: boolean | undefined, value: unknown, text: string): void {
+  if (json === true) printJson(value);
+  else console.log(text);
+}
+
 /** What looks like an option and is none: one in 64 of the ids, 32 bytes in base64url, and a number below zero. */
 const dashedValue = /^-(?:[A-Za-z0-9_-]{42}|[0-9]+(?:\.[0-9]+)?)$/;
 /** What no argument of a process contains. */

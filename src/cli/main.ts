@@ -3,7 +3,7 @@
  * people; it is the only one that may import everything.
  */
 import { inspect } from 'node:util';
-import { ConfigError, redactProcessSecrets } from '../config/config.ts';
+import { ConfigError, misspeltVariables, redactProcessSecrets } from '../config/config.ts';
 import { StartupError } from '../kernel/errors.ts';
 import { type Command, UsageError } from './command.ts';
 import { version } from './version.ts';
@@ -35,6 +35,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
   faucet: {
     summary: 'Give an address AR, SOL, ARIO, USDC or credits on the local network',
     load: async () => (await import('./commands/faucet.ts')).faucet,
+  },
+  local: {
+    summary: 'Change the local network as a whole: reset, snapshot, revert, time, mining, save, load',
+    load: async () => (await import('./commands/local.ts')).local,
   },
   config: {
     summary: 'Show every environment variable, its value, default and meaning',
@@ -99,6 +103,8 @@ export async function main(args: string[]): Promise<void> {
     console.log(`${entry.summary}\n\n${command.usage}`);
     return;
   }
+  // A start tells it in its log.
+  if (name !== 'start') for (const line of misspeltVariables()) console.error(line);
   try {
     process.exitCode = await command.run(rest);
   } catch (error) {

@@ -2,10 +2,11 @@
  * What runs on a data folder, for commands that look for it: `DATA_DIR/run/<process id>.json`, written when a start is
  * done and removed when it ends. A process that was killed leaves its file behind, and nobody holds the lock beside it.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { isRecord, tryParseJson } from '../formats/json.ts';
+import { makeFolder } from '../kernel/files.ts';
 import type { Surface } from '../kernel/part.ts';
 import { privateFileMode, privateFolderMode } from '../kernel/private-files.ts';
 import { type Hold, holdAlone, isHeld } from '../localnet/hold-alone.ts';
@@ -46,7 +47,7 @@ export function runFile(config: Pick<Config, 'DATA_DIR' | 'WORLD'>, addresses: (
         startedAt: new Date().toISOString(),
         addresses: addresses(),
       };
-      mkdirSync(folderOf(config.DATA_DIR), { recursive: true, mode: privateFolderMode });
+      makeFolder(resolve(folderOf(config.DATA_DIR)), privateFolderMode);
       for (const { file } of filesIn(config.DATA_DIR).filter((one) => !isHeld(one.file))) removeFile(file);
       hold = holdAlone(path, 'Turnpike');
       writeFileSync(`${path}.new`, `${JSON.stringify(running)}\n`, { mode: privateFileMode });

@@ -59,7 +59,14 @@ export interface StackOptions {
 export function createStack(config: Config, log: Logger, options: StackOptions = {}): Stack {
   const { only = surfaceNames, localOnly = false, given, sharesPort = false, onOtherChain } = options;
   const keys = new ServiceKeys(config, log);
-  const network = createLocalNetwork(config, log, only, given);
+  const network = createLocalNetwork(config, log, only, given, {
+    mined: async (head) => gateway.made?.caughtUp(head),
+    accepted: async (transaction) => {
+      await gateway.made?.takeIn(transaction).catch((error: unknown) => {
+        log.warn({ err: error }, 'a transaction that the local node accepted could not be indexed');
+      });
+    },
+  });
   const ledger = shareLedger(async () =>
     (await import('./stack/ledger.ts')).openLedger(config, log, network),
   );

@@ -5,6 +5,7 @@ import {
   childEnvironment,
   createRedactor,
   describeConfig,
+  misspeltVariables,
   readConfig,
   retiredVariables,
 } from './config.ts';
@@ -243,5 +244,31 @@ test('a program that is started learns where things are, and no key', () => {
   assert.deepEqual(
     Object.entries(childEnvironment(environment)).filter(([, value]) => value !== undefined),
     [['PATH', '/bin']],
+  );
+});
+
+test('a misspelt variable is told with the name that is meant, and what belongs to others is not', () => {
+  assert.deepEqual(misspeltVariables({ GATEWAY_PROT: '1', X402_NETWORK: 'base', LOCAL_WALETS: '0' }), [
+    'GATEWAY_PROT is set and means nothing here: is GATEWAY_PORT meant?',
+    'X402_NETWORK is set and means nothing here: is X402_NETWORKS meant?',
+    'LOCAL_WALETS is set and means nothing here: is LOCAL_WALLETS meant?',
+  ]);
+  const others = [
+    'HOME',
+    'PATH',
+    'USER',
+    'SHELL',
+    'HOSTNAME',
+    'LOGNAME',
+    'EDITOR',
+    'NODE_ENV',
+    'CI',
+    'TMPDIR',
+    'POSTGRES_URL',
+  ];
+  const ours = [...describeConfig().map(({ name }) => name), 'INDEX_SEED_PORT'];
+  assert.deepEqual(
+    misspeltVariables(Object.fromEntries([...others, ...ours].map((name) => [name, 'x']))),
+    [],
   );
 });

@@ -5,6 +5,7 @@
  */
 
 import { type Variable, type WorldName, worldNames } from './kinds.ts';
+import { nearestName } from './misspelt.ts';
 import { redacted, redactUrl, urlsIn } from './redact.ts';
 import { retiredIndexVariables } from './variables/indexes.ts';
 import { groups, variables } from './variables.ts';
@@ -78,6 +79,16 @@ export function freePorts(environment: Environment = process.env): Record<string
 /** Variables of earlier releases that are set, and do nothing any more. */
 export function retiredVariables(environment: Environment = process.env): string[] {
   return retiredIndexVariables.filter((name) => (environment[name] ?? '') !== '');
+}
+
+/** A line for each variable that is set, that nothing reads, and whose name is nearly one of the table. */
+export function misspeltVariables(environment: Environment = process.env): string[] {
+  const known = Object.keys(variables);
+  const others = new Set<string>([...known, ...retiredIndexVariables]);
+  return Object.keys(environment).flatMap((name) => {
+    const meant = others.has(name) ? undefined : nearestName(name, known);
+    return meant === undefined ? [] : [`${name} is set and means nothing here: is ${meant} meant?`];
+  });
 }
 
 /** What a program that is started is told of the environment: where things are, and never a key. */

@@ -45,6 +45,11 @@ export function isArweaveAddress(text: string): text is ArweaveAddress {
   return canonical32.test(text);
 }
 
+/** The form that the contract names for addresses in paths; not every text of it is the address of some key. */
+export function hasAddressForm(text: string): boolean {
+  return /^[0-9a-zA-Z_-]{43}$/.test(text);
+}
+
 export function isBlockHash(text: string): text is BlockHash {
   return canonical48.test(text);
 }

@@ -26,7 +26,7 @@ import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
 import { OnDemandImport } from './import/on-demand.ts';
 import { forgetOtherChain } from './import/other-chain.ts';
-import { createWritersPart } from './import/part.ts';
+import { createWritersPart, type WritersPart } from './import/part.ts';
 import { createMeterPart, type EgressPayee } from './metering/part.ts';
 import { gatewayMigrations } from './migrations.ts';
 import { createIndexesPart } from './published-indexes/part.ts';
@@ -34,6 +34,7 @@ import { placeInRoot, subscribedContent } from './published-indexes/subscriber/c
 import { openSubscribedBands } from './published-indexes/subscriber/installed.ts';
 import { createGatewayRoutes } from './routes/gw.ts';
 import { createChainReadsPart } from './routes/part.ts';
+import { takeIn } from './routes/post.ts';
 import { answerErrorsAsText, answerOtherMethods, refuseAsText } from './routes/text-errors.ts';
 import { BundleQueue } from './unbundle/queue.ts';
 
@@ -61,6 +62,8 @@ export interface Gateway extends SurfaceParts {
   readonly content: GatewayContent;
   readonly blocklist: FollowedBlocklist;
   readonly followers: { add(surface: string): void };
+  readonly writers: Pick<WritersPart, 'caughtUp'>;
+  readonly takeIn: GatewaySurface['takeIn'];
 }
 
 /** How often another process's imports are noticed. */
@@ -69,6 +72,10 @@ const refreshIntervalMs = 1_000;
 export interface GatewaySurface extends Surface {
   /** For a surface of this process that obeys what is blocked here; undefined until the gateway was started. */
   blocklistFor(follower: string): FollowedBlocklist | undefined;
+  /** For a node of this process: resolves when its chain is indexed up to this block, or is not in time. */
+  readonly caughtUp: WritersPart['caughtUp'];
+  /** Makes a transaction known that the node accepted, by its JSON: it is pending. */
+  takeIn(transaction: unknown): Promise<void>;
 }
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): GatewaySurface {
@@ -85,6 +92,12 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Gateway
     blocklistFor(follower) {
       made?.followers.add(follower);
       return made?.blocklist;
+    },
+    async caughtUp(head) {
+      await made?.writers.caughtUp(head);
+    },
+    async takeIn(transaction) {
+      await made?.takeIn(transaction);
     },
   };
 }
@@ -191,6 +204,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     admin,
     gatewayRoutes,
   ];
+  const taking = (json: unknown) => takeIn({ index, blocklist, keepInline }, json);
   const server = createHttpServer({
     name: 'gateway',
     title: 'Gateway',
@@ -210,7 +224,19 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     for (const part of parts) await part.routes?.(app);
     answerOtherMethods(app);
   });
-  return { server, parts, index, nodes, queue, onDemand, content, blocklist, followers };
+  return {
+    server,
+    parts,
+    index,
+    nodes,
+    queue,
+    onDemand,
+    content,
+    blocklist,
+    followers,
+    writers,
+    takeIn: taking,
+  };
 }
 
 /** A part of content, or less where the content ends before. */

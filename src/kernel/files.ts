@@ -1,8 +1,26 @@
 /** Files and names that are there after a power cut. A name lasts only when its folder was synced after it was made. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+
+/**
+ * Makes a folder and those above it that are missing. Node's own way asks again without end where the system says of a
+ * folder that is there that it is not, as below /proc.
+ */
+export function makeFolder(path: string, mode?: number): void {
+  if (isFolder(path)) return;
+  const above = dirname(path);
+  if (above !== path) makeFolder(above, mode);
+  try {
+    mkdirSync(path, mode);
+  } catch (error) {
+    // Another process may have been first.
+    if (!isFolder(path)) throw error;
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /** Makes names last that were created, linked or renamed in a folder. */
 export async function syncFolder(path: string): Promise<void> {

@@ -5,11 +5,11 @@
  */
 import { generateKeyPair, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, link, mkdir, open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, link, open, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { hasCode, messageOf, StartupError } from './errors.ts';
-import { syncFolder, writeSyncedFile } from './files.ts';
+import { makeFolder, syncFolder, writeSyncedFile } from './files.ts';
 
 /** Larger than any key in PEM; a file beyond it is not a key. */
 const sizeLimit = 64 * 1024;
@@ -31,7 +31,11 @@ export async function readOrCreateKey(
 ): Promise<KeyFile> {
   if (!saneName.test(name)) throw new Error(`not a name for a key file: ${name}`);
   const path = join(dir, name);
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  try {
+    makeFolder(resolve(dir), 0o700);
+  } catch (error) {
+    throw new StartupError(`${dir} cannot be made: ${messageOf(error)}`);
+  }
   await checkFolder(dir);
   const existing = await readKey(path);
   if (existing !== undefined) return { path, text: existing, made: false };

@@ -3,10 +3,11 @@
  * what a second process writes to the same file. Held by a lock of the system, so that it ends with the process,
  * however that ends.
  */
-import { existsSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StartupError } from '../kernel/errors.ts';
+import { makeFolder } from '../kernel/files.ts';
 
 /** SQLITE_BUSY, sqlite.org/rescode.html. */
 const busy = 5;
@@ -31,7 +32,7 @@ export function holdAlone(file: string, what: string): Hold {
   const path = `${file}.lock`;
   let lock: DatabaseSync | undefined;
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(resolve(path)));
     lock = new DatabaseSync(path, { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {

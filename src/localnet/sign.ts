@@ -2,8 +2,8 @@
 import type { App } from '../kernel/http/server.ts';
 
 export const localSign = {
-  /** `network` in the node's `/info`. */
-  arweaveNetwork: 'turnpike.local',
+  /** `network` in the node's `/info`: clients that fund wallets and mine by themselves look for the first word. */
+  arweaveNetwork: 'arlocal.turnpike.local',
   /** `solana-core` in the ledger's `getVersion`. */
   solanaVersion: 'turnpike-local-ledger',
   /** In every answer of the card provider and the facilitator, whose protocols have no field for it. */

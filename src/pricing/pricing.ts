@@ -20,6 +20,7 @@ export const tokens = [
   'solana',
   'ed25519',
   'ario',
+  'base-ario',
   'kyve',
   'usdc',
   'base-usdc',

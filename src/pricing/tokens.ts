@@ -17,6 +17,7 @@ export const tokenFacts: Readonly<Record<Token, TokenFacts>> = {
   solana: { exponent: 9, rateId: 'solana' },
   ed25519: { exponent: 9, rateId: 'solana' },
   ario: { exponent: 6, rateId: 'ar-io-network' },
+  'base-ario': { exponent: 6, rateId: 'ar-io-network' },
   kyve: { exponent: 6, rateId: 'kyve-network' },
   usdc: { exponent: 6, rateId: 'usd-coin' },
   'base-usdc': { exponent: 6, rateId: 'usd-coin' },

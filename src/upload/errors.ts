@@ -33,6 +33,8 @@ export const uploadErrors = {
       headers: { 'cache-control': 'no-store' },
     }),
   invalidToken: () => new HttpError(400, 'Invalid token'),
+  missingAddress: () => new HttpError(400, 'Missing address in query parameters'),
+  invalidAddress: () => new HttpError(400, 'Invalid address format'),
   invalidByteCount: () => new HttpError(400, 'Invalid byte count'),
   byteCountTooLarge: () => new HttpError(400, 'Byte count too large'),
   pricingUnavailable: (retryAfter: number, cause: unknown) =>
@@ -55,7 +57,7 @@ export const uploadErrors = {
     new ApprovalRefused(`Unable to create delegated payment approval : ${reason}`),
   revokeFailed: (reason?: string) =>
     new RevokeRefused(
-      `Unable to revoke delegated payment approval !${reason === undefined ? '' : ` ${reason}`}`,
+      `Unable to revoke delegated payment approval ${reason === undefined ? '!' : `: ${reason}`}`,
     ),
 
   invalidChunkSize: (min: number, max: number) =>

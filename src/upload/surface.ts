@@ -28,6 +28,7 @@ import { storedBlobsPart } from './items/stored-blobs.ts';
 import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
 import { Finalizer } from './multipart/finalizer.ts';
 import { PartBudget } from './multipart/part-budget.ts';
+import { accountBalanceRoutes } from './routes/account-balance.ts';
 import { chunksRoutes } from './routes/chunks.ts';
 import { dataItemRoutes } from './routes/data-item.ts';
 import { infoRoutes } from './routes/info.ts';
@@ -177,6 +178,7 @@ function itemsPart(config: Config, shared: Shared, { intake }: IntakePart, paid?
     name: 'items',
     routes(app) {
       priceRoutes(app, pricing);
+      accountBalanceRoutes(app, shared.credits);
       infoRoutes(app, {
         gateway: new URL(shared.gateway.publicUrl).origin,
         addresses: { ...shared.addresses, arweave: wallet.address },
@@ -285,11 +287,9 @@ function createServer(config: Config, log: Logger, metrics: Metrics): HttpServer
 /** Older clients read a refusal from the reason phrase, so it says what the body says, in plain ASCII. */
 function nameReasons(scope: App): void {
   scope.addHook('onSend', (_request, reply, payload, done) => {
-    if (reply.statusCode >= 400 && typeof payload === 'string' && payload.startsWith('"')) {
-      reply.raw.statusMessage = payload
-        .slice(1, -1)
-        .slice(0, 200)
-        .replace(/[^\x20-\x7e]|\\./g, '?');
+    if (reply.statusCode >= 400 && typeof payload === 'string') {
+      const said = /^(?:\{"error":)?"((?:[^"\\]|\\.)*)"/.exec(payload)?.[1];
+      if (said) reply.raw.statusMessage = said.slice(0, 200).replace(/[^\x20-\x7e]|\\./g, '?');
     }
     done(null, payload);
   });

@@ -3,7 +3,7 @@
  * compared in normal form. Everything that enters (path, query, signature, tag, `x-paid-by`) passes
  * through here.
  */
-import { isArweaveAddress } from '../formats/base64url.ts';
+import { hasAddressForm, isArweaveAddress } from '../formats/base64url.ts';
 import { parseEthereumAddress } from './ethereum/address.ts';
 import { parseKyveAddress } from './kyve-address.ts';
 import { parseSolanaAddress } from './solana/address.ts';
@@ -40,6 +40,14 @@ export function parseAddress(text: string, kind?: AddressKind): WalletAddress | 
 
 export function normalizeAddress(text: string, kind?: AddressKind): string | undefined {
   return parseAddress(text, kind)?.address;
+}
+
+/**
+ * The address that somebody asks about, where nothing is changed: also one of the form that the contract names for paths
+ * (§4.4) that no key has, because the last character has bits to spare. It owns nothing.
+ */
+export function readableAddress(text: string): string | undefined {
+  return normalizeAddress(text) ?? (hasAddressForm(text) ? text : undefined);
 }
 
 export function addressKind(text: string): AddressKind | undefined {

@@ -35,7 +35,7 @@ describe('arweave-js on the local node', () => {
 
   it('sees the network, its head and a wallet', async () => {
     const info = await arweave.network.getInfo();
-    assert.equal(info.network, 'turnpike.local');
+    assert.equal(info.network, 'arlocal.turnpike.local');
     assert.deepEqual(await arweave.network.getPeers(), []);
     const block = await arweave.blocks.getCurrent();
     assert.equal(block.indep_hash, info.current);

@@ -2,11 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createStack } from '../../src/cli/stack.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { silentLog } from '../../src/kernel/testing.ts';
 import { RouteWatch } from '../strangers/routes.ts';
-import { freePorts } from './stack.ts';
+import { startControlledStack } from './controlled-stack.ts';
 
 export interface StackRoute {
   /** `server METHOD /path/{parameter}` */
@@ -19,11 +16,11 @@ export interface StackRoute {
 export async function routesOfStack(): Promise<StackRoute[]> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-routes-'));
   const watch = new RouteWatch();
-  const config = readConfig({ ...freePorts(), DATA_DIR: folder });
-  const stack = createStack(config, silentLog);
+  const stack = await startControlledStack({ dataDir: folder });
   try {
-    for (const surface of stack.surfaces) await surface.start();
-    const servers = new Map(stack.addresses().map(({ name, url }) => [new URL(url).port, name]));
+    const ports = Object.entries(stack.urls).map(([name, url]) => [new URL(url).port, name] as const);
+    // The control of the local network has no port of its own.
+    const servers = new Map([...ports, ['0', 'local']]);
     const found = new Map<string, Set<string>>();
     const files = new Map<string, string | undefined>();
     for (const { port, method, url: told, file } of watch.routes()) {
@@ -38,7 +35,7 @@ export async function routesOfStack(): Promise<StackRoute[]> {
       .map((name) => ({ name, file: files.get(name) }));
   } finally {
     watch.stop();
-    for (const surface of [...stack.surfaces].reverse()) await surface.stop();
+    await stack.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, readProcessConfig } from '../../config/config.ts';
 import { isRecord, memberOf, tryParseJson } from '../../formats/json.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
-import { type Command, printJson, readArguments, UsageError } from '../command.ts';
+import { type Command, printJson, printResult, readArguments, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { ServiceClient } from '../service-client.ts';
 import { serviceUrl } from '../service-url.ts';
@@ -54,7 +54,8 @@ turnpike admin prune-status
 
   --url <gateway>           default: GATEWAY_PORT on HOST
   --source, --notes <text>  of a block: who asked for it, and why
-  --since <ISO date>, --limit <n>, --json, --router <url>   of the audit; the router defaults to PORT on HOST
+  --since <ISO date>, --limit <n>, --router <url>   of the audit; the router defaults to PORT on HOST
+  --json                    for machines
   --max-file-rows <n>, --partition-size <heights>, --skip-l1, --resume   of an export
   --from, --to <height>     of a prune: only items of these heights
 
@@ -93,29 +94,34 @@ async function perform(
     ...(values.source !== undefined && { source: values.source }),
     ...(values.notes !== undefined && { notes: values.notes }),
   };
+  const json = values.json === true;
   switch (action) {
     case 'debug':
       return show(await gateway.call('GET', 'debug'));
     case 'queue-tx':
-      return say(await gateway.call('POST', 'queue-tx', { id: needed('id') }));
+      return say(await gateway.call('POST', 'queue-tx', { id: needed('id') }), json);
     case 'queue-bundle': {
       const bypassFilter = values['keep-filter'] !== true;
-      return say(await gateway.call('POST', 'queue-bundle', { id: needed('id'), bypassFilter }));
+      return say(await gateway.call('POST', 'queue-bundle', { id: needed('id'), bypassFilter }), json);
     }
     case 'queue-data-item':
-      return say(await gateway.call('POST', 'queue-data-item', readHeaders(needed('file'))));
+      return say(await gateway.call('POST', 'queue-data-item', readHeaders(needed('file'))), json);
     case 'bundle-status':
       return show(await gateway.call('GET', `bundle-status/${encodeURIComponent(needed('id'))}`));
     case 'block':
       return sayObeyed(
         await gateway.call('PUT', 'block-data', { ...idOrHash(needed('id or hash'), values), ...reason }),
+        json,
       );
     case 'unblock':
-      return sayObeyed(await gateway.call('PUT', 'unblock-data', idOrHash(needed('id or hash'), values)));
+      return sayObeyed(
+        await gateway.call('PUT', 'unblock-data', idOrHash(needed('id or hash'), values)),
+        json,
+      );
     case 'block-name':
-      return sayObeyed(await gateway.call('PUT', 'block-name', { name: needed('name'), ...reason }));
+      return sayObeyed(await gateway.call('PUT', 'block-name', { name: needed('name'), ...reason }), json);
     case 'unblock-name':
-      return sayObeyed(await gateway.call('PUT', 'unblock-name', { name: needed('name') }));
+      return sayObeyed(await gateway.call('PUT', 'unblock-name', { name: needed('name') }), json);
     case 'blocks':
       return show(await gateway.call('GET', 'blocks'));
     case 'export':
@@ -135,7 +141,13 @@ async function perform(
 
 /** An id has 43 characters; a hash in hex cannot be mistaken for one. */
 function idOrHash(text: string, values: Values): { id: string } | { hash: string } {
-  return values.hash === true || /^[0-9a-fA-F]{64}$/.test(text) ? { hash: text } : { id: text };
+  if (/^[0-9a-fA-F]{64}$/.test(text)) return { hash: text };
+  if (!/^[A-Za-z0-9_-]{43}$/.test(text)) {
+    throw new UsageError(
+      `"${text.slice(0, 100)}" is neither an id (43 characters of base64url) nor a hash (64 hex digits, or base64url with --hash)`,
+    );
+  }
+  return values.hash === true ? { hash: text } : { id: text };
 }
 
 function readHeaders(path: string): object {
@@ -200,7 +212,7 @@ async function prune(gateway: AdminClient, time: string, values: Values): Promis
   await showPrune(gateway, pruning);
   const { prunedCount, warning } = await pruning;
   if (warning !== undefined) console.error(String(warning));
-  console.log(`pruned ${String(prunedCount)} data items`);
+  printResult(values.json === true, { prunedCount }, `pruned ${String(prunedCount)} data items`);
   return 0;
 }
 
@@ -263,16 +275,16 @@ function show(value: unknown): number {
   return 0;
 }
 
-function say(answer: Record<string, unknown>): number {
-  console.log(String(answer.message));
+function say(answer: Record<string, unknown>, json: boolean): number {
+  printResult(json, answer, String(answer.message));
   return 0;
 }
 
 /** A change of the block list, and who obeys it: what runs elsewhere and does not follow is not among them. */
-function sayObeyed(answer: Record<string, unknown>): number {
-  say(answer);
+function sayObeyed(answer: Record<string, unknown>, json: boolean): number {
+  say(answer, json);
   const { obeyedBy } = answer;
-  if (Array.isArray(obeyedBy)) console.log(`obeyed by: ${obeyedBy.map(String).join(', ')}`);
+  if (!json && Array.isArray(obeyedBy)) console.log(`obeyed by: ${obeyedBy.map(String).join(', ')}`);
   return 0;
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readProcessConfig } from '../../config/config.ts';
 import { type Credits, LOSS_ACCOUNT, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
 import { readLosses } from '../../credits/ledger/accounts.ts';
@@ -12,21 +13,26 @@ import { parseDecimal, scaled } from '../../pricing/decimal.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
 import { inCredits } from '../amounts.ts';
-import { type Command, printJson, readArguments, UsageError } from '../command.ts';
+import { type Command, printJson, printResult, readArguments, UsageError } from '../command.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
+import { addressOfAnyWallet } from '../wallet-file.ts';
 
 const shownAtOnce = 1_000;
+/** A slip of the hand is more likely than such a gift. */
+const mostGiven = 1_000_000n;
 
 export const ledger: Command = {
   usage: `turnpike ledger check                         prove that every balance is the sum of its entries
-turnpike ledger show <address>                balance, approvals and the newest entries of a wallet
-turnpike ledger credit <address> <credits>    give credits, for example 0.5
+turnpike ledger show <wallet>                 balance, approvals and the newest entries of a wallet
+turnpike ledger credit <wallet> <credits>     give credits, for example 0.5
 turnpike ledger open                          refunds that are owed, and payments that only a person can end
 turnpike ledger losses                        payments that went back and that no wallet owes, and names kept for them
 turnpike ledger settle <payment> <hash>       an x402 payment was made after all, by that transaction: credit it
 turnpike ledger void <payment>                an x402 or chain payment was never made, or was made good otherwise
 turnpike ledger gifts                         credits bought for email addresses that wait to be redeemed
 turnpike ledger refunded <quote>              a refund that failed for good was made by other means
+
+A wallet is named by its address or by the file of its key.
 
   --message <text>  with credit: shown in the wallet's payment history
   --id <id>         with credit: giving again with the same id gives nothing
@@ -53,13 +59,13 @@ turnpike ledger refunded <quote>              a refund that failed for good was 
         case 'losses':
           return await showLosses(sql, credits, json);
         case 'settle':
-          return await endPayment(sql, credits, subject, transaction(amount));
+          return await endPayment(sql, credits, subject, transaction(amount), json);
         case 'void':
-          return await endPayment(sql, credits, subject, undefined);
+          return await endPayment(sql, credits, subject, undefined, json);
         case 'gifts':
           return await showGifts(sql, json);
         case 'refunded':
-          return await endRefund(sql, subject);
+          return await endRefund(sql, subject, json);
         case 'credit':
           return await give(credits, wallet(subject), parseCredits(amount), values);
         default:
@@ -184,18 +190,20 @@ async function endPayment(
   credits: Credits,
   id: string | undefined,
   hash: string | undefined,
+  json: boolean,
 ): Promise<number> {
   const ended =
     (await endByHand(sql, credits, id ?? '', hash, Date.now())) ||
     (hash === undefined && (await voidPayment(sql, id ?? '')));
-  if (ended) console.log(hash === undefined ? 'ended as never made' : 'credited');
-  else console.log(`there is no such payment to end: ${id ?? ''}`);
+  const done = hash === undefined ? 'ended as never made' : 'credited';
+  printResult(json, { id, ended }, ended ? done : `there is no such payment to end: ${id ?? ''}`);
   return ended ? 0 : 1;
 }
 
-async function endRefund(sql: Sql, quoteId: string | undefined): Promise<number> {
+async function endRefund(sql: Sql, quoteId: string | undefined, json: boolean): Promise<number> {
   const ended = await endRefundByHand(sql, quoteId ?? '', Date.now());
-  console.log(ended ? 'ended as refunded' : `there is no failed refund of quote ${quoteId ?? ''}`);
+  const text = ended ? 'ended as refunded' : `there is no failed refund of quote ${quoteId ?? ''}`;
+  printResult(json, { quoteId, ended }, text);
   return ended ? 0 : 1;
 }
 
@@ -203,7 +211,7 @@ async function give(
   credits: Credits,
   { address, kind }: WalletAddress,
   amount: Winc,
-  { id = randomUUID(), message }: { id?: string | undefined; message?: string | undefined },
+  { id = randomUUID(), message, json }: Giving,
 ): Promise<number> {
   const { applied, balance } = await credits.credit({
     address,
@@ -220,14 +228,29 @@ async function give(
       giftMessage: message ?? null,
     },
   });
-  console.log(applied ? `gave ${amount} winc (id ${id})` : `was given before (id ${id})`);
-  console.log(`${address} now has ${balance} winc`);
+  const what = applied ? `gave ${amount} winc (id ${id})` : `was given before (id ${id})`;
+  printResult(
+    json,
+    { id, address, given: applied, winc: amount, balance },
+    `${what}\n${address} now has ${balance} winc`,
+  );
   return 0;
 }
 
+interface Giving {
+  readonly id?: string | undefined;
+  readonly message?: string | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** By its address, or by the file of its key. */
 function wallet(text: string | undefined): WalletAddress {
-  const parsed = text === undefined ? undefined : parseAddress(text);
-  if (parsed === undefined) throw new UsageError(`not a wallet address: ${text ?? '(none)'}`);
+  const parsed =
+    text === undefined
+      ? undefined
+      : (parseAddress(text) ?? (existsSync(text) ? parseAddress(addressOfAnyWallet(text)) : undefined));
+  if (parsed === undefined)
+    throw new UsageError(`neither a wallet address nor a wallet file: ${text ?? '(none)'}`);
   return parsed;
 }
 
@@ -242,6 +265,11 @@ function parseCredits(text: string | undefined): Winc {
   const credits = parseDecimal(text ?? '');
   const amount = credits === undefined ? 0n : scaled(WINC_PER_CREDIT, [credits], [], 'down');
   if (amount < 1n) throw new UsageError('the amount is in credits, for example 1 or 0.5');
+  if (amount > mostGiven * WINC_PER_CREDIT) {
+    throw new UsageError(
+      `at most ${mostGiven} credits are given at once, which store thousands of terabytes`,
+    );
+  }
   return winc(amount);
 }
 

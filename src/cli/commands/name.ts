@@ -8,7 +8,7 @@ import { createNameRegistry } from '../../registry/name-registry.ts';
 import { configuredPrograms } from '../../registry/programs.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import { inCredits } from '../amounts.ts';
-import { type Command, readArguments, UsageError } from '../command.ts';
+import { type Command, printJson, printResult, readArguments, UsageError } from '../command.ts';
 import { NamesClient } from '../names/names-client.ts';
 import { createOwnerKey, type OwnerKey, ownerAddress, readOwnerKey } from '../names/owner-key.ts';
 import { serviceUrl } from '../service-url.ts';
@@ -25,7 +25,8 @@ turnpike name list [<address | wallet file | key file>]
 Names are bought for the owner's key and paid with the credits of the wallet. \`set\` also takes an undername,
 written before the name with an underscore: docs_my-name. Without an address \`list\` shows every name there is.
 
-  --url   the name service (default: the local one)`,
+  --url   the name service (default: the local one)
+  --json  for machines; prices are in winc`,
   async run(args) {
     const { values, positionals } = readArguments({
       args,
@@ -37,6 +38,7 @@ written before the name with an underscore: docs_my-name. Without an address \`l
         target: { type: 'string' },
         ttl: { type: 'string' },
         url: { type: 'string' },
+        json: { type: 'boolean' },
       },
       allowPositionals: true,
     });
@@ -62,6 +64,7 @@ interface Order {
   readonly permanent?: boolean | undefined;
   readonly target?: string | undefined;
   readonly ttl?: string | undefined;
+  readonly json?: boolean | undefined;
 }
 
 const actions: Readonly<Record<string, (order: Order) => Promise<void>>> = {
@@ -73,17 +76,20 @@ const actions: Readonly<Record<string, (order: Order) => Promise<void>>> = {
   list,
 };
 
-async function key({ subject }: Order): Promise<void> {
+async function key({ subject, json }: Order): Promise<void> {
   if (subject === undefined) throw new UsageError('say where to keep the key');
   const made = createOwnerKey(subject);
-  console.log(`${made.address}\nkept in ${subject}: whoever has the file has the names`);
+  const text = `${made.address}\nkept in ${subject}: whoever has the file has the names`;
+  printResult(json, { address: made.address, file: subject }, text);
 }
 
 async function price(order: Order): Promise<void> {
   const found = await order.client.get(`/arns/price/buy-name/${nameOf(order)}?${termsOf(order).query}`);
   const total = BigInt(String(found.wincTotalWithAntSpawn));
   const token = BigInt(String(found.antSpawnSurchargeWinc));
-  console.log(
+  printResult(
+    order.json,
+    { name: nameOf(order), winc: total, nameWinc: total - token, tokenWinc: token },
     `${inCredits(total)} credits: the name ${inCredits(total - token)}, its token ${inCredits(token)}`,
   );
 }
@@ -102,7 +108,9 @@ async function buy(order: Order): Promise<void> {
     payerOf(order),
     owner,
   );
-  console.log(
+  printResult(
+    order.json,
+    { name: nameOf(order), owner: owner.address, antId: bought.antId, winc: bought.wincQty },
     `${nameOf(order)} belongs to ${owner.address}\ntoken ${String(bought.antId)}, ${spent(bought)}`,
   );
 }
@@ -121,7 +129,11 @@ async function set(order: Order): Promise<void> {
     owner,
     [antId, undername, transactionId, ttl],
   );
-  console.log(`${order.subject} points at ${transactionId}\n${spent(done)}`);
+  printResult(
+    order.json,
+    { name: base, undername, transactionId, antId, winc: done.wincQty },
+    `${order.subject} points at ${transactionId}\n${spent(done)}`,
+  );
 }
 
 async function transfer(order: Order): Promise<void> {
@@ -136,13 +148,19 @@ async function transfer(order: Order): Promise<void> {
     payerOf(order),
     owner,
   );
-  console.log(`${nameOf(order)} belongs to ${target}\n${spent(done)}`);
+  printResult(
+    order.json,
+    { name: nameOf(order), owner: target, antId, winc: done.wincQty },
+    `${nameOf(order)} belongs to ${target}\n${spent(done)}`,
+  );
 }
 
 async function list(order: Order): Promise<void> {
   if (order.subject === undefined) {
     await withRegistry(order.config, async (registry) => {
-      for (const { name: text, type, end, ant } of await registry.names()) {
+      const all = await registry.names();
+      if (order.json === true) printJson(all);
+      for (const { name: text, type, end, ant } of order.json === true ? [] : all) {
         const until = end === undefined ? type : `until ${new Date(end * 1000).toISOString().slice(0, 10)}`;
         console.log(`${text}  ${until}  ${ant}`);
       }
@@ -150,6 +168,10 @@ async function list(order: Order): Promise<void> {
     return;
   }
   const { names } = await order.client.get(`/arns/my-names/${addressOfAnyWallet(order.subject)}`);
+  if (order.json === true) {
+    printJson(names);
+    return;
+  }
   for (const entry of Array.isArray(names) ? names : []) {
     const { name: text, antId, purchaseDate, custodial }: Record<string, unknown> = { ...entry };
     const kept = custodial === true ? '  held by the service' : '';

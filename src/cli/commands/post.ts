@@ -7,13 +7,13 @@ import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { decodeBase64url, encodeBase64url, toTxId } from '../../formats/base64url.ts';
 import { StartupError } from '../../kernel/errors.ts';
-import { type Command, parseTag, readArguments, UsageError } from '../command.ts';
+import { type Command, parseTag, printResult, readArguments, UsageError } from '../command.ts';
 import { NodeClient } from '../node-client.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { readWallet } from '../wallet-file.ts';
 
 export const post: Command = {
-  usage: `turnpike post <file> --wallet <file> [--type <content type>] [--tag <name=value>]…
+  usage: `turnpike post <file> --wallet <file> [--type <content type>] [--tag <name=value>]… [--json]
 
 Posts the transaction and its chunks to the node and prints the id.`,
   async run(args) {
@@ -23,6 +23,7 @@ Posts the transaction and its chunks to the node and prints the id.`,
         wallet: { type: 'string' },
         type: { type: 'string' },
         tag: { type: 'string', multiple: true },
+        json: { type: 'boolean' },
       },
       allowPositionals: true,
     });
@@ -46,7 +47,9 @@ Posts the transaction and its chunks to the node and prints the id.`,
     const transaction = await signTransactionAsync(unsigned, privateKey);
     await node.post('/tx', transactionToJson(transaction, 'header'));
     await postChunks(node, path, tree, transaction);
-    console.log(`${toTxId(transaction.id)}\n${node.url}/tx/${toTxId(transaction.id)}/data`);
+    const id = toTxId(transaction.id);
+    const url = `${node.url}/tx/${id}/data`;
+    printResult(values.json, { id, url, winston: transaction.reward }, `${id}\n${url}`);
     return 0;
   },
 };

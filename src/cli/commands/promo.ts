@@ -9,7 +9,7 @@ import {
   type NewRow,
 } from '../../pricing/catalogue/rows.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { type Command, printJson, readArguments, UsageError } from '../command.ts';
+import { type Command, printJson, printResult, readArguments, UsageError } from '../command.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 
 const options = {
@@ -47,7 +47,7 @@ turnpike promo end <code | id>           from now on it no longer applies
   codes:    --group all|new|existing, --max-uses <n>, --minimum <cents>, --max-discount <cents>
   payments: --exclusivity inclusive|exclusive|inclusive_kyve: what is credited, or what is charged
   uploads:  --max-bytes <n>, --winc-limit <winc> per wallet and --limit-hours <n>
-  --json                      list for machines`,
+  --json                      for machines`,
   async run(args) {
     const { values, positionals } = readArguments({ args, options, allowPositionals: true });
     const [action, subject, ...rest] = positionals;
@@ -73,14 +73,15 @@ async function perform(
     case 'list':
       return list(await allRows(sql), values.json === true);
     case 'add':
-      return add(sql, { ...common('promo', values), ...promoOptions(subject, values) });
+      return add(sql, { ...common('promo', values), ...promoOptions(subject, values) }, values);
     case 'adjust-payments':
-      return add(sql, { ...common('payment', values), ...paymentOptions(values) });
+      return add(sql, { ...common('payment', values), ...paymentOptions(values) }, values);
     case 'adjust-uploads':
-      return add(sql, { ...common('upload', values), ...uploadOptions(values) });
+      return add(sql, { ...common('upload', values), ...uploadOptions(values) }, values);
     case 'end': {
       const ended = await endRows(sql, subject ?? '', Date.now());
-      console.log(ended === 0 ? 'nothing of that code or id is open' : `ended ${ended}`);
+      const text = ended === 0 ? 'nothing of that code or id is open' : `ended ${ended}`;
+      printResult(values.json === true, { ended }, text);
       return ended === 0 ? 1 : 0;
     }
     default:
@@ -88,8 +89,9 @@ async function perform(
   }
 }
 
-async function add(sql: Sql, row: NewRow): Promise<number> {
-  console.log(await addRow(sql, row, Date.now()));
+async function add(sql: Sql, row: NewRow, values: Values): Promise<number> {
+  const id = await addRow(sql, row, Date.now());
+  printResult(values.json === true, { id }, String(id));
   return 0;
 }
 

@@ -1,15 +1,16 @@
-import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   type Config,
   freePorts,
   isSet,
+  misspeltVariables,
   readProcessConfig,
   redactProcessSecrets,
   retiredVariables,
   type WorldName,
 } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { makeFolder } from '../../kernel/files.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
 import { makeFilesPrivate, privateFolderMode } from '../../kernel/private-files.ts';
@@ -72,6 +73,7 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     const dataDir = prepareDataDir(config.DATA_DIR);
     markFolder(dataDir, config.WORLD);
     const log = logOf(config);
+    for (const line of misspeltVariables()) log.warn(line);
     const retired = retiredVariables();
     if (retired.length > 0) log.warn(`set and no longer used: ${retired.join(', ')}`);
     const stack = await stackOf(config, log, only, count);
@@ -187,7 +189,7 @@ const lifeOf = (config: Config, log: Logger): LifecycleOptions => ({
 
 function prepareDataDir(path: string): string {
   try {
-    mkdirSync(path, { recursive: true, mode: privateFolderMode });
+    makeFolder(resolve(path), privateFolderMode);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new StartupError(`DATA_DIR ${resolve(path)} cannot be made: ${code}`);

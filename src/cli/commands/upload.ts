@@ -6,20 +6,21 @@ import { buildManifest, manifestContentType } from '../../formats/manifest/manif
 import { StartupError } from '../../kernel/errors.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
-import { type Command, parseTag, readArguments, UsageError } from '../command.ts';
+import { type Command, parseTag, printResult, readArguments, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { serviceUrl } from '../service-url.ts';
 import { severalAtOnce } from '../several-at-once.ts';
 import { contentTypeOfFile } from '../upload/content-types.ts';
+import { explainCredits } from '../upload/explain-credits.ts';
 import { bytesItem, fileItem } from '../upload/file-item.ts';
-import { UploadClient } from '../upload/upload-client.ts';
+import { NotEnoughCredits, UploadClient } from '../upload/upload-client.ts';
 import { readWallet } from '../wallet-file.ts';
 
 const filesAtOnce = 4;
 
 export const upload: Command = {
   usage: `turnpike upload <file or folder> --wallet <file> [--type <content type>] [--tag <name=value>]…
-                [--index <path>] [--fallback <path>] [--paid-by <address>] [--url <upload service>]
+                [--index <path>] [--fallback <path>] [--paid-by <address>] [--url <upload service>] [--json]
 
 Stores a file, or all files of a folder and a manifest that gives them paths, and prints the address.
 Paid with the credits of the wallet, or with those that --paid-by has shared with it. An upload that was
@@ -38,6 +39,7 @@ broken off goes on where it was when the same command is given again.
         fallback: { type: 'string' },
         'paid-by': { type: 'string', multiple: true },
         url: { type: 'string' },
+        json: { type: 'boolean' },
       },
       allowPositionals: true,
     });
@@ -55,10 +57,14 @@ broken off goes on where it was when the same command is given again.
       paidBy: (values['paid-by'] ?? []).map(parsePayer),
     };
     const gateway = await order.client.gateway();
-    const id = found.isDirectory()
-      ? await uploadFolder(order, path, values.index, values.fallback)
-      : await uploadFile(order, path, values.type ?? contentTypeOfFile(path));
-    console.log(`${gateway}/${id}`);
+    const uploading = found.isDirectory()
+      ? uploadFolder(order, path, values.index, values.fallback)
+      : uploadFile(order, path, values.type ?? contentTypeOfFile(path));
+    const id = await uploading.catch(async (error: unknown) => {
+      if (!(error instanceof NotEnoughCredits)) throw error;
+      throw new StartupError(await explainCredits(config, order.key.address, error.bytes, values.url));
+    });
+    printResult(values.json, { id, url: `${gateway}/${id}` }, `${gateway}/${id}`);
     return 0;
   },
 };

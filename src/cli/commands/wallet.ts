@@ -4,10 +4,15 @@ import { isArweaveAddress } from '../../formats/base64url.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import { inAr } from '../amounts.ts';
-import { type Command, readArguments, UsageError } from '../command.ts';
+import { type Command, printResult, readArguments, UsageError } from '../command.ts';
 import { NodeClient } from '../node-client.ts';
 import { sendAr } from '../send-ar.ts';
-import { formerServiceWallets, openServiceWallet, rotateServiceWallet } from '../stack/service-wallet.ts';
+import {
+  formerServiceWallets,
+  openServiceWallet,
+  rotateServiceWallet,
+  type ServiceWallet,
+} from '../stack/service-wallet.ts';
 import { addressOfWallet, createWallet, readWallet } from '../wallet-file.ts';
 
 export const wallet: Command = {
@@ -20,15 +25,22 @@ turnpike wallet send <file> <address> <AR | all>    moves AR to another wallet
 The wallet of the service, which pays for bundles and is paid in AR:
 turnpike wallet service                             its file, address and AR, and earlier ones
 turnpike wallet send service <address> <AR | all>
-turnpike wallet rotate                              puts a new wallet in its place and keeps the former`,
+turnpike wallet rotate                              puts a new wallet in its place and keeps the former
+
+  --json  for machines; amounts are in winston`,
   async run(args) {
-    const { positionals } = readArguments({ args, allowPositionals: true });
+    const { values, positionals } = readArguments({
+      args,
+      options: { json: { type: 'boolean' } },
+      allowPositionals: true,
+    });
     const [action, ...rest] = positionals;
     const run = action === undefined ? undefined : actions[action];
     if (run === undefined) throw new UsageError(`there is no "wallet ${action ?? ''}"`);
     const { parameters, work } = run;
     if (rest.length !== parameters) throw new UsageError('say what to do with which wallet');
-    await work(rest);
+    const { value, text } = await work(rest);
+    printResult(values.json, value, text);
     return 0;
   },
 };
@@ -36,7 +48,13 @@ turnpike wallet rotate                              puts a new wallet in its pla
 interface Action {
   /** How many arguments it takes. */
   readonly parameters: number;
-  readonly work: (args: string[]) => Promise<void>;
+  readonly work: (args: string[]) => Promise<Result>;
+}
+
+interface Result {
+  /** For machines. */
+  readonly value: unknown;
+  readonly text: string;
 }
 
 const actions: Readonly<Record<string, Action>> = {
@@ -44,27 +62,32 @@ const actions: Readonly<Record<string, Action>> = {
     parameters: 1,
     async work([file = '']) {
       const made = await createWallet(file);
-      console.log(`${made.address}\nkept in ${file}: whoever has the file has the wallet`);
+      const text = `${made.address}\nkept in ${file}: whoever has the file has the wallet`;
+      return { value: { address: made.address, file }, text };
     },
   },
   address: {
     parameters: 1,
     async work([file = '']) {
-      console.log(addressOfWallet(file));
+      const address = addressOfWallet(file);
+      return { value: { address }, text: address };
     },
   },
   balance: {
     parameters: 1,
     async work([subject = '']) {
-      console.log(`${await balanceOf(node(), addressOfWallet(subject))} AR`);
+      const address = addressOfWallet(subject);
+      const winston = await balanceOf(node(), address);
+      return { value: { address, winston }, text: `${inAr(winston)} AR` };
     },
   },
   fund: {
     parameters: 2,
     async work([subject = '', amount = '']) {
       const winston = parseAr(amount);
-      const balance = await node().get(`/mint/${addressOfWallet(subject)}/${winston}`);
-      console.log(`${inAr(BigInt(balance))} AR`);
+      const address = addressOfWallet(subject);
+      const balance = BigInt(await node().get(`/mint/${address}/${winston}`));
+      return { value: { address, winston: balance }, text: `${inAr(balance)} AR` };
     },
   },
   send: {
@@ -74,7 +97,8 @@ const actions: Readonly<Record<string, Action>> = {
       const winston = amount === 'all' ? 'all' : parseAr(amount);
       const key = from === 'service' ? await serviceWallet() : readWallet(from);
       const sent = await sendAr(node(), key, to, winston);
-      console.log(`${sent.id}\n${inAr(sent.winston)} AR to ${to}, for a fee of ${inAr(sent.fee)} AR`);
+      const text = `${sent.id}\n${inAr(sent.winston)} AR to ${to}, for a fee of ${inAr(sent.fee)} AR`;
+      return { value: { ...sent, from: key.address, to }, text };
     },
   },
   service: {
@@ -86,11 +110,16 @@ const actions: Readonly<Record<string, Action>> = {
         given === undefined
           ? [await openServiceWallet(keysFolder(), world()), ...(await formerServiceWallets(keysFolder()))]
           : [{ key: readWallet(given), path: given, ordinary: true }];
-      for (const [index, { key, path, ordinary }] of wallets.entries()) {
-        const which = index === 0 ? 'now   ' : 'former';
+      const found = await Promise.all(
+        wallets.map(async ({ key: { address }, path, ordinary }, index) => {
+          return { now: index === 0, address, winston: await balanceOf(chain, address), path, ordinary };
+        }),
+      );
+      const lines = found.map(({ now, address, winston, path, ordinary }) => {
         const form = ordinary ? '' : '  (other wallets do not open it: "turnpike wallet rotate")';
-        console.log(`${which}  ${key.address}  ${await balanceOf(chain, key.address)} AR  ${path}${form}`);
-      }
+        return `${now ? 'now   ' : 'former'}  ${address}  ${inAr(winston)} AR  ${path}${form}`;
+      });
+      return { value: found, text: lines.join('\n') };
     },
   },
   rotate: {
@@ -103,10 +132,12 @@ const actions: Readonly<Record<string, Action>> = {
         );
       }
       const { wallet: made, former } = await rotateServiceWallet(keysFolder(), world());
-      console.log(`${made.key.address}  ${made.path}\nformer: ${former.key.address}  ${former.path}
+      const text = `${made.key.address}  ${made.path}\nformer: ${former.key.address}  ${former.path}
 
 1. restart the service: it pays from, and is paid at, the new wallet; payments to the former are still taken
-2. turnpike wallet send ${former.path} ${made.key.address} all`);
+2. turnpike wallet send ${former.path} ${made.key.address} all`;
+      const told = ({ key, path }: ServiceWallet) => ({ address: key.address, path });
+      return { value: { now: told(made), former: told(former) }, text };
     },
   },
 };
@@ -122,8 +153,8 @@ async function serviceWallet(): Promise<ArweaveKey> {
   return given === undefined ? (await openServiceWallet(keysFolder(), world())).key : readWallet(given);
 }
 
-async function balanceOf(chain: NodeClient, address: string): Promise<string> {
-  return inAr(BigInt(await chain.get(`/wallet/${address}/balance`)));
+async function balanceOf(chain: NodeClient, address: string): Promise<bigint> {
+  return BigInt(await chain.get(`/wallet/${address}/balance`));
 }
 
 function parseAr(text: string): bigint {

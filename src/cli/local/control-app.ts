@@ -11,14 +11,16 @@ import { Metrics } from '../../kernel/metrics.ts';
 import type { LocalControl } from './control.ts';
 import { foreignPage } from './errors.ts';
 import type { LocalStack } from './local-stack.ts';
+import { answererOf, answerInPlace } from './one-address.ts';
+import { arlocalRoutes } from './routes/arlocal.ts';
 import { stateRoutes } from './routes/state.ts';
 import { timeRoutes } from './routes/time.ts';
 import { walletRoutes } from './routes/wallets.ts';
 
-/** Adds routes below `/local`. */
+/** Adds routes below `/local`, and `/reset`. */
 export type ControlRoutes = (app: App, control: LocalControl, config: Config) => void;
 
-const allRoutes: readonly ControlRoutes[] = [stateRoutes, timeRoutes, walletRoutes];
+const allRoutes: readonly ControlRoutes[] = [stateRoutes, timeRoutes, walletRoutes, arlocalRoutes];
 
 /** Mounts the control of the local network on the port of its Arweave node. Before the stack starts. */
 export async function mountControl(
@@ -28,10 +30,14 @@ export async function mountControl(
   control: LocalControl,
 ): Promise<void> {
   const server = await createControlServer(config, log, control);
-  local.ports.choose('LOCAL_ARWEAVE_PORT', ({ url = '' }) => (isControlPath(url) ? server : undefined));
+  local.ports.choose('LOCAL_ARWEAVE_PORT', (request) => {
+    const answerer = answererOf(request);
+    if (answerer === 'control') return server;
+    if (answerer === 'node') return undefined;
+    answerInPlace(request);
+    return { port: 'GATEWAY_PORT' };
+  });
 }
-
-const isControlPath = (url: string): boolean => /^\/local(?:[/?]|$)/.test(url);
 
 async function createControlServer(config: Config, log: Logger, control: LocalControl): Promise<Server> {
   const { app } = createHttpServer({

@@ -117,7 +117,7 @@ async function askArweave(http: HttpClient, url: string): Promise<Answer> {
 function originOfArweave(network: string): Origin {
   if (/^arweave\.N\.[0-9]+$/.test(network)) return 'public';
   // Also ArLocal's.
-  return network === localSign.arweaveNetwork || /^arlocal\./.test(network) ? 'local' : 'testnet';
+  return /^(?:arlocal\.|turnpike\.local$)/.test(network) ? 'local' : 'testnet';
 }
 
 const mainnetGenesis = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';

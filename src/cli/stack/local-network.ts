@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
 import type { LocalArweave } from '../../localnet/arweave/local-arweave.ts';
+import type { ChainReaders } from '../../localnet/arweave/readers.ts';
 import type { LocalCardProvider } from '../../localnet/card/local-card-provider.ts';
 import type { LocalSolana } from '../../localnet/solana/local-solana.ts';
 import type { LocalFacilitator } from '../../localnet/x402/local-facilitator.ts';
@@ -31,12 +32,16 @@ export const standIns: readonly { readonly name: OutsideName; readonly what: str
   { name: 'x402', what: 'local x402 facilitator' },
 ];
 
-/** What the surfaces need of it; `given` are the addresses of stand-ins that another process runs. */
+/**
+ * What the surfaces need of it; `given` are the addresses of stand-ins that another process runs, `readers` are told of
+ * what the chain has.
+ */
 export function createLocalNetwork(
   config: Config,
   log: Logger,
   surfaces: readonly string[],
   given: ReadonlyMap<string, string> = new Map(),
+  readers?: ChainReaders,
 ): LocalNetwork {
   /** Loaded when its turn comes. */
   const made = <S extends Surface>(
@@ -47,10 +52,10 @@ export function createLocalNetwork(
       ? atItsTurn(name, async () => (await load())(config, { log }))
       : undefined;
   const own = {
-    arweave: made(
-      'arweave',
-      async () => (await import('../../localnet/arweave/local-arweave.ts')).createLocalArweave,
-    ),
+    arweave: made('arweave', async () => {
+      const { createLocalArweave } = await import('../../localnet/arweave/local-arweave.ts');
+      return (settings, deps) => createLocalArweave(settings, { ...deps, ...(readers && { readers }) });
+    }),
     solana: made(
       'solana',
       async () => (await import('../../localnet/solana/local-solana.ts')).createLocalSolana,

@@ -28,10 +28,23 @@ interface Sending {
   readonly item?: UploadItem;
   readonly start?: number;
   readonly end?: number;
+  /** Bytes that this request may be refused for. */
+  readonly paysFor?: number;
 }
 
 /** The service refused for good: its own words. */
 export class UploadRefused extends StartupError {}
+
+/** Whoever pays has not enough credits. */
+export class NotEnoughCredits extends UploadRefused {
+  /** Size of the item that was to be paid for. */
+  readonly bytes: number;
+
+  constructor(bytes: number) {
+    super('there are not enough credits for this upload');
+    this.bytes = bytes;
+  }
+}
 
 export class UploadClient {
   readonly #service: ServiceClient;
@@ -85,15 +98,15 @@ export class UploadClient {
       await this.#call('POST', `${session}/${start}`, { headers: {}, item, start, end });
       sent(end - start);
     });
-    await this.#call('POST', `${session}/finalize`, { headers });
-    await this.#finalized(session);
+    await this.#call('POST', `${session}/finalize`, { headers, paysFor: item.size });
+    await this.#finalized(session, item.size);
   }
 
-  async #finalized(session: string): Promise<void> {
+  async #finalized(session: string, bytes: number): Promise<void> {
     for (let asked = 1; ; asked++) {
       const status = textAt((await this.#call('GET', `${session}/status`)).body, 'status');
       if (status === 'FINALIZED') return;
-      if (status === 'UNDERFUNDED') throw new UploadRefused('there are not enough credits for this upload');
+      if (status === 'UNDERFUNDED') throw new NotEnoughCredits(bytes);
       if (status !== 'VALIDATING' && status !== 'ASSEMBLING')
         throw new UploadRefused(`the upload is ${status}`);
       await sleep(backoffMs(polls, asked));
@@ -109,7 +122,7 @@ export class UploadClient {
         this.#answered = true;
         if (answer.status < 400 || answer.status === 404) return answer;
         failure = typeof answer.body === 'string' ? answer.body : `status ${answer.status}`;
-        if (answer.status === 402) throw new UploadRefused('there are not enough credits for this upload');
+        if (answer.status === 402) throw new NotEnoughCredits(send.paysFor ?? send.end ?? 0);
         if (answer.status < 500 && answer.status !== 429)
           throw new UploadRefused(`the upload was refused: ${failure}`);
       } catch (error) {

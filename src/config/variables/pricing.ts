@@ -74,7 +74,10 @@ export const pricing = {
     default: '0.5',
     share: true,
   }),
-  TOKENS_WITHOUT_FEES: list({ meaning: 'Tokens whose payments are credited in full', default: ['ario'] }),
+  TOKENS_WITHOUT_FEES: list({
+    meaning: 'Tokens whose payments are credited in full',
+    default: ['ario', 'base-ario'],
+  }),
 };
 
 function decimalText(options: { meaning: string; default: string; share?: boolean }) {

@@ -68,7 +68,10 @@ export interface X402Challenge {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The whole 402: `error` is `X-PAYMENT header is required` or the reason a payment was refused. */
+/**
+ * The whole 402: `error` is why it is answered, for example `X-PAYMENT header is required`. It comes first in the body:
+ * some clients print the beginning of it to people.
+ */
 export function challenge(offer: X402Offer, error: string): X402Challenge {
   const accepts = offer.networks.flatMap((network) => requirementV1(offer, network) ?? []);
   const forV2 = {
@@ -79,7 +82,7 @@ export function challenge(offer: X402Offer, error: string): X402Challenge {
     extensions: {},
   };
   return {
-    body: { ...accepts[0], x402Version: 1, error, accepts },
+    body: { error, ...accepts[0], x402Version: 1, accepts },
     headers: {
       'payment-required': Buffer.from(JSON.stringify(forV2)).toString('base64'),
       'x-payment-required': 'x402-1',

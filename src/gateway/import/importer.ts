@@ -60,6 +60,8 @@ export class Importer {
   #failures = 0;
   #holesCheckedAt = 0;
   #advancedAt = performance.now();
+  /** Ends the pause between two rounds; aborted: there is none. */
+  #pause = new AbortController();
 
   constructor(options: ImporterOptions) {
     this.#options = options;
@@ -81,6 +83,11 @@ export class Importer {
     this.#loop = this.#run();
   }
 
+  /** Looks at the chain at once, for somebody who knows that it has grown. */
+  wake(): void {
+    this.#pause.abort();
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the gateway is stopping'));
     await this.#loop;
@@ -92,6 +99,8 @@ export class Importer {
     const { signal } = this.#stopping;
     const { log, metrics, pollMs } = this.#options;
     while (!signal.aborted) {
+      // Made before the chain is looked at: who wakes us meanwhile is not missed.
+      this.#pause = new AbortController();
       let pause = pollMs;
       try {
         if (await this.#lease.hold()) {
@@ -116,7 +125,8 @@ export class Importer {
         if (!(error instanceof UpstreamError)) log.error({ err: error }, 'the importer failed, it goes on');
         pause = Math.max(pause, errorDelayMs);
       }
-      await sleep(pause, undefined, { signal }).catch(() => {});
+      const woken = AbortSignal.any([signal, this.#pause.signal]);
+      await sleep(pause, undefined, { signal: woken }).catch(() => {});
     }
     this.#options.metrics.running.set(0);
   }

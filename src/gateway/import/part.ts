@@ -1,6 +1,7 @@
 /** What writes the index: importer, side jobs, unbundler, their metrics and what is wrong with them. */
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createJob } from '../../kernel/background/job.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
@@ -30,7 +31,16 @@ export interface WritersDeps extends Pick<GatewayContext, 'config' | 'log' | 'me
 const tasks = new URL(`../unbundle/tasks${extname(import.meta.filename)}`, import.meta.url);
 const queueCountMs = 5_000;
 
-export function createWritersPart(deps: WritersDeps): Part {
+/** How often it is looked whether the index has caught up, and how long at most. */
+const catchUpStepMs = 5;
+const catchUpMs = 10_000;
+
+export interface WritersPart extends Part {
+  /** Resolves when the chain is indexed up to this block with the bundles in it, or is not in time. */
+  caughtUp(head: { readonly height: number; readonly id: string }): Promise<void>;
+}
+
+export function createWritersPart(deps: WritersDeps): WritersPart {
   const { config, index, nodes, log, metrics, intake, filters } = deps;
   const { queue } = intake;
   const threads = config.WORKER_THREADS === 0 ? availableParallelism() : config.WORKER_THREADS;
@@ -66,6 +76,9 @@ export function createWritersPart(deps: WritersDeps): Part {
     missingMs: Math.min(5_000, 20 * pollMs),
     pendingTtlSeconds: config.GATEWAY_PENDING_TTL_SECONDS,
   });
+  const stopping = new AbortController();
+  const hasBlock = async (height: number, id: string) =>
+    index.height >= height && (await index.blockAt(height))?.id === id;
   const queueLength = metrics.gauge('queue_length', 'Things that wait', ['queue_name']);
   const counting = createJob({
     name: 'count the bundle queue',
@@ -78,7 +91,20 @@ export function createWritersPart(deps: WritersDeps): Part {
     name: 'writers',
     jobs: config.START_WRITERS ? [importer, sideJobs, unbundler, judgeOutdatedBundles(shared), counting] : [],
     start: () => queue.useFilters(filters.unbundle, filters.index),
-    stop: () => pool.close(),
+    stop: () => {
+      stopping.abort();
+      return pool.close();
+    },
+    async caughtUp({ height, id }) {
+      const { START_WRITERS, START_HEIGHT, STOP_HEIGHT = height } = config;
+      if (!START_WRITERS || height < START_HEIGHT || height > STOP_HEIGHT) return;
+      importer.wake();
+      const until = performance.now() + catchUpMs;
+      while (importer.trouble === undefined && !stopping.signal.aborted && performance.now() < until) {
+        if ((await hasBlock(height, id)) && !(await queue.isBusy())) return;
+        await sleep(catchUpStepMs, undefined, { signal: stopping.signal }).catch(() => {});
+      }
+    },
     problems() {
       const found: string[] = [];
       if (importer.trouble !== undefined) found.push(importer.trouble);

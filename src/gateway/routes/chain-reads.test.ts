@@ -107,6 +107,16 @@ for (const engine of engines)
       assert.ok(!asked.includes('/block/current'));
     });
 
+    test('an address that no key has owns nothing', async () => {
+      const nobody = '43CharArweaveStubAddress1234567890123456789';
+      assert.equal((await read(`/wallet/${nobody}/balance`)).body, '0');
+      assert.deepEqual(
+        [(await read(`/wallet/${nobody}/last_tx`)).status, (await read(`/wallet/${nobody}/last_tx`)).body],
+        [200, ''],
+      );
+      assert.equal((await read(`/price/10/${nobody}`)).body, (await read('/price/10/target')).body);
+    });
+
     test('what is wrong or absent is said in the words of a node', async () => {
       const expected: [string, number, string][] = [
         ['/tx/short', 400, 'Invalid hash.'],

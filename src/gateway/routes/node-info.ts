@@ -2,7 +2,7 @@
  * `/info`, `/height`, `/peers`, `/tx_anchor`, `/price/…`, `/wallet/…`: what only a node knows for certain. When no
  * node can be asked, what the index knows answers for height and anchor.
  */
-import { isArweaveAddress } from '../../formats/base64url.ts';
+import { hasAddressForm, isArweaveAddress } from '../../formats/base64url.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { NodeAnswer } from '../../outside/arweave/node.ts';
 import { nodeError, UpstreamError } from '../errors.ts';
@@ -58,9 +58,9 @@ export function nodeInfoRoutes(app: App, { index, nodes }: ChainReadsDeps): void
     if (!/^[0-9]+$/.test(size)) throw nodeError(400, { error: 'size_must_be_an_integer' });
     if (size.length > maxSizeDigits) throw nodeError(400, { error: 'size_is_too_large' });
     if (target === '') return relay(reply, await nodes.get(`/price/${size}`, { retryOn: [] }), 30);
-    if (target !== 'target' && !isArweaveAddress(target)) throw nodeError(400, 'Invalid address.');
-    // The bare word stands for a wallet that the chain has not seen.
-    const address = target === 'target' ? 'A'.repeat(43) : target;
+    if (target !== 'target' && !hasAddressForm(target)) throw nodeError(400, 'Invalid address.');
+    // The bare word stands for a wallet that the chain has not seen, as does an address that no key has.
+    const address = isArweaveAddress(target) ? target : 'A'.repeat(43);
     return relay(reply, await nodes.get(`/price/${size}/${address}`, { retryOn: [] }), 30);
   }
   addGet(app, '/price/:size', 'Winston to store so many bytes', (request, reply) => price(request, reply));
@@ -71,10 +71,14 @@ export function nodeInfoRoutes(app: App, { index, nodes }: ChainReadsDeps): void
     price(request, reply, param(request, 'target')),
   );
 
-  for (const field of ['balance', 'last_tx']) {
+  for (const [field, ofNobody] of [
+    ['balance', '0'],
+    ['last_tx', ''],
+  ] as const) {
     addGet(app, `/wallet/:address/${field}`, `A wallet's ${field}`, async (request, reply) => {
       const address = param(request, 'address');
-      if (!isArweaveAddress(address)) throw nodeError(400, 'Invalid address.');
+      if (!hasAddressForm(address)) throw nodeError(400, 'Invalid address.');
+      if (!isArweaveAddress(address)) return sendText(cacheFor(reply, 30), ofNobody);
       return relay(reply, await nodes.get(`/wallet/${address}/${field}`, { retryOn: [] }), 30);
     });
   }

@@ -18,22 +18,27 @@ const maxChunkBytes = 750_000;
 /** What the bodies of one route may be together; a client says before how large its own is, or has it counted as such. */
 const maxTogether = 128 * 1024 * 1024;
 
-export function postRoutes(app: App, { index, nodes, log, blocklist, keepInline }: ChainReadsDeps): void {
-  async function takeIn(json: unknown): Promise<void> {
-    const transaction = await indexPending(index, json);
-    if (transaction === undefined) return;
-    const id = transaction.id.toString('base64url');
-    const data = inlineData(transaction);
-    // What the operator removed does not come back by being posted again.
-    if (
-      data === undefined ||
-      blocklist.blocksId(id) ||
-      blocklist.blocksHash(hash('sha256', data, 'base64url'))
-    )
-      return;
-    await keepInline(id, data);
-  }
+export type TakeInDeps = Pick<ChainReadsDeps, 'index' | 'blocklist' | 'keepInline'>;
 
+/** Makes a transaction known that a node accepted, by its JSON, with the data that came along. */
+export async function takeIn({ index, blocklist, keepInline }: TakeInDeps, json: unknown): Promise<void> {
+  const transaction = await indexPending(index, json);
+  if (transaction === undefined) return;
+  const id = transaction.id.toString('base64url');
+  const data = inlineData(transaction);
+  // What the operator removed does not come back by being posted again.
+  if (
+    data === undefined ||
+    blocklist.blocksId(id) ||
+    blocklist.blocksHash(hash('sha256', data, 'base64url'))
+  ) {
+    return;
+  }
+  await keepInline(id, data);
+}
+
+export function postRoutes(app: App, deps: ChainReadsDeps): void {
+  const { nodes, log } = deps;
   app.register(async (scope: App) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -57,7 +62,7 @@ export function postRoutes(app: App, { index, nodes, log, blocklist, keepInline 
         if (json === undefined) throw nodeError(400, 'Invalid JSON.');
         const answer = await nodes.post('/tx', body, 'application/json', { lane: 'bytes' });
         if (answer.status === 200 || answer.status === 208) {
-          await takeIn(json).catch((error: unknown) => {
+          await takeIn(deps, json).catch((error: unknown) => {
             log.warn({ err: error }, 'a posted transaction could not be indexed');
           });
         }

@@ -240,6 +240,15 @@ export class BundleQueue {
     );
   }
 
+  /** Whether a bundle is being read or could be at once; one that failed and waits for its next try is not. */
+  async isBusy(): Promise<boolean> {
+    const row = await this.#sql.get(
+      `SELECT 1 AS busy FROM bundles WHERE state = 'running' OR (state = 'queued' AND next_try_at <= ?) LIMIT 1`,
+      this.#now(),
+    );
+    return row !== undefined;
+  }
+
   async waiting(): Promise<number> {
     const row = await this.#sql.get<{ n: number }>(
       "SELECT count(*) AS n FROM bundles WHERE state = 'queued'",

@@ -73,6 +73,26 @@ describe('errors', () => {
     assert.equal(text.headers['content-type'], 'application/json; charset=utf-8');
   });
 
+  test('a string is bare text for a client that would rather have text, JSON for everybody else', async () => {
+    const { app } = serve(failing);
+    const ask = (accept: string, url = '/refuse-text') => app.inject({ url, headers: { accept } });
+    const bare = await ask('text/plain');
+    assert.deepEqual(
+      [bare.body, bare.headers['content-type']],
+      ['User Not Found', 'text/plain; charset=utf-8'],
+    );
+    assert.equal((await ask('application/json;q=0.5, text/*')).body, 'User Not Found');
+    for (const accept of [
+      '*/*',
+      'application/json, text/plain, */*',
+      'text/plain, application/json',
+      'image/png',
+    ]) {
+      assert.equal((await ask(accept)).body, '"User Not Found"', accept);
+    }
+    assert.equal((await ask('text/plain', '/refuse')).body, '{"error":"pay"}', 'objects stay JSON');
+  });
+
   test('anything else is a 500 that leaks nothing and is logged with its request id', async () => {
     const { log, lines } = rememberingLog();
     const { app } = serve(failing, { log });

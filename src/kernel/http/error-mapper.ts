@@ -6,6 +6,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyError } from 'fastify';
 import { HttpError } from '../errors.ts';
+import { prefersType } from './accept.ts';
 import type { Reply, Request, RequestPart } from './app.ts';
 
 /**
@@ -78,7 +79,16 @@ function isFastifyError(error: unknown): error is FastifyError {
 export function sendError(reply: Reply, error: HttpError): void {
   if (error.retryAfter !== undefined) reply.header('retry-after', String(Math.ceil(error.retryAfter)));
   reply.code(error.status).headers({ ...error.headers });
-  sendJson(reply, error.body);
+  const { body } = error;
+  // The contract's strings are JSON (interface §7.1); a client that would rather have text says so.
+  if (
+    typeof body === 'string' &&
+    prefersType(reply.request.headers.accept, 'text/plain', 'application/json')
+  ) {
+    reply.header('content-type', 'text/plain; charset=utf-8').header('vary', 'Accept').send(body);
+    return;
+  }
+  sendJson(reply, body);
 }
 
 /** Sends any value as JSON. Fastify would send a bare string as text; the contract's strings are JSON. */

@@ -6,13 +6,18 @@ export class NodeError extends Error {
   override readonly name = 'NodeError';
   readonly status: number;
   /** A text, or an object to be sent as JSON. */
-  readonly body: string | { readonly error: string };
+  readonly body: string | ErrorObject;
 
-  constructor(status: number, body: string | { readonly error: string }) {
+  constructor(status: number, body: string | ErrorObject) {
     super(typeof body === 'string' ? body : body.error);
     this.status = status;
     this.body = body;
   }
+}
+
+interface ErrorObject {
+  readonly status?: number;
+  readonly error: string;
 }
 
 export const invalidHash = () => new NodeError(400, 'Invalid hash.');
@@ -47,3 +52,10 @@ export const chunkRefused = (error: ChunkRefusal) => new NodeError(400, { error 
 
 /** For the routes that only a local network has: what is wrong, in a sentence. */
 export const badRequest = (error: string) => new NodeError(400, { error });
+
+/** A page elsewhere on the web has no business with this machine's network. */
+export const foreignPage = () =>
+  new NodeError(403, { error: 'pages from elsewhere may not control this network' });
+
+/** Refusals that suites written for ArLocal read: the status is in the body too. */
+export const arlocalRefusal = (status: number, error: string) => new NodeError(status, { status, error });

@@ -13,6 +13,7 @@ import { holdAlone } from '../hold-alone.ts';
 import { LocalNode, type Mining } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
 import { configuredMining, readMining, writeMining } from './mining.ts';
+import { type ChainReaders, nobody } from './readers.ts';
 import { nodeRoutes } from './routes/routes.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
 
@@ -30,6 +31,8 @@ export interface LocalArweaveDeps {
   readonly log: Logger;
   /** Milliseconds since 1970; the machine's clock unless given. */
   readonly now?: () => number;
+  /** Who reads the chain in this process; nobody unless given. */
+  readonly readers?: ChainReaders;
 }
 
 export interface LocalArweave extends Surface {
@@ -37,14 +40,14 @@ export interface LocalArweave extends Surface {
   fund(address: string, winston: bigint): Promise<void>;
   /** The node itself, once started. */
   readonly node: LocalNode;
-  /** Mines so many blocks and answers the height. */
+  /** Mines so many blocks, and answers the height when those who read the chain in this process have read them. */
   mine(blocks: number): Promise<number>;
   /** From now on blocks are made like this, after a restart too. */
   setMining(mining: Mining): void;
 }
 
 export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweaveDeps): LocalArweave {
-  const { log, now = Date.now } = deps;
+  const { log, now = Date.now, readers = nobody } = deps;
   const path = join(config.DATA_DIR, 'localnet', 'arweave.db');
   const miningPath = join(config.DATA_DIR, 'localnet', 'mining.json');
   let running: LocalNode | undefined;
@@ -78,7 +81,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       bodyLimit: MAX_TX_BODY_BYTES,
     });
     const stopping = new AbortController();
-    server.mount((app) => nodeRoutes(app, node, metrics, stopping.signal));
+    server.mount((app) => nodeRoutes(app, { node, metrics, readers, stopping: stopping.signal }));
     const chain: Part = {
       name: 'chain',
       async drain() {
@@ -105,8 +108,11 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       return started();
     },
     async mine(blocks) {
-      await started().mine(blocks);
-      return started().head.height;
+      const node = started();
+      await node.mine(blocks);
+      const { height, indep_hash: id } = node.head;
+      await readers.mined({ height, id });
+      return height;
     },
     setMining(mining) {
       writeMining(miningPath, mining);

@@ -26,7 +26,7 @@ describe('what the node says of itself and its chain', () => {
     const { client } = running;
     const info = await client.json<Record<string, unknown>>('/info');
     const block = await client.json<Block>('/block/height/0');
-    assert.equal(info.network, 'turnpike.local');
+    assert.equal(info.network, 'arlocal.turnpike.local');
     for (const field of [
       'version',
       'release',
@@ -152,7 +152,9 @@ describe('what the node says of itself and its chain', () => {
       ['/price/1e3', 400, '{"error":"size_must_be_an_integer"}'],
       ['/price/5/short', 400, 'Invalid address.'],
       ['/wallet/short/balance', 400, 'Invalid address.'],
-      [`/wallet/${'A'.repeat(42)}B/last_tx`, 400, 'Invalid address.'],
+      [`/wallet/${'A'.repeat(42)}B/last_tx`, 200, ''],
+      [`/wallet/${'A'.repeat(42)}B/balance`, 200, '0'],
+      [`/mint/${'A'.repeat(42)}B/5`, 400, 'Invalid address.'],
       ['/tx/short', 400, 'Invalid hash.'],
       [`/tx/${stranger}`, 404, 'Not Found.'],
       [`/tx/${stranger}/status`, 404, 'Not Found.'],

@@ -5,7 +5,7 @@
 import { Type } from 'typebox';
 import type { Approval, Credits } from '../../credits/credits.ts';
 import type { App, Reply } from '../../kernel/http/app.ts';
-import { normalizeAddress } from '../../wallets/address.ts';
+import { readableAddress } from '../../wallets/address.ts';
 import { neverCache, sendExact } from '../answers.ts';
 import { invalidApprovedAddress, invalidPayingAddress, malformedApprovalQuery } from '../errors.ts';
 import { approval, errorText, winc } from '../schemas.ts';
@@ -43,7 +43,7 @@ export function accountApprovalsRoutes(app: App, credits: Credits): void {
     },
     async ({ query }, reply) => {
       if (query.userAddress === undefined) throw malformedApprovalQuery('userAddress');
-      const address = normalizeAddress(query.userAddress);
+      const address = readableAddress(query.userAddress);
       if (address === undefined) throw invalidPayingAddress();
       sendExact(reply, await credits.approvalsOf(address), neverCache);
     },
@@ -66,9 +66,9 @@ export function approvalsOfPair(app: App, credits: Credits, path: string): void 
     async ({ query }, reply) => {
       const { payingAddress, approvedAddress } = query;
       if (payingAddress === undefined || approvedAddress === undefined) throw malformedPair();
-      const payer = normalizeAddress(payingAddress);
+      const payer = readableAddress(payingAddress);
       if (payer === undefined) throw invalidPayingAddress();
-      const approved = normalizeAddress(approvedAddress);
+      const approved = readableAddress(approvedAddress);
       if (approved === undefined) throw invalidApprovedAddress();
       answerApprovals(reply, await credits.approvals(payer, approved));
     },

@@ -1,7 +1,7 @@
 /** GET /account/free: how many bytes a wallet may still upload without paying. */
 import { Type } from 'typebox';
 import type { App } from '../../kernel/http/app.ts';
-import { normalizeAddress } from '../../wallets/address.ts';
+import { readableAddress } from '../../wallets/address.ts';
 import { neverCache, sendExact } from '../answers.ts';
 import { invalidAddress, missingAddress } from '../errors.ts';
 import { errorText } from '../schemas.ts';
@@ -24,7 +24,7 @@ export function accountFreeRoute(app: App, freeBytes: FreeBytes): void {
     },
     async ({ query }, reply) => {
       if (query.address === undefined || query.address === '') throw missingAddress();
-      const address = normalizeAddress(query.address);
+      const address = readableAddress(query.address);
       if (address === undefined) throw invalidAddress(query.address);
       sendExact(reply, { bytesRemaining: await freeBytes(address) }, neverCache);
     },

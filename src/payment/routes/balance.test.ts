@@ -87,6 +87,11 @@ describe('balances', () => {
 
     it('refuses addresses that are none, and says who is not known', async () => {
       await bench.answers('/v1/balance?address=nobody', 400, 'Invalid address format: nobody');
+      // Of the contract's form, though its last character has bits to spare: nobody owns it, and nothing is wrong.
+      const ofNobody = '43CharArweaveStubAddress1234567890123456789';
+      for (const path of ['/v1/balance', '/v1/account/balance', '/account/balance/arweave']) {
+        await bench.answers(`${path}?address=${ofNobody}`, 404, 'User Not Found');
+      }
       await bench.answers('/v1/account/balance?address=', 400, 'Missing address in query parameters');
       await bench.answers('/v1/account/balance', 400, 'Missing address in query parameters');
       const wrongChecksum = ethereum.replace('E7E3', 'e7E3');

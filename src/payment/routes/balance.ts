@@ -5,7 +5,7 @@
 import { Type } from 'typebox';
 import type { Balance, Credits } from '../../credits/credits.ts';
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
-import { normalizeAddress } from '../../wallets/address.ts';
+import { readableAddress } from '../../wallets/address.ts';
 import { neverCache, sendJsonText } from '../answers.ts';
 import type { Authenticator } from '../auth/request-wallet.ts';
 import { invalidAddress, invalidSignature, missingAddress, userNotFound } from '../errors.ts';
@@ -62,7 +62,7 @@ export function accountBalanceRoutes(app: App, { credits }: Pick<BalanceDeps, 'c
 }
 
 function readAddress(text: string): string {
-  const address = normalizeAddress(text);
+  const address = readableAddress(text);
   if (address === undefined) throw invalidAddress(text);
   return address;
 }

@@ -46,6 +46,8 @@ describe('prices and rates', () => {
         actualPaymentAmount: 1_000,
         quotedPaymentAmount: 1_000,
       };
+      const ofAmount = async (token: string) => (await bench.get(`/v1/price/${token}/1000000000`)).text;
+      assert.equal(await ofAmount('base-ario'), await ofAmount('ario'), 'the same coin on another chain');
       for (const type of ['usd', 'USD', 'fiat']) await bench.answers(`/v1/price/${type}/1000`, 200, expected);
       await bench.answers('/v1/price/usd/1000?destinationAddress=placeholder', 200, expected);
     });

@@ -55,7 +55,8 @@ function page(title: string, message: string, small: string): string {
 <meta name="viewport" content="width=device-width">
 <title>${escaped(title)}</title>
 <style>
-body { font: 16px/1.5 system-ui, sans-serif; margin: 20vh auto; max-width: 36rem; padding: 0 1.5rem; color-scheme: light dark }
+:root { color-scheme: light dark }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 20vh auto; max-width: 36rem; padding: 0 1.5rem }
 h1 { font-size: 1.5rem } small { opacity: .6 }
 </style>
 <h1>${escaped(title)}</h1>

@@ -68,7 +68,7 @@ export function readApprovalTags(
   if (approve !== undefined) return approvalOrder(approve, found, signer);
   if (revoke === undefined) return undefined;
   const approved = normalizeAddress(revoke);
-  if (approved === undefined) throw uploadErrors.revokeFailed();
+  if (approved === undefined) throw uploadErrors.revokeFailed('Invalid approved address');
   return { kind: 'revoke', approved };
 }
 

@@ -115,7 +115,7 @@ async function carryOut(
     });
     return { createdApproval };
   } catch (error) {
-    if (error instanceof NothingToRevoke) throw uploadErrors.revokeFailed();
+    if (error instanceof NothingToRevoke) throw uploadErrors.revokeFailed(error.message);
     for (const refusal of [ApprovalConflict, InvalidApproval, UnknownWallet, InsufficientCredits]) {
       if (error instanceof refusal) throw uploadErrors.approvalFailed(error.message);
     }

@@ -9,7 +9,7 @@ import { type Pricing, tokens } from '../../pricing/pricing.ts';
 import { throwTranslated, uploadErrors } from '../errors.ts';
 
 const gibibyte = 1024 ** 3;
-const knownTokens = new Set<string>([...tokens, 'base-ario']);
+const knownTokens = new Set<string>(tokens);
 const token = Type.String({ description: 'Token that the uploader pays with, for example `arweave`' });
 
 export function priceRoutes(app: App, pricing: Pricing): void {
@@ -61,7 +61,7 @@ async function answerPrice(reply: Reply, pricing: Pricing, bytes: number): Promi
     .send(quote.winc.toString());
 }
 
-function checkToken(name: string): void {
+export function checkToken(name: string): void {
   if (!knownTokens.has(name)) throw uploadErrors.invalidToken();
 }
 

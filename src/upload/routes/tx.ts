@@ -66,7 +66,7 @@ async function receive(
   } catch (error) {
     const unpaid = error instanceof HttpError && error.status === 402;
     if (unpaid && paid !== undefined && stated !== undefined)
-      throw await paid.payments.challenge(request, stated).catch(throwTranslated);
+      throw await paid.payments.challenge(request, stated, error.message).catch(throwTranslated);
     throw error;
   }
 }

@@ -71,9 +71,9 @@ export class UploadPayments {
     }
   }
 
-  /** The 402 that says how an upload of so many bytes can be paid with the request. */
-  async challenge(request: Request, bytes: number): Promise<Error> {
-    return refusal(this.#x402, await this.#quote(request, bytes), noPayment);
+  /** The 402 that says how an upload of so many bytes can be paid with the request, and why it must be. */
+  async challenge(request: Request, bytes: number, reason: string): Promise<Error> {
+    return refusal(this.#x402, await this.#quote(request, bytes), { kind: 'refused', reason });
   }
 }
 

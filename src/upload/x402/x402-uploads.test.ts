@@ -33,6 +33,9 @@ for (const path of ['/v1/x402/upload/signed', '/v1/x402/data-item/signed', '/v1/
     const asked = await upload.post(path, item);
     assert.equal(asked.status, 402);
     assert.equal(asked.body.x402Version, 1);
+    // Without an account there is nothing to be short of.
+    const why = path.startsWith('/v1/tx') ? 'Insufficient balance' : 'X-PAYMENT header is required';
+    assert.ok(asked.bytes.toString().startsWith(`{"error":"${why}",`), asked.bytes.toString());
     assert.equal(asked.body.maxAmountRequired, String(cost(item.length)));
     assert.equal(asked.at('accepts.0.resource'), `${upload.url}${path}`);
     assert.equal((await upload.counts()).upload_items, 0);

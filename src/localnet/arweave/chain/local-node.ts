@@ -15,8 +15,8 @@ import { migrations } from '../migrations.ts';
 import { MAX_PENDING, PROCESSED_MEMORY_MS } from '../rules.ts';
 import { acceptTransaction, VerificationFailed } from './accept-transaction.ts';
 import { type Block, hashList, readHead } from './blocks.ts';
-import { addToCounter, mineBlock } from './mine.ts';
-import { HeaderCache, readPlace, type StoredTransaction } from './transactions.ts';
+import { addToCounter, dropPending, mineBlock } from './mine.ts';
+import { HeaderCache, pendingIds, readPlace, type StoredTransaction } from './transactions.ts';
 import { readWallet, writeWallet } from './wallets.ts';
 
 interface LocalNodeOptions {
@@ -135,8 +135,11 @@ export class LocalNode {
     return 'accepted';
   }
 
-  /** Mines `count` blocks; the first takes what is pending. */
-  async mine(count: number): Promise<void> {
+  /** Mines `count` blocks; the first takes what is pending, without what `fails` picks: that is dropped. */
+  async mine(count: number, fails?: (id: string) => boolean): Promise<void> {
+    if (fails !== undefined) {
+      for (const id of (await pendingIds(this.sql)).filter(fails)) await this.discard(id);
+    }
     for (let made = 0; made < count; made += 1) await this.#exclusive(() => this.#mineOne(true));
   }
 
@@ -179,6 +182,30 @@ export class LocalNode {
         made += amount;
       }
       if (made > 0n) await addToCounter(tx, 'minted', made);
+    });
+  }
+
+  /** Gives a wallet exactly this balance. */
+  setBalance(address: string, balance: bigint): Promise<void> {
+    return this.sql.transaction(async (tx) => {
+      const wallet = (await readWallet(tx, address)) ?? { balance: 0n, lastTx: '' };
+      await writeWallet(tx, address, { ...wallet, balance });
+      await addToCounter(tx, 'minted', balance - wallet.balance);
+    });
+  }
+
+  /** Forgets a transaction that waits; answers what became of it. */
+  discard(id: string): Promise<'discarded' | 'mined' | 'unknown'> {
+    return this.#exclusive(async () => {
+      const outcome = await this.sql.transaction(async (tx) => {
+        const place = await readPlace(tx, id);
+        if (place === undefined) return 'unknown';
+        if (place.height !== null) return 'mined';
+        await dropPending(tx, { id, ...place });
+        return 'discarded';
+      });
+      await this.#recount();
+      return outcome;
     });
   }
 

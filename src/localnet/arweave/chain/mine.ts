@@ -97,7 +97,7 @@ async function choose(tx: SqlExecutor, wallets: Wallets, height: number): Promis
     const cost = BigInt(row.quantity) + BigInt(row.reward);
     const payable = (wallet?.balance ?? 0n) >= cost;
     if (!payable || !(await isGoodAnchor(tx, row.anchor, wallet, height))) {
-      await drop(tx, row);
+      await dropPending(tx, row);
       continue;
     }
     await wallets.add(row.owner, -cost);
@@ -108,7 +108,11 @@ async function choose(tx: SqlExecutor, wallets: Wallets, height: number): Promis
   return chosen;
 }
 
-async function drop(tx: SqlExecutor, row: PendingRow): Promise<void> {
+/** Takes a pending transaction away, and its data where nobody else has it. */
+export async function dropPending(
+  tx: SqlExecutor,
+  row: Pick<PendingRow, 'id' | 'data_root' | 'data_size'>,
+): Promise<void> {
   await tx.run('DELETE FROM transactions WHERE id = ?', row.id);
   await dropOrphanChunks(tx, row.data_root, row.data_size);
 }

@@ -1,12 +1,20 @@
-/** What only a local network has: `/mine`, `/mint`, `/fork`, `/faults`. */
+/**
+ * What only a local network has: `/mine`, `/mint`, `/fork`, `/faults`, and as ArLocal has them `/mineWithFails`,
+ * `POST /wallet`, `PATCH /wallet/{address}/balance`, `DELETE /tx/{id}`, `/logs`.
+ */
+import { randomBytes } from 'node:crypto';
 import { type Static, Type } from 'typebox';
-import { isArweaveAddress } from '../../../formats/base64url.ts';
+import { isArweaveAddress, isTxId } from '../../../formats/base64url.ts';
+import { isForeignPage } from '../../../kernel/http/foreign-page.ts';
 import type { App, Reply, Request } from '../../../kernel/http/server.ts';
 import type { LocalNode } from '../chain/local-node.ts';
-import { badRequest, invalidAddress } from '../errors.ts';
+import { arlocalRefusal, badRequest, foreignPage, invalidAddress } from '../errors.ts';
 import { FaultSettings, type Faults } from '../faults.ts';
-import { MAX_FORK_DEPTH, MAX_MINED_AT_ONCE, MAX_MINT, NETWORK } from '../rules.ts';
+import type { ChainReaders } from '../readers.ts';
+import { MAX_FORK_DEPTH, MAX_MINED_AT_ONCE, MAX_MINT } from '../rules.ts';
 import { param, parseBody, parseDigits, sendJson, sendJsonText, sendText } from './answers.ts';
+import { nodeInfo } from './info.ts';
+import type { RequestLog } from './request-log.ts';
 
 const ForkBody = Type.Object(
   {
@@ -22,6 +30,17 @@ const ForkBody = Type.Object(
   { additionalProperties: false },
 );
 
+/** ArLocal's clients send numbers and texts. */
+const Balance = Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,22}$' })]);
+const WalletBody = Type.Object({ address: Type.Optional(Type.String()), balance: Type.Optional(Balance) });
+const BalanceBody = Type.Object({ balance: Type.Optional(Balance) });
+
+function winstonOf(balance: string | number): bigint {
+  const winston = BigInt(balance);
+  if (winston > MAX_MINT) throw badRequest(`balance must be an integer 0–${MAX_MINT}`);
+  return winston;
+}
+
 /** Bodies arrive as bytes on this server; these routes want them parsed before they are checked. */
 async function parseJsonBody(request: Request): Promise<void> {
   request.body = parseBody(request.body);
@@ -29,23 +48,104 @@ async function parseJsonBody(request: Request): Promise<void> {
 
 const acts = { config: { actsOnGet: true } };
 
-export function controlRoutes(app: App, node: LocalNode, faults: Faults): void {
-  const sendHead = (reply: Reply): Reply =>
-    sendJson(reply, { network: NETWORK, height: node.head.height, current: node.head.indep_hash });
+export interface ControlDeps {
+  readonly node: LocalNode;
+  readonly faults: Faults;
+  readonly log: RequestLog;
+  readonly readers: ChainReaders;
+}
 
-  app.get('/mine', { ...acts, schema: { summary: 'Mine one block' } }, async (_request, reply) => {
-    await node.mine(1);
-    return sendHead(reply);
+export function controlRoutes(app: App, { node, faults, log, readers }: ControlDeps): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(isForeignPage(request.headers) ? foreignPage() : undefined);
   });
 
-  app.get('/mine/:count', { ...acts, schema: { summary: 'Mine so many blocks' } }, async (request, reply) => {
-    const count = parseDigits(param(request, 'count'));
+  /** Answers when those who read along have read it, so that nobody has to poll. */
+  const mine = async (reply: Reply, count: number, fails?: (id: string) => boolean): Promise<Reply> => {
+    await node.mine(count, fails);
+    const { height, indep_hash: id } = node.head;
+    await readers.mined({ height, id });
+    return sendJson(reply, nodeInfo(node));
+  };
+  const countOf = (request: Request): number => {
+    const count = parseDigits(param(request, 'count') || '1');
     if (count === undefined || count < 1 || count > MAX_MINED_AT_ONCE) {
       throw badRequest(`count must be an integer 1–${MAX_MINED_AT_ONCE}`);
     }
-    await node.mine(count);
-    return sendHead(reply);
-  });
+    return count;
+  };
+  for (const [url, summary] of [
+    ['/mine', 'Mine one block'],
+    ['/mine/:count', 'Mine so many blocks'],
+  ] as const) {
+    app.get(url, { ...acts, schema: { summary } }, (request, reply) => mine(reply, countOf(request)));
+  }
+  for (const url of ['/mineWithFails', '/mineWithFails/:count']) {
+    app.get(
+      url,
+      {
+        ...acts,
+        schema: {
+          summary: 'Mine, and drop so many in a hundred of what is pending',
+          querystring: Type.Object({
+            fails: Type.Optional(Type.String({ pattern: '^(?:[0-9]{1,2}|100)$' })),
+          }),
+        },
+      },
+      (request, reply) => {
+        const share = Number(request.query.fails ?? '0') / 100;
+        return mine(reply, countOf(request), () => Math.random() < share);
+      },
+    );
+  }
+
+  app.post<{ Body: Static<typeof WalletBody> }>(
+    '/wallet',
+    {
+      schema: {
+        summary: 'A wallet with so many winston, of a new address unless one is given',
+        body: WalletBody,
+      },
+      preValidation: parseJsonBody,
+    },
+    async (request, reply) => {
+      const { address = randomBytes(32).toString('base64url'), balance = 0 } = request.body;
+      if (!isArweaveAddress(address)) throw arlocalRefusal(422, 'Address badly formatted');
+      await node.setBalance(address, winstonOf(balance));
+      return sendJson(reply, { ...request.body, address, balance });
+    },
+  );
+  app.patch<{ Body: Static<typeof BalanceBody> }>(
+    '/wallet/:address/balance',
+    {
+      schema: { summary: 'Give a wallet exactly so many winston', body: BalanceBody },
+      preValidation: parseJsonBody,
+    },
+    async (request, reply) => {
+      const address = param(request, 'address');
+      const { balance } = request.body;
+      if (!isArweaveAddress(address)) throw arlocalRefusal(422, 'Address badly formatted');
+      if (balance === undefined) throw arlocalRefusal(422, 'Balance is required !');
+      await node.setBalance(address, winstonOf(balance));
+      return sendJson(reply, request.body);
+    },
+  );
+
+  app.delete(
+    '/tx/:id',
+    { schema: { summary: 'Forget a transaction that is pending' } },
+    async (request, reply) => {
+      const id = param(request, 'id');
+      const outcome = isTxId(id) ? await node.discard(id) : 'unknown';
+      if (outcome === 'unknown') throw arlocalRefusal(404, 'Not found');
+      if (outcome === 'mined') throw arlocalRefusal(409, 'It is in a block: take that back with POST /fork');
+      return sendText(reply, 'OK');
+    },
+  );
+
+  app.get('/logs', { schema: { summary: 'The newest requests, a line each' } }, (_request, reply) =>
+    sendText(reply, log.text()),
+  );
 
   app.get(
     '/mint/:address/:winston',

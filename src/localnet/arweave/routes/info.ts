@@ -1,6 +1,6 @@
 /** The node about itself: `/info`, `/`, `/height`, `/peers`, `/time`, `/tx_anchor`, `/total_supply`, `/metrics`; `/price`, `/wallet`. */
 
-import { isArweaveAddress } from '../../../formats/base64url.ts';
+import { hasAddressForm } from '../../../formats/base64url.ts';
 import type { App, Request } from '../../../kernel/http/server.ts';
 import type { Metrics } from '../../../kernel/metrics.ts';
 import { hashAt } from '../chain/blocks.ts';
@@ -11,23 +11,22 @@ import type { Faults } from '../faults.ts';
 import { ANCHOR_AGE, MAX_SIZE_DIGITS, NETWORK, PROTOCOL_VERSION, RELEASE, storageFee } from '../rules.ts';
 import { addGet, type Handler, param, sendJson, sendJsonText, sendText } from './answers.ts';
 
+/** The node and the head of its chain, as `/info` tells them. */
+export const nodeInfo = (node: LocalNode, height = node.head.height) => ({
+  network: NETWORK,
+  version: PROTOCOL_VERSION,
+  release: RELEASE,
+  height,
+  current: node.head.indep_hash,
+  blocks: height + 1,
+  peers: 0,
+  queue_length: node.pending,
+  node_state_latency: 0,
+});
+
 export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: Metrics): void {
   const height = (request: Request) => node.head.height + (faults.of(request)?.wrongHeight ?? 0);
-
-  const info: Handler = (request, reply) => {
-    const answer = {
-      network: NETWORK,
-      version: PROTOCOL_VERSION,
-      release: RELEASE,
-      height: height(request),
-      current: node.head.indep_hash,
-      blocks: height(request) + 1,
-      peers: 0,
-      queue_length: node.pending,
-      node_state_latency: 0,
-    };
-    return sendJson(reply, answer);
-  };
+  const info: Handler = (request, reply) => sendJson(reply, nodeInfo(node, height(request)));
 
   addGet(app, '/info', 'The node and the head of its chain', info);
   addGet(app, '/', 'The same as /info', info);
@@ -60,7 +59,7 @@ export function priceAndWalletRoutes(app: App, node: LocalNode): void {
     return BigInt(text);
   };
   const address = (text: string): string => {
-    if (!isArweaveAddress(text)) throw invalidAddress();
+    if (!hasAddressForm(text)) throw invalidAddress();
     return text;
   };
 

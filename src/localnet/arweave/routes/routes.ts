@@ -5,16 +5,28 @@ import type { Metrics } from '../../../kernel/metrics.ts';
 import type { LocalNode } from '../chain/local-node.ts';
 import { badRequest, NodeError, payloadTooLarge, unknownRequest } from '../errors.ts';
 import { Faults } from '../faults.ts';
+import type { ChainReaders } from '../readers.ts';
 import { sendNodeError, sendText } from './answers.ts';
 import { blockRoutes } from './blocks.ts';
 import { chunkRoutes } from './chunks.ts';
 import { controlRoutes } from './controls.ts';
 import { infoRoutes, priceAndWalletRoutes } from './info.ts';
+import { RequestLog } from './request-log.ts';
 import { postTxRoute, transactionRoutes } from './transactions.ts';
 
-/** Registers everything the node answers; `stopping` ends what hangs on purpose. */
-export function nodeRoutes(app: App, node: LocalNode, metrics: Metrics, stopping: AbortSignal): void {
+export interface NodeRoutesDeps {
+  readonly node: LocalNode;
+  readonly metrics: Metrics;
+  readonly readers: ChainReaders;
+  /** Ends what hangs on purpose. */
+  readonly stopping: AbortSignal;
+}
+
+/** Registers everything the node answers. */
+export function nodeRoutes(app: App, { node, metrics, readers, stopping }: NodeRoutesDeps): void {
   const faults = new Faults();
+  const log = new RequestLog();
+  log.watch(app);
   app.removeAllContentTypeParsers();
   // A node does not ask what type a body says it has.
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -24,7 +36,7 @@ export function nodeRoutes(app: App, node: LocalNode, metrics: Metrics, stopping
     return sendNodeError(reply, refusal);
   });
 
-  app.register(async (scope: App) => controlRoutes(scope, node, faults));
+  app.register(async (scope: App) => controlRoutes(scope, { node, faults, log, readers }));
   app.register(async (scope: App) => {
     scope.addHook('onRequest', (request, reply, done) => {
       const fault = faults.take(request, request.url);
@@ -35,7 +47,7 @@ export function nodeRoutes(app: App, node: LocalNode, metrics: Metrics, stopping
     blockRoutes(scope, node);
     priceAndWalletRoutes(scope, node);
     transactionRoutes(scope, node);
-    postTxRoute(scope, node);
+    postTxRoute(scope, node, readers);
     chunkRoutes(scope, node, faults);
     scope.all('/*', { schema: { hide: true } }, () => {
       throw unknownRequest();

@@ -14,6 +14,7 @@ import {
   notFound,
   unknownRequest,
 } from '../errors.ts';
+import type { ChainReaders } from '../readers.ts';
 import { MAX_SERVED_DATA_BYTES, MAX_TX_BODY_BYTES } from '../rules.ts';
 import { addGet, param, parseBody, requireId, sendJson, sendJsonText, sendText } from './answers.ts';
 
@@ -107,7 +108,7 @@ function sendData(reply: Reply, header: TransactionJson, data: Buffer): Reply {
   return reply.header('content-type', safe ?? 'application/octet-stream').send(data);
 }
 
-export function postTxRoute(app: App, node: LocalNode): void {
+export function postTxRoute(app: App, node: LocalNode, readers: ChainReaders): void {
   app.post(
     '/tx',
     { bodyLimit: MAX_TX_BODY_BYTES, schema: { summary: 'Post a signed transaction, as JSON' } },
@@ -115,6 +116,7 @@ export function postTxRoute(app: App, node: LocalNode): void {
       const json = parseBody(request.body);
       if (json === undefined) throw invalidJson();
       const outcome = await node.post(json);
+      if (outcome === 'accepted') await readers.accepted(json);
       return outcome === 'accepted'
         ? sendText(reply, 'OK')
         : sendText(reply, 'Transaction already processed.', 208);

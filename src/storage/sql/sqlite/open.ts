@@ -1,8 +1,7 @@
 /** Opens a SQLite file: makes it, sets it up for durable shared use, brings its schema up to date. */
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { StartupError } from '../../../kernel/errors.ts';
-import { syncFolderBlocking } from '../../../kernel/files.ts';
+import { makeFolder, syncFolderBlocking } from '../../../kernel/files.ts';
 import { createPrivateFile, privateFolderMode, tightenFile } from '../../../kernel/private-files.ts';
 import {
   type AppliedMigration,
@@ -25,7 +24,7 @@ export function openSqlite(
 ): SqliteDatabase {
   const folder = dirname(path);
   try {
-    mkdirSync(folder, { recursive: true, mode: privateFolderMode });
+    makeFolder(resolve(folder), privateFolderMode);
   } catch (error) {
     throw new StartupError(`cannot make the folder ${folder}`, { cause: error });
   }
