@@ -283,6 +283,7 @@ function startProgram(
   const env = given.env ?? {
     ...environment(),
     ...freePorts(),
+    BUNDLE_MAX_WAIT_MS: '0',
     DATA_DIR: mkdtempSync(join(folder, 'data of a run-')),
   };
   const args = ['start', '--json', ...only];
