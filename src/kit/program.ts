@@ -41,6 +41,8 @@ interface Runner {
 }
 
 const leastMajor = 24;
+/** The smallest young generation: a fifth less memory, of which a machine may hold many networks, for the same start. */
+const nodeFlags = ['--max-semi-space-size=1'];
 /** Of the log, in characters. */
 const longestLog = 1_000_000;
 /** Longer than the program gives itself to stop. */
@@ -93,7 +95,7 @@ export async function runProgram(options: ProgramOptions): Promise<Program> {
 
 /** An older Node has the one that came along with the package run the program. */
 function runProcess(entry: string, { args, env }: ProgramOptions): Runner {
-  const child = spawn(process.execPath, [entry, ...args], {
+  const child = spawn(process.execPath, [...nodeFlags, entry, ...args], {
     env,
     stdio: ['pipe', 'pipe', 'pipe'],
     windowsHide: true,

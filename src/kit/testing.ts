@@ -125,18 +125,28 @@ interface Folder {
   leave(): void;
 }
 
+/** Folders that are removed when this process ends. */
+const temporaryFolders = new Set<string>();
+
+const remove = (path: string): void => rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+
 /** The program removes it when it ends; where it was killed, this does. */
 function temporaryFolder(): Folder {
+  if (temporaryFolders.size === 0) process.once('exit', removeAll);
   const path = makeMemoryFolder();
-  const remove = (): void => rmSync(path, { recursive: true, force: true, maxRetries: 3 });
-  process.once('exit', remove);
+  temporaryFolders.add(path);
   return {
     path,
     leave() {
-      process.off('exit', remove);
-      remove();
+      temporaryFolders.delete(path);
+      if (temporaryFolders.size === 0) process.off('exit', removeAll);
+      remove(path);
     },
   };
+}
+
+function removeAll(): void {
+  for (const path of temporaryFolders) remove(path);
 }
 
 function keptFolder(dataDir: string): Folder {
