@@ -31,14 +31,15 @@ export const allowed: Record<string, string[]> = {
   credits: ['pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   payments: ['credits', 'pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   registry: ['outside', 'wallets', 'formats', 'kernel', 'config'],
-  localnet: ['outside', 'formats', 'wallets', 'kernel', 'storage', 'config'],
+  fork: ['delivery', 'outside', 'formats', 'wallets', 'kernel', 'storage', 'config'],
+  localnet: ['fork', 'outside', 'formats', 'wallets', 'kernel', 'storage', 'config'],
   delivery: ['outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   ...Object.fromEntries(surfaces.map((surface) => [surface, below])),
   // Who serves content.
-  gateway: [...below, 'delivery'],
+  gateway: [...below, 'delivery', 'fork'],
   router: [...below, 'delivery'],
   upload: [...below, 'delivery'],
-  cli: [...surfaces, ...below, 'delivery', 'localnet'],
+  cli: [...surfaces, ...below, 'delivery', 'fork', 'localnet'],
   // Runs on an older Node than the rest, so it shares next to nothing with the rest.
   kit: ['kernel', 'cli'],
 };

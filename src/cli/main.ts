@@ -44,6 +44,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Show every environment variable, its value, default and meaning',
     load: async () => (await import('./commands/config.ts')).config,
   },
+  certificate: {
+    summary: 'Show the authority behind https:// on the local network, and how to trust it',
+    load: async () => (await import('./commands/certificate.ts')).certificate,
+  },
   wallet: {
     summary: 'Make an Arweave wallet, show its address and balance, fund it on the local network',
     load: async () => (await import('./commands/wallet.ts')).wallet,

@@ -3,11 +3,13 @@
  * comes first, because the surfaces are told where the outside world is. Each is loaded when it is made.
  */
 import type { Config } from '../config/config.ts';
+import { createFork, type ForkInfo } from '../fork/fork.ts';
 import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
 import { furnish } from './local/furnish.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
+import { forkLines, forkSurfaces } from './stack/fork.ts';
 import { createLocalNetwork, type LocalNetwork, standIns } from './stack/local-network.ts';
 import { createStackModeration } from './stack/moderation.ts';
 import { ServiceKeys } from './stack/service-keys.ts';
@@ -36,6 +38,8 @@ export interface Stack {
   readonly surfaces: readonly Surface[];
   /** Known once all are started. */
   addresses(): Address[];
+  /** The network that is read where this one has nothing; undefined where none is. */
+  readonly fork: ForkInfo | undefined;
   /** The stand-ins that it started for the outside. */
   readonly network: LocalNetwork;
   /** Opened by the first that asks; closed with the stack. */
@@ -59,7 +63,8 @@ export interface StackOptions {
 export function createStack(config: Config, log: Logger, options: StackOptions = {}): Stack {
   const { only = surfaceNames, localOnly = false, given, sharesPort = false, onOtherChain } = options;
   const keys = new ServiceKeys(config, log);
-  const network = createLocalNetwork(config, log, only, given, {
+  const fork = createFork(config, log);
+  const network = createLocalNetwork(config, log, only, given, fork, {
     mined: async (head) => gateway.made?.caughtUp(head),
     accepted: async (transaction) => {
       await gateway.made?.takeIn(transaction).catch((error: unknown) => {
@@ -76,7 +81,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   const uploadUrl = (): string | undefined => upload.url || baseOf(config.UPLOAD_URL);
   const gateway = atItsTurn('gateway', async () => {
     const { makeGateway } = await import('./stack/gateway.ts');
-    return makeGateway({ ...needs, ledger, sharesPort, uploadUrl, onOtherChain });
+    return makeGateway({ ...needs, ledger, sharesPort, uploadUrl, onOtherChain, fork });
   });
   // The one of this process need not be asked by way of its public address.
   const gatewayUrl = (): string => gateway.url || publicGatewayUrl();
@@ -126,6 +131,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         keys,
         own.map(({ name }) => name),
       ),
+      ...forkSurfaces(fork),
       moderation,
       ...network.surfaces,
       ...(config.WORLD === 'local' ? [walletsOf(config, network, ledger, own)] : []),
@@ -134,7 +140,9 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
     addresses: () => [
       ...listed.map(({ name, url }) => addressOf(name, url, config)),
       ...adminPage(router.made?.adminUrl),
+      ...forkLines(fork),
     ],
+    fork: fork?.info,
     network,
     ledger,
   };

@@ -129,6 +129,9 @@ function contradictions(config: Config): string[] {
   if (config.SHUTDOWN_TIMEOUT_MS < config.SHUTDOWN_DRAIN_TIMEOUT_MS) {
     found.push('SHUTDOWN_TIMEOUT_MS must not be smaller than SHUTDOWN_DRAIN_TIMEOUT_MS');
   }
+  if ((config.TLS_CERTIFICATE_FILE === undefined) !== (config.TLS_KEY_FILE === undefined)) {
+    found.push('TLS_CERTIFICATE_FILE and TLS_KEY_FILE must be set together');
+  }
   if (config.STRIPE_SECRET_KEY !== undefined && config.STRIPE_WEBHOOK_SECRET === undefined) {
     found.push('STRIPE_WEBHOOK_SECRET must be set with STRIPE_SECRET_KEY: webhooks could not be trusted');
   }

@@ -2,6 +2,7 @@
 import { arweave } from './variables/arweave.ts';
 import { card } from './variables/card.ts';
 import { content } from './variables/content.ts';
+import { fork } from './variables/fork.ts';
 import { gateway } from './variables/gateway.ts';
 import { general, ports } from './variables/general.ts';
 import { indexes } from './variables/indexes.ts';
@@ -20,6 +21,7 @@ export const groups = {
   Ports: ports,
   Keys: keys,
   Arweave: arweave,
+  Fork: fork,
   Pricing: pricing,
   Payment: payment,
   'Card payments': card,
@@ -39,6 +41,7 @@ export const variables = {
   ...ports,
   ...keys,
   ...arweave,
+  ...fork,
   ...pricing,
   ...payment,
   ...card,

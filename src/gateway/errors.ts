@@ -30,6 +30,10 @@ export const upstreamUnavailable = (cause?: unknown) =>
 export const upstreamTimeout = (cause?: unknown) =>
   new UpstreamError(504, 'Upstream timeout', { cause, headers: noStore });
 
+/** The network that is forked did not answer; `message` says which. */
+export const forkUnavailable = (cause: Error) =>
+  new UpstreamError(504, cause.message, { cause, headers: noStore });
+
 /** A failure of Arweave nodes that remains after all of them were asked. */
 export function upstreamErrorOf({ kind, cause }: NodeFailure): UpstreamError {
   if (kind === 'busy') return upstreamUnavailable(cause);

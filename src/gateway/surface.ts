@@ -1,12 +1,14 @@
 /** The gateway as a surface: what it is made of, wired in the order in which one needs the other. */
 import type { Config } from '../config/config.ts';
 import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
+import type { Fork } from '../fork/fork.ts';
 import { createJob } from '../kernel/background/job.ts';
 import type { Span } from '../kernel/http/byte-ranges.ts';
 import { createHttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
+import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { NodePool } from '../outside/arweave/node-pool.ts';
 import { readLimited } from '../outside/http.ts';
 import { createScrubMetrics } from '../storage/scrub.ts';
@@ -47,6 +49,8 @@ export interface GatewayDeps extends Pick<ContentDeps, 'cache' | 'shared' | 'upl
   /** This process is one of several on the port. */
   readonly sharePort?: boolean;
   readonly adminKey: string;
+  /** Where ids are read that this network does not have; started before the gateway. */
+  readonly fork?: Fork | undefined;
   /** Asked only where payments for bytes are switched on; undefined: nothing can be paid. */
   readonly egressPayee?: () => Promise<EgressPayee | undefined>;
   /** Of the local world: called, perhaps often, when the chain is another one than was indexed. A new start helps. */
@@ -130,6 +134,7 @@ interface Opened {
 
 function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }: Opened): Gateway {
   const { log, sharePort = false } = deps;
+  const fork = deps.fork?.chain;
   const metrics = new Metrics();
   const index = new SqlGatewayIndex(sql);
   const nodes = new NodePool({
@@ -155,6 +160,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     shared: deps.shared,
     uploadUrl: deps.uploadUrl,
     names: deps.names,
+    fork,
     sources: [
       pendingTransactions(nodes),
       subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) }),
@@ -193,8 +199,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     createIndexPart(index, log),
     { name: 'nodes', start: () => nodes.start(), stop: () => nodes.stop() },
     ...(config.WORLD === 'local' ? [createOneChainPart(index, nodes, log)] : []),
-    createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline }),
-    createGraphqlPart({ ...common, meter }),
+    createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline, fork }),
+    createGraphqlPart({ ...common, meter, fork }),
     writers,
     // Before the content, which answers for its hosts before any route is looked up.
     signatures,
@@ -212,6 +218,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     host: config.HOST,
     port: config.GATEWAY_PORT,
     portVariable: 'GATEWAY_PORT',
+    tls: tlsKeysOf(config),
     sharePort,
     log,
     metrics,

@@ -1,5 +1,6 @@
 /** How answers are written: amounts as exact integers, caching said on each. */
 import type { Reply } from '../kernel/http/app.ts';
+import { WINC_PER_CREDIT } from '../pricing/pricing.ts';
 
 declare global {
   interface JSON {
@@ -37,6 +38,13 @@ export function sendJsonText(reply: Reply, text: string, cacheControl: string): 
     .header('content-type', 'application/json; charset=utf-8')
     .header('cache-control', cacheControl)
     .send(text);
+}
+
+/** `1.2256` for people: four places, rounded down. */
+export function creditsText(amount: bigint): string {
+  const tenThousandths = (amount * 10_000n) / WINC_PER_CREDIT;
+  const text = tenThousandths.toString().padStart(5, '0');
+  return `${text.slice(0, -4)}.${text.slice(-4)}`.replace(/\.?0+$/, '');
 }
 
 export function exactJson(value: unknown): string {

@@ -11,6 +11,7 @@ import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../kernel/part.ts';
+import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { acceptedTokens, type ChainWorld } from '../payments/chain/accepted-tokens.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import { parseToken } from '../pricing/tokens.ts';
@@ -32,7 +33,7 @@ import { accountBalanceRoutes, balanceRoutes } from './routes/balance.ts';
 import { parseByteCount, priceRoutes } from './routes/price.ts';
 import { ratesRoutes } from './routes/rates.ts';
 import { redeemRoute } from './routes/redeem.ts';
-import { infoRoutes, type ServiceInfo, watchRoutes } from './routes/service.ts';
+import { infoRoutes, paymentGreeting, type ServiceInfo, watchRoutes } from './routes/service.ts';
 
 export interface PaymentDeps {
   readonly log: Logger;
@@ -75,6 +76,7 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
       chain,
       parts,
       countries: config.SUPPORTED_COUNTRIES.length > 0 ? config.SUPPORTED_COUNTRIES : defaultCountries,
+      isPlayMoney: config.WORLD === 'local',
       freeBytes: deps.freeBytes ?? (async (address) => configuredFreeBytes(config, address)),
       info: () => ({
         version: deps.version,
@@ -133,6 +135,7 @@ function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): Http
     host: config.HOST,
     port: config.PAYMENT_PORT,
     portVariable: 'PAYMENT_PORT',
+    tls: tlsKeysOf(config),
     log: deps.log,
     metrics,
     bodyLimit: BODY_LIMIT,
@@ -158,6 +161,7 @@ export interface PaymentRoutesDeps
   readonly chain: Pick<ChainPart, 'routes'>;
   readonly countries: readonly string[];
   readonly info: () => ServiceInfo;
+  readonly isPlayMoney: boolean;
 }
 
 /** Everything under `/v1`. */
@@ -179,7 +183,7 @@ export async function paymentRoutes(app: App, deps: PaymentRoutesDeps): Promise<
 export async function rootRoutes(app: App, deps: PaymentRoutesDeps): Promise<void> {
   hideFromDocument(app);
   answerFailures(app);
-  infoRoutes(app, deps.info);
+  infoRoutes(app, deps.info, (request) => paymentGreeting(request, deps.isPlayMoney));
   watchRoutes(app, deps.metrics);
   accountBalanceRoutes(app, deps);
   approvalsOfPair(app, deps.credits, '/account/approval');

@@ -130,6 +130,7 @@ export async function paymentBench(environment: Record<string, string> = {}, giv
     gifts,
     metrics,
     countries: defaultCountries,
+    isPlayMoney: true,
     freeBytes: async () => null,
     info: () => ({
       version: '1',

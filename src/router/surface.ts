@@ -8,6 +8,7 @@ import { makeToken, readOrCreateKey } from '../kernel/keys.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
+import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { createScrubMetrics } from '../storage/scrub.ts';
 import { type AdminPart, createAdminPart } from './admin/part.ts';
 import { locateItem } from './content/locate-item.ts';
@@ -176,6 +177,7 @@ function createServer(parts: ServerParts): HttpServer {
     host: config.HOST,
     port: config.PORT,
     portVariable: 'PORT',
+    tls: tlsKeysOf(config),
     log,
     metrics: registry,
     trustedProxies: config.TRUSTED_PROXIES,

@@ -8,6 +8,7 @@ import { type App, createHttpServer, type HttpServer } from '../kernel/http/serv
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../kernel/part.ts';
+import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { ArweaveNodes } from '../outside/arweave/nodes.ts';
 import type { X402Payments } from '../payments/x402/x402.ts';
 import type { Pricing } from '../pricing/pricing.ts';
@@ -266,6 +267,7 @@ function createServer(config: Config, log: Logger, metrics: Metrics): HttpServer
     host: config.HOST,
     port: config.UPLOAD_PORT,
     portVariable: 'UPLOAD_PORT',
+    tls: tlsKeysOf(config),
     log,
     metrics,
     trustedProxies: config.TRUSTED_PROXIES,

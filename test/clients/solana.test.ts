@@ -1,6 +1,5 @@
 /**
- * The local ledger under clients it does not know: @solana/kit and web3.js as they are published; and beside litesvm,
- * a Solana virtual machine: the same transactions give the same fees, errors and balances in both.
+ * The local ledger under clients it does not know: @solana/kit, web3.js and spl-token as they are published.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -18,7 +17,6 @@ import {
   createTransactionMessage,
   getBase64EncodedWireTransaction,
   getSignatureFromTransaction,
-  getTransactionDecoder,
   lamports,
   pipe,
   sendAndConfirmTransactionFactory,
@@ -27,33 +25,44 @@ import {
   signTransactionMessageWithSigners,
 } from '@solana/kit';
 import {
+  AuthorityType,
+  approve,
+  burn,
+  closeAccount,
+  createMint,
+  createWrappedNativeAccount,
+  freezeAccount,
+  getAccount,
+  getMint,
+  getOrCreateAssociatedTokenAccount,
+  mintTo as mintToken,
+  setAuthority,
+  syncNative,
+  TOKEN_PROGRAM_ID,
+  thawAccount,
+  transferChecked,
+} from '@solana/spl-token';
+import {
+  AddressLookupTableAccount,
+  AddressLookupTableProgram,
   Keypair as ClassicKeypair,
   Connection,
   LAMPORTS_PER_SOL,
+  NONCE_ACCOUNT_LENGTH,
   PublicKey,
+  SYSVAR_CLOCK_PUBKEY,
   SystemProgram,
   sendAndConfirmTransaction,
   Transaction,
+  TransactionMessage,
+  VersionedTransaction,
 } from '@solana/web3.js';
-import { FailedTransactionMetadata, LiteSVM } from 'litesvm';
-import { addressBytes, parseSolanaAddress } from '../../src/formats/solana/address.ts';
-import { Writer } from '../../src/formats/solana/bytes.ts';
-import { type Instruction, readOnly, signer, writable } from '../../src/formats/solana/message.ts';
-import { rentExemptMinimum, tokenProgram } from '../../src/formats/solana/programs.ts';
-import { computeBudget, createAccount, memo, transferLamports } from '../../src/formats/solana/system.ts';
-import {
-  associatedTokenAddress,
-  createAssociatedTokenAccount,
-  mintSize,
-  mintTo,
-  tokenInstruction,
-  transferToken,
-} from '../../src/formats/solana/token.ts';
+import { parseSolanaAddress } from '../../src/formats/solana/address.ts';
+import type { Instruction } from '../../src/formats/solana/message.ts';
+import { transferLamports } from '../../src/formats/solana/system.ts';
 import { silentLog } from '../../src/kernel/testing.ts';
-import type { Keypair } from '../../src/localnet/solana/genesis.ts';
-import { TransactionRefused } from '../../src/localnet/solana/ledger.ts';
 import { createLocalSolana, type LocalSolana } from '../../src/localnet/solana/local-solana.ts';
-import { signed, TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
+import { eventually } from '../support/eventually.ts';
 
 describe('published clients on the local ledger', () => {
   let local: LocalSolana;
@@ -138,6 +147,312 @@ describe('published clients on the local ledger', () => {
       5_000,
     );
   });
+
+  const classicConnection = () =>
+    new Connection(local.url, { commitment: 'confirmed', wsEndpoint: local.url.replace('http', 'ws') });
+
+  async function funded(connection: Connection): Promise<ClassicKeypair> {
+    const key = ClassicKeypair.generate();
+    const signature = await connection.requestAirdrop(key.publicKey, 5 * LAMPORTS_PER_SOL);
+    await connection.confirmTransaction({ signature, ...(await connection.getLatestBlockhash()) });
+    return key;
+  }
+
+  test('web3.js asks everything it has a method for', async () => {
+    const connection = classicConnection();
+    const payer = await funded(connection);
+    const to = ClassicKeypair.generate().publicKey;
+    const pay = SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: to, lamports: 2_000_000 });
+    const signature = await sendAndConfirmTransaction(connection, new Transaction().add(pay), [payer]);
+    const found = await connection.getTransaction(signature, { maxSupportedTransactionVersion: 0 });
+    const slot = found?.slot ?? assert.fail('the payment is not there');
+    const options = { maxSupportedTransactionVersion: 0 };
+
+    const block = await connection.getBlock(slot, options);
+    assert.ok(block?.transactions.some(({ transaction }) => transaction.signatures[0] === signature));
+    const next = await connection.getBlock(slot + 1, { ...options, transactionDetails: 'none' });
+    assert.equal(next?.previousBlockhash, block?.blockhash);
+    assert.equal(next?.parentSlot, slot);
+    const parsed = await connection.getParsedBlock(slot, options);
+    const spelled = parsed.transactions.find(({ transaction }) => transaction.signatures[0] === signature);
+    const [instruction] = spelled?.transaction.message.instructions ?? [];
+    assert.ok(instruction !== undefined && 'parsed' in instruction && instruction.parsed.type === 'transfer');
+    assert.ok((await connection.getBlockSignatures(slot)).signatures.includes(signature));
+    const brief = await connection.getBlock(slot, { ...options, transactionDetails: 'accounts' });
+    assert.ok(brief?.transactions[0]?.transaction.accountKeys.length);
+    assert.deepEqual(await connection.getBlocks(slot, slot + 2), [slot, slot + 1, slot + 2]);
+    assert.equal(typeof (await connection.getBlockTime(slot)), 'number');
+    // The slot that is running is answered when it is over.
+    const running = await connection.getSlot();
+    assert.equal((await connection.getBlock(running, options))?.parentSlot, running - 1);
+    await assert.rejects(connection.getBlock(slot + 100_000, options), /Block not available for slot/);
+
+    const leader = await connection.getSlotLeader();
+    assert.deepEqual(
+      (await connection.getSlotLeaders(0, 2)).map((key) => key.toBase58()),
+      [leader, leader],
+    );
+    assert.deepEqual(await connection.getVoteAccounts(), { current: [], delinquent: [] });
+    const [node] = await connection.getClusterNodes();
+    assert.equal(node?.pubkey, leader);
+    assert.equal(`http://${node?.rpc}`, local.url.replace(/\/$/, ''));
+    assert.equal((await connection.getBlockProduction()).value.byIdentity[leader]?.length, 2);
+    assert.equal((await connection.getInflationRate()).total, 0);
+    assert.equal((await connection.getInflationGovernor()).initial, 0);
+    assert.deepEqual(await connection.getInflationReward([payer.publicKey]), [null]);
+    assert.equal((await connection.getStakeMinimumDelegation()).value, LAMPORTS_PER_SOL);
+    const { value: supply } = await connection.getSupply();
+    assert.equal(supply.circulating + supply.nonCirculating, supply.total);
+    const { value: largest } = await connection.getLargestAccounts({ filter: 'circulating' });
+    assert.ok(largest.some(({ address: key }) => key.equals(payer.publicKey)));
+    assert.ok(Array.isArray(await connection.getRecentPerformanceSamples(5)));
+    assert.equal(await connection.getMinimumLedgerSlot(), 0);
+    assert.equal(await connection.getFirstAvailableBlock(), 0);
+    assert.ok((await connection.getTransactionCount()) > 1);
+    assert.ok((await connection.getRecentPrioritizationFees()).length > 0);
+    assert.equal((await connection.getEpochSchedule()).slotsPerEpoch, 432_000);
+    assert.equal((await connection.getParsedTransactions([signature], options)).length, 1);
+    const clock = await connection.getParsedAccountInfo(SYSVAR_CLOCK_PUBKEY);
+    assert.ok(clock.value !== null && 'parsed' in clock.value.data);
+    assert.ok(Math.abs(clock.value.data.parsed.info.unixTimestamp - Date.now() / 1000) < 60);
+    const [simulated] = await Promise.all([
+      connection.simulateTransaction(new Transaction().add(pay), [payer]),
+      connection.getMultipleParsedAccounts([payer.publicKey, to]),
+    ]);
+    assert.equal(simulated.value.err, null);
+  });
+
+  test('web3.js uses a durable nonce in the place of a blockhash, once', async () => {
+    const connection = classicConnection();
+    const payer = await funded(connection);
+    const nonce = ClassicKeypair.generate();
+    const make = SystemProgram.createNonceAccount({
+      fromPubkey: payer.publicKey,
+      noncePubkey: nonce.publicKey,
+      authorizedPubkey: payer.publicKey,
+      lamports: await connection.getMinimumBalanceForRentExemption(NONCE_ACCOUNT_LENGTH),
+    });
+    await sendAndConfirmTransaction(connection, make, [payer, nonce]);
+    const to = ClassicKeypair.generate().publicKey;
+    const transaction = (value: string, lamports: number) => {
+      const made = new Transaction();
+      made.feePayer = payer.publicKey;
+      made.nonceInfo = {
+        nonce: value,
+        nonceInstruction: SystemProgram.nonceAdvance({
+          noncePubkey: nonce.publicKey,
+          authorizedPubkey: payer.publicKey,
+        }),
+      };
+      made.add(SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: to, lamports }));
+      made.sign(payer);
+      return made;
+    };
+    const first = await connection.getNonce(nonce.publicKey);
+    assert.ok(first?.authorizedPubkey.equals(payer.publicKey));
+    const wire = transaction(first.nonce, 3_000_000).serialize();
+    const signature = await connection.sendRawTransaction(wire);
+    const { context } = await connection.getNonceAndContext(nonce.publicKey);
+    await connection.confirmTransaction({
+      signature,
+      nonceAccountPubkey: nonce.publicKey,
+      nonceValue: first.nonce,
+      minContextSlot: context.slot,
+    });
+    assert.equal(await connection.getBalance(to), 3_000_000);
+    await assert.rejects(connection.sendRawTransaction(wire), /Blockhash not found/);
+    // One that fails uses up its nonce all the same.
+    const second = await connection.getNonce(nonce.publicKey);
+    const failing = transaction(second!.nonce, 100 * LAMPORTS_PER_SOL).serialize();
+    const failed = await connection.sendRawTransaction(failing, { skipPreflight: true });
+    const { value } = await connection.getSignatureStatus(failed);
+    assert.deepEqual(value?.err, { InstructionError: [1, { Custom: 1 }] });
+    const third = await connection.getNonce(nonce.publicKey);
+    assert.notEqual(third?.nonce, second?.nonce);
+    const account = await connection.getParsedAccountInfo(nonce.publicKey);
+    assert.ok(account.value !== null && 'parsed' in account.value.data);
+    assert.equal(account.value.data.parsed.info.blockhash, third?.nonce);
+  });
+
+  test('web3.js makes a lookup table and sends a version 0 transaction through it', async () => {
+    const connection = classicConnection();
+    const payer = await funded(connection);
+    const receivers = Array.from({ length: 20 }, () => ClassicKeypair.generate().publicKey);
+    const [create, table] = AddressLookupTableProgram.createLookupTable({
+      authority: payer.publicKey,
+      payer: payer.publicKey,
+      recentSlot: await connection.getSlot(),
+    });
+    const extend = AddressLookupTableProgram.extendLookupTable({
+      authority: payer.publicKey,
+      payer: payer.publicKey,
+      lookupTable: table,
+      addresses: receivers,
+    });
+    await sendAndConfirmTransaction(connection, new Transaction().add(create, extend), [payer]);
+    const { value } = await connection.getAddressLookupTable(table);
+    assert.equal(value?.state.addresses.length, 20);
+    const latest = await connection.getLatestBlockhash();
+    const message = new TransactionMessage({
+      payerKey: payer.publicKey,
+      recentBlockhash: latest.blockhash,
+      instructions: receivers.map((toPubkey) =>
+        SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey, lamports: 1_000_000 }),
+      ),
+    });
+    const transaction = new VersionedTransaction(message.compileToV0Message([value!]));
+    transaction.sign([payer]);
+    assert.equal((await connection.simulateTransaction(transaction)).value.err, null);
+    const signature = await connection.sendTransaction(transaction);
+    await connection.confirmTransaction({ signature, ...latest });
+    assert.equal(await connection.getBalance(receivers[19]!), 1_000_000);
+    const found = await connection.getTransaction(signature, { maxSupportedTransactionVersion: 0 });
+    assert.equal(found?.meta?.loadedAddresses?.writable.length, 20);
+    assert.equal(found?.transaction.message.addressTableLookups.length, 1);
+    const parsed = await connection.getParsedTransaction(signature, { maxSupportedTransactionVersion: 0 });
+    assert.equal(parsed?.transaction.message.accountKeys.at(-1)?.source, 'lookupTable');
+    const [history] = await connection.getSignaturesForAddress(receivers[7]!);
+    assert.equal(history?.signature, signature);
+    const unknown = new VersionedTransaction(
+      message.compileToV0Message([
+        new AddressLookupTableAccount({ key: receivers[0]!, state: value!.state }),
+      ]),
+    );
+    unknown.sign([payer]);
+    await assert.rejects(connection.sendTransaction(unknown), /address table account/);
+  });
+
+  test('spl-token makes, moves, delegates, freezes, burns and wraps', async () => {
+    const connection = classicConnection();
+    const payer = await funded(connection);
+    const friend = ClassicKeypair.generate();
+    const coin = await createMint(connection, payer, payer.publicKey, payer.publicKey, 6);
+    const mine = await getOrCreateAssociatedTokenAccount(connection, payer, coin, payer.publicKey);
+    const theirs = await getOrCreateAssociatedTokenAccount(connection, payer, coin, friend.publicKey);
+    await mintToken(connection, payer, coin, mine.address, payer, 1_000_000n);
+    await transferChecked(connection, payer, mine.address, coin, theirs.address, payer, 250_000n, 6);
+    await approve(connection, payer, mine.address, friend.publicKey, payer, 50_000n);
+    const delegated = await connection.getTokenAccountsByOwner(payer.publicKey, { mint: coin });
+    assert.equal(delegated.value.length, 1);
+    await freezeAccount(connection, payer, theirs.address, coin, payer);
+    assert.ok((await getAccount(connection, theirs.address)).isFrozen);
+    await thawAccount(connection, payer, theirs.address, coin, payer);
+    await burn(connection, payer, mine.address, coin, payer, 1_000n);
+    await setAuthority(connection, payer, coin, payer, AuthorityType.MintTokens, null);
+    const state = await getMint(connection, coin);
+    assert.equal(state.supply, 999_000n);
+    assert.equal(state.mintAuthority, null);
+    const { value: holders } = await connection.getTokenLargestAccounts(coin);
+    assert.deepEqual(
+      holders.map(({ amount }) => amount),
+      ['749000', '250000'],
+    );
+    const parsed = await connection.getParsedTokenAccountsByOwner(payer.publicKey, { mint: coin });
+    assert.equal(parsed.value[0]?.account.data.parsed.info.delegate, friend.publicKey.toBase58());
+
+    const wrapped = await createWrappedNativeAccount(connection, payer, payer.publicKey, LAMPORTS_PER_SOL);
+    await sendAndConfirmTransaction(
+      connection,
+      new Transaction().add(
+        SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: wrapped, lamports: 5 }),
+      ),
+      [payer],
+    );
+    await syncNative(connection, payer, wrapped);
+    const native = await getAccount(connection, wrapped);
+    assert.ok(native.isNative && native.amount === BigInt(LAMPORTS_PER_SOL) + 5n);
+    const before = await connection.getBalance(payer.publicKey);
+    await closeAccount(connection, payer, wrapped, payer.publicKey, payer);
+    const rent = await connection.getMinimumBalanceForRentExemption(165);
+    assert.equal(await connection.getBalance(payer.publicKey), before + LAMPORTS_PER_SOL + 5 + rent - 5_000);
+  });
+
+  test('web3.js hears of logs, programs, accounts, slots and roots', async () => {
+    const connection = classicConnection();
+    const payer = await funded(connection);
+    const heard = new Map<string, unknown>();
+    const hears = (name: string) => (value: unknown) => void heard.set(name, value);
+    const allHeard = (...names: string[]) =>
+      eventually(names.join(', '), () => names.every((name) => heard.has(name)));
+    const filters = [{ dataSize: 82 }];
+    const logs = [
+      connection.onLogs('all', hears('all logs')),
+      connection.onLogs(payer.publicKey, hears('logs')),
+    ];
+    const program = connection.onProgramAccountChange(TOKEN_PROGRAM_ID, hears('program'), { filters });
+    const account = connection.onAccountChange(payer.publicKey, hears('account'));
+    const slot = connection.onSlotChange(hears('slot'));
+    const root = connection.onRootChange(hears('root'));
+    const update = connection.onSlotUpdate(hears('slot update'));
+    try {
+      await allHeard('slot', 'root', 'slot update');
+      const coin = await createMint(connection, payer, payer.publicKey, null, 0);
+      await allHeard('all logs', 'logs', 'program', 'account');
+      const told = heard.get('program');
+      assert.ok(typeof told === 'object' && told !== null && 'accountId' in told);
+      assert.ok(coin.equals(new PublicKey(String(told.accountId))));
+    } finally {
+      // Without a listener left the client hangs up.
+      for (const id of logs) await connection.removeOnLogsListener(id);
+      await connection.removeProgramAccountChangeListener(program);
+      await connection.removeAccountChangeListener(account);
+      await connection.removeSlotChangeListener(slot);
+      await connection.removeRootChangeListener(root);
+      await connection.removeSlotUpdateListener(update);
+    }
+  });
+
+  test('@solana/kit asks everything it has a method for, and hears of logs', async () => {
+    const rpc = createSolanaRpc(local.url);
+    const rpcSubscriptions = createSolanaRpcSubscriptions(local.url.replace('http', 'ws'));
+    const key = address(ClassicKeypair.generate().publicKey.toBase58());
+    const stop = new AbortController();
+    const logs = await rpcSubscriptions.logsNotifications({ mentions: [key] }).subscribe({
+      abortSignal: stop.signal,
+    });
+    // The client keeps nothing for a reader that has not begun to read.
+    const first = logs[Symbol.asyncIterator]().next();
+    const sent = await rpc.requestAirdrop(key, lamports(1_000_000_000n)).send();
+    const { value: heard } = await first;
+    assert.equal(heard?.value.signature, sent);
+    stop.abort();
+    const slot = await rpc.getSlot().send();
+    const block = await rpc.getBlock(slot, { maxSupportedTransactionVersion: 0 }).send();
+    assert.equal(block?.blockHeight, slot);
+    assert.equal((await rpc.getBlocks(slot, slot).send()).length, 1);
+    assert.deepEqual(await rpc.getBlocksWithLimit(0n, 2).send(), [0n, 1n]);
+    assert.equal((await rpc.getBlockCommitment(slot).send()).commitment, null);
+    const { identity } = await rpc.getIdentity().send();
+    assert.equal(await rpc.getSlotLeader().send(), identity);
+    assert.equal((await rpc.getSlotLeaders(slot, 3).send()).length, 3);
+    assert.equal((await rpc.getClusterNodes().send())[0]?.pubkey, identity);
+    assert.ok(identity in (await rpc.getBlockProduction().send()).value.byIdentity);
+    assert.deepEqual(await rpc.getLeaderSchedule(null, { identity: key }).send(), {});
+    assert.equal((await rpc.getVoteAccounts().send()).current.length, 0);
+    assert.equal((await rpc.getInflationRate().send()).total, 0);
+    assert.equal((await rpc.getInflationGovernor().send()).taper, 0);
+    assert.deepEqual(await rpc.getInflationReward([key]).send(), [null]);
+    assert.ok((await rpc.getSupply().send()).value.total > 0n);
+    assert.ok((await rpc.getLargestAccounts().send()).value.length > 0);
+    assert.ok((await rpc.getMaxRetransmitSlot().send()) >= slot);
+    assert.ok((await rpc.getMaxShredInsertSlot().send()) >= slot);
+    assert.equal(await rpc.minimumLedgerSlot().send(), 0n);
+    assert.equal((await rpc.getStakeMinimumDelegation().send()).value, 1_000_000_000n);
+    assert.ok(Array.isArray(await rpc.getRecentPerformanceSamples(3).send()));
+    await assert.rejects(rpc.getHighestSnapshotSlot().send());
+    const delegated = await rpc
+      .getTokenAccountsByDelegate(
+        key,
+        { programId: address(TOKEN_PROGRAM_ID.toBase58()) },
+        { encoding: 'base64' },
+      )
+      .send();
+    assert.deepEqual(delegated.value, []);
+    const clock = await rpc
+      .getAccountInfo(address(SYSVAR_CLOCK_PUBKEY.toBase58()), { encoding: 'jsonParsed' })
+      .send();
+    assert.ok(clock.value !== null && 'parsed' in clock.value.data);
+  });
 });
 
 function toKit(instruction: Instruction) {
@@ -150,190 +465,3 @@ function toKit(instruction: Instruction) {
     data: Uint8Array.from(instruction.data),
   };
 }
-
-describe('the local ledger beside litesvm', () => {
-  let ours: TestLedger;
-  let theirs: LiteSVM;
-  const alice = wallet('alice');
-  const bob = wallet('bob');
-  const mint = wallet('mint');
-  before(async () => {
-    ours = await TestLedger.start();
-    theirs = new LiteSVM();
-    for (const key of [alice, bob]) {
-      await ours.rpc('requestAirdrop', key.address, 10_000_000_000);
-      theirs.airdrop(address(key.address), lamports(10_000_000_000n));
-    }
-  });
-  after(() => ours.stop());
-
-  interface Outcome {
-    /** `null`, a name, or `[index, name or code]`. */
-    readonly error: unknown;
-    readonly balances: readonly bigint[];
-  }
-
-  const watched = [alice, bob, mint, wallet('fresh'), wallet('poor')];
-
-  async function here(instructions: readonly Instruction[], signers: readonly Keypair[]): Promise<Outcome> {
-    let error: unknown = null;
-    try {
-      error = (await ours.sendAnyway(instructions, ...signers)).err;
-    } catch (refused) {
-      if (!(refused instanceof TransactionRefused)) throw refused;
-      error = refused.error;
-    }
-    return { error: canonical(error), balances: watched.map((key) => ours.balance(key)) };
-  }
-
-  function there(instructions: readonly Instruction[], signers: readonly Keypair[]): Outcome {
-    theirs.expireBlockhash();
-    const wire = signed(theirs.latestBlockhash(), instructions, ...signers);
-    const result = theirs.sendTransaction(getTransactionDecoder().decode(wire));
-    const error = result instanceof FailedTransactionMetadata ? describeTheirs(result) : null;
-    const balances = watched.map((key) => theirs.getBalance(address(key.address)) ?? 0n);
-    return { error, balances };
-  }
-
-  /** Both name instruction errors by place and code. */
-  function canonical(error: unknown): unknown {
-    const text = JSON.stringify(error);
-    const custom = /InstructionError":\[(\d+),\{"Custom":(\d+)\}/.exec(text);
-    if (custom) return `instruction ${custom[1]} custom ${custom[2]}`;
-    const named = /InstructionError":\[(\d+),"(\w+)"/.exec(text);
-    if (named) return `instruction ${named[1]} ${named[2]}`;
-    const rent = /InsufficientFundsForRent":\{"account_index":(\d+)/.exec(text);
-    if (rent) return `rent ${rent[1]}`;
-    const duplicate = /DuplicateInstruction":(\d+)/.exec(text);
-    return duplicate ? `duplicate ${duplicate[1]}` : error;
-  }
-
-  function describeTheirs(failed: FailedTransactionMetadata): unknown {
-    const text = failed.toString();
-    const custom = /InstructionError\(\s*(\d+),\s*Custom\(\s*(\d+)/.exec(text);
-    if (custom) return `instruction ${custom[1]} custom ${custom[2]}`;
-    const named = /InstructionError\(\s*(\d+),\s*(\w+)/.exec(text);
-    if (named) return `instruction ${named[1]} ${named[2]}`;
-    const rent = /InsufficientFundsForRent\s*\{\s*account_index:\s*(\d+)/.exec(text);
-    if (rent) return `rent ${rent[1]}`;
-    const duplicate = /DuplicateInstruction\(\s*(\d+)/.exec(text);
-    if (duplicate) return `duplicate ${duplicate[1]}`;
-    return /err:\s*(\w+)/.exec(text)?.[1] ?? text;
-  }
-
-  async function same(
-    what: string,
-    instructions: readonly Instruction[],
-    ...signers: readonly Keypair[]
-  ): Promise<unknown> {
-    const mine = await here(instructions, signers);
-    assert.deepEqual(mine, there(instructions, signers), what);
-    return mine.error;
-  }
-
-  const fresh = wallet('fresh');
-  const poor = wallet('poor');
-
-  test('transfers, fees and rent', async () => {
-    assert.equal(await same('transfer', [transferLamports(alice.address, bob.address, 5n)], alice), null);
-    await same(
-      'priority',
-      [...computeBudget(10_000, 12_345n), transferLamports(alice.address, bob.address, 7n)],
-      alice,
-    );
-    await same('two signers', [transferLamports(bob.address, alice.address, 9n)], alice, bob);
-    assert.equal(
-      await same('too much', [transferLamports(alice.address, bob.address, 10n ** 12n)], alice),
-      'instruction 0 custom 1',
-    );
-    assert.equal(
-      await same('below rent', [transferLamports(alice.address, fresh.address, 890_879n)], alice),
-      'rent 1',
-    );
-    await same('exempt', [transferLamports(alice.address, fresh.address, 890_880n)], alice);
-    await same('nobody', [memo('x')], wallet('nobody'));
-    await same('poor', [transferLamports(alice.address, poor.address, 890_880n)], alice);
-    assert.equal(await same('fee below rent', [memo('x')], poor), 'rent 0');
-    await same('more', [transferLamports(alice.address, poor.address, 1_000_000n)], alice);
-    await same('all of it', [transferLamports(poor.address, bob.address, 1_885_880n)], poor);
-    await same('memo', [memo('hello', bob.address)], alice, bob);
-    await same(
-      'duplicate budget',
-      [...computeBudget(1_000, 1n), ...computeBudget(1_000, 1n), memo('x')],
-      alice,
-    );
-  });
-
-  test('accounts and tokens', async () => {
-    const rent = rentExemptMinimum(mintSize);
-    const initialize = (): Instruction => ({
-      programId: tokenProgram,
-      accounts: [writable(mint.address)],
-      data: new Writer()
-        .u8(tokenInstruction.initializeMint2)
-        .u8(6)
-        .bytes(addressBytes(alice.address))
-        .u8(0)
-        .finish(),
-    });
-    const create = createAccount(alice.address, mint.address, rent, mintSize, tokenProgram);
-    await same(
-      'mint below rent',
-      [createAccount(alice.address, mint.address, rent - 1n, mintSize, tokenProgram)],
-      alice,
-      mint,
-    );
-    await same('mint', [create, initialize()], alice, mint);
-    await same('mint again', [create], alice, mint);
-    await same('initialize again', [initialize()], alice);
-    const aliceTokens = associatedTokenAddress(alice.address, mint.address);
-    const bobTokens = associatedTokenAddress(bob.address, mint.address);
-    await same(
-      'associated',
-      [createAssociatedTokenAccount(alice.address, alice.address, mint.address)],
-      alice,
-    );
-    await same(
-      'associated again',
-      [createAssociatedTokenAccount(alice.address, alice.address, mint.address)],
-      alice,
-    );
-    const strict = {
-      ...createAssociatedTokenAccount(alice.address, alice.address, mint.address),
-      data: Uint8Array.of(0),
-    };
-    await same('associated strictly again', [strict], alice);
-    await same('for bob', [createAssociatedTokenAccount(alice.address, bob.address, mint.address)], alice);
-    await same('mint to', [mintTo(mint.address, aliceTokens, alice.address, 1_000n)], alice);
-    await same('mint by another', [mintTo(mint.address, aliceTokens, bob.address, 1_000n)], alice, bob);
-    await same('transfer', [transferToken(aliceTokens, bobTokens, alice.address, 400n)], alice);
-    assert.equal(
-      await same('too much', [transferToken(aliceTokens, bobTokens, alice.address, 601n)], alice),
-      'instruction 0 custom 1',
-    );
-    assert.equal(
-      await same('not his', [transferToken(aliceTokens, bobTokens, bob.address, 1n)], alice, bob),
-      'instruction 0 custom 4',
-    );
-    const close = (owner: Keypair, from: ReturnType<typeof associatedTokenAddress>): Instruction => ({
-      programId: tokenProgram,
-      accounts: [writable(from), writable(owner.address), signer(owner.address)],
-      data: Uint8Array.of(tokenInstruction.closeAccount),
-    });
-    await same('close with tokens', [close(alice, aliceTokens)], alice);
-    await same(
-      'empty and close',
-      [transferToken(aliceTokens, bobTokens, alice.address, 600n), close(alice, aliceTokens)],
-      alice,
-    );
-    await same(
-      'wrong program',
-      [{ programId: tokenProgram, accounts: [readOnly(bob.address)], data: Uint8Array.of(99) }],
-      alice,
-    );
-    for (const key of [bobTokens, aliceTokens]) {
-      const [a, b] = [ours.local.ledger.accounts.get(key).data, theirs.getAccount(address(key))];
-      assert.deepEqual(Buffer.from(b.exists ? b.data : []), a, 'the same bytes');
-    }
-  });
-});

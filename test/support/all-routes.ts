@@ -56,10 +56,16 @@ export function inOneSpelling(found: ReadonlyMap<string, ReadonlySet<string>>): 
       .replace(/^\/wayfinder(?=\/|$)/, '/router')
       .replace('/local/farcaster/', '/local/social/');
     const versioned = `/v1${plain === '/' ? '' : plain}`;
-    const known = found.has(`${server} ${versioned}`) ? versioned : plain;
-    const own = [...methods].filter((method) => method !== 'HEAD' || !methods.has('GET'));
+    const own = named(methods);
+    const other = named(found.get(`${server} ${versioned}`) ?? new Set());
+    // What a guard answers at its prefix is no other name of a page at the root.
+    const isAlike = other.length > 0 && other.length >= manyMethods === own.length >= manyMethods;
+    const known = isAlike ? versioned : plain;
     if (own.length >= manyMethods) names.add(`${server} ANY ${known}`);
     else for (const method of own) names.add(`${server} ${method} ${known}`);
   }
   return [...names];
 }
+
+const named = (methods: ReadonlySet<string>): string[] =>
+  [...methods].filter((method) => method !== 'HEAD' || !methods.has('GET'));

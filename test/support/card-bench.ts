@@ -83,6 +83,8 @@ export interface BenchOptions {
   readonly reconcileMs?: number;
   /** What a client may ask for; without it everything. */
   readonly limits?: PaymentLimitsConfig;
+  /** Null where none is configured. */
+  readonly appUrl?: string | null;
 }
 
 export async function openCardBench(t: TestContext, options: BenchOptions = {}): Promise<CardBench> {
@@ -138,7 +140,13 @@ export async function openCardBench(t: TestContext, options: BenchOptions = {}):
       },
       { sql, pricing, log, now, observe: (observation) => observations.push(observation) },
     );
-    const part = createCardPart({ cards, credits, pricing, gifts, appUrl: 'https://app.example/done' });
+    const part = createCardPart({
+      cards,
+      credits,
+      pricing,
+      gifts,
+      appUrl: options.appUrl === null ? undefined : (options.appUrl ?? 'https://app.example/done'),
+    });
     const server = await serveParts([part], log, options.limits);
     await provider.deliverTo(`${server.url}/v1/stripe-webhook`);
     stopService = async () => {

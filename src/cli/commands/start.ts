@@ -84,7 +84,7 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
       console.log(JSON.stringify(addresses));
     } else {
       const wallets = values.quiet || !hasMoney(addresses) ? undefined : walletsOf(config);
-      console.log(addressTable(addresses, dataDir, config.WORLD, wallets));
+      console.log(addressTable(addresses, dataDir, config, wallets));
     }
     await running.stopped;
     return 0;
@@ -214,7 +214,7 @@ function walletsOf({ WORLD, LOCAL_WALLETS }: Config): string | undefined {
 function addressTable(
   addresses: readonly Address[],
   dataDir: string,
-  world: WorldName,
+  { WORLD: world, LOCAL_TLS, TLS_CERTIFICATE_FILE }: Config,
   wallets: string | undefined,
 ): string {
   const width = Math.max(...addresses.map((address) => address.name.length));
@@ -224,5 +224,8 @@ function addressTable(
   );
   const opening = `Turnpike is open in the world ${world}, with ${moneyOf[world]}. Data and keys are in ${dataDir}`;
   const shown = wallets === undefined ? [] : [wallets];
-  return `\n${[...shown, opening, rows.join('\n'), 'Ctrl-C stops it.'].join('\n\n')}\n`;
+  const trust =
+    TLS_CERTIFICATE_FILE === undefined ? '; "turnpike certificate" tells how a browser trusts it' : '';
+  const secure = trust === '' || LOCAL_TLS ? [`Each address answers https:// too${trust}.`] : [];
+  return `\n${[...shown, opening, rows.join('\n'), ...secure, 'Ctrl-C stops it.'].join('\n\n')}\n`;
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import type { ForkInfo } from '../../fork/fork.ts';
 import { machineNow, travelled } from '../../kernel/clock.ts';
 import type { Mining } from '../../localnet/arweave/chain/local-node.ts';
 import type { LocalArweave } from '../../localnet/arweave/local-arweave.ts';
@@ -27,6 +28,8 @@ export interface LocalInfo {
     readonly offsetSeconds: number;
   };
   readonly snapshots: readonly SnapshotInfo[];
+  /** The network that is read where this one has nothing; null where none is. */
+  readonly fork: ForkInfo | null;
   readonly addresses: readonly Address[];
 }
 
@@ -79,6 +82,7 @@ export function createLocalControl(config: Config, local: LocalStack): LocalCont
       mining: node?.mining,
       clock: { now: new Date().toISOString(), offsetSeconds: travelled() / 1_000 },
       snapshots: snapshots.list(),
+      fork: local.stack.fork ?? null,
       addresses: local.stack.addresses(),
     };
   };

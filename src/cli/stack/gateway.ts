@@ -1,4 +1,5 @@
 /** The gateway as it is put together here. Loaded when it is made. */
+import type { Fork } from '../../fork/fork.ts';
 import { namesOfRegistry } from '../../gateway/content/names/sources.ts';
 import { openContentCache, openSharedStore } from '../../gateway/content/part.ts';
 import { createGatewaySurface, type GatewaySurface } from '../../gateway/surface.ts';
@@ -16,10 +17,11 @@ interface GatewayNeeds extends SurfaceNeeds {
   readonly uploadUrl: () => string | undefined;
   /** Of the local world: starts everything anew, because the chain is another one. */
   readonly onOtherChain: (() => void) | undefined;
+  readonly fork: Fork | undefined;
 }
 
 export async function makeGateway(needs: GatewayNeeds): Promise<GatewaySurface> {
-  const { config, log, keys, network, sharesPort, uploadUrl, onOtherChain } = needs;
+  const { config, log, keys, network, sharesPort, uploadUrl, onOtherChain, fork } = needs;
   return createGatewaySurface(config, {
     log,
     nodeUrls: network.arweaveNodeUrls(),
@@ -32,6 +34,7 @@ export async function makeGateway(needs: GatewayNeeds): Promise<GatewaySurface> 
     adminKey: await keys.adminKey(),
     egressPayee: () => egressPayee(needs),
     onOtherChain,
+    fork,
   });
 }
 

@@ -1,5 +1,6 @@
 /** The local network: each stand-in is there when a surface uses it and its real counterpart is not configured. */
 import type { Config } from '../../config/config.ts';
+import type { Fork } from '../../fork/fork.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
 import type { LocalArweave } from '../../localnet/arweave/local-arweave.ts';
@@ -41,15 +42,16 @@ export function createLocalNetwork(
   log: Logger,
   surfaces: readonly string[],
   given: ReadonlyMap<string, string> = new Map(),
+  fork?: Fork,
   readers?: ChainReaders,
 ): LocalNetwork {
   /** Loaded when its turn comes. */
   const made = <S extends Surface>(
     name: OutsideName,
-    load: () => Promise<(config: Config, deps: { log: Logger }) => S>,
+    load: () => Promise<(config: Config, deps: { log: Logger; fork: Fork | undefined }) => S>,
   ): SurfaceAtItsTurn<S> | undefined =>
     standsIn(name, config, surfaces) && !given.has(name)
-      ? atItsTurn(name, async () => (await load())(config, { log }))
+      ? atItsTurn(name, async () => (await load())(config, { log, fork }))
       : undefined;
   const own = {
     arweave: made('arweave', async () => {

@@ -3,6 +3,7 @@
  * when it is made, and what it refuses is one line. Whatever a start refuses for its settings alone belongs here.
  */
 import { type Config, ConfigError } from '../../config/config.ts';
+import { checkFork } from '../../fork/settings.ts';
 import { apexOf } from '../../gateway/content/apex.ts';
 import { readFilters } from '../../gateway/filters/configured.ts';
 import { publisherWallet } from '../../gateway/published-indexes/publication/publisher.ts';
@@ -10,6 +11,7 @@ import { readSubscriptions } from '../../gateway/published-indexes/subscriber/su
 import { torrentWords } from '../../gateway/published-indexes/torrent-command.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { networks } from '../../kernel/http/client-network.ts';
+import { readKeyPair } from '../../kernel/tls/tls-keys.ts';
 import { parseSecretKey } from '../../names/chain/service-key.ts';
 import { namesSettings } from '../../names/settings.ts';
 import { acceptedTokens } from '../../payments/chain/accepted-tokens.ts';
@@ -27,6 +29,9 @@ type Reading = (config: Config) => unknown;
 const proxies: Reading = (config) => networks('TRUSTED_PROXIES', config.TRUSTED_PROXIES);
 
 const payee: Reading = ({ X402_PAYMENT_ADDRESS: address }) => address !== undefined && x402Payee(address);
+
+const certificate: Reading = ({ TLS_CERTIFICATE_FILE: file, TLS_KEY_FILE: key }) =>
+  file !== undefined && key !== undefined && readKeyPair(file, key);
 
 const signer: Reading = ({ SOLANA_SIGNER_SECRET_KEY: key, WORLD }) => {
   if (key === undefined) return;
@@ -69,6 +74,8 @@ export function checkSettings(config: Config, surfaces: readonly string[]): void
     ...surfaces.flatMap((name) => ofSurface[name] ?? []),
     ...(outside.solana.isUsed(config, surfaces) ? [configuredPrograms] : []),
     ...(outside.x402.isUsed(config, surfaces) ? [payee] : []),
+    certificate,
+    checkFork,
     () => parseHeaders(config.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
   ];
   const problems = [...listProblems(config), ...readings.flatMap((read) => problemsOf(() => read(config)))];

@@ -1,4 +1,15 @@
-import { fraction, integer, milliseconds, oneOf, port, secret, text, url, worldNames } from '../kinds.ts';
+import {
+  boolean,
+  fraction,
+  integer,
+  milliseconds,
+  oneOf,
+  port,
+  secret,
+  text,
+  url,
+  worldNames,
+} from '../kinds.ts';
 
 export const general = {
   WORLD: oneOf(worldNames, {
@@ -22,6 +33,18 @@ export const general = {
     meaning: 'Folder that holds everything durable: keys, databases, blobs',
     default: './data',
   }),
+  LOCAL_TLS: boolean({
+    meaning:
+      "Answer `https://` and HTTP/2 on the same ports, with certificates of this installation's own authority; `turnpike certificate` tells how to trust it",
+    default: false,
+    inWorlds: { local: true },
+  }),
+  TLS_CERTIFICATE_FILE: text({
+    meaning:
+      'Certificate, with those between it and its authority, as PEM: every surface answers `https://` and HTTP/2 with it on the same port. Without it a proxy in front speaks TLS',
+    default: undefined,
+  }),
+  TLS_KEY_FILE: text({ meaning: 'Private key of TLS_CERTIFICATE_FILE, as PEM', default: undefined }),
   DATABASE_URL: secretUrl(
     'PostgreSQL to share between processes; without it SQLite files in DATA_DIR are used',
     ['postgres', 'postgresql'],

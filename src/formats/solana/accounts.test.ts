@@ -198,6 +198,7 @@ test('mints and token accounts come back from their bytes', () => {
     amount: 2n ** 64n - 1n,
     delegate: undefined,
     state: 'initialized' as const,
+    nativeReserve: undefined,
     delegatedAmount: 0n,
     closeAuthority: undefined,
   };

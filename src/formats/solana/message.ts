@@ -7,6 +7,7 @@ import { decodeBase58, encodeBase58 } from '../base58.ts';
 import { FormatError } from '../format-error.ts';
 import { addressBytes, type SolanaAddress } from './address.ts';
 import { Reader, Writer } from './bytes.ts';
+import { isReserved } from './programs.ts';
 
 export interface AccountMeta {
   readonly address: SolanaAddress;
@@ -41,12 +42,24 @@ export interface TableLookup {
   readonly readonly: readonly number[];
 }
 
+/** What the lookups of a message stand for, in the order in which instructions count them. */
+export interface LoadedAddresses {
+  readonly writable: readonly SolanaAddress[];
+  readonly readonly: readonly SolanaAddress[];
+}
+
+const noneLoaded: LoadedAddresses = { writable: [], readonly: [] };
+
 export interface Message {
   readonly version: 'legacy' | 0;
   readonly requiredSignatures: number;
   readonly readonlySigned: number;
   readonly readonlyUnsigned: number;
+  /** The accounts that the message itself names. */
+  readonly staticKeys: readonly SolanaAddress[];
+  /** Those, and behind them what the lookups have loaded. */
   readonly keys: readonly SolanaAddress[];
+  readonly loaded: LoadedAddresses;
   readonly blockhash: string;
   readonly instructions: readonly CompiledInstruction[];
   readonly lookups: readonly TableLookup[];
@@ -59,12 +72,23 @@ export interface MessageParts {
   readonly instructions: readonly Instruction[];
 }
 
-/** Whether the static key at this place may be written. */
+/** Whether the key at this place may be written: the message asks for it, and no rule forbids it. */
 export function isWritableKey(message: Message, index: number): boolean {
-  if (index < message.requiredSignatures) {
-    return index < message.requiredSignatures - message.readonlySigned;
-  }
-  return index < message.keys.length - message.readonlyUnsigned;
+  if (!asksToWrite(message, index)) return false;
+  if (isReserved(message.keys[index]!)) return false;
+  return !message.instructions.some(({ programIndex }) => programIndex === index);
+}
+
+function asksToWrite(message: Message, index: number): boolean {
+  const { requiredSignatures, readonlySigned, readonlyUnsigned, staticKeys, loaded } = message;
+  if (index < requiredSignatures) return index < requiredSignatures - readonlySigned;
+  if (index < staticKeys.length) return index < staticKeys.length - readonlyUnsigned;
+  return index < staticKeys.length + loaded.writable.length;
+}
+
+/** The message with what its lookups stand for. */
+export function withLoaded(message: Message, loaded: LoadedAddresses): Message {
+  return { ...message, loaded, keys: [...message.staticKeys, ...loaded.writable, ...loaded.readonly] };
 }
 
 export function compileMessage(parts: MessageParts): Buffer {
@@ -117,12 +141,18 @@ export function parseMessage(bytes: Uint8Array): Message {
   const first = reader.u8();
   if (first > 0x80) throw new FormatError(`message version ${first & 0x7f} is not known`);
   const version = first === 0x80 ? 0 : 'legacy';
-  const message: Message = {
-    version,
+  const header = {
     requiredSignatures: version === 0 ? reader.u8() : first,
     readonlySigned: reader.u8(),
     readonlyUnsigned: reader.u8(),
-    keys: readList(reader, 32, () => reader.address()),
+  };
+  const keys = readList(reader, 32, () => reader.address());
+  const message: Message = {
+    version,
+    ...header,
+    staticKeys: keys,
+    keys,
+    loaded: noneLoaded,
     blockhash: encodeBase58(reader.take(32)),
     instructions: readList(reader, 3, () => readInstruction(reader)),
     lookups: version === 0 ? readList(reader, 34, () => readLookup(reader)) : [],

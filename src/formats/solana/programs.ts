@@ -1,4 +1,4 @@
-/** The programs a name transaction names. */
+/** The programs that transactions name, and the accounts every cluster has at the same address. */
 import { parseSolanaAddress as at, type SolanaAddress } from './address.ts';
 
 export const systemProgram = at('11111111111111111111111111111111');
@@ -12,6 +12,37 @@ export const coreProgram = at('CoREENxT6tW1HoK8ypY1SxRMZTcVPm7R94rH4PZNhX7d');
 export const nativeLoader = at('NativeLoader1111111111111111111111111111111');
 export const bpfLoader = at('BPFLoader2111111111111111111111111111111111');
 export const incinerator = at('1nc1nerator11111111111111111111111111111111');
+export const lookupTableProgram = at('AddressLookupTab1e1111111111111111111111111');
+/** The mint of wrapped SOL. */
+export const nativeMint = at('So11111111111111111111111111111111111111112');
+
+/** Accounts that say how the cluster stands; no transaction writes them. */
+export const sysvarOwner = at('Sysvar1111111111111111111111111111111111111');
+export const sysvars = {
+  clock: at('SysvarC1ock11111111111111111111111111111111'),
+  epochRewards: at('SysvarEpochRewards1111111111111111111111111'),
+  epochSchedule: at('SysvarEpochSchedu1e111111111111111111111111'),
+  instructions: at('Sysvar1nstructions1111111111111111111111111'),
+  lastRestartSlot: at('SysvarLastRestartS1ot1111111111111111111111'),
+  recentBlockhashes: at('SysvarRecentB1ockHashes11111111111111111111'),
+  rent: at('SysvarRent111111111111111111111111111111111'),
+  slotHashes: at('SysvarS1otHashes111111111111111111111111111'),
+  slotHistory: at('SysvarS1otHistory11111111111111111111111111'),
+  stakeHistory: at('SysvarStakeHistory1111111111111111111111111'),
+} as const;
+
+const reserved: ReadonlySet<SolanaAddress> = new Set([
+  ...Object.values(sysvars),
+  systemProgram,
+  computeBudgetProgram,
+  lookupTableProgram,
+  nativeLoader,
+  bpfLoader,
+  sysvarOwner,
+]);
+
+/** True for addresses that a transaction reads only, whatever it asks for. */
+export const isReserved = (address: SolanaAddress): boolean => reserved.has(address);
 
 /** The name programs of one cluster, and the token names are paid in. */
 export interface NamePrograms {

@@ -9,7 +9,15 @@ export const systemInstruction = {
   assign: 1,
   transfer: 2,
   createAccountWithSeed: 3,
+  advanceNonce: 4,
+  withdrawNonce: 5,
+  initializeNonce: 6,
+  authorizeNonce: 7,
   allocate: 8,
+  allocateWithSeed: 9,
+  assignWithSeed: 10,
+  transferWithSeed: 11,
+  upgradeNonce: 12,
 } as const;
 
 export const computeBudgetInstruction = {

@@ -1,14 +1,16 @@
-/** SPL Token: mints, token accounts, and the few instructions name payments use. */
+/** SPL Token: mints, token accounts, multisignatures, and the few instructions name payments use. */
 import { FormatError } from '../format-error.ts';
 import { addressBytes, type SolanaAddress } from './address.ts';
 import { Writer } from './bytes.ts';
-import { address, type Codec, decode, encode, struct, u8, u64 } from './codec.ts';
+import { address, type Codec, decode, encode, fixed, struct, u8, u64 } from './codec.ts';
 import { type Instruction, readOnly, signer, writable, writableSigner } from './message.ts';
 import { findProgramAddress } from './pda.ts';
 import { associatedTokenProgram, systemProgram, tokenProgram } from './programs.ts';
 
 export const mintSize = 82;
 export const tokenAccountSize = 165;
+export const multisigSize = 355;
+export const maxMultisigSigners = 11;
 
 /** In these accounts an option is four bytes, and its value is always there. */
 const optionalAddress: Codec<SolanaAddress | undefined> = {
@@ -43,12 +45,14 @@ const mintCodec = struct({
 });
 export type Mint = ReturnType<typeof mintCodec.read>;
 
-/** Behind the mark of "native" accounts. Wrapped SOL is not kept here, so none is. */
-const delegatedAmount: Codec<bigint> = {
-  write: (w, v) => w.u32(0).u64(0n).u64(v),
+/** Of wrapped SOL: the lamports that are rent and not tokens. Undefined for any other token. */
+const nativeReserve: Codec<bigint | undefined> = {
+  write: (w, v) => w.u32(v === undefined ? 0 : 1).u64(v ?? 0n),
   read: (r) => {
-    r.take(12);
-    return r.u64();
+    const flag = r.u32();
+    const value = r.u64();
+    if (flag > 1) throw new FormatError('a flag is neither 0 nor 1');
+    return flag === 1 ? value : undefined;
   },
 };
 
@@ -58,7 +62,8 @@ const tokenAccountCodec = struct({
   amount: u64,
   delegate: optionalAddress,
   state,
-  delegatedAmount,
+  nativeReserve,
+  delegatedAmount: u64,
   closeAuthority: optionalAddress,
 });
 export type TokenAccount = ReturnType<typeof tokenAccountCodec.read>;
@@ -77,6 +82,21 @@ export function decodeTokenAccount(data: Uint8Array): TokenAccount {
   return decode(tokenAccountCodec, data, 'a token account');
 }
 
+const multisigCodec = struct({
+  required: u8,
+  count: u8,
+  initialized,
+  signers: fixed(address, maxMultisigSigners),
+});
+export type Multisig = ReturnType<typeof multisigCodec.read>;
+
+export const encodeMultisig = (multisig: Multisig): Buffer => encode(multisigCodec, multisig);
+
+export function decodeMultisig(data: Uint8Array): Multisig {
+  if (data.length !== multisigSize) throw new FormatError('a multisignature has 355 bytes');
+  return decode(multisigCodec, data, 'a multisignature');
+}
+
 /** The token account that a wallet uses for a mint by convention. */
 export function associatedTokenAddress(owner: SolanaAddress, mint: SolanaAddress): SolanaAddress {
   const seeds = [addressBytes(owner), addressBytes(tokenProgram), addressBytes(mint)];
@@ -87,16 +107,29 @@ export function associatedTokenAddress(owner: SolanaAddress, mint: SolanaAddress
 export const tokenInstruction = {
   initializeMint: 0,
   initializeAccount: 1,
+  initializeMultisig: 2,
   transfer: 3,
   approve: 4,
   revoke: 5,
+  setAuthority: 6,
   mintTo: 7,
   burn: 8,
   closeAccount: 9,
+  freezeAccount: 10,
+  thawAccount: 11,
   transferChecked: 12,
+  approveChecked: 13,
   mintToChecked: 14,
+  burnChecked: 15,
+  initializeAccount2: 16,
+  syncNative: 17,
   initializeAccount3: 18,
+  initializeMultisig2: 19,
   initializeMint2: 20,
+  getAccountDataSize: 21,
+  initializeImmutableOwner: 22,
+  amountToUiAmount: 23,
+  uiAmountToAmount: 24,
 } as const;
 
 export function createAssociatedTokenAccount(

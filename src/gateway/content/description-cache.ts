@@ -57,15 +57,17 @@ export class DescriptionCache {
 
   /** What a source said about something that the index does not know. */
   learn(id: string, bytes: SourceBytes): Described {
+    const { fork } = bytes;
     return this.remember({
       id,
       size: bytes.size,
       contentType: bytes.contentType,
       contentEncoding: bytes.contentEncoding,
-      hash: bytes.size === 0 ? hashOfNothing : this.#hashes.get(id),
-      verified: false,
+      hash: bytes.size === 0 ? hashOfNothing : (this.#hashes.get(id) ?? fork?.hash),
+      verified: fork?.isVerified ?? false,
       stable: false,
       located: undefined,
+      ...(fork !== undefined && { fork: fork.shown }),
     });
   }
 

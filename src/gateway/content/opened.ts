@@ -17,6 +17,8 @@ export interface Described {
   readonly stable: boolean;
   /** The index's own record; undefined for what only another gateway knows. */
   readonly located: Located | undefined;
+  /** Where the network is that it was read from, if that is another one. */
+  readonly fork?: string | undefined;
 }
 
 /** Bytes ready to be sent. */

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import type { ForkedChain } from '../../fork/chain.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
@@ -23,11 +24,12 @@ import { Content } from './content.ts';
 import { Manifests } from './manifests.ts';
 import { createContentMetrics } from './metrics.ts';
 import { NameResolver, type NameSource } from './names/resolver.ts';
-import { namesOfGateway } from './names/sources.ts';
+import { namesOfFork, namesOfGateway } from './names/sources.ts';
 import { apexHandler, contentRoutes } from './routes.ts';
 import type { ServeParts } from './serve.ts';
 import { SharedCopies } from './shared/shared-copies.ts';
 import { chunkContent, parentBundle, sharedContent } from './sources/copies.ts';
+import { forkedContent } from './sources/fork.ts';
 import { otherGateways, type PeerGateway } from './sources/gateways.ts';
 import { type ContentSource, ownJourney } from './sources/source.ts';
 import { uploadedItems } from './sources/upload.ts';
@@ -52,6 +54,8 @@ export interface ContentDeps {
   readonly sources: readonly ContentSource[];
   /** Who knows names, before trusted gateways are asked. */
   readonly names: readonly NameSource[];
+  /** What this network does not have is read from there, last of all. */
+  readonly fork?: ForkedChain | undefined;
   /** Indexes a transaction that the index does not have, where the chain has it. */
   makeKnown(id: string): Promise<unknown>;
 }
@@ -128,6 +132,7 @@ export function createContent(deps: ContentDeps): GatewayContent {
       chunkContent(new ChunkSource(index, chunks)),
       ...deps.sources,
       ...gateways.sources,
+      ...(deps.fork === undefined ? [] : [forkedContent(deps.fork)]),
     ],
     metrics,
     log,
@@ -149,6 +154,7 @@ export function createContent(deps: ContentDeps): GatewayContent {
     sources: [
       ...deps.names,
       ...config.TRUSTED_GATEWAYS_URLS.map((url) => namesOfGateway(url, identity, client)),
+      ...(deps.fork?.names === undefined ? [] : [namesOfFork(deps.fork.names, deps.fork.shown)]),
     ],
     log,
     overrideTtlSeconds: config.ARNS_RESOLVER_OVERRIDE_TTL_SECONDS,

@@ -4,6 +4,7 @@ import { GraphQLError } from 'graphql';
 export type ErrorCode =
   | 'BAD_REQUEST'
   | 'BAD_USER_INPUT'
+  | 'FORK_UNAVAILABLE'
   | 'GRAPHQL_PARSE_FAILED'
   | 'GRAPHQL_VALIDATION_FAILED'
   | 'INTERNAL_SERVER_ERROR';

@@ -1,10 +1,12 @@
 /** Operations of GraphQL requests, answered as JSON text in the standard's shape. */
 import { GraphQLError } from 'graphql';
+import { ForkUnavailable } from '../../fork/upstream.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Interruption } from '../chain-index/search.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { RequestBudget, type Variables } from './cost.ts';
 import type { ErrorCode } from './errors.ts';
+import type { ForkedEntries } from './forked.ts';
 import { hasTooManyValues, maxVariableValues } from './limits.ts';
 import { maxErrors, Queries, RefusedQuery, type RunnableQuery } from './queries.ts';
 import { createResolvers, type QueryContext } from './resolvers.ts';
@@ -26,8 +28,8 @@ export interface GraphqlAnswer {
 export interface PreparedQuery {
   /** In bytes, as the meter counts them. */
   readonly cost: number;
-  /** `isGone` says that the client has left, which ends the work. */
-  answer(isGone?: () => boolean): Promise<GraphqlAnswer>;
+  /** `isGone` says that the client has left, which ends the work. `ownOnly`: nothing of the fork is answered. */
+  answer(isGone?: () => boolean, ownOnly?: boolean): Promise<GraphqlAnswer>;
 }
 
 const deadlineMs = 12_000;
@@ -35,10 +37,12 @@ const deadlineMs = 12_000;
 export class GraphqlService {
   readonly #queries: Queries;
   readonly #log: Logger;
+  readonly #fork: ForkedEntries | undefined;
 
-  constructor(index: SqlGatewayIndex, log: Logger) {
-    this.#queries = new Queries(createSchema<QueryContext>(createResolvers(index)));
+  constructor(index: SqlGatewayIndex, log: Logger, fork?: ForkedEntries) {
+    this.#queries = new Queries(createSchema<QueryContext>(createResolvers(index, fork)));
     this.#log = log;
+    this.#fork = fork;
   }
 
   /** Bytes that compiled queries are reckoned to take. */
@@ -57,7 +61,7 @@ export class GraphqlService {
       const runnable = this.#queries.prepare({ query, operationName }, variables, budget);
       return {
         cost: query.length + runnable.cost.bytes,
-        answer: (isGone) => this.#run(runnable, variables, isGone),
+        answer: (isGone, ownOnly = false) => this.#run(runnable, variables, isGone, ownOnly),
       };
     } catch (error) {
       if (!(error instanceof RefusedQuery)) throw error;
@@ -74,14 +78,26 @@ export class GraphqlService {
     query: RunnableQuery,
     variables: Variables,
     isGone: (() => boolean) | undefined,
+    ownOnly: boolean,
   ): Promise<GraphqlAnswer> {
     const signal = new Deadline(performance.now() + deadlineMs, isGone);
-    const result = await query.run({ wants: query.wants, signal }, variables);
-    if (result.errors === undefined) return { status: 200, body: query.stringify(result) };
+    const forked = ownOnly || this.#fork === undefined ? undefined : new Set<string>();
+    const result = await query.run({ wants: query.wants, signal, forked }, variables);
+    if (result.errors === undefined) {
+      const body = query.stringify(result);
+      return { status: 200, body: forked === undefined ? body : this.#marked(body, forked) };
+    }
     const errors = result.errors.slice(0, maxErrors).map((error) => this.#shown(error, signal));
     // Variables that do not fit are found before anything runs: there is no data at all.
     if (result.data === undefined) return refusal(errors);
     return { status: 200, body: JSON.stringify({ data: result.data, errors }) };
+  }
+
+  /** An answer that says which ids of it are another network's. */
+  #marked(body: string, forked: ReadonlySet<string>): string {
+    if (forked.size === 0) return body;
+    const extensions = { fork: { url: this.#fork?.shown, ids: [...forked] } };
+    return `${body.slice(0, -1)},"extensions":${JSON.stringify(extensions)}}`;
   }
 
   /** Our own failures are logged and not shown. */
@@ -90,6 +106,7 @@ export class GraphqlService {
     // No resolver threw: the variables were refused.
     if (original === undefined || original === null) return shown(error, 'BAD_USER_INPUT');
     if (original instanceof GraphQLError) return shown(error, 'BAD_USER_INPUT');
+    if (original instanceof ForkUnavailable) return shown(error, 'FORK_UNAVAILABLE');
     if (signal.passed) return { ...shown(error, 'INTERNAL_SERVER_ERROR'), message: 'Query took too long' };
     this.#log.error({ err: original, path: error.path }, 'query failed');
     return { ...shown(error, 'INTERNAL_SERVER_ERROR'), message: 'Internal Server Error' };

@@ -18,7 +18,7 @@ export interface TransactionNode {
   readonly id: string;
   readonly anchor: string;
   readonly signature: string;
-  readonly signatureType: number;
+  readonly signatureType: number | null;
   readonly recipient: string;
   readonly owner: { readonly address: string; readonly key: string };
   readonly fee: AmountNode;
@@ -28,7 +28,8 @@ export interface TransactionNode {
   readonly block: BlockSummary | null;
   readonly parent: { readonly id: string } | null;
   readonly bundledIn: { readonly id: string } | null;
-  readonly ingested_at: number;
+  /** null for what is of another network's index. */
+  readonly ingested_at: number | null;
 }
 
 interface AmountNode {

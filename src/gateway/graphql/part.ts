@@ -1,10 +1,12 @@
 /** `POST /graphql`, `GET /graphql`, and the page to try it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
+import type { ForkedChain } from '../../fork/chain.ts';
 import { isRecord, tryParseJson } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
+import { wantsOwnOnly } from '../../outside/fork-header.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import type { Meter } from '../meter.ts';
 import { RequestBudget } from './cost.ts';
@@ -15,6 +17,7 @@ import {
   GraphqlService,
   type PreparedQuery,
 } from './execute.ts';
+import { ForkedEntries } from './forked.ts';
 import { graphqlPage, graphqlPagePolicy } from './page.ts';
 
 const maxBodyBytes = 1024 * 1024;
@@ -29,10 +32,12 @@ const Body = Type.Object({
 
 export interface GraphqlDeps extends Pick<GatewayContext, 'index' | 'log' | 'metrics'> {
   readonly meter: Meter;
+  /** Whose index is asked for ids that are not in ours. */
+  readonly fork?: ForkedChain | undefined;
 }
 
-export function createGraphqlPart({ index, log, metrics, meter }: GraphqlDeps): Part {
-  const service = new GraphqlService(index, log);
+export function createGraphqlPart({ index, log, metrics, meter, fork }: GraphqlDeps): Part {
+  const service = new GraphqlService(index, log, fork && new ForkedEntries(index, fork));
   const requests = metrics.plainCounter('graphql_requests_total', 'GraphQL operations');
   metrics.gauge(
     'graphql_compiled_bytes',
@@ -44,11 +49,12 @@ export function createGraphqlPart({ index, log, metrics, meter }: GraphqlDeps): 
   async function answerAll(body: unknown, request: Request, reply: Reply): Promise<GraphqlAnswer> {
     const { socket } = request.raw;
     const isGone = () => socket.destroyed;
+    const ownOnly = wantsOwnOnly(request.headers);
     const budget = new RequestBudget();
     if (!Array.isArray(body)) {
       const operation = prepare(body, budget);
       await charge(operation.cost, request, reply);
-      return operation.answer(isGone);
+      return operation.answer(isGone, ownOnly);
     }
     if (body.length === 0 || body.length > maxBatch) {
       return badRequest(`A batch has 1 to ${maxBatch} operations`);
@@ -62,7 +68,7 @@ export function createGraphqlPart({ index, log, metrics, meter }: GraphqlDeps): 
     const cost = operations.reduce((sum, operation) => sum + operation.cost, 0);
     await charge(cost, request, reply);
     const answers: string[] = [];
-    for (const operation of operations) answers.push((await operation.answer(isGone)).body);
+    for (const operation of operations) answers.push((await operation.answer(isGone, ownOnly)).body);
     return { status: 200, body: `[${answers.join(',')}]` };
   }
 

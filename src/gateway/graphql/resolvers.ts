@@ -8,6 +8,7 @@ import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { criteriaOf, type RangeInput, type SortOrder, type TransactionsArgs } from './criteria.ts';
 import { blockCursor, parseBlockCursor, parseTransactionCursor } from './cursor.ts';
 import { badInput } from './errors.ts';
+import type { ForkedEntries } from './forked.ts';
 import { Nodes, type TransactionNode, type Wants } from './nodes.ts';
 import type { Resolver } from './schema.ts';
 
@@ -15,6 +16,8 @@ export interface QueryContext {
   /** Field names that the operation selects. */
   readonly wants: Wants;
   readonly signal: Interruption;
+  /** Collects the ids that are answered from the fork; undefined where only what is our own is asked for. */
+  readonly forked: Set<string> | undefined;
 }
 
 interface Edge<T> {
@@ -32,11 +35,19 @@ class TransactionPage implements Connection<TransactionNode> {
   readonly pageInfo: { readonly hasNextPage: boolean };
   readonly edges: readonly Edge<TransactionNode>[];
   readonly criteria: Criteria | undefined;
+  /** Of another network, beside what the index counts. */
+  readonly forked: number;
 
-  constructor(hasNextPage: boolean, edges: readonly Edge<TransactionNode>[], criteria: Criteria | undefined) {
+  constructor(
+    hasNextPage: boolean,
+    edges: readonly Edge<TransactionNode>[],
+    criteria: Criteria | undefined,
+    forked = 0,
+  ) {
     this.pageInfo = { hasNextPage };
     this.edges = edges;
     this.criteria = criteria;
+    this.forked = forked;
   }
 }
 
@@ -45,15 +56,50 @@ export const maxFirst = 1_000;
 /** Beyond this `count` is null. */
 const maxCount = 1_000_000;
 
-export function createResolvers(index: SqlGatewayIndex): Record<string, Resolver<QueryContext>> {
+export function createResolvers(
+  index: SqlGatewayIndex,
+  fork?: ForkedEntries,
+): Record<string, Resolver<QueryContext>> {
   const nodes = new Nodes(index);
 
   async function transaction(args: { id: string }, context: QueryContext): Promise<TransactionNode | null> {
     if (!isTxId(args.id)) return null;
-    return (await nodes.node(args.id, context.wants)) ?? null;
+    const own = await nodes.node(args.id, context.wants);
+    if (own !== undefined || fork === undefined || context.forked === undefined) return own ?? null;
+    const forked = await fork.node(args.id);
+    if (forked !== undefined) context.forked.add(args.id);
+    return forked ?? null;
   }
 
   async function transactions(args: TransactionsArgs, context: QueryContext): Promise<TransactionPage> {
+    const { forked } = context;
+    const edges = fork === undefined || forked === undefined ? [] : await fork.edges(args);
+    if (edges.length === 0 || forked === undefined) return await ownTransactions(args, context);
+    const page = await pageWith(edges, args, context);
+    for (const { node } of page.edges) if (edges.some((edge) => edge.node === node)) forked.add(node.id);
+    return page;
+  }
+
+  /** The index's own first, then those of the fork. */
+  async function pageWith(
+    forked: readonly Edge<TransactionNode>[],
+    args: TransactionsArgs,
+    context: QueryContext,
+  ): Promise<TransactionPage> {
+    const first = pageSize(args.first);
+    const after = isCursor(args.after) ? parseTransactionCursor(args.after).id.toString('base64url') : '';
+    const at = forked.findIndex(({ node }) => node.id === after);
+    const own =
+      at === -1
+        ? await ownTransactions(args, context)
+        : new TransactionPage(false, [], await criteriaOf(index, args, context.signal));
+    const rest = own.pageInfo.hasNextPage ? [] : forked.slice(at + 1);
+    const room = first - own.edges.length;
+    const isMore = own.pageInfo.hasNextPage || rest.length > room;
+    return new TransactionPage(isMore, [...own.edges, ...rest.slice(0, room)], own.criteria, forked.length);
+  }
+
+  async function ownTransactions(args: TransactionsArgs, context: QueryContext): Promise<TransactionPage> {
     const first = pageSize(args.first);
     const sort = args.sort ?? 'HEIGHT_DESC';
     const order = sort.startsWith('INGESTED') ? 'ingested' : 'height';
@@ -86,9 +132,11 @@ export function createResolvers(index: SqlGatewayIndex): Record<string, Resolver
   }
 
   async function count(connection: unknown, context: QueryContext): Promise<string | null> {
-    if (!(connection instanceof TransactionPage) || connection.criteria === undefined) return '0';
-    const counted = await index.search.count(connection.criteria, maxCount, context.signal);
-    return counted === undefined ? null : String(counted);
+    if (!(connection instanceof TransactionPage)) return '0';
+    const { criteria, forked } = connection;
+    if (criteria === undefined) return String(forked);
+    const counted = await index.search.count(criteria, maxCount, context.signal);
+    return counted === undefined ? null : String(counted + forked);
   }
 
   async function block(args: { id?: string | null }): Promise<BlockSummary | null> {

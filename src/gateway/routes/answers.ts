@@ -1,6 +1,7 @@
 /** What chain reads are given, and how they answer: in a node's words, with how long a cache may keep them. */
 
 import { isolate } from '../../delivery/isolation.ts';
+import type { ForkedChain } from '../../fork/chain.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
@@ -21,6 +22,8 @@ export interface ChainReadsDeps extends Pick<GatewayContext, 'log' | 'index' | '
   readonly bytes: ByteSource;
   /** Keeps data that came with a posted transaction. */
   keepInline(id: string, data: Buffer): Promise<void>;
+  /** What neither the index nor the nodes have is read from there. */
+  readonly fork?: ForkedChain | undefined;
 }
 
 export function addGet(

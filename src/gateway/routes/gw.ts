@@ -1,6 +1,7 @@
 /** `GET /`, `/gw/info`, `/gw/healthcheck`, `/gw/peers`, `/gw/__gateway_metrics`, each also under the aliases. */
 import { redactUrl } from '../../config/redact.ts';
 import { originOf } from '../../kernel/http/app.ts';
+import { type Greeting, greet } from '../../kernel/http/page/greeting.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { mount } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
@@ -86,10 +87,11 @@ export function createGatewayRoutes(deps: GatewayRoutesDeps): Part {
   return {
     name: 'gateway',
     async routes(app) {
-      const root = async (request: Request, reply: Reply): Promise<unknown> =>
-        apex === undefined
-          ? reply.header('cache-control', 'public, max-age=30').send(info())
-          : apex(request, reply);
+      const root = async (request: Request, reply: Reply): Promise<unknown> => {
+        if (apex !== undefined) return apex(request, reply);
+        if (greet(request, reply, greeting)) return reply;
+        return reply.header('cache-control', 'public, max-age=30').send(info());
+      };
       app.get('/', { schema: { summary: 'Gateway info, or the apex content', tags: ['gateway'] } }, root);
 
       mount(
@@ -126,4 +128,22 @@ function queryOf(request: Request, name: string): unknown {
 function hostAndPort(url: string): string {
   const { hostname, port, protocol } = new URL(url);
   return `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
+}
+
+function greeting(request: Request): Greeting {
+  return {
+    title: 'Gateway',
+    about:
+      'Reads the chain: content by id and by name, transactions and blocks, and an index to search by GraphQL.',
+    links: [
+      { path: '/api-docs', what: 'every route, to read' },
+      { path: '/graphql', what: 'search, in a page of its own' },
+      { path: '/gw/info', what: 'what this gateway is' },
+      { path: '/gw/healthcheck', what: 'whether it is well, with reasons' },
+    ],
+    next: {
+      text: 'Whatever is stored is here under its id at once:',
+      command: `curl ${originOf(request)}/{id}`,
+    },
+  };
 }

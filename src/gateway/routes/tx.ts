@@ -2,13 +2,15 @@
  * `/tx/{id}` and below. Mined transactions and data items are answered from the index; what it does not have is
  * asked of nodes, so that "not found" is said only when nobody has it.
  */
+import { ForkUnavailable } from '../../fork/upstream.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { NodeAnswer } from '../../outside/arweave/node.ts';
+import { forkHeader, wantsOwnOnly } from '../../outside/fork-header.ts';
 import { readLimited } from '../../outside/http.ts';
 import { bundledItemJson } from '../chain/bundled-header.ts';
 import type { ChainTransaction, Located } from '../chain-index/gateway-index.ts';
 import { itemJson } from '../chain-index/item-json.ts';
-import { nodeError, Unavailable, UpstreamError } from '../errors.ts';
+import { forkUnavailable, nodeError, Unavailable, UpstreamError } from '../errors.ts';
 import { largeAnswers } from '../held-bytes.ts';
 import { param } from '../paths.ts';
 import {
@@ -33,7 +35,7 @@ const maxDataBytes = 12 * 1024 * 1024;
 const maxPending = 1_000;
 
 export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
-  const { index, nodes, meter } = deps;
+  const { index, nodes, meter, fork } = deps;
 
   /** Data is metered on whatever route it leaves; headers are free. */
   async function charge(
@@ -74,6 +76,8 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
     const id = requireId(param(request, 'id'), 'Invalid hash.');
     await refuseBlockedBytes(deps, id);
     const answer = await nodes.get(`/unconfirmed_tx/${id}`);
+    const forked = answer.status === 404 ? await sendForked(request, reply, id, '') : undefined;
+    if (forked !== undefined) return forked;
     if (answer.body.length > maxHeaderBytes) await charge(request, reply, id, relayed(answer));
     return relay(reply, answer, 20);
   });
@@ -134,6 +138,22 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
     return sendText(cacheBy(reply, stable), data.toString('base64url'));
   }
 
+  /** From the network that is forked; undefined where that does not have it either. */
+  async function sendForked(
+    request: Request,
+    reply: Reply,
+    id: string,
+    field: string,
+  ): Promise<Reply | undefined> {
+    if (fork === undefined || wantsOwnOnly(request.headers)) return undefined;
+    const answer = await fork.answers.answer(id, field).catch((error: unknown) => {
+      throw error instanceof ForkUnavailable ? forkUnavailable(error) : error;
+    });
+    if (answer === undefined) return undefined;
+    await charge(request, reply, id, { bytes: answer.body.length, contentType: answer.contentType });
+    return relay(reply.header(forkHeader, fork.shown), { ...answer, url: fork.shown }, 30);
+  }
+
   /** What nodes say; while none answers, a record that we know of is pending. */
   async function relayOr(
     request: Request,
@@ -147,6 +167,9 @@ export function transactionRoutes(app: App, deps: ChainReadsDeps): void {
       const answer = await nodes.get(`/tx/${id}${below}`);
       // Data items and what was just posted here are not the node's to deny.
       if (answer.status === 404 && isOurs) return pendingAnswer(reply);
+      const isAbsent = answer.status === 404 && located === undefined;
+      const forked = isAbsent ? await sendForked(request, reply, id, below.slice(1)) : undefined;
+      if (forked !== undefined) return forked;
       const isData = answer.status === 200 && /^\/data(\.|$)/.test(below);
       if (isData || answer.body.length > maxHeaderBytes) await charge(request, reply, id, relayed(answer));
       return relay(reply, answer, 30);

@@ -4,6 +4,7 @@
  */
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { TlsKeys } from '../tls/local-authority.ts';
 import type { ErrorBody } from './error-mapper.ts';
 import { type HeldPort, openPort } from './held-ports.ts';
 import { currentResponse, type Handler, PatientServer } from './patient-server.ts';
@@ -22,6 +23,8 @@ export interface ConnectionLimits {
   readonly maxConnections?: number;
   /** Several processes listen on the port, and the system shares the connections out between them. */
   readonly sharePort?: boolean;
+  /** TLS, with HTTP/2 for clients that speak it, is answered on the same port. */
+  readonly tls?: TlsKeys | undefined;
 }
 
 /** Requests that a connection may send ahead. */
@@ -40,7 +43,13 @@ export class Connections {
   /** Resolves when the port is free and every connection closed. */
   #closed: Promise<void> | undefined;
 
-  constructor(handler: Handler, limits: ConnectionLimits, errorBody: ErrorBody, inFlight: InFlight) {
+  constructor(
+    handler: Handler,
+    limits: ConnectionLimits,
+    errorBody: ErrorBody,
+    inFlight: InFlight,
+    onTlsFailure: (error: unknown) => void,
+  ) {
     const headersTimeout = limits.headersTimeoutMs ?? 15_000;
     this.#inFlight = inFlight;
     this.#reusePort = limits.sharePort ?? false;
@@ -54,6 +63,7 @@ export class Connections {
         noDelay: true,
         stallTimeoutMs: limits.stallTimeoutMs ?? 60_000,
         maxConnections: limits.maxConnections ?? 16_384,
+        tls: limits.tls && { keys: limits.tls, onFailure: onTlsFailure },
       },
       (request, response) => {
         if (this.#draining) response.shouldKeepAlive = false;
@@ -119,16 +129,16 @@ export class Connections {
     // A head that was out before the drain has promised to keep its connection; it is idle once answered.
     this.#inFlight.onEnd = () => setImmediate(() => listener.closeIdleConnections());
     listener.closeIdleConnections();
-    const finished = await this.#finishes(timeoutMs);
+    const finished = await this.#finishes(timeoutMs, listener.drainTls());
     listener.cutAll();
     this.server.cutAll();
     return finished;
   }
 
-  async #finishes(timeoutMs: number): Promise<boolean> {
+  async #finishes(timeoutMs: number, others?: Promise<void>): Promise<boolean> {
     this.#inFlight.onEnd ??= () => {};
-    await Promise.race([this.#inFlight.none(), after(timeoutMs)]);
-    return this.#inFlight.count === 0;
+    const all = Promise.all([this.#inFlight.none(), others]).then(() => true);
+    return await Promise.race([all, after(timeoutMs).then(() => this.#inFlight.count === 0 && !others)]);
   }
 
   async close(): Promise<void> {

@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import swagger from '@fastify/swagger';
 import { isRecord } from '../../formats/json.ts';
 import type { App } from './app.ts';
+import { escapeHtml } from './page/html.ts';
 
 export interface OpenApiInfo {
   /** For the OpenAPI document. */
@@ -243,15 +244,6 @@ function code(content: string): string {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-function escapeHtml(raw: string): string {
-  return raw
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
 }
 
 const depthLimit = 12;

@@ -1,6 +1,7 @@
 /** The node:http server under every surface: it knows its connections, and which of their answers have not left yet. */
 import { type IncomingMessage, Server, type ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { answerTls, type TlsListener, type TlsSource } from './tls/tls-or-plain.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -8,6 +9,8 @@ export interface PatientServerOptions extends ServerOptions {
   /** A client that takes no byte of an answer for this long is cut off: what waits for it waits in our memory. */
   readonly stallTimeoutMs: number;
   readonly maxConnections: number;
+  /** TLS is answered on the port too. */
+  readonly tls?: TlsSource | undefined;
 }
 
 /**
@@ -23,6 +26,7 @@ export class PatientServer extends Server {
   /** Looks for answers that do not leave; a timer for each answer would cost every one of them. */
   readonly #looking: NodeJS.Timeout;
   readonly #watched = new WeakSet<ServerResponse>();
+  #tls: TlsListener | undefined;
 
   constructor(options: PatientServerOptions, handler: Handler) {
     super(options, handler);
@@ -37,6 +41,15 @@ export class PatientServer extends Server {
   }
 
   listenAt(host: string, port: number, reusePort = false): Promise<void> {
+    const { tls, headersTimeout = 15_000, keepAliveTimeout = 72_000, stallTimeoutMs } = this.options;
+    if (tls !== undefined) {
+      this.#tls = answerTls(this, {
+        ...tls,
+        handshakeTimeoutMs: headersTimeout,
+        idleTimeoutMs: keepAliveTimeout,
+        stallTimeoutMs,
+      });
+    }
     return new Promise((resolve, reject) => {
       this.once('error', reject);
       this.listen({ host, port, backlog: 1024, reusePort }, () => {
@@ -58,9 +71,15 @@ export class PatientServer extends Server {
     super.closeIdleConnections();
   }
 
+  /** Takes no new request over HTTP/2; resolves when those that there are have been answered. */
+  async drainTls(): Promise<void> {
+    await this.#tls?.drain();
+  }
+
   /** Cuts every connection, and looks after none any more. */
   cutAll(): void {
     this.closeAllConnections();
+    this.#tls?.destroy();
     clearInterval(this.#looking);
   }
 

@@ -91,7 +91,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   networks('TRUSTED_PROXIES', trusted);
   const app: App = fastify({
     serverFactory: (handler) => {
-      connections = new Connections(handler, options, errorBody, inFlight);
+      connections = new Connections(handler, options, errorBody, inFlight, (error) =>
+        options.log.error({ err: error }, 'TLS cannot be answered'),
+      );
       return connections.server;
     },
     logger: false,

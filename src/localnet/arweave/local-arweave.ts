@@ -5,10 +5,12 @@
  */
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import type { Fork } from '../../fork/fork.ts';
 import { createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { type TlsConfig, tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
 import { holdAlone } from '../hold-alone.ts';
 import { LocalNode, type Mining } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
@@ -25,10 +27,13 @@ export type LocalArweaveConfig = Pick<
   | 'LOCAL_ARWEAVE_BLOCK_INTERVAL_MS'
   | 'LOCAL_ARWEAVE_MINING'
   | 'LOCAL_ARWEAVE_CONFIRM_BLOCKS'
->;
+> &
+  TlsConfig;
 
 export interface LocalArweaveDeps {
   readonly log: Logger;
+  /** Where transactions are read that the node does not have; started before it. */
+  readonly fork?: Fork | undefined;
   /** Milliseconds since 1970; the machine's clock unless given. */
   readonly now?: () => number;
   /** Who reads the chain in this process; nobody unless given. */
@@ -76,12 +81,14 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       hostVariable: 'LOCAL_NETWORK_HOST',
       port: config.LOCAL_ARWEAVE_PORT,
       portVariable: 'LOCAL_ARWEAVE_PORT',
+      tls: tlsKeysOf(config),
       log,
       metrics,
       bodyLimit: MAX_TX_BODY_BYTES,
     });
     const stopping = new AbortController();
-    server.mount((app) => nodeRoutes(app, { node, metrics, readers, stopping: stopping.signal }));
+    const fork = deps.fork?.chain;
+    server.mount((app) => nodeRoutes(app, { node, metrics, readers, stopping: stopping.signal, fork }));
     const chain: Part = {
       name: 'chain',
       async drain() {

@@ -6,11 +6,13 @@
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { createJob } from '../../kernel/background/job.ts';
+import { greetPeople } from '../../kernel/http/page/greeting.ts';
 import { type App, createHttpServer, mountGuarded } from '../../kernel/http/server.ts';
 import { readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { type TlsConfig, tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import { sayLocal } from '../sign.ts';
 import {
@@ -58,7 +60,7 @@ export interface LocalCardProvider extends Surface {
 const sweepIntervalMs = 5_000;
 
 export function createLocalCardProvider(
-  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_CARD_PORT' | 'DATA_DIR'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_CARD_PORT' | 'DATA_DIR'> & TlsConfig,
   deps: LocalCardProviderDeps,
 ): LocalCardProvider {
   const { log, now = Date.now } = deps;
@@ -81,6 +83,7 @@ export function createLocalCardProvider(
       hostVariable: 'LOCAL_NETWORK_HOST',
       port: config.LOCAL_CARD_PORT,
       portVariable: 'LOCAL_CARD_PORT',
+      tls: tlsKeysOf(config),
       log,
       metrics: new Metrics(),
       bodyLimit: 256 * 1024,
@@ -141,6 +144,14 @@ function providerRoutes(app: App, provider: Provider): void {
   });
   mountGuarded(app, '/test', merchantGuard(provider.keys), (test) => testControlRoutes(test, provider));
   checkoutPageRoutes(app, provider);
+  greetPeople(app, () => ({
+    title: 'Local card provider',
+    about:
+      "Takes test cards in place of Stripe, with Stripe's own interface: sessions, payments, refunds, disputes and webhooks.",
+    badge: 'Local network: no real card is charged',
+    links: [{ path: '/api-docs', what: 'every route, to read' }],
+    next: { text: 'Pages to pay on come from the payment server; 4242 4242 4242 4242 is a card that pays.' },
+  }));
 }
 
 async function sweepOld(provider: Provider): Promise<void> {

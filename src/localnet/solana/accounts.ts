@@ -25,12 +25,20 @@ export interface AccountReader {
 /** Undefined in a change means: gone. */
 export type AccountChanges = ReadonlyMap<SolanaAddress, Account | undefined>;
 
+/** Accounts that nobody stores, made when they are read. */
+export type ComputedAccounts = ReadonlyMap<SolanaAddress, () => Account>;
+
 export class AccountStore implements AccountReader {
+  readonly #computed: ComputedAccounts;
   readonly #accounts = new Map<SolanaAddress, Account>();
   readonly #byOwner = new Map<SolanaAddress, Set<SolanaAddress>>();
 
+  constructor(computed: ComputedAccounts = new Map()) {
+    this.#computed = computed;
+  }
+
   get(address: SolanaAddress): Account {
-    return this.#accounts.get(address) ?? emptyAccount;
+    return this.#accounts.get(address) ?? this.#computed.get(address)?.() ?? emptyAccount;
   }
 
   has(address: SolanaAddress): boolean {

@@ -48,12 +48,18 @@ export class Faucet {
     this.#programs = programs;
   }
 
+  get address(): SolanaAddress {
+    return this.#key.address;
+  }
+
   /** Signs and submits; answers the signature once it is durable. */
   async send(instructions: readonly Instruction[]): Promise<string> {
     const { slots } = this.#ledger;
     // Two equal transactions in one block would be the same one: a count tells them apart.
     this.#count += 1;
     const messageBytes = compileMessage({
+      // The form that every client reads without being asked to.
+      version: 'legacy',
       feePayer: this.#key.address,
       blockhash: slots.blockhash(slots.now().slot),
       instructions: [...instructions, memo(`faucet ${this.#count}`)],

@@ -24,6 +24,7 @@ import {
   lamportsPerSol,
   type NamePrograms,
   nativeLoader,
+  nativeMint,
   rentExemptMinimum,
   systemProgram,
   tokenProgram,
@@ -63,6 +64,11 @@ export function faucetOf(seed: Buffer): Keypair {
   return keypairOf(createHash('sha256').update('faucet').update(seed).digest());
 }
 
+/** The one node's name for itself. */
+export function identityOf(seed: Buffer): SolanaAddress {
+  return keypairOf(createHash('sha256').update('identity').update(seed).digest()).address;
+}
+
 export function genesisAccounts(
   seed: Buffer,
   createdMs: number,
@@ -78,11 +84,7 @@ export function genesisAccounts(
     accounts.set(address, { lamports: rentExemptMinimum(data.length), owner, data, executable: false });
   };
 
-  for (const program of programTable(programs).keys()) {
-    const owner = program === systemProgram ? nativeLoader : bpfLoader;
-    const data = Buffer.from('local ledger');
-    accounts.set(program, { lamports: rentExemptMinimum(36), owner, data, executable: true });
-  }
+  for (const [address, account] of builtInAccounts(programs)) accounts.set(address, account);
   accounts.set(faucet, { ...emptyAccount, lamports: faucetSol * lamportsPerSol });
   const mint = encodeMint({
     authority: faucet,
@@ -122,6 +124,30 @@ export function genesisAccounts(
     ...stamp(at.reserved('www')),
   });
   put(at.reserved('www').address, programs.arns, reserved);
+  return accounts;
+}
+
+/** The programs, and the mint of wrapped SOL: what a ledger of an earlier release is given when it is opened. */
+export function builtInAccounts(programs: NamePrograms): Map<SolanaAddress, Account> {
+  const accounts = new Map<SolanaAddress, Account>();
+  for (const program of programTable(programs).keys()) {
+    const owner = program === systemProgram ? nativeLoader : bpfLoader;
+    const data = Buffer.from('local ledger');
+    accounts.set(program, { lamports: rentExemptMinimum(36), owner, data, executable: true });
+  }
+  const data = encodeMint({
+    authority: undefined,
+    supply: 0n,
+    decimals: 9,
+    initialized: true,
+    freezeAuthority: undefined,
+  });
+  accounts.set(nativeMint, {
+    lamports: rentExemptMinimum(data.length),
+    owner: tokenProgram,
+    data,
+    executable: false,
+  });
   return accounts;
 }
 

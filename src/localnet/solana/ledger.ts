@@ -9,16 +9,16 @@ import { encodeBase58 } from '../../formats/base58.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import type { Message } from '../../formats/solana/message.ts';
-import { systemProgram } from '../../formats/solana/programs.ts';
 import { maxTransactionBytes, parseTransaction, type Transaction } from '../../formats/solana/transaction.ts';
-import { type AccountChanges, type AccountStore, Overlay } from './accounts.ts';
+import { type Account, type AccountChanges, type AccountStore, Overlay } from './accounts.ts';
 import { innerOf, lamportsOf, memoOf, type TransactionMeta, tokensOf } from './meta.ts';
 import type { TransactionError } from './runtime/errors.ts';
-import { type Execution, executeTransaction, refused } from './runtime/execute.ts';
+import { type Environment, type Execution, executeTransaction, refused } from './runtime/execute.ts';
 import type { ProgramTable } from './runtime/invocation.ts';
+import { durableNonce, usedNonce } from './runtime/nonces.ts';
 import { signaturesHold } from './signatures.ts';
 import type { Moment, Slots } from './slots.ts';
-import type { LedgerStore, StoredTransaction } from './store.ts';
+import type { ExecutedTransaction, LedgerStore, StoredTransaction } from './store.ts';
 
 /** Transactions that may wait at once; beyond it senders are told to come back. */
 const maxWaiting = 20_000;
@@ -68,7 +68,8 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-type Entry = StoredTransaction & { readonly touched: readonly SolanaAddress[] };
+/** Called with what a batch changed, and its transactions in order. */
+type CommitListener = (changes: AccountChanges, transactions: readonly ExecutedTransaction[]) => void;
 
 export class Ledger {
   readonly slots: Slots;
@@ -78,9 +79,12 @@ export class Ledger {
   readonly #recent = new Map<string, SignatureStatus>();
   readonly #waiting: Waiting[] = [];
   readonly #inFlight = new Map<string, Promise<SignatureStatus>>();
-  readonly #listeners = new Set<(changes: AccountChanges) => void>();
+  readonly #listeners = new Set<CommitListener>();
+  /** Accounts that ended here; told only where a fork is behind the ledger. */
+  readonly #ended: Set<SolanaAddress> | undefined;
   #sequence: number;
   #draining: Promise<void> | undefined;
+  #batch: Promise<void> = Promise.resolve();
 
   constructor(
     store: LedgerStore,
@@ -89,6 +93,7 @@ export class Ledger {
     slots: Slots,
     lastSequence: number,
     recent: Iterable<[string, SignatureStatus]> = [],
+    ended?: Iterable<SolanaAddress>,
   ) {
     this.#store = store;
     this.accounts = accounts;
@@ -96,14 +101,30 @@ export class Ledger {
     this.slots = slots;
     this.#sequence = lastSequence;
     for (const [signature, status] of recent) this.#recent.set(signature, status);
+    this.#ended = ended && new Set(ended);
   }
 
   get transactionCount(): number {
     return this.#sequence;
   }
 
+  /** Whether this ledger has had the account, so that no other's counts. */
+  isDecided(address: SolanaAddress): boolean {
+    return this.accounts.has(address) || this.#ended?.has(address) === true;
+  }
+
+  /** Accounts of a fork become the ledger's own, but those that it has, or has had. */
+  async takeOver(accounts: ReadonlyMap<SolanaAddress, Account>): Promise<void> {
+    const isNew = ([address]: readonly [SolanaAddress, Account]) => !this.isDecided(address);
+    const taken = new Map([...accounts].filter(isNew));
+    if (taken.size === 0) return;
+    await this.#store.takeOver(taken);
+    // A transaction may have made or ended one of them meanwhile.
+    this.accounts.apply(new Map([...taken].filter(isNew)));
+  }
+
   /** Called with every committed batch. */
-  onCommit(listener: (changes: AccountChanges) => void): () => void {
+  onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -143,10 +164,16 @@ export class Ledger {
   /** What a message would do now, on the committed accounts. Nothing is kept. */
   simulate(message: Message, options: { readonly anyBlockhash: boolean }): Execution {
     const moment = this.slots.now();
-    if (!options.anyBlockhash && !this.slots.isAlive(message.blockhash, moment)) {
-      return refused('BlockhashNotFound');
-    }
-    return this.#execute(message, this.accounts, moment);
+    if (!options.anyBlockhash && !this.isCurrent(message)) return refused(message, 'BlockhashNotFound');
+    return this.#execute(message, this.accounts, moment, this.#sequence + 1);
+  }
+
+  /** Whether a message may be sent now: its blockhash lives, or it uses a nonce. */
+  isCurrent(message: Message): boolean {
+    return (
+      this.slots.isAlive(message.blockhash, this.slots.now()) ||
+      usedNonce(message, this.accounts) !== undefined
+    );
   }
 
   recentStatus(signature: string): SignatureStatus | undefined {
@@ -164,6 +191,19 @@ export class Ledger {
     return this.#store.byAddress(address, range);
   }
 
+  inSlot(slot: number): Promise<StoredTransaction[]> {
+    return this.#store.inSlot(slot);
+  }
+
+  countsSince(slot: number, groupSize: number): Promise<Map<number, number>> {
+    return this.#store.countsSince(slot, groupSize);
+  }
+
+  /** Resolves when what is being executed is durable. */
+  batchDone(): Promise<void> {
+    return this.#batch;
+  }
+
   /** Resolves when nothing is waiting any more. */
   async idle(): Promise<void> {
     while (this.#inFlight.size > 0 || this.#draining !== undefined) {
@@ -171,11 +211,8 @@ export class Ledger {
     }
   }
 
-  #execute(message: Message, accounts: AccountStore | Overlay, moment: Moment): Execution {
-    return executeTransaction(message, accounts, this.#programs, {
-      slot: moment.slot,
-      now: Math.floor(moment.ms / 1000),
-    });
+  #execute(message: Message, accounts: AccountStore | Overlay, moment: Moment, sequence: number): Execution {
+    return executeTransaction(message, accounts, this.#programs, environmentOf(this.slots, moment, sequence));
   }
 
   async #drain(): Promise<void> {
@@ -183,7 +220,8 @@ export class Ledger {
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, batchSize);
-      await this.#runBatch(batch);
+      this.#batch = this.#runBatch(batch);
+      await this.#batch;
     }
     this.#draining = undefined;
   }
@@ -192,7 +230,7 @@ export class Ledger {
     const moment = this.slots.now();
     this.#forget(moment.slot);
     const overlay = new Overlay(this.accounts);
-    const taken: { waiting: Waiting; entry: Entry; status: SignatureStatus }[] = [];
+    const taken: { waiting: Waiting; entry: ExecutedTransaction; status: SignatureStatus }[] = [];
     const seen = new Set<string>();
     for (const waiting of batch) {
       try {
@@ -207,31 +245,34 @@ export class Ledger {
     }
     if (taken.length === 0) return;
     const changes = overlay.changes();
+    const transactions = taken.map(({ entry }) => entry);
     try {
-      await this.#store.commit(
-        taken.map(({ entry }) => entry),
-        changes,
-      );
+      await this.#store.commit(transactions, changes);
     } catch (error) {
       const reason = error instanceof Error ? error : new Error(String(error));
       for (const { waiting } of taken) waiting.reject(reason);
       return;
     }
     this.accounts.apply(changes);
+    if (this.#ended !== undefined) {
+      for (const [address, account] of changes) if (account === undefined) this.#ended.add(address);
+    }
     this.#sequence += taken.length;
     for (const { waiting, status } of taken) {
       this.#recent.set(waiting.signature, status);
       waiting.resolve(status);
     }
-    for (const listener of this.#listeners) listener(changes);
+    for (const listener of this.#listeners) listener(changes, transactions);
   }
 
-  #runOne(waiting: Waiting, overlay: Overlay, moment: Moment, sequence: number): Entry {
-    const { message } = waiting.transaction;
-    if (!this.slots.isAlive(message.blockhash, moment)) throw new TransactionRefused('BlockhashNotFound');
+  #runOne(waiting: Waiting, overlay: Overlay, moment: Moment, sequence: number): ExecutedTransaction {
+    const sent = waiting.transaction.message;
+    if (!this.slots.isAlive(sent.blockhash, moment) && usedNonce(sent, overlay) === undefined) {
+      throw new TransactionRefused('BlockhashNotFound');
+    }
     if (this.#recent.has(waiting.signature)) throw new TransactionRefused('AlreadyProcessed');
-    const execution = this.#execute(message, overlay, moment);
-    const { error, fee } = execution;
+    const execution = this.#execute(sent, overlay, moment, sequence);
+    const { error, fee, message } = execution;
     if (error !== undefined && (fee === undefined || waiting.preflight)) {
       throw new TransactionRefused(error, execution.logs, execution.unitsConsumed);
     }
@@ -250,6 +291,7 @@ export class Ledger {
         ? { programId: execution.returnData.programId, data: execution.returnData.data.toString('base64') }
         : null,
       memo: memoOf(message),
+      ...(message.lookups.length > 0 && { loaded: message.loaded }),
     };
     return {
       sequence,
@@ -258,7 +300,7 @@ export class Ledger {
       timeMs: moment.ms,
       wire: waiting.wire,
       meta,
-      touched: message.keys.filter((key) => key !== systemProgram),
+      keys: message.keys,
     };
   }
 
@@ -268,6 +310,15 @@ export class Ledger {
       this.#recent.delete(signature);
     }
   }
+}
+
+/** Where and when the transaction of this place in the log is executed: the same each time. */
+export function environmentOf(slots: Slots, moment: Moment, sequence: number): Environment {
+  return {
+    slot: moment.slot,
+    now: Math.floor(moment.ms / 1000),
+    nextNonce: () => durableNonce(slots.blockhash(moment.slot), sequence),
+  };
 }
 
 function parse(wire: Buffer): Transaction {

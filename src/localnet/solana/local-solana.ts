@@ -8,29 +8,37 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import type { Fork } from '../../fork/fork.ts';
 import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { type NamePrograms, namePrograms } from '../../formats/solana/programs.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { originOf } from '../../kernel/http/app.ts';
 import { type HeldPort, openPort } from '../../kernel/http/held-ports.ts';
+import { greetPeople } from '../../kernel/http/page/greeting.ts';
 import { PatientServer } from '../../kernel/http/patient-server.ts';
 import { type App, createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
+import { type TlsConfig, tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
+import { forkHeader, wantsOwnOnly } from '../../outside/fork-header.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { holdAlone } from '../hold-alone.ts';
 import { AccountStore } from './accounts.ts';
 import { Faucet, type Grant } from './faucet.ts';
 import {
+  builtInAccounts,
   defaultDemandFactor,
   defaultRegistryCapacity,
   faucetOf,
   type GenesisSettings,
   genesisAccounts,
+  identityOf,
 } from './genesis.ts';
 import { Ledger, type SignatureStatus } from './ledger.ts';
+import { LedgerFork } from './ledger-fork.ts';
 import { migrations } from './migrations.ts';
 import { programTable } from './programs/program-table.ts';
 import { answerText } from './rpc/dispatch.ts';
@@ -38,9 +46,12 @@ import type { RpcContext } from './rpc/method.ts';
 import { Subscriptions } from './rpc/subscriptions.ts';
 import { blockhashLife, Slots } from './slots.ts';
 import { type Genesis, LedgerStore } from './store.ts';
+import { sysvarAccounts } from './sysvars.ts';
 
 export interface LocalSolanaDeps {
   readonly log: Logger;
+  /** Where accounts come from that the ledger never had; started before the ledger. */
+  readonly fork?: Fork | undefined;
   /** Keys that sell names: each is given lamports and name tokens once. */
   readonly fund?: readonly SolanaAddress[];
   /** The name programs' addresses; the public network's unless others are configured. */
@@ -69,7 +80,7 @@ export interface LocalSolana extends Surface {
 const maxBody = 1024 * 1024;
 
 export function createLocalSolana(
-  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT' | 'DATA_DIR'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT' | 'DATA_DIR'> & TlsConfig,
   deps: LocalSolanaDeps,
 ): LocalSolana {
   const { log, now = Date.now, upkeepIntervalMs = 60_000, programs = namePrograms.mainnet } = deps;
@@ -90,8 +101,11 @@ export function createLocalSolana(
   };
 
   const surface = createSurface('solana', async () => {
-    const file = await openFile(join(config.DATA_DIR, 'localnet', 'solana.db'), programs, now);
+    const cluster = deps.fork?.accounts;
+    const path = join(config.DATA_DIR, 'localnet', 'solana.db');
+    const file = await openFile(path, programs, now, cluster !== undefined);
     const { ledger } = file;
+    const fork = cluster && new LedgerFork(ledger, cluster, log);
     const faucet = new Faucet(ledger, faucetOf(file.genesis.seed), programs);
     running = { ledger, faucet };
     const server = createHttpServer({
@@ -101,12 +115,21 @@ export function createLocalSolana(
       hostVariable: 'LOCAL_NETWORK_HOST',
       port: config.LOCAL_SOLANA_PORT,
       portVariable: 'LOCAL_SOLANA_PORT',
+      tls: tlsKeysOf(config),
       log,
       metrics: new Metrics(),
       bodyLimit: maxBody,
       docs: false,
     });
-    rpcRoutes(server.app, { ledger, airdrop: (to, lamports) => faucet.airdrop(to, lamports) }, log);
+    const context: RpcContext = {
+      ledger,
+      airdrop: (to, lamports) => faucet.airdrop(to, lamports),
+      faucet: faucet.address,
+      identity: identityOf(file.genesis.seed),
+      address: () => new URL(surface.url).host,
+      fork,
+    };
+    rpcRoutes(server.app, context, log);
     const chain: Part = {
       name: 'chain',
       async start() {
@@ -142,7 +165,7 @@ export function createLocalSolana(
 }
 
 /** The ledger in its file, which no other process may use meanwhile. */
-async function openFile(path: string, programs: NamePrograms, now: () => number) {
+async function openFile(path: string, programs: NamePrograms, now: () => number, isForked: boolean) {
   const hold = holdAlone(path, 'the local Solana ledger');
   let sql: Sql | undefined;
   const close = async () => {
@@ -156,7 +179,7 @@ async function openFile(path: string, programs: NamePrograms, now: () => number)
       registryCapacity: defaultRegistryCapacity,
       demandFactor: defaultDemandFactor,
     };
-    const { ledger, genesis } = await openLedger(sql, settings, now);
+    const { ledger, genesis } = await openLedger(sql, settings, now, { isForked });
     return { ledger, genesis, close };
   } catch (error) {
     await close();
@@ -168,24 +191,38 @@ function rpcRoutes(app: App, context: RpcContext, log: Logger): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
     done(null, body),
   );
+  greetPeople(app, (request) => ({
+    title: 'Local Solana ledger',
+    about: 'The chain that names live on, on this machine: JSON-RPC by POST to this address, and WebSockets.',
+    badge: 'Local network: play money',
+    links: [{ path: '/health', what: 'whether it runs' }],
+    next: {
+      text: 'Give this address to a Solana client, or ask for some lamports:',
+      command: `curl ${originOf(request)} -H 'content-type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"requestAirdrop","params":["{address}",1000000000]}'`,
+    },
+  }));
   app.get('/health', async () => 'ok');
   app.post('/', async (request, reply) => {
     const text = typeof request.body === 'string' ? request.body : '';
-    const answer = await answerText(context, text, log);
+    if (context.fork !== undefined) reply.header(forkHeader, context.fork.shown);
+    const own = wantsOwnOnly(request.headers) ? { ...context, fork: undefined } : context;
+    const answer = await answerText(own, text, log);
     return reply.header('content-type', 'application/json; charset=utf-8').send(answer);
   });
 }
 
 /** On the HTTP port, and on the next one, where clients look for them when they are told only the HTTP port. */
 function webSockets(
-  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_SOLANA_PORT'> & TlsConfig,
   app: App,
   ledger: Ledger,
   log: Logger,
 ): Part {
   const subscriptions = new Subscriptions(ledger);
+  const keys = tlsKeysOf(config);
+  const onFailure = (error: unknown): void => log.error({ err: error }, 'TLS cannot be answered');
   const nextPort = new PatientServer(
-    { stallTimeoutMs: 60_000, maxConnections: 16_384 },
+    { stallTimeoutMs: 60_000, maxConnections: 16_384, tls: keys && { keys, onFailure } },
     (_request, response) => response.writeHead(426).end(),
   );
   let held: HeldPort | undefined;
@@ -219,8 +256,13 @@ function webSockets(
 }
 
 /** `settings` make a new ledger; an existing one keeps its own, and must be for the same programs. */
-export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () => number) {
-  const store = new LedgerStore(sql);
+export async function openLedger(
+  sql: Sql,
+  settings: GenesisSettings,
+  clock: () => number,
+  { isForked = false } = {},
+) {
+  const store = new LedgerStore(sql, { isForked });
   const genesis = (await store.genesis()) ?? (await begin(store, settings, clock()));
   const kept = readSettings(genesis.settings);
   if (kept.programs.arns !== settings.programs.arns || kept.programs.ant !== settings.programs.ant) {
@@ -228,9 +270,10 @@ export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () 
       'the local Solana ledger was made for other name programs: remove its file or set ARNS_PROGRAM_CLUSTER back',
     );
   }
-  const accounts = new AccountStore();
-  for await (const [address, account] of store.accounts()) accounts.apply(new Map([[address, account]]));
   const slots = new Slots(genesis.seed, genesis.createdMs, clock);
+  const accounts = new AccountStore(sysvarAccounts(slots));
+  for await (const [address, account] of store.accounts()) accounts.apply(new Map([[address, account]]));
+  await addBuiltIns(store, accounts, kept.programs);
   const last = await store.last();
   if (last !== undefined) slots.notBefore(last.timeMs);
   const recent = new Map<string, SignatureStatus>();
@@ -238,8 +281,21 @@ export async function openLedger(sql: Sql, settings: GenesisSettings, clock: () 
     recent.set(entry.signature, { slot: entry.slot, err: entry.meta.err, sequence: entry.sequence });
   }
   const programs = programTable(kept.programs);
-  const ledger = new Ledger(store, accounts, programs, slots, last?.sequence ?? 0, recent);
+  const ended = isForked ? await store.ended() : undefined;
+  const ledger = new Ledger(store, accounts, programs, slots, last?.sequence ?? 0, recent, ended);
   return { ledger, genesis, settings: kept };
+}
+
+/** Gives a ledger what has come to it since it was made. */
+async function addBuiltIns(
+  store: LedgerStore,
+  accounts: AccountStore,
+  programs: NamePrograms,
+): Promise<void> {
+  const missing = new Map([...builtInAccounts(programs)].filter(([address]) => !accounts.has(address)));
+  if (missing.size === 0) return;
+  await store.commit([], missing);
+  accounts.apply(missing);
 }
 
 async function begin(store: LedgerStore, settings: GenesisSettings, now: number): Promise<Genesis> {

@@ -2,7 +2,7 @@
 
 import { encodeBase58 } from '../../formats/base58.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
-import type { Message } from '../../formats/solana/message.ts';
+import type { LoadedAddresses, Message } from '../../formats/solana/message.ts';
 import { memoProgram, memoProgramV1, tokenProgram } from '../../formats/solana/programs.ts';
 import { decodeMint, decodeTokenAccount, mintSize, tokenAccountSize } from '../../formats/solana/token.ts';
 import type { AccountReader } from './accounts.ts';
@@ -40,6 +40,8 @@ export interface TransactionMeta {
   readonly returnData: { readonly programId: string; readonly data: string } | null;
   /** `[length] text`, parts joined by `; `, as clients expect it. */
   readonly memo: string | null;
+  /** What the lookups of the message stood for; not there where it has none. */
+  readonly loaded?: LoadedAddresses;
 }
 
 export function lamportsOf(message: Message, accounts: AccountReader): string[] {

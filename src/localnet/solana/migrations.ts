@@ -32,4 +32,17 @@ CREATE TABLE address_transaction (
 );
 `,
   },
+  {
+    id: 'local-solana-002',
+    up: 'CREATE INDEX ledger_transaction_slot ON ledger_transaction (slot, sequence);',
+  },
+  {
+    // Accounts that ended here: what is forked does not bring them back.
+    id: 'local-solana-ended-001',
+    up: `
+CREATE TABLE ended_account (
+  address TEXT PRIMARY KEY
+);
+`,
+  },
 ];

@@ -3,17 +3,22 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
-import { namePrograms } from '../../formats/solana/programs.ts';
-import { memo, transferLamports } from '../../formats/solana/system.ts';
+import { addressBytes, type SolanaAddress } from '../../formats/solana/address.ts';
+import { Writer } from '../../formats/solana/bytes.ts';
+import { type Instruction, readOnly, signer, writable } from '../../formats/solana/message.ts';
+import { nonceAccountSize } from '../../formats/solana/nonce.ts';
+import { namePrograms, rentExemptMinimum, systemProgram, sysvars } from '../../formats/solana/programs.ts';
+import { createAccount, memo, systemInstruction, transferLamports } from '../../formats/solana/system.ts';
 import { parseTransaction } from '../../formats/solana/transaction.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import { AccountStore } from './accounts.ts';
 import { type GenesisSettings, genesisAccounts } from './genesis.ts';
-import { TransactionRefused } from './ledger.ts';
+import { environmentOf, TransactionRefused } from './ledger.ts';
 import { openLedger } from './local-solana.ts';
 import { migrations } from './migrations.ts';
 import { programTable } from './programs/program-table.ts';
 import { executeTransaction } from './runtime/execute.ts';
+import { Slots } from './slots.ts';
 import { type Genesis, LedgerStore, type StoredTransaction } from './store.ts';
 import { TestLedger, wallet } from './testing.ts';
 
@@ -23,6 +28,9 @@ test('the log executed again from the first block gives the same accounts, also 
   const ledger = await TestLedger.start({ fund: [people[0]!.address] });
   try {
     for (const person of people) await ledger.rpc('requestAirdrop', person.address, 3_000_000_000);
+    const nonce = wallet('nonce');
+    const [holder] = people;
+    await ledger.send(nonceAccount(holder!.address, nonce.address), holder!, nonce);
     let failed = 0;
     for (let round = 0; round < 150; round += 1) {
       const from = random.pick(people);
@@ -35,6 +43,7 @@ test('the log executed again from the first block gives the same accounts, also 
       } catch (error) {
         assert.ok(error instanceof TransactionRefused);
       }
+      if (round % 10 === 0) await ledger.send([advanceNonce(holder!.address, nonce.address)], holder!);
       if (round === 75) await ledger.restart();
     }
     assert.ok(failed > 3);
@@ -57,6 +66,27 @@ test('the log executed again from the first block gives the same accounts, also 
   }
 });
 
+function nonceAccount(payer: SolanaAddress, nonce: SolanaAddress): Instruction[] {
+  const rent = rentExemptMinimum(nonceAccountSize);
+  const initialize = new Writer().u32(systemInstruction.initializeNonce).bytes(addressBytes(payer)).finish();
+  return [
+    createAccount(payer, nonce, rent, nonceAccountSize, systemProgram),
+    {
+      programId: systemProgram,
+      accounts: [writable(nonce), readOnly(sysvars.recentBlockhashes), readOnly(sysvars.rent)],
+      data: initialize,
+    },
+  ];
+}
+
+function advanceNonce(authority: SolanaAddress, nonce: SolanaAddress): Instruction {
+  return {
+    programId: systemProgram,
+    accounts: [writable(nonce), readOnly(sysvars.recentBlockhashes), signer(authority)],
+    data: new Writer().u32(systemInstruction.advanceNonce).finish(),
+  };
+}
+
 /** Executes the whole log again from the first block: the accounts must come out byte for byte. Throws where an entry ends otherwise. */
 async function replay(
   genesis: Genesis,
@@ -66,10 +96,12 @@ async function replay(
   const accounts = new AccountStore();
   accounts.apply(genesisAccounts(genesis.seed, genesis.createdMs, settings));
   const programs = programTable(settings.programs);
+  const slots = new Slots(genesis.seed, genesis.createdMs, () => genesis.createdMs);
   for await (const entry of log) {
     const { message } = parseTransaction(entry.wire);
-    const time = { slot: entry.slot, now: Math.floor(entry.timeMs / 1000) };
-    const execution = executeTransaction(message, accounts, programs, time);
+    const moment = { slot: entry.slot, ms: entry.timeMs };
+    const environment = environmentOf(slots, moment, entry.sequence);
+    const execution = executeTransaction(message, accounts, programs, environment);
     const outcome = JSON.stringify(execution.error ?? null);
     if (outcome !== JSON.stringify(entry.meta.err)) {
       throw new Error(

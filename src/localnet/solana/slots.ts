@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { encodeBase58 } from '../../formats/base58.ts';
 
 export const slotMs = 400;
+export const slotsInEpoch = 432_000;
 /** A transaction lives while its blockhash is at most this many blocks old. */
 export const blockhashLife = 150;
 /** Hashes that are remembered, for `isBlockhashValid` and to tell an old one from an unknown one. */
@@ -46,6 +47,12 @@ export class Slots {
   /** After a restart: time does not go on before what was already recorded. */
   notBefore(ms: number): void {
     this.#latestMs = Math.max(this.#latestMs, ms);
+  }
+
+  /** Milliseconds until the running slot is over. */
+  msLeft(): number {
+    const { slot, ms } = this.now();
+    return this.#genesisMs + (slot + 1) * slotMs - ms;
   }
 
   /** When a slot began, in Unix seconds. */

@@ -1,5 +1,6 @@
 /** The ledger on disk: accounts as they stand, and every transaction that was ever taken, in order. */
 import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
+import { systemProgram } from '../../formats/solana/programs.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { Account, AccountChanges } from './accounts.ts';
 import type { TransactionMeta } from './meta.ts';
@@ -12,6 +13,9 @@ export interface StoredTransaction {
   readonly wire: Buffer;
   readonly meta: TransactionMeta;
 }
+
+/** With every account it names. */
+export type ExecutedTransaction = StoredTransaction & { readonly keys: readonly SolanaAddress[] };
 
 export interface Genesis {
   readonly seed: Buffer;
@@ -26,9 +30,12 @@ const columns = 'sequence, signature, slot, time_ms AS "timeMs", wire, meta';
 
 export class LedgerStore {
   readonly #sql: Sql;
+  /** A fork is behind the ledger: which accounts have ended is kept too. */
+  readonly #notesEnds: boolean;
 
-  constructor(sql: Sql) {
+  constructor(sql: Sql, { isForked = false } = {}) {
     this.#sql = sql;
+    this.#notesEnds = isForked;
   }
 
   genesis(): Promise<Genesis | undefined> {
@@ -66,11 +73,29 @@ export class LedgerStore {
     }
   }
 
+  /** Accounts that ended here, as far as a fork was behind the ledger. */
+  async ended(): Promise<SolanaAddress[]> {
+    const rows = await this.#sql.all<{ address: string }>('SELECT address FROM ended_account');
+    return rows.map(({ address }) => parseSolanaAddress(address));
+  }
+
+  /** Accounts of a fork; what the ledger has itself stays as it is. */
+  async takeOver(accounts: ReadonlyMap<SolanaAddress, Account>): Promise<void> {
+    await this.#sql.transaction(async (tx) => {
+      for (const [address, account] of accounts) {
+        await tx.run(
+          `INSERT INTO account (address, lamports, owner, executable, data)
+           SELECT ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM ended_account WHERE address = ?)
+           ON CONFLICT (address) DO NOTHING`,
+          ...accountCells(address, account),
+          address,
+        );
+      }
+    });
+  }
+
   /** Transactions and the accounts they leave behind, all or none, durable when it resolves. */
-  async commit(
-    transactions: readonly (StoredTransaction & { readonly touched: readonly SolanaAddress[] })[],
-    accounts: AccountChanges,
-  ): Promise<void> {
+  async commit(transactions: readonly ExecutedTransaction[], accounts: AccountChanges): Promise<void> {
     await this.#sql.transaction(async (tx) => {
       for (const entry of transactions) {
         await tx.run(
@@ -82,7 +107,9 @@ export class LedgerStore {
           entry.wire,
           JSON.stringify(entry.meta),
         );
-        for (const address of entry.touched) {
+        for (const address of entry.keys) {
+          // In nearly every transaction, and nobody asks for all of them.
+          if (address === systemProgram) continue;
           await tx.run(
             'INSERT INTO address_transaction (address, sequence) VALUES (?, ?)',
             address,
@@ -91,6 +118,7 @@ export class LedgerStore {
         }
       }
       await writeAccounts(tx, accounts);
+      if (this.#notesEnds) await noteEnds(tx, accounts);
     });
   }
 
@@ -106,6 +134,24 @@ export class LedgerStore {
       signature,
     );
     return row && stored(row);
+  }
+
+  async inSlot(slot: number): Promise<StoredTransaction[]> {
+    const rows = await this.#sql.all<TransactionRow>(
+      `SELECT ${columns} FROM ledger_transaction WHERE slot = ? ORDER BY sequence`,
+      slot,
+    );
+    return rows.map(stored);
+  }
+
+  /** How many transactions there were since a slot, by groups of so many slots. */
+  async countsSince(slot: number, groupSize: number): Promise<Map<number, number>> {
+    const rows = await this.#sql.all<{ part: number; count: number }>(
+      `SELECT slot / ? AS part, COUNT(*) AS count FROM ledger_transaction WHERE slot >= ? GROUP BY part`,
+      groupSize,
+      slot,
+    );
+    return new Map(rows.map(({ part, count }) => [Number(part), Number(count)]));
   }
 
   /** Transactions that name an address, newest first, between two places of the log. */
@@ -147,11 +193,17 @@ async function writeAccounts(tx: SqlExecutor, accounts: AccountChanges): Promise
       `INSERT INTO account (address, lamports, owner, executable, data) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (address) DO UPDATE SET lamports = excluded.lamports, owner = excluded.owner,
          executable = excluded.executable, data = excluded.data`,
-      address,
-      account.lamports.toString(),
-      account.owner,
-      account.executable ? 1 : 0,
-      account.data,
+      ...accountCells(address, account),
     );
+  }
+}
+
+const accountCells = (address: SolanaAddress, account: Account) =>
+  [address, account.lamports.toString(), account.owner, account.executable ? 1 : 0, account.data] as const;
+
+async function noteEnds(tx: SqlExecutor, accounts: AccountChanges): Promise<void> {
+  for (const [address, account] of accounts) {
+    if (account !== undefined) continue;
+    await tx.run('INSERT INTO ended_account (address) VALUES (?) ON CONFLICT (address) DO NOTHING', address);
   }
 }

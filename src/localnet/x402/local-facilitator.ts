@@ -12,6 +12,7 @@ import { readOrCreateKey } from '../../kernel/keys.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Surface } from '../../kernel/part.ts';
+import { type TlsConfig, tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
 import { ethereumAddress } from '../../wallets/ethereum/address.ts';
 import { publicKeyOf } from '../../wallets/ethereum/secp256k1.ts';
@@ -40,7 +41,7 @@ export interface LocalFacilitator extends Surface {
 }
 
 export function createLocalFacilitator(
-  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_X402_PORT' | 'DATA_DIR' | 'X402_NETWORKS'>,
+  config: Pick<Config, 'LOCAL_NETWORK_HOST' | 'LOCAL_X402_PORT' | 'DATA_DIR' | 'X402_NETWORKS'> & TlsConfig,
   deps: LocalFacilitatorDeps,
 ): LocalFacilitator {
   const { log, now = Date.now } = deps;
@@ -69,6 +70,7 @@ export function createLocalFacilitator(
       hostVariable: 'LOCAL_NETWORK_HOST',
       port: config.LOCAL_X402_PORT,
       portVariable: 'LOCAL_X402_PORT',
+      tls: tlsKeysOf(config),
       log,
       metrics: new Metrics(),
       bodyLimit: 128 * 1024,

@@ -8,6 +8,8 @@ import {
 } from '../../formats/x402/facilitator.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import { HttpError } from '../../kernel/errors.ts';
+import { originOf } from '../../kernel/http/app.ts';
+import { greetPeople } from '../../kernel/http/page/greeting.ts';
 import type { App } from '../../kernel/http/server.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
 import { TransferRefused } from './token-ledger.ts';
@@ -58,6 +60,20 @@ const FaultsBody = Type.Object(
 type Faults = Required<Static<typeof FaultsBody>>;
 
 export function facilitatorRoutes(app: App, facilitator: Facilitator): void {
+  greetPeople(app, (request) => ({
+    title: 'Local x402 facilitator',
+    about:
+      'Verifies and settles x402 payments in local dollars, which cost nothing, and answers for their chain.',
+    badge: 'Local network: play money',
+    links: [
+      { path: '/api-docs', what: 'every route, to read' },
+      { path: '/supported', what: 'the networks whose payments it takes' },
+    ],
+    next: {
+      text: 'Give a wallet ten dollars to pay with:',
+      command: `curl ${originOf(request)}/mint -H 'content-type: application/json' -d '{"address":"0x…","amount":"10000000"}'`,
+    },
+  }));
   const { networks, ledger } = facilitator;
   let faults: Faults = { loseAnswers: 0, refuse: 0, fail: 0 };
 

@@ -1,5 +1,6 @@
 /** One Arweave node: how to ask it, how much at a time, and what is known about its health. */
 import { messageOf } from '../../kernel/errors.ts';
+import { ownAnswerOnly } from '../fork-header.ts';
 import { HttpClient, OutsideUnavailable } from '../http.ts';
 import { type Lane, type PacerOptions, RequestPacer } from './request-pacer.ts';
 
@@ -84,7 +85,8 @@ export class ArweaveNode implements NodeStatus {
       const { status, headers, body } = await this.#http.call(`${this.url}${path}`, {
         ...call,
         ...(signal !== undefined && { signal }),
-        ...(contentType !== undefined && { headers: { 'content-type': contentType } }),
+        // What is mined, paid and confirmed is a matter of the node's own chain.
+        headers: { ...ownAnswerOnly, ...(contentType !== undefined && { 'content-type': contentType }) },
       });
       this.#failures = 0;
       this.lastSeen = Date.now();

@@ -11,6 +11,7 @@ import type { Pricing } from '../../pricing/pricing.ts';
 import { cardsDisabled } from '../errors.ts';
 import type { Gifts } from '../gifts.ts';
 import { stripeWebhookRoute } from '../routes/stripe-webhook.ts';
+import { thankYouRoute } from '../routes/thank-you.ts';
 import { topUpPath, topUpRoute } from '../routes/top-up.ts';
 import { topUpPurchases } from './top-up-purchases.ts';
 
@@ -29,6 +30,7 @@ export function createCardPart(deps: CardPartDeps): Part {
     name: 'card',
     routes(app) {
       topUpRoute(app, { topUps, pricing, appUrl });
+      thankYouRoute(app, { topUps, credits });
       stripeWebhookRoute(app, cards);
     },
     start: () => cards.start(),

@@ -3,7 +3,8 @@
  * GET /health, /metrics: for whoever watches the service. Probes ask all of them with HEAD too.
  */
 import { Type } from 'typebox';
-import type { App } from '../../kernel/http/app.ts';
+import { type App, originOf, type Request } from '../../kernel/http/app.ts';
+import { type Greeting, greet } from '../../kernel/http/page/greeting.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import { cacheMinute, neverCache, sendExact, sendJsonText } from '../answers.ts';
 
@@ -18,7 +19,12 @@ export interface ServiceInfo {
   readonly boundSignatures?: 'optional' | 'required';
 }
 
-export function infoRoutes(app: App, info: () => ServiceInfo): void {
+/** `greeting`: at the root people are greeted with a page. */
+export function infoRoutes(
+  app: App,
+  info: () => ServiceInfo,
+  greeting?: (request: Request) => Greeting,
+): void {
   for (const path of ['/info', '/']) {
     app.route({
       method: 'GET',
@@ -37,9 +43,34 @@ export function infoRoutes(app: App, info: () => ServiceInfo): void {
           ),
         },
       },
-      handler: (_request, reply) => sendExact(reply, info(), cacheMinute),
+      handler: (request, reply) => {
+        if (greeting !== undefined && path === '/' && greet(request, reply, greeting)) return;
+        sendExact(reply, info(), cacheMinute);
+      },
     });
   }
+}
+
+/** `isPlayMoney`: nothing here costs anything. */
+export function paymentGreeting(request: Request, isPlayMoney: boolean): Greeting {
+  const origin = originOf(request);
+  return {
+    title: 'Payment and names',
+    about:
+      'Storage credits: what storage costs, paying by card or in tokens, balances and sharing, and names.',
+    ...(isPlayMoney && { badge: 'Local network: play money' }),
+    links: [
+      { path: '/api-docs', what: 'every route, to read' },
+      { path: '/v1/price/bytes/1048576', what: 'what a mebibyte costs' },
+      { path: '/v1/rates', what: 'what a gibibyte costs in each currency' },
+      { path: '/v1/info', what: 'version, and where tokens are paid to' },
+      { path: '/health', what: 'whether it runs' },
+    ],
+    next: {
+      text: 'Put the address of a wallet in, and open the url that this answers to buy credits for ten dollars:',
+      command: `curl ${origin}/v1/top-up/checkout-session/{address}/usd/1000`,
+    },
+  };
 }
 
 export function watchRoutes(app: App, metrics: Metrics): void {

@@ -18,9 +18,9 @@ import {
 import { CardAmountRefused, CardProviderUnavailable, CheckoutRefused } from '../../payments/card/errors.ts';
 import { currencyFacts, parseCurrency } from '../../pricing/currencies.ts';
 import type { Currency, FiatQuote, Pricing } from '../../pricing/pricing.ts';
-import { renderAdjustment, WINC_PER_CREDIT } from '../../pricing/pricing.ts';
+import { renderAdjustment } from '../../pricing/pricing.ts';
 import { type AddressKind, parseAddress } from '../../wallets/address.ts';
-import { neverCache } from '../answers.ts';
+import { creditsText, neverCache } from '../answers.ts';
 import type { RequestWallet } from '../auth/request-wallet.ts';
 import {
   invalidAddressType,
@@ -38,6 +38,7 @@ import { escapeHtml, isEmail } from '../gifts.ts';
 import { promoCodes, promoQuery } from '../promo-query.ts';
 import { readReferer } from '../referer.ts';
 import { adjustments, errorText, signatureHeaders, winc } from '../schemas.ts';
+import { thankYouPath } from './thank-you.ts';
 
 export interface TopUpDeps {
   readonly topUps: PurposePayments;
@@ -111,7 +112,14 @@ export function topUpRoute(scope: App, deps: TopUpDeps): void {
       const method = readMethod(params.method);
       const type = readAddressType(query.destinationAddressType ?? query.token ?? 'arweave');
       const giftMessage = readGiftMessage(query.giftMessage);
-      const page = pageOf(query, { appUrl: deps.appUrl, home: `${originOf(request)}/` });
+      const origin = originOf(request);
+      const page = (quote?: CardQuote) =>
+        pageOf(query, {
+          appUrl: deps.appUrl,
+          home: `${origin}/`,
+          ...(quote && { thanks: `${origin}/v1${thankYouPath}?quote=${quote.id}` }),
+        });
+      page();
       const wallet = parseDestination(params.address, type);
       if (wallet === undefined) throw invalidDestination();
       const price = await quote(
@@ -133,7 +141,7 @@ export function topUpRoute(scope: App, deps: TopUpDeps): void {
         winc: price.winc,
         adjustments: price.adjustments,
         fees: price.fees,
-        description: `${credits(price.winc)} credits for ${wallet.address}`,
+        description: `${creditsText(price.winc)} credits for ${wallet.address}`,
         details: { giftMessage },
         metadata: (made) => metadataOf(made, price, giftMessage, referer),
         ...(referer === undefined ? {} : { referer }),
@@ -254,13 +262,6 @@ function render(made: CardQuote, session: CardSession, price: FiatQuote) {
     adjustments: price.adjustments.map(renderAdjustment),
     fees: price.fees.map(renderAdjustment),
   };
-}
-
-/** `1.2256` for people: four places, rounded down. */
-function credits(amount: bigint): string {
-  const hundredths = (amount * 10_000n) / WINC_PER_CREDIT;
-  const text = hundredths.toString().padStart(5, '0');
-  return `${text.slice(0, -4)}.${text.slice(-4)}`.replace(/\.?0+$/, '');
 }
 
 /** Clients name a wallet's chain by the token it holds. */

@@ -102,9 +102,10 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
 
   function makeSession(order: CardOrder, row: QuoteRow): Promise<CardSession> {
     const metadata = bounded({ [quoteIdKey]: row.id, purpose: row.purpose, ...order.metadata?.(row) });
+    const page = typeof order.page === 'function' ? order.page(row) : order.page;
     return order.method === 'payment-intent'
       ? provider.createIntent(row, metadata)
-      : provider.createSession(row, order.page, order.description, metadata);
+      : provider.createSession(row, page, order.description, metadata);
   }
 
   return {

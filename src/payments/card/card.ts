@@ -40,7 +40,8 @@ export interface CardOrder
     | 'quotedPaymentAmount'
     | 'winc'
   > {
-  readonly page: CheckoutPage;
+  /** Of the quote, where it leads to something about it. */
+  readonly page: CheckoutPage | ((quote: CardQuote) => CheckoutPage);
   readonly adjustments: readonly AppliedAdjustment[];
   readonly fees: readonly AppliedAdjustment[];
   /** Shown on the page. */

@@ -13,14 +13,17 @@ export interface CheckoutQuery {
 export interface CheckoutHome {
   readonly appUrl: string | undefined;
   readonly home: string;
+  /** In place of the service's own address after paying. */
+  readonly thanks?: string;
 }
 
 const longestUrl = 2_048;
 
 /** Throws `CheckoutRefused`. */
-export function readCheckoutPage(query: CheckoutQuery, { appUrl, home }: CheckoutHome): CheckoutPage {
+export function readCheckoutPage(query: CheckoutQuery, where: CheckoutHome): CheckoutPage {
+  const { appUrl, home, thanks = home } = where;
   const uiMode = query.uiMode ?? 'hosted';
-  const successUrl = readUrl(query.successUrl) ?? appUrl ?? home;
+  const successUrl = readUrl(query.successUrl) ?? appUrl ?? thanks;
   const cancelUrl = readUrl(query.cancelUrl) ?? appUrl ?? home;
   const returnUrl = readUrl(query.returnUrl) ?? appUrl;
   if (uiMode === 'hosted') return { uiMode, successUrl, cancelUrl };

@@ -19,6 +19,7 @@ import {
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
+import { tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
 import { managementError } from '../errors.ts';
 import { blockContent, type Moderation } from '../moderation/block-content.ts';
 import { readBlock, readTarget } from '../routes/moderation.ts';
@@ -89,6 +90,7 @@ function createAdminServer(deps: AdminDeps): HttpServer {
     hostVariable: 'ADMIN_HOST',
     port: config.ADMIN_PORT,
     portVariable: 'ADMIN_PORT',
+    tls: tlsKeysOf(config),
     log: deps.log,
     metrics: new Metrics(),
     bodyLimit: 16 * 1024,

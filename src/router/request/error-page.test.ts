@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type RouterBench, startRouterBench } from '../testing/router-bench.ts';
 import { type TestItem, testItem } from '../testing/stub-gateway.ts';
-import { prefersPage } from './error-page.ts';
 
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 let bench: RouterBench;
@@ -16,19 +15,6 @@ before(async () => {
   for (const gateway of bench.gateways) gateway.names.set('site', { id: site.id, ttlSeconds: 60 });
 });
 after(() => bench.stop());
-
-test('who would rather have a page is told from who would not', () => {
-  for (const accept of [browser, 'text/html', 'text/html;q=0.9, application/json;q=0.5'])
-    assert.ok(prefersPage(accept), accept);
-  for (const accept of [
-    undefined,
-    '*/*',
-    'application/json',
-    'application/json, text/html',
-    'text/html;q=0.2, application/json;q=0.9',
-  ])
-    assert.ok(!prefersPage(accept), accept);
-});
 
 test('a browser gets a page about what it cannot have, programs get JSON', async () => {
   for (const [host, path, status, code] of [

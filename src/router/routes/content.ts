@@ -6,6 +6,8 @@
 import type { Config } from '../../config/config.ts';
 import { clientAddress } from '../../kernel/http/client-network.ts';
 import { namesOneHost } from '../../kernel/http/one-host.ts';
+import { greet } from '../../kernel/http/page/greeting.ts';
+import { pagePolicy } from '../../kernel/http/page/page.ts';
 import { RateLimit } from '../../kernel/http/rate-limit.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -24,7 +26,7 @@ import type { RouterMetrics } from '../metrics.ts';
 import { errorPage } from '../request/error-page.ts';
 import { type Host, hostParser } from '../request/host.ts';
 import type { ChainProxy } from './chain.ts';
-import type { Reached, RouterInfo } from './info.ts';
+import { type Reached, type RouterInfo, routerGreeting } from './info.ts';
 
 export interface ContentRoutesDeps {
   readonly config: Config;
@@ -79,7 +81,7 @@ export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Requ
     if (page === undefined) return done(null, payload);
     reply.headers({
       'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+      'content-security-policy': pagePolicy,
       'x-content-type-options': 'nosniff',
     });
     done(null, page);
@@ -149,8 +151,11 @@ export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Requ
   async function serveLong(request: Request, reply: Reply, host: Host): Promise<void> {
     const own = await serve.serve(request, reply, host);
     if (own?.kind === 'chain') await chain.read(request, reply, own);
-    else if (own?.kind === 'self') await reply.header('cache-control', 'no-store').send(deps.info(request));
-    else if (own !== undefined) throw notFound(pathOf(request.url));
+    else if (own?.kind === 'self') {
+      if (!greet(request, reply, () => routerGreeting(deps.info(request)))) {
+        await reply.header('cache-control', 'no-store').send(deps.info(request));
+      }
+    } else if (own !== undefined) throw notFound(pathOf(request.url));
   }
 
   function countRequest(rate: RateLimit, request: Request, reply: Reply): void {

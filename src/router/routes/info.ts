@@ -1,5 +1,6 @@
 /** What the router is and how it is set up, without secrets or paths (interface §4.5). */
 import { isIP } from 'node:net';
+import type { Greeting } from '../../kernel/http/page/greeting.ts';
 import type { App, Request } from '../../kernel/http/server.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import { parseHost } from '../request/host.ts';
@@ -78,6 +79,25 @@ export function contentAddresses(
   return {
     arns: isIP(baseDomain) === 0 ? `${protocol}://{arnsName}.${domain}` : null,
     txid: `${protocol}://${root}/{txId}`,
+  };
+}
+
+export function routerGreeting({ endpoints }: RouterInfo): Greeting {
+  const addresses = [endpoints.txid, endpoints.arns].filter((address) => address !== null);
+  return {
+    title: 'Content router',
+    about:
+      'Serves permanent content by id and by name, from gateways that it does not have to trust: what it calls verified it has proven.',
+    links: [
+      { path: '/api-docs', what: 'every route, to read' },
+      { path: '/router/info', what: 'how it is set up' },
+      { path: '/router/stats/gateways', what: 'how its gateways do' },
+      { path: '/router/health', what: 'whether it is well' },
+    ],
+    next: {
+      text: 'Whatever is stored can be read here:',
+      ...(addresses.length > 0 && { command: addresses.map((address) => `curl ${address}`).join('\n') }),
+    },
   };
 }
 

@@ -1,6 +1,8 @@
 /** `GET /` and `GET /info` (interface §4.3): what this service is, takes and signs with. */
 import { Type } from 'typebox';
-import type { App } from '../../kernel/http/server.ts';
+import { originOf } from '../../kernel/http/app.ts';
+import { type Greeting, greet } from '../../kernel/http/page/greeting.ts';
+import type { App, Request } from '../../kernel/http/server.ts';
 import { receiptVersion } from '../intake/receipts.ts';
 import { multipartLimits } from '../multipart/sessions.ts';
 
@@ -46,7 +48,26 @@ export function infoRoutes(app: App, info: UploadInfo): void {
       method: 'GET',
       url: path,
       schema: { summary: 'What this service is, takes and signs with', response: { 200: answer } },
-      handler: async (_request, reply) => reply.header('cache-control', 'public, max-age=60').send(body),
+      handler: async (request, reply) => {
+        if (path === '/' && greet(request, reply, greeting)) return reply;
+        return reply.header('cache-control', 'public, max-age=60').send(body);
+      },
     });
   }
+}
+
+function greeting(request: Request): Greeting {
+  return {
+    title: 'Upload service',
+    about: 'Takes signed data items, has them paid in credits, gives receipts, and brings them to the chain.',
+    links: [
+      { path: '/api-docs', what: 'every route, to read' },
+      { path: '/v1/info', what: 'what it takes, and whose signature receipts bear' },
+      { path: '/health', what: 'whether it runs' },
+    ],
+    next: {
+      text: 'Store a file from the command line, or give this address to turbo-sdk as its upload service:',
+      command: `turnpike upload hello.txt --wallet wallet.json\nuploadServiceConfig: { url: '${originOf(request)}' }`,
+    },
+  };
 }

@@ -1,5 +1,6 @@
 /** What is said about content beside its bytes, with true values: a header that is not known is not sent. */
 import { withCharset } from '../../../formats/media-type.ts';
+import { forkHeader } from '../../../outside/fork-header.ts';
 import type { Located, Proof } from '../../chain-index/gateway-index.ts';
 import type { ResolvedTarget } from '../names/resolver.ts';
 import type { Described } from '../opened.ts';
@@ -30,6 +31,7 @@ export function describingHeaders(described: Described, proof: Proof | undefined
     'x-ar-io-stable': String(described.stable),
   };
   if (described.hash !== undefined) headers['x-ar-io-digest'] = described.hash;
+  if (described.fork !== undefined) headers[forkHeader] = described.fork;
   const encoding = headerText(described.contentEncoding ?? '').trim();
   if (encoding !== '') headers['content-encoding'] = encoding.slice(0, 255);
   if (located === undefined) return headers;
@@ -111,6 +113,7 @@ export function nameHeaders(label: string, name: string, undername: string, targ
     'x-arns-ant-id': target.antId,
     'x-arns-protocol': 'arweave',
   };
+  if (target.fork !== undefined) headers[forkHeader] = target.fork;
   if (target.antProgramId !== undefined) headers['x-arns-ant-program-id'] = target.antProgramId;
   if (target.undernameLimit !== undefined && target.recordIndex !== undefined) {
     headers['x-arns-undername-limit'] = String(target.undernameLimit);

@@ -18,6 +18,8 @@ export interface NameTarget {
   readonly undernameLimit?: number;
   /** `@` is 0. */
   readonly recordIndex?: number;
+  /** Where the network is that it was read from, if that is another one. */
+  readonly fork?: string;
 }
 
 /** Somebody who knows names: the registry on the chain, or another gateway. */

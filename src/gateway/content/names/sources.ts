@@ -1,12 +1,13 @@
 /** Who knows names: the registry on the chain, and other gateways. */
 import { availabilityOf } from '../../../delivery/availability.ts';
+import type { ForkedNames } from '../../../fork/names.ts';
 import { isTxId } from '../../../formats/base64url.ts';
 import { isCount, memberOf } from '../../../formats/json.ts';
 import type { HttpClient } from '../../../outside/http.ts';
 import type { NameRegistry } from '../../../registry/name-registry.ts';
 import { Unavailable, upstreamFailed } from '../../errors.ts';
-import { journeyHeaders, mayAsk } from '../sources/source.ts';
-import type { NameSource } from './resolver.ts';
+import { isOwn, journeyHeaders, mayAsk } from '../sources/source.ts';
+import type { NameSource, NameTarget } from './resolver.ts';
 
 const timeoutMs = 3_000;
 const bodyLimit = 64 * 1024;
@@ -38,7 +39,7 @@ export function namesOfGateway(url: string, identity: string, client: HttpClient
     name: url,
     asks: (journey) => mayAsk(journey, identity) && !journey.via.includes(host),
     async resolve(name, undername, journey) {
-      const label = undername === '@' ? name : `${undername}_${name}`;
+      const label = labelOf(name, undername);
       const answer = await client.call(`${url}/ar-io/resolver/${encodeURIComponent(label)}`, {
         headers: journeyHeaders(journey, identity),
         timeoutMs,
@@ -52,19 +53,38 @@ export function namesOfGateway(url: string, identity: string, client: HttpClient
       if (answer.status !== 200) {
         throw upstreamFailed(new Error(`${url} answered ${answer.status} for ${label}`));
       }
-      const body: unknown = JSON.parse(answer.body.toString());
-      const txId = memberOf(body, 'txId');
-      const ttlSeconds = memberOf(body, 'ttlSeconds');
-      const processId = memberOf(body, 'processId');
-      const index = memberOf(body, 'index');
-      const limit = memberOf(body, 'limit');
-      if (typeof txId !== 'string' || !isTxId(txId)) throw upstreamFailed(new Error(`${url} names no id`));
-      return {
-        id: txId,
-        ttlSeconds: isCount(ttlSeconds) && ttlSeconds > 0 ? Math.min(ttlSeconds, maxTtlSeconds) : 900,
-        antId: typeof processId === 'string' && /^[A-Za-z0-9_-]{0,64}$/.test(processId) ? processId : '',
-        ...(isCount(index) && isCount(limit) && limit > 0 && { recordIndex: index, undernameLimit: limit }),
-      };
+      return targetOf(JSON.parse(answer.body.toString()), url);
     },
+  };
+}
+
+/** Names as the gateway resolves them that is forked. */
+export function namesOfFork(names: ForkedNames, shown: string): NameSource {
+  return {
+    name: 'fork',
+    asks: isOwn,
+    async resolve(name, undername) {
+      const body = await names.resolve(labelOf(name, undername));
+      return body === undefined ? undefined : { ...targetOf(body, shown), fork: shown };
+    },
+  };
+}
+
+const labelOf = (name: string, undername: string): string =>
+  undername === '@' ? name : `${undername}_${name}`;
+
+/** What a gateway says that a name points at. */
+function targetOf(body: unknown, url: string): NameTarget {
+  const txId = memberOf(body, 'txId');
+  const ttlSeconds = memberOf(body, 'ttlSeconds');
+  const processId = memberOf(body, 'processId');
+  const index = memberOf(body, 'index');
+  const limit = memberOf(body, 'limit');
+  if (typeof txId !== 'string' || !isTxId(txId)) throw upstreamFailed(new Error(`${url} names no id`));
+  return {
+    id: txId,
+    ttlSeconds: isCount(ttlSeconds) && ttlSeconds > 0 ? Math.min(ttlSeconds, maxTtlSeconds) : 900,
+    antId: typeof processId === 'string' && /^[A-Za-z0-9_-]{0,64}$/.test(processId) ? processId : '',
+    ...(isCount(index) && isCount(limit) && limit > 0 && { recordIndex: index, undernameLimit: limit }),
   };
 }

@@ -13,6 +13,8 @@ export interface SourceBytes {
   readonly contentEncoding?: string | undefined;
   /** Gateways between us and the first copy; 0 where there is none. */
   readonly hops: number;
+  /** Of another network: where that is, and of what was read whole before, its hash and whether it was proven. */
+  readonly fork?: { readonly shown: string; readonly isVerified: boolean; readonly hash: string | undefined };
   readonly stream: AsyncIterable<Buffer>;
   /** Lets go of a stream that is not going to be read. */
   discard?(): void;

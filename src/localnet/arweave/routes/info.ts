@@ -1,6 +1,8 @@
 /** The node about itself: `/info`, `/`, `/height`, `/peers`, `/time`, `/tx_anchor`, `/total_supply`, `/metrics`; `/price`, `/wallet`. */
 
 import { hasAddressForm } from '../../../formats/base64url.ts';
+import { originOf } from '../../../kernel/http/app.ts';
+import { type Greeting, greet } from '../../../kernel/http/page/greeting.ts';
 import type { App, Request } from '../../../kernel/http/server.ts';
 import type { Metrics } from '../../../kernel/metrics.ts';
 import { hashAt } from '../chain/blocks.ts';
@@ -29,7 +31,9 @@ export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: M
   const info: Handler = (request, reply) => sendJson(reply, nodeInfo(node, height(request)));
 
   addGet(app, '/info', 'The node and the head of its chain', info);
-  addGet(app, '/', 'The same as /info', info);
+  addGet(app, '/', 'The same as /info; a page for people', (request, reply) =>
+    greet(request, reply, greeting) ? reply : info(request, reply),
+  );
   addGet(app, '/height', 'Height of the newest block', (request, reply) =>
     sendText(reply, String(height(request))),
   );
@@ -50,6 +54,25 @@ export function infoRoutes(app: App, node: LocalNode, faults: Faults, metrics: M
   addGet(app, '/metrics', 'Prometheus metrics', async (_request, reply) =>
     reply.header('content-type', metrics.contentType).send(await metrics.text()),
   );
+}
+
+function greeting(request: Request): Greeting {
+  const origin = originOf(request);
+  return {
+    title: 'Local Arweave node',
+    about: 'A whole Arweave network on this machine: the routes of a node, and controls for tests.',
+    badge: 'Local network: play money',
+    links: [
+      { path: '/api-docs', what: 'every route, to read' },
+      { path: '/info', what: 'the node and the head of its chain' },
+      { path: '/block/current', what: 'the newest block' },
+      { path: '/tx/pending', what: 'what waits to be mined' },
+    ],
+    next: {
+      text: 'Give one AR to a wallet, and make a block:',
+      command: `curl ${origin}/mint/{address}/1000000000000\ncurl ${origin}/mine`,
+    },
+  };
 }
 
 export function priceAndWalletRoutes(app: App, node: LocalNode): void {

@@ -1,5 +1,6 @@
 /** The node's HTTP side: bodies as bytes, refusals in the node's own words, faults before anything else. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ForkedChain } from '../../../fork/chain.ts';
 import type { App, Reply, Request } from '../../../kernel/http/server.ts';
 import type { Metrics } from '../../../kernel/metrics.ts';
 import type { LocalNode } from '../chain/local-node.ts';
@@ -10,6 +11,7 @@ import { sendNodeError, sendText } from './answers.ts';
 import { blockRoutes } from './blocks.ts';
 import { chunkRoutes } from './chunks.ts';
 import { controlRoutes } from './controls.ts';
+import { sendForked } from './forked.ts';
 import { infoRoutes, priceAndWalletRoutes } from './info.ts';
 import { RequestLog } from './request-log.ts';
 import { postTxRoute, transactionRoutes } from './transactions.ts';
@@ -20,20 +22,24 @@ export interface NodeRoutesDeps {
   readonly readers: ChainReaders;
   /** Ends what hangs on purpose. */
   readonly stopping: AbortSignal;
+  /** Has what the node has not. */
+  readonly fork?: ForkedChain | undefined;
 }
 
 /** Registers everything the node answers. */
-export function nodeRoutes(app: App, { node, metrics, readers, stopping }: NodeRoutesDeps): void {
+export function nodeRoutes(app: App, { node, metrics, readers, stopping, fork }: NodeRoutesDeps): void {
   const faults = new Faults();
   const log = new RequestLog();
   log.watch(app);
   app.removeAllContentTypeParsers();
   // A node does not ask what type a body says it has.
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  app.setErrorHandler((error, _request, reply) => {
+  app.setErrorHandler(async (error, request, reply) => {
     const refusal = asRefusal(error);
     if (refusal === undefined) throw error;
-    return sendNodeError(reply, refusal);
+    const isForked = fork !== undefined && refusal.status === 404;
+    const forked = isForked ? await sendForked(fork, request, reply) : undefined;
+    return forked ?? sendNodeError(reply, refusal);
   });
 
   app.register(async (scope: App) => controlRoutes(scope, { node, faults, log, readers }));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type Stripe from 'stripe';
 import { startProvider } from '../testing.ts';
-import { escapeHtml, html, money } from './checkout-page.ts';
+import { money } from './checkout-page.ts';
 
 const good = { number: '4242 4242 4242 4242', expiry: '12 / 40', cvc: '123', name: 'Ada' };
 
@@ -32,11 +32,6 @@ test('amounts are written as people of the currency write them', () => {
   assert.equal(money(1000, 'usd'), '$10.00');
   assert.equal(money(1500, 'jpy'), '¥1,500');
   assert.equal(money(123456, 'eur'), '€1,234.56');
-});
-
-test('values cannot become markup', () => {
-  assert.equal(escapeHtml(`<a href='x'>"&`), '&lt;a href=&#39;x&#39;&gt;&quot;&amp;');
-  assert.equal(html`<p>${['<', html`<b>${'&'}</b>`]}</p>`.text, '<p>&lt;<b>&amp;</b></p>');
 });
 
 test('a good card pays the session and leads to the success address', async (t) => {

@@ -3,6 +3,7 @@
  * reader, and with nothing to fetch from anywhere.
  */
 import { createHash } from 'node:crypto';
+import { html, Markup, type Part } from '../../../kernel/http/page/html.ts';
 import type { CheckoutSession, LineItem } from '../objects.ts';
 import { testCards } from '../test-cards.ts';
 import type { FieldName, Typed, Wrong } from './checkout-form.ts';
@@ -148,38 +149,4 @@ ${withScript ? html`<script>${new Markup(script)}</script>` : undefined}
 </body>
 </html>
 `.text;
-}
-
-class Markup {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-const entities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-export const escapeHtml = (text: string) =>
-  text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
-
-type Part = Markup | string | number | undefined | readonly Part[];
-
-export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Markup {
-  let text = strings[0] ?? '';
-  for (const [index, value] of values.entries()) text += written(value) + (strings[index + 1] ?? '');
-  return new Markup(text);
-}
-
-function written(part: Part): string {
-  if (part === undefined) return '';
-  if (part instanceof Markup) return part.text;
-  if (Array.isArray(part)) return part.map(written).join('');
-  return escapeHtml(String(part));
 }

@@ -1,22 +1,7 @@
+import { pageColours } from '../../../kernel/http/page/page.ts';
+
 /** The look of the checkout page; one file, nothing fetched. */
-export const style = `
-:root {
-  color-scheme: light dark;
-  --ink: #1c2430; --soft: #5b6675; --line: #d5dae1; --field: #ffffff; --ground: #ffffff;
-  --side: #f3f5f8; --accent: #1f5fd0; --accent-ink: #ffffff; --focus: #1f5fd0;
-  --bad: #b3261e; --bad-ground: #fdeeec; --good: #12703f; --note: #7a4a00; --note-ground: #fff4dc;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ink: #e8ecf2; --soft: #a3adba; --line: #3a4351; --field: #161b22; --ground: #10141a;
-    --side: #171c24; --accent: #7aa8ff; --accent-ink: #0b1524; --focus: #9fc0ff;
-    --bad: #ffb4ab; --bad-ground: #3a1b19; --good: #7fd8a6; --note: #f5cf87; --note-ground: #352a13;
-  }
-}
-* { box-sizing: border-box; }
-html { font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-body { margin: 0; color: var(--ink); background: var(--ground); }
-.checkout { min-height: 100vh; display: grid; grid-template-columns: 1fr 1fr; }
+export const style = `${pageColours}.checkout { min-height: 100vh; display: grid; grid-template-columns: 1fr 1fr; }
 .order { background: var(--side); padding: 4rem 4rem 2rem; display: flex; justify-content: flex-end; }
 .pay { padding: 4rem 4rem 2rem; }
 .order > div, .pay > div { width: 100%; max-width: 26rem; }

@@ -7,6 +7,7 @@ import {
   associatedTokenProgram,
   computeBudgetProgram,
   coreProgram,
+  lookupTableProgram,
   memoProgram,
   memoProgramV1,
   type NamePrograms,
@@ -18,6 +19,7 @@ import { ant } from './ant.ts';
 import { arns } from './arns.ts';
 import { associatedToken } from './associated-token.ts';
 import { core } from './core.ts';
+import { lookupTable } from './lookup-table.ts';
 import { memo } from './memo.ts';
 import { system } from './system.ts';
 import { token } from './token.ts';
@@ -33,6 +35,7 @@ export function programTable(names: NamePrograms): ReadonlyMap<SolanaAddress, Pr
     [associatedTokenProgram, associatedToken],
     [memoProgram, memo],
     [memoProgramV1, memo],
+    [lookupTableProgram, lookupTable],
     [coreProgram, core],
     [names.arns, arns],
     [names.ant, ant(names.arns)],

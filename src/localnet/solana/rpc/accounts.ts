@@ -3,7 +3,14 @@ import { zstdCompressSync } from 'node:zlib';
 import { encodeBase58, tryDecodeBase58 } from '../../../formats/base58.ts';
 import type { SolanaAddress } from '../../../formats/solana/address.ts';
 import { tokenProgram } from '../../../formats/solana/programs.ts';
-import { decodeMint, decodeTokenAccount, mintSize, tokenAccountSize } from '../../../formats/solana/token.ts';
+import {
+  decodeMint,
+  decodeTokenAccount,
+  type Mint,
+  mintSize,
+  type TokenAccount,
+  tokenAccountSize,
+} from '../../../formats/solana/token.ts';
 import type { Account, AccountReader, AccountStore } from '../accounts.ts';
 import { decimalsOf } from '../meta.ts';
 import {
@@ -13,6 +20,7 @@ import {
   choiceOption,
   inContext,
   invalidParams,
+  type Method,
   type Methods,
   type Options,
   RpcError,
@@ -22,6 +30,8 @@ import {
   toOptions,
   withContext,
 } from './method.ts';
+import { spellAccount } from './parsed-accounts.ts';
+import { tokenAmount } from './token-amount.ts';
 
 type AccountEncoding = 'base58' | 'base64' | 'base64+zstd' | 'jsonParsed';
 
@@ -47,19 +57,29 @@ export function accountView(options: Options, fallback: AccountEncoding = 'base5
 }
 
 /** Null for an address that was never used. */
-export function accountJson(account: Account, view: AccountView, accounts: AccountReader): object | null {
+export function accountJson(
+  address: SolanaAddress,
+  account: Account,
+  view: AccountView,
+  accounts: AccountReader,
+): object | null {
   if (account.lamports === 0n) return null;
   return {
     lamports: account.lamports,
     owner: account.owner,
-    data: dataJson(account, view, accounts),
+    data: dataJson(address, account, view, accounts),
     executable: account.executable,
     rentEpoch: 18446744073709551615n,
     space: account.data.length,
   };
 }
 
-function dataJson(account: Account, view: AccountView, accounts: AccountReader): unknown {
+function dataJson(
+  address: SolanaAddress,
+  account: Account,
+  view: AccountView,
+  accounts: AccountReader,
+): unknown {
   const { slice } = view;
   const data = slice ? account.data.subarray(slice.offset, slice.offset + slice.length) : account.data;
   switch (view.encoding) {
@@ -68,7 +88,7 @@ function dataJson(account: Account, view: AccountView, accounts: AccountReader):
     case 'base64+zstd':
       return [zstdCompressSync(data).toString('base64'), 'base64+zstd'];
     case 'jsonParsed':
-      return parsedToken(account, accounts) ?? [data.toString('base64'), 'base64'];
+      return spellAccount(address, account, accounts) ?? [data.toString('base64'), 'base64'];
     case 'base58':
       if (data.length > maxBase58) {
         throw new RpcError(
@@ -80,51 +100,20 @@ function dataJson(account: Account, view: AccountView, accounts: AccountReader):
   }
 }
 
-function parsedToken(account: Account, accounts: AccountReader): object | undefined {
-  if (account.owner !== tokenProgram) return undefined;
-  if (account.data.length === mintSize) {
-    const mint = decodeMint(account.data);
-    const info = {
-      mintAuthority: mint.authority ?? null,
-      supply: mint.supply.toString(),
-      decimals: mint.decimals,
-      isInitialized: mint.initialized,
-      freezeAuthority: mint.freezeAuthority ?? null,
-    };
-    return { program: 'spl-token', parsed: { info, type: 'mint' }, space: mintSize };
-  }
-  if (account.data.length !== tokenAccountSize) return undefined;
-  const token = decodeTokenAccount(account.data);
-  const info = {
-    isNative: false,
-    mint: token.mint,
-    owner: token.owner,
-    state: token.state,
-    tokenAmount: tokenAmount(token.amount, decimalsOf(accounts, token.mint)),
-  };
-  return { program: 'spl-token', parsed: { info, type: 'account' }, space: tokenAccountSize };
-}
-
-export function tokenAmount(amount: bigint, decimals: number): object {
-  const digits = amount.toString().padStart(decimals + 1, '0');
-  const whole = digits.slice(0, digits.length - decimals);
-  const part = digits.slice(digits.length - decimals).replace(/0+$/, '');
-  const text = part === '' ? whole : `${whole}.${part}`;
-  return { amount: amount.toString(), decimals, uiAmount: Number(text), uiAmountString: text };
-}
-
 const maxAccounts = 100;
 const maxFilters = 4;
+const largestShown = 20;
 
 export const accountMethods: Methods = {
   getBalance: inContext(1, ({ ledger }, params) => ledger.accounts.get(toAddress(params[0])).lamports),
-  getAccountInfo: inContext(1, ({ ledger: { accounts } }, params, options) =>
-    accountJson(accounts.get(toAddress(params[0])), accountView(options), accounts),
-  ),
+  getAccountInfo: inContext(1, ({ ledger: { accounts } }, params, options) => {
+    const address = toAddress(params[0]);
+    return accountJson(address, accounts.get(address), accountView(options), accounts);
+  }),
   getMultipleAccounts: inContext(1, ({ ledger: { accounts } }, params, options) => {
     const view = accountView(options, 'base64');
     return addressList(params[0], maxAccounts).map((address) =>
-      accountJson(accounts.get(address), view, accounts),
+      accountJson(address, accounts.get(address), view, accounts),
     );
   }),
   getProgramAccounts: (context, params) => {
@@ -148,39 +137,73 @@ export const accountMethods: Methods = {
     return withContext(context, tokenAmount(amount, decimalsOf(accounts, mint)));
   },
   getTokenSupply: (context, params) => {
-    const { data, owner } = context.ledger.accounts.get(toAddress(params[0]));
-    if (owner !== tokenProgram || data.length !== mintSize) {
-      throw invalidParams('Invalid param: not a Token mint');
-    }
-    const mint = decodeMint(data);
+    const mint = mintAt(context.ledger.accounts, toAddress(params[0]));
     return withContext(context, tokenAmount(mint.supply, mint.decimals));
   },
-  getTokenAccountsByOwner: (context, params) => {
-    const owner = toAddress(params[0]);
+  getTokenLargestAccounts: (context, params) => {
+    const { accounts } = context.ledger;
+    const address = toAddress(params[0]);
+    const { decimals } = mintAt(accounts, address);
+    const holders: { address: SolanaAddress; amount: bigint }[] = [];
+    for (const [holder, { data }] of accounts.ownedBy(tokenProgram)) {
+      if (data.length !== tokenAccountSize) continue;
+      const { mint, amount } = decodeTokenAccount(data);
+      if (mint === address) holders.push({ address: holder, amount });
+    }
+    holders.sort((a, b) => (a.amount < b.amount ? 1 : a.amount > b.amount ? -1 : 0));
+    const largest = holders.slice(0, largestShown);
+    return withContext(
+      context,
+      largest.map((holder) => ({ address: holder.address, ...tokenAmount(holder.amount, decimals) })),
+    );
+  },
+  getTokenAccountsByOwner: tokenAccountsBy(({ owner }, wanted) => owner === wanted),
+  getTokenAccountsByDelegate: tokenAccountsBy(({ delegate }, wanted) => delegate === wanted),
+};
+
+/** Token accounts of one mint, or of the whole token program, that belong to an address in some way. */
+function tokenAccountsBy(belongs: (account: TokenAccount, address: SolanaAddress) => boolean): Method {
+  return (context, params) => {
+    const wanted = toAddress(params[0]);
     const choice = toOptions(params[1]);
-    const view = accountView(toOptions(params[2]));
-    const mint = choice.mint === undefined ? undefined : toAddress(choice.mint);
+    const options = toOptions(params[2]);
+    checkContext(context, options);
+    const view = accountView(options);
+    const mint = choice.mint == null ? undefined : toAddress(choice.mint);
     if (mint === undefined && toAddress(choice.programId) !== tokenProgram) {
       throw invalidParams('Invalid param: unrecognized Token program id');
     }
-    const found = listed(context.ledger.accounts, tokenProgram, view, ({ data }) => {
+    const { accounts } = context.ledger;
+    if (mint !== undefined) mintAt(accounts, mint, 'could not find mint');
+    const found = listed(accounts, tokenProgram, view, ({ data }) => {
       if (data.length !== tokenAccountSize) return false;
       const token = decodeTokenAccount(data);
-      return token.owner === owner && (mint === undefined || token.mint === mint);
+      return belongs(token, wanted) && (mint === undefined || token.mint === mint);
     });
     return withContext(context, found);
-  },
-};
-
-type Filter = (account: Account) => boolean;
-
-function listed(accounts: AccountStore, program: SolanaAddress, view: AccountView, filter: Filter): object[] {
-  return [...accounts.ownedBy(program)]
-    .filter(([, account]) => filter(account))
-    .map(([pubkey, account]) => ({ pubkey, account: accountJson(account, view, accounts) }));
+  };
 }
 
-function readFilters(options: Options): Filter[] {
+function mintAt(accounts: AccountReader, address: SolanaAddress, otherwise = 'not a Token mint'): Mint {
+  const { data, owner } = accounts.get(address);
+  if (owner !== tokenProgram || data.length !== mintSize) throw invalidParams(`Invalid param: ${otherwise}`);
+  return decodeMint(data);
+}
+
+export type AccountFilter = (account: Account) => boolean;
+
+function listed(
+  accounts: AccountStore,
+  program: SolanaAddress,
+  view: AccountView,
+  filter: AccountFilter,
+): object[] {
+  return [...accounts.ownedBy(program)]
+    .filter(([, account]) => filter(account))
+    .map(([pubkey, account]) => ({ pubkey, account: accountJson(pubkey, account, view, accounts) }));
+}
+
+export function readFilters(options: Options): AccountFilter[] {
   const { filters } = options;
   if (filters === undefined || filters === null) return [];
   if (!Array.isArray(filters)) throw invalidParams('filters must be a list');
@@ -188,7 +211,7 @@ function readFilters(options: Options): Filter[] {
   return filters.map((entry: unknown) => readFilter(toOptions(entry)));
 }
 
-function readFilter(filter: Options): Filter {
+function readFilter(filter: Options): AccountFilter {
   if (filter.dataSize !== undefined) {
     const size = toInteger(filter.dataSize);
     return (account) => account.data.length === size;

@@ -4,7 +4,7 @@ import { rentExemptMinimum } from '../../../formats/solana/programs.ts';
 import type { Ledger } from '../ledger.ts';
 import { feeOf } from '../runtime/execute.ts';
 import { maxAccountData } from '../runtime/invocation.ts';
-import { blockhashLife } from '../slots.ts';
+import { blockhashLife, slotsInEpoch } from '../slots.ts';
 import {
   addressList,
   checkContext,
@@ -19,7 +19,6 @@ import {
   withContext,
 } from './method.ts';
 
-const slotsInEpoch = 432_000;
 const feesShown = 20;
 
 const currentSlot: Method = (context, params) => {
@@ -80,9 +79,8 @@ export const chainMethods: Methods = {
   getFeeForMessage: (context, params) => {
     const bytes = Buffer.from(textParam(params, 0, 'a message'), 'base64');
     const message = deserialized('message', () => parseMessage(bytes));
-    const { slots } = context.ledger;
-    const alive = slots.isAlive(message.blockhash, slots.now());
-    return withContext(context, alive ? (feeOf(message) ?? null) : null);
+    const { ledger } = context;
+    return withContext(context, ledger.isCurrent(message) ? (feeOf(message) ?? null) : null);
   },
   getMinimumBalanceForRentExemption: (_context, params) =>
     rentExemptMinimum(toInteger(params[0], maxAccountData)),

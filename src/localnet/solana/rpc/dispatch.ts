@@ -1,7 +1,10 @@
 /** JSON-RPC 2.0 over texts: one call or a batch in, one answer out. Amounts beyond 2^53 stay exact. */
 import type { Logger } from '../../../kernel/log.ts';
 import { accountMethods } from './accounts.ts';
+import { blockMethods } from './blocks.ts';
 import { chainMethods } from './chain-methods.ts';
+import { clusterMethods } from './cluster.ts';
+import { bringAccounts } from './forked-reads.ts';
 import { type Method, type Params, type RpcContext, RpcError, rpcCode } from './method.ts';
 import { transactionMethods } from './transactions.ts';
 
@@ -13,7 +16,13 @@ declare global {
 }
 
 const methods = new Map<string, Method>(
-  Object.entries({ ...chainMethods, ...accountMethods, ...transactionMethods }),
+  Object.entries({
+    ...chainMethods,
+    ...blockMethods,
+    ...clusterMethods,
+    ...accountMethods,
+    ...transactionMethods,
+  }),
 );
 
 export const maxBatch = 100;
@@ -22,6 +31,7 @@ export const maxBatch = 100;
 export async function callMethod(context: RpcContext, name: string, params: Params): Promise<unknown> {
   const method = methods.get(name);
   if (method === undefined) throw new RpcError(rpcCode.methodNotFound, 'Method not found');
+  if (context.fork !== undefined) await bringAccounts(context.fork, name, params);
   return method(context, params);
 }
 

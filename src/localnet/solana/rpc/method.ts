@@ -5,11 +5,20 @@ import { FormatError } from '../../../formats/format-error.ts';
 import { isSolanaAddress, type SolanaAddress } from '../../../formats/solana/address.ts';
 import { localSign } from '../../sign.ts';
 import type { Ledger } from '../ledger.ts';
+import type { LedgerFork } from '../ledger-fork.ts';
 
 export interface RpcContext {
   readonly ledger: Ledger;
   /** Sends lamports from the faucet; answers the signature. */
   readonly airdrop: (to: SolanaAddress, lamports: bigint) => Promise<string>;
+  /** Who holds the lamports that nobody has asked for yet. */
+  readonly faucet: SolanaAddress;
+  /** The one node of the cluster. */
+  readonly identity: SolanaAddress;
+  /** Host and port of the RPC. */
+  readonly address: () => string;
+  /** Where accounts come from that the ledger never had. */
+  readonly fork?: LedgerFork | undefined;
 }
 
 export type Method = (context: RpcContext, params: Params) => unknown;
@@ -48,11 +57,15 @@ export const rpcCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internal: -32603,
+  blockNotAvailable: -32004,
+  noSnapshot: -32008,
   simulationFailed: -32002,
   signatureFailed: -32003,
   busy: -32005,
   unsupportedVersion: -32015,
   minContextSlot: -32016,
+  /** Of this ledger alone: the forked cluster did not answer. */
+  forkUnavailable: -32099,
 } as const;
 
 export class RpcError extends Error {

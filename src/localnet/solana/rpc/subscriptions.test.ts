@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
+import { namePrograms, tokenProgram } from '../../../formats/solana/programs.ts';
 import { memo, transferLamports } from '../../../formats/solana/system.ts';
+import { associatedTokenAddress, createAssociatedTokenAccount } from '../../../formats/solana/token.ts';
 import { signatureOf, signed, TestLedger, wallet } from '../testing.ts';
 
 const alice = wallet('alice');
@@ -105,4 +107,58 @@ test('nonsense is answered with an error or cut off, and the ledger goes on', as
   }
   ledger.skip(1);
   await ledger.local.ledger.submit(signed(ledger.blockhash, [memo('on')], alice), true);
+});
+
+test('logs are told of all transactions or of those that name an address', async () => {
+  const client = await Client.open();
+  client.send('logsSubscribe', { mentions: [bob.address] });
+  assert.match(await client.next(), /"result":\d+/);
+  ledger.skip(1);
+  await ledger.local.ledger.submit(signed(ledger.blockhash, [memo('not about bob')], alice), true);
+  const wire = payment();
+  await ledger.local.ledger.submit(wire, true);
+  const told = await client.next();
+  assert.match(told, /"logsNotification".*"err":null,"logs":\["Program 1{32} invoke \[1\]"/);
+  assert.ok(told.includes(signatureOf(wire)));
+  client.send('logsSubscribe', { mentions: [alice.address, bob.address] });
+  assert.match(await client.next(), /-32602/);
+  client.socket.close();
+});
+
+test('a program is told of its accounts that fit the filters', async () => {
+  const client = await Client.open();
+  const tokens = associatedTokenAddress(bob.address, namePrograms.mainnet.mint);
+  const filters = [{ dataSize: 165 }, { memcmp: { offset: 32, bytes: bob.address } }];
+  client.send('programSubscribe', tokenProgram, { encoding: 'jsonParsed', filters });
+  assert.match(await client.next(), /"result":\d+/);
+  const create = createAssociatedTokenAccount(alice.address, bob.address, namePrograms.mainnet.mint);
+  await ledger.send([create], alice);
+  const told = await client.next();
+  assert.match(told, /"programNotification".*"type":"account"/);
+  assert.ok(told.includes(`"pubkey":"${tokens}"`));
+  client.socket.close();
+});
+
+test('a client may wait for more signatures one after the other than it may have subscriptions', async () => {
+  const client = await Client.open();
+  const wire = payment();
+  await ledger.local.ledger.submit(wire, true);
+  for (let round = 0; round < 1_005; round += 1) {
+    client.send('signatureSubscribe', signatureOf(wire));
+    assert.match(await client.next(), /"result":\d+/);
+    assert.match(await client.next(), /signatureNotification/);
+  }
+  client.socket.close();
+});
+
+test('a client that asks again without a pause for what is refused is answered once, then ever later', async () => {
+  const client = await Client.open();
+  for (let round = 0; round < 50; round += 1) client.send('blockSubscribe', 'all');
+  client.send('voteSubscribe');
+  client.send('rootSubscribe');
+  assert.match(await client.next(), /-32601/);
+  assert.match(await client.next(), /-32601/);
+  assert.match(await client.next(), /"result":\d+/);
+  for (let round = 0; round < 100; round += 1) client.send('blockSubscribe', 'all');
+  await new Promise((resolve) => client.socket.addEventListener('close', resolve));
 });

@@ -1,14 +1,5 @@
-/**
- * Methods that send, simulate and look up transactions, and executed transactions as JSON: raw, as the message's parts,
- * or with the common instructions spelled out.
- */
-import { encodeBase58, tryDecodeBase58 } from '../../../formats/base58.ts';
-import type { SolanaAddress } from '../../../formats/solana/address.ts';
-import { Reader } from '../../../formats/solana/bytes.ts';
-import { isWritableKey, type Message } from '../../../formats/solana/message.ts';
-import { memoProgram, memoProgramV1, systemProgram, tokenProgram } from '../../../formats/solana/programs.ts';
-import { systemInstruction } from '../../../formats/solana/system.ts';
-import { tokenInstruction } from '../../../formats/solana/token.ts';
+/** Methods that send, simulate and look up transactions. */
+import { tryDecodeBase58 } from '../../../formats/base58.ts';
 import {
   maxTransactionBase64,
   maxTransactionBytes,
@@ -17,12 +8,12 @@ import {
   transactionId,
 } from '../../../formats/solana/transaction.ts';
 import { type Ledger, LedgerBusy, NotATransaction, TransactionRefused } from '../ledger.ts';
-import type { TokenBalance, TransactionMeta } from '../meta.ts';
-import { describeTransactionError } from '../runtime/errors.ts';
+import { innerOf } from '../meta.ts';
+import { describeTransactionError, type TransactionError } from '../runtime/errors.ts';
 import type { Execution } from '../runtime/execute.ts';
 import { signaturesHold } from '../signatures.ts';
-import type { StoredTransaction } from '../store.ts';
-import { accountJson, accountView, tokenAmount } from './accounts.ts';
+import { accountJson, accountView } from './accounts.ts';
+import { requireConfirmed } from './blocks.ts';
 import { latestBlockhash } from './chain-methods.ts';
 import {
   addressList,
@@ -43,140 +34,18 @@ import {
   toOptions,
   withContext,
 } from './method.ts';
-
-type TransactionEncoding = 'json' | 'jsonParsed' | 'base64' | 'base58';
-
-function transactionJson(wire: Buffer, encoding: TransactionEncoding): unknown {
-  if (encoding === 'base64') return [wire.toString('base64'), 'base64'];
-  if (encoding === 'base58') return [encodeBase58(wire), 'base58'];
-  const { signatures, message } = parseTransaction(wire);
-  return {
-    signatures: signatures.map((signature) => encodeBase58(signature)),
-    message: encoding === 'json' ? messageJson(message) : parsedMessageJson(message),
-  };
-}
-
-function messageJson(message: Message): object {
-  return {
-    header: {
-      numRequiredSignatures: message.requiredSignatures,
-      numReadonlySignedAccounts: message.readonlySigned,
-      numReadonlyUnsignedAccounts: message.readonlyUnsigned,
-    },
-    accountKeys: message.keys,
-    recentBlockhash: message.blockhash,
-    instructions: message.instructions.map(({ programIndex, accounts, data }) => ({
-      programIdIndex: programIndex,
-      accounts,
-      data: encodeBase58(data),
-      stackHeight: 1,
-    })),
-    ...(message.version === 0 && { addressTableLookups: [] }),
-  };
-}
-
-function parsedMessageJson(message: Message): object {
-  return {
-    accountKeys: message.keys.map((pubkey, index) => ({
-      pubkey,
-      signer: index < message.requiredSignatures,
-      writable: isWritableKey(message, index),
-      source: 'transaction',
-    })),
-    recentBlockhash: message.blockhash,
-    instructions: message.instructions.map(({ programIndex, accounts: places, data }) => {
-      const programId = message.keys[programIndex]!;
-      const accounts = places.map((index) => message.keys[index]!);
-      const spelled = spell(programId, accounts, data);
-      if (spelled !== undefined) return { ...spelled, programId, stackHeight: 1 };
-      return { programId, accounts, data: encodeBase58(data), stackHeight: 1 };
-    }),
-    ...(message.version === 0 && { addressTableLookups: [] }),
-  };
-}
-
-/** The common instructions spelled out; undefined for others. */
-function spell(
-  programId: SolanaAddress,
-  accounts: readonly SolanaAddress[],
-  data: Buffer,
-): object | undefined {
-  if (programId === memoProgram || programId === memoProgramV1) {
-    return { program: 'spl-memo', parsed: data.toString('utf8') };
-  }
-  if (programId === systemProgram && data.length === 12) {
-    const reader = new Reader(data);
-    if (reader.u32() !== systemInstruction.transfer) return undefined;
-    const info = { source: accounts[0], destination: accounts[1], lamports: reader.u64() };
-    return { program: 'system', parsed: { info, type: 'transfer' } };
-  }
-  if (programId !== tokenProgram) return undefined;
-  if (data.length === 9 && data[0] === tokenInstruction.transfer) {
-    const amount = new Reader(data.subarray(1)).u64().toString();
-    const info = { source: accounts[0], destination: accounts[1], authority: accounts[2], amount };
-    return { program: 'spl-token', parsed: { info, type: 'transfer' } };
-  }
-  if (data.length === 10 && data[0] === tokenInstruction.transferChecked) {
-    const reader = new Reader(data.subarray(1));
-    const info = {
-      source: accounts[0],
-      mint: accounts[1],
-      destination: accounts[2],
-      authority: accounts[3],
-      tokenAmount: tokenAmount(reader.u64(), reader.u8()),
-    };
-    return { program: 'spl-token', parsed: { info, type: 'transferChecked' } };
-  }
-  return undefined;
-}
-
-function statusJson(err: TransactionMeta['err']): object {
-  return err === null ? { Ok: null } : { Err: err };
-}
-
-function metaJson(meta: TransactionMeta): object {
-  return {
-    err: meta.err,
-    status: statusJson(meta.err),
-    fee: BigInt(meta.fee),
-    preBalances: meta.pre.map(BigInt),
-    postBalances: meta.post.map(BigInt),
-    innerInstructions: innerJson(meta),
-    logMessages: meta.logs,
-    preTokenBalances: meta.preTokens.map(tokenBalanceJson),
-    postTokenBalances: meta.postTokens.map(tokenBalanceJson),
-    rewards: [],
-    loadedAddresses: { writable: [], readonly: [] },
-    computeUnitsConsumed: meta.units,
-    ...(meta.returnData && {
-      returnData: { programId: meta.returnData.programId, data: [meta.returnData.data, 'base64'] },
-    }),
-  };
-}
-
-function innerJson(meta: TransactionMeta): object[] {
-  const groups = new Map<number, object[]>();
-  for (const { outer, ...instruction } of meta.inner) {
-    const group = groups.get(outer);
-    if (group === undefined) groups.set(outer, [instruction]);
-    else group.push(instruction);
-  }
-  return [...groups].map(([index, instructions]) => ({ index, instructions }));
-}
-
-function tokenBalanceJson(balance: TokenBalance): object {
-  return {
-    accountIndex: balance.accountIndex,
-    mint: balance.mint,
-    owner: balance.owner,
-    programId: tokenProgram,
-    uiTokenAmount: tokenAmount(BigInt(balance.amount), balance.decimals),
-  };
-}
+import {
+  innerJson,
+  statusJson,
+  transactionJson,
+  transactionOptions,
+  transactionView,
+} from './transaction-json.ts';
 
 const maxTransactionBase58 = 1683;
 const maxStatuses = 256;
 const maxHistory = 1_000;
+const newest = Number.MAX_SAFE_INTEGER;
 /** Ten thousand SOL at a time is plenty for a test. */
 const maxAirdrop = 10_000_000_000_000;
 
@@ -218,7 +87,9 @@ export const transactionMethods: Methods = {
             data: [execution.returnData.data.toString('base64'), 'base64'],
           }
         : null,
-      innerInstructions: null,
+      innerInstructions: booleanOption(options, 'innerInstructions')
+        ? innerJson(innerOf(execution.message, execution), execution.message, true)
+        : null,
       ...(replace && { replacementBlockhash: latestBlockhash(ledger) }),
     });
   },
@@ -236,33 +107,30 @@ export const transactionMethods: Methods = {
 
   getTransaction: async ({ ledger }, params) => {
     const signature = signatureText(params[0]);
-    const given = params[1];
-    const options: Options = typeof given === 'string' ? { encoding: given } : toOptions(given);
-    const encoding = choiceOption(options, 'encoding', 'json', ['json', 'jsonParsed', 'base64', 'base58']);
+    const options = transactionOptions(params[1]);
+    requireConfirmed(options);
+    const view = transactionView(options);
     const entry = await ledger.find(signature);
     if (entry === undefined) return null;
-    const version = checkVersion(entry, options);
     return {
       slot: entry.slot,
       blockTime: Math.floor(entry.timeMs / 1000),
-      meta: metaJson(entry.meta),
-      transaction: transactionJson(entry.wire, encoding),
-      ...version,
+      ...transactionJson(entry, view),
     };
   },
 
-  getSignaturesForAddress: async ({ ledger }, params) => {
+  getSignaturesForAddress: async (context, params) => {
+    const { ledger } = context;
     const address = toAddress(params[0]);
     const options = toOptions(params[1]);
+    requireConfirmed(options);
+    checkContext(context, options);
     const limit = options.limit == null ? maxHistory : toInteger(options.limit);
     if (limit < 1 || limit > maxHistory) throw invalidParams(`Invalid limit; max ${maxHistory}`);
-    const before = await placeOf(ledger, options.before);
-    const until = await placeOf(ledger, options.until);
-    const entries = await ledger.history(address, {
-      before: before ?? Number.MAX_SAFE_INTEGER,
-      after: until ?? 0,
-      limit,
-    });
+    // Nothing comes before a signature that is not known; one that is not known ends nothing.
+    const before = (await placeOf(ledger, options.before)) ?? (options.before == null ? newest : 0);
+    const after = (await placeOf(ledger, options.until)) ?? 0;
+    const entries = await ledger.history(address, { before, after, limit });
     return entries.map((entry) => ({
       signature: entry.signature,
       slot: entry.slot,
@@ -309,6 +177,9 @@ function answerRefusal(error: unknown, preflight: boolean): void {
     if (error.error === 'SignatureFailure') {
       throw new RpcError(rpcCode.signatureFailed, 'Transaction signature verification failure');
     }
+    if (isLookupError(error.error)) {
+      throw invalidParams(`invalid transaction: ${describeTransactionError(error.error)}`);
+    }
     if (!preflight) return;
     const message = `Transaction simulation failed: ${describeTransactionError(error.error)}`;
     throw new RpcError(rpcCode.simulationFailed, message, {
@@ -325,6 +196,10 @@ function answerRefusal(error: unknown, preflight: boolean): void {
   throw error;
 }
 
+/** A message whose lookups lead nowhere is not even simulated. */
+const isLookupError = (error: TransactionError): boolean =>
+  typeof error === 'string' && error.includes('AddressLookupTable');
+
 function simulatedAccounts(ledger: Ledger, execution: Execution, options: Options): unknown {
   if (options.accounts === undefined || options.accounts === null) return null;
   const asked = toOptions(options.accounts);
@@ -335,7 +210,7 @@ function simulatedAccounts(ledger: Ledger, execution: Execution, options: Option
       : ledger.accounts.get(address);
   return addressList(asked.addresses, 64).map((address) => {
     const account = after(address);
-    return account === undefined ? null : accountJson(account, view, ledger.accounts);
+    return account === undefined ? null : accountJson(address, account, view, ledger.accounts);
   });
 }
 
@@ -353,22 +228,7 @@ async function statusOf(ledger: Ledger, signature: string, history: boolean): Pr
   };
 }
 
-function checkVersion(entry: StoredTransaction, options: Options): { version?: 'legacy' | 0 } {
-  const versioned = parseTransaction(entry.wire).message.version === 0;
-  if (options.maxSupportedTransactionVersion != null) {
-    toInteger(options.maxSupportedTransactionVersion, 127);
-    return { version: versioned ? 0 : 'legacy' };
-  }
-  if (!versioned) return {};
-  throw new RpcError(
-    rpcCode.unsupportedVersion,
-    'Transaction version (0) is not supported by the requesting client. Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": 0',
-  );
-}
-
 async function placeOf(ledger: Ledger, value: unknown): Promise<number | undefined> {
   if (value === undefined || value === null) return undefined;
-  const entry = await ledger.find(signatureText(value));
-  if (entry === undefined) throw invalidParams('signature not found');
-  return entry.sequence;
+  return (await ledger.find(signatureText(value)))?.sequence;
 }

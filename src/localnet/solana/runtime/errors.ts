@@ -24,6 +24,9 @@ export type InstructionErrorName =
   | 'ComputationalBudgetExceeded'
   | 'PrivilegeEscalation'
   | 'IllegalOwner'
+  | 'InvalidAccountOwner'
+  | 'IncorrectAuthority'
+  | 'Immutable'
   | 'ArithmeticOverflow';
 
 export type InstructionError = InstructionErrorName | { readonly Custom: number };
@@ -41,6 +44,9 @@ const sentences = {
   AccountLoadedTwice: 'Account loaded twice',
   TooManyAccountLocks: 'Transaction locked too many accounts',
   AddressLookupTableNotFound: "Transaction loads an address table account that doesn't exist",
+  InvalidAddressLookupTableOwner: 'Transaction loads an address table account with an invalid owner',
+  InvalidAddressLookupTableData: 'Transaction loads an address table account with invalid data',
+  InvalidAddressLookupTableIndex: 'Transaction address table lookup uses an invalid index',
 };
 
 export type TransactionError =
@@ -69,11 +75,14 @@ export function failCustom(code: number): never {
 }
 
 /** What `read` answers; data that cannot be read fails the instruction, not the ledger. */
-export function parsed<T>(read: () => T, error: InstructionErrorName = 'InvalidInstructionData'): T {
+export function parsed<T>(
+  read: () => T,
+  error: InstructionErrorName | (() => never) = 'InvalidInstructionData',
+): T {
   try {
     return read();
   } catch (cause) {
-    if (cause instanceof FormatError) fail(error);
+    if (cause instanceof FormatError) return typeof error === 'function' ? error() : fail(error);
     throw cause;
   }
 }

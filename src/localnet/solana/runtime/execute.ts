@@ -21,10 +21,17 @@ import {
   runInstruction,
   type TransactionScope,
 } from './invocation.ts';
+import { resolveLookups } from './lookups.ts';
+import { advanced, nonceOf, usedNonce } from './nonces.ts';
+
+/** When and as which a transaction is executed. */
+export type Environment = Pick<TransactionScope, 'slot' | 'now' | 'nextNonce'>;
 
 const maxAccountLocks = 64;
 
 export interface Execution {
+  /** What was executed, with the addresses its lookups stand for. */
+  readonly message: Message;
   readonly error: TransactionError | undefined;
   /** Undefined when the transaction may not even pay its fee: then it is not recorded at all. */
   readonly fee: bigint | undefined;
@@ -36,26 +43,29 @@ export interface Execution {
 }
 
 export function executeTransaction(
-  message: Message,
+  unresolved: Message,
   accounts: AccountReader,
   programs: ProgramTable,
-  time: Pick<TransactionScope, 'slot' | 'now'>,
+  environment: Environment,
 ): Execution {
+  const message = resolveLookups(unresolved, accounts, environment.slot);
+  if ('error' in message) return refused(unresolved, message.error);
   const problem = checkLocks(message);
-  if (problem !== undefined) return refused(problem);
+  if (problem !== undefined) return refused(message, problem);
   const budget = readBudget(message);
-  if ('error' in budget) return refused(budget.error);
+  if ('error' in budget) return refused(message, budget.error);
   const payer = message.keys[0]!;
   const charged = chargeFee(accounts.get(payer), budget.fee);
-  if ('error' in charged) return refused(charged.error);
+  if ('error' in charged) return refused(message, charged.error);
 
+  const nonce = usedNonce(message, accounts);
   const afterFee = new Overlay(accounts);
   afterFee.set(payer, charged.account);
   const work = new Overlay(afterFee);
   const scope: TransactionScope = {
     state: work,
     programs,
-    ...time,
+    ...environment,
     logs: new Logs(),
     meter: new ComputeMeter(budget.unitLimit),
     inner: [],
@@ -63,7 +73,11 @@ export function executeTransaction(
   };
   const error = runAll(message, scope, work, accounts) ?? checkRent(message, afterFee, work);
   if (error === undefined) afterFee.absorb(work.changes());
+  else if (nonce !== undefined) {
+    afterFee.set(nonce, advanced(afterFee.get(nonce), environment.nextNonce()));
+  }
   return {
+    message,
     error,
     fee: budget.fee,
     changes: afterFee.changes(),
@@ -81,8 +95,9 @@ export function feeOf(message: Message): bigint | undefined {
 }
 
 /** A transaction that was not even begun. */
-export function refused(error: TransactionError): Execution {
+export function refused(message: Message, error: TransactionError): Execution {
   return {
+    message,
     error,
     fee: undefined,
     changes: new Map(),
@@ -94,7 +109,6 @@ export function refused(error: TransactionError): Execution {
 }
 
 function checkLocks(message: Message): TransactionError | undefined {
-  if (message.lookups.length > 0) return 'AddressLookupTableNotFound';
   if (message.keys.length > maxAccountLocks) return 'TooManyAccountLocks';
   if (new Set(message.keys).size !== message.keys.length) return 'AccountLoadedTwice';
   return undefined;
@@ -102,8 +116,12 @@ function checkLocks(message: Message): TransactionError | undefined {
 
 function chargeFee(payer: Account, fee: Budget['fee']): { account: Account } | { error: TransactionError } {
   if (payer.lamports === 0n) return { error: 'AccountNotFound' };
-  if (payer.owner !== systemProgram || payer.data.length > 0) return { error: 'InvalidAccountForFee' };
-  if (payer.lamports < fee) return { error: 'InsufficientFundsForFee' };
+  const isNonce = nonceOf(payer) !== undefined;
+  if (payer.owner !== systemProgram || (payer.data.length > 0 && !isNonce)) {
+    return { error: 'InvalidAccountForFee' };
+  }
+  const kept = isNonce ? rentExemptMinimum(payer.data.length) : 0n;
+  if (payer.lamports < kept + fee) return { error: 'InsufficientFundsForFee' };
   const account = { ...payer, lamports: payer.lamports - fee };
   const wasExempt = payer.lamports >= rentExemptMinimum(0);
   if (account.lamports > 0n && wasExempt && account.lamports < rentExemptMinimum(0)) {

@@ -17,6 +17,8 @@ export interface TransactionScope {
   /** Unix seconds of the block. */
   readonly now: number;
   readonly slot: number;
+  /** The value that a nonce advanced by this transaction gets. */
+  readonly nextNonce: () => Buffer;
   readonly logs: Logs;
   readonly meter: ComputeMeter;
   readonly inner: InnerInstruction[];
@@ -103,6 +105,10 @@ export class Invocation {
 
   get now(): number {
     return this.scope.now;
+  }
+
+  get slot(): number {
+    return this.scope.slot;
   }
 
   /** The address at a place of the account list. */
