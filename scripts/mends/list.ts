@@ -406,7 +406,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/cli/stack/service-keys.ts',
-        find: "    return this.#rsaKey('DATA_KEY_FILE', 'data-key.pem', makeFastRsaKey);\n",
+        find: "    return this.#rsaKey('DATA_KEY_FILE', 'data-key.pem', () => this.#makeFastKey('data key'));\n",
         put: '    return this.wallet();\n',
       },
     ],

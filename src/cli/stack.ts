@@ -161,8 +161,12 @@ export function addressOf(name: string, url: string, config: Config): Address {
   const what = (standIn ?? surfaceTable.find((one) => one.name === name))?.what ?? '';
   const host = config.LOCAL_NETWORK_HOST;
   const reach = standIn !== undefined && !isLoopback(host) ? `, open to whoever reaches ${host}` : '';
-  return { name, url, what: `${what}${reach}` };
+  return { name, url, what: `${what}${name === 'solana' ? webSocketsOf(config) : ''}${reach}` };
 }
+
+/** Clients look for WebSockets on the next port; with a free port there is none. */
+const webSocketsOf = ({ LOCAL_SOLANA_PORT: port }: Config): string =>
+  port === 0 || port === 65_535 ? '' : ` (WebSockets also on port ${port + 1})`;
 
 const isLoopback = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host);
 

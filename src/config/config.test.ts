@@ -247,6 +247,15 @@ test('a program that is started learns where things are, and no key', () => {
   );
 });
 
+test('the port after that of the local Solana ledger is taken too', () => {
+  assert.throws(() => readConfig({ LOCAL_SOLANA_PORT: '7000', LOCAL_CARD_PORT: '7001' }), {
+    message:
+      'LOCAL_CARD_PORT is 7001, where the local Solana ledger serves WebSockets (LOCAL_SOLANA_PORT + 1): set one of the two to another',
+  });
+  readConfig({ LOCAL_SOLANA_PORT: '7000', LOCAL_CARD_PORT: '7001', NAMES_ENABLED: 'false' });
+  readConfig({ LOCAL_SOLANA_PORT: '0', LOCAL_CARD_PORT: '1' });
+});
+
 test('a misspelt variable is told with the name that is meant, and what belongs to others is not', () => {
   assert.deepEqual(misspeltVariables({ GATEWAY_PROT: '1', X402_NETWORK: 'base', LOCAL_WALETS: '0' }), [
     'GATEWAY_PROT is set and means nothing here: is GATEWAY_PORT meant?',

@@ -7,6 +7,7 @@
 import { type Variable, type WorldName, worldNames } from './kinds.ts';
 import { nearestName } from './misspelt.ts';
 import { redacted, redactUrl, urlsIn } from './redact.ts';
+import { ports } from './variables/general.ts';
 import { retiredIndexVariables } from './variables/indexes.ts';
 import { groups, variables } from './variables.ts';
 
@@ -126,6 +127,7 @@ function contradictions(config: Config): string[] {
   if (config.ADMIN_PORT === config.PORT && config.PORT !== 0) {
     found.push(`ADMIN_PORT must differ from PORT, both are ${config.PORT}`);
   }
+  found.push(...takenByWebSockets(config));
   if (config.SHUTDOWN_TIMEOUT_MS < config.SHUTDOWN_DRAIN_TIMEOUT_MS) {
     found.push('SHUTDOWN_TIMEOUT_MS must not be smaller than SHUTDOWN_DRAIN_TIMEOUT_MS');
   }
@@ -139,6 +141,19 @@ function contradictions(config: Config): string[] {
     found.push('X402_PAYMENT_ADDRESS must be set with X402_FACILITATOR_URL, or X402_ENABLED to false');
   }
   return found;
+}
+
+/** Clients of Solana look for WebSockets on the port after the one that they are told. */
+function takenByWebSockets(config: Config): string[] {
+  const { WORLD, NAMES_ENABLED, SOLANA_RPC_URL, LOCAL_SOLANA_PORT: ledger } = config;
+  if (WORLD !== 'local' || !NAMES_ENABLED || SOLANA_RPC_URL.length > 0 || ledger === 0) return [];
+  const names = Object.keys(ports) as (keyof typeof ports)[];
+  return names
+    .filter((name) => config[name] === ledger + 1)
+    .map(
+      (name) =>
+        `${name} is ${ledger + 1}, where the local Solana ledger serves WebSockets (LOCAL_SOLANA_PORT + 1): set one of the two to another`,
+    );
 }
 
 export interface ConfigRow {

@@ -45,6 +45,8 @@ export interface PaymentDeps {
   /** Watches every route of the server, those of names too. */
   readonly signatures: RequestSignatures;
   readonly gifts: Gifts;
+  /** Wallets that nothing is sold or given to; none unless given. */
+  readonly refuses?: ((address: string) => boolean) | undefined;
   readonly chains: ChainWorld;
   readonly version: string;
   /** Public addresses of gateways, the preferred first. */
@@ -155,7 +157,7 @@ function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): Http
 }
 
 export interface PaymentRoutesDeps
-  extends Pick<PaymentDeps, 'credits' | 'pricing' | 'auth' | 'gifts'>,
+  extends Pick<PaymentDeps, 'credits' | 'pricing' | 'auth' | 'gifts' | 'refuses'>,
     Required<Pick<PaymentDeps, 'parts' | 'freeBytes' | 'metrics'>> {
   /** The part whose routes are also answered at the root. */
   readonly chain: Pick<ChainPart, 'routes'>;
@@ -173,7 +175,7 @@ export async function paymentRoutes(app: App, deps: PaymentRoutesDeps): Promise<
   accountApprovalsRoutes(app, deps.credits);
   accountPaymentsRoute(app, deps);
   accountFreeRoute(app, deps.freeBytes);
-  redeemRoute(app, deps.gifts);
+  redeemRoute(app, deps);
   infoRoutes(app, deps.info);
   watchRoutes(app, deps.metrics);
   for (const part of deps.parts) await part.routes?.(app);

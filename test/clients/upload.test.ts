@@ -177,6 +177,34 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     });
   }
 
+  test('says what is wrong in the words that it and its users look for', async () => {
+    const stranger = TurboFactory.authenticated({
+      ...services(),
+      privateKey: `0x${'5a'.repeat(32)}`,
+      token: 'ethereum',
+    });
+    await assert.rejects(
+      uploadBytes(stranger, random.bytes(200_000)),
+      /Status 402\): \{"error":"Insufficient balance"/,
+    );
+    const approvedAddress = 'A'.repeat(43);
+    await assert.rejects(arweave().revokeCredits({ revokedAddress: approvedAddress }), {
+      message: new RegExp(
+        `Unable to revoke delegated payment approval : No valid approvals found for approved address '${approvedAddress}' and paying address '${arweaveTestAddress}'`,
+      ),
+    });
+    const unowned = '43CharArweaveStubAddress1234567890123456789';
+    assert.equal((await TurboFactory.unauthenticated(services()).getBalance(unowned)).winc, '0');
+  });
+
+  test('knows what a token buys, also the one that has two chains', async () => {
+    const bought = (token: 'ario' | 'base-ario') =>
+      TurboFactory.unauthenticated({ ...services(), token }).getWincForToken({ tokenAmount: 1_000_000_000 });
+    const { winc } = await bought('ario');
+    assert.ok(BigInt(winc) > 0n);
+    assert.equal((await bought('base-ario')).winc, winc);
+  });
+
   test('pays for raw data and for an upload in chunks with x402, in a page too', async (t) => {
     const turbo = TurboFactory.authenticated({
       ...services(),

@@ -98,7 +98,7 @@ describe('a start that mixes worlds', () => {
     assert.equal(lines.length, 2, lines.join('\n'));
     assert.match(
       lines[0] ?? '',
-      /^ARWEAVE_NODE_URLS: .* is of a local network \(its network is turnpike\.local\)/,
+      /^ARWEAVE_NODE_URLS: .* is of a local network \(its network is arlocal\.turnpike\.local\)/,
     );
     assert.match(lines[1] ?? '', /^SOLANA_RPC_URL: .* is of a local network/);
   });

@@ -25,6 +25,7 @@ import { staticRates } from '../../src/pricing/rates/table.ts';
 import { createPricing } from '../../src/pricing/service.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import type { Sql } from '../../src/storage/sql/sql.ts';
+import { isKnownToEveryone } from '../../src/wallets/local-wallets.ts';
 import { eventually } from './eventually.ts';
 import { serveParts } from './payment-parts.ts';
 
@@ -146,6 +147,7 @@ export async function openCardBench(t: TestContext, options: BenchOptions = {}):
       pricing,
       gifts,
       appUrl: options.appUrl === null ? undefined : (options.appUrl ?? 'https://app.example/done'),
+      refuses: isKnownToEveryone,
     });
     const server = await serveParts([part], log, options.limits);
     await provider.deliverTo(`${server.url}/v1/stripe-webhook`);

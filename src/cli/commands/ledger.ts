@@ -266,9 +266,7 @@ function parseCredits(text: string | undefined): Winc {
   const amount = credits === undefined ? 0n : scaled(WINC_PER_CREDIT, [credits], [], 'down');
   if (amount < 1n) throw new UsageError('the amount is in credits, for example 1 or 0.5');
   if (amount > mostGiven * WINC_PER_CREDIT) {
-    throw new UsageError(
-      `at most ${mostGiven} credits are given at once, which store thousands of terabytes`,
-    );
+    throw new UsageError(`at most ${mostGiven} credits are given at once`);
   }
   return winc(amount);
 }

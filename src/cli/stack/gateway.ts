@@ -41,7 +41,10 @@ export async function makeGateway(needs: GatewayNeeds): Promise<GatewaySurface> 
 /** The registry, where its chain is known; a gateway without it may still ask trusted gateways. */
 function nameSources({ config, log, network }: SurfaceNeeds) {
   const opened = config.NAMES_ENABLED ? openNameRegistry(config, network.solanaRpcUrls()) : undefined;
-  if (opened !== undefined) return [namesOfRegistry(opened.registry)];
+  // A name that was just changed would show its old target for as long as its record says: at home nobody waits for that.
+  const { solana } = network;
+  const changes = solana && (() => solana.ledger.transactionCount);
+  if (opened !== undefined) return [namesOfRegistry(opened.registry, changes)];
   log.warn('this gateway reads no names from their chain: set SOLANA_RPC_URL and NAMES_ENABLED for that');
   return [];
 }

@@ -8,6 +8,7 @@ import { createCardPart, noCardPart } from '../../payment/card/part.ts';
 import { createGifts } from '../../payment/gifts.ts';
 import { createPaymentSurface } from '../../payment/surface.ts';
 import { createX402Part } from '../../payment/x402/part.ts';
+import { isKnownToEveryone } from '../../wallets/local-wallets.ts';
 import { version } from '../version.ts';
 import { openNameRegistry } from './name-registry.ts';
 import type { Ledger } from './shared-ledger.ts';
@@ -34,10 +35,12 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
   const names = config.NAMES_ENABLED ? [await makeNames(needs, signatures)] : [];
   const auth = createAuthenticator({ jwtSecret: await keys.jwtSecret(), signatures });
   const gifts = createGifts({ sql, credits });
+  // Whoever has such a key, which is everybody, would spend what was paid for.
+  const refuses = config.WORLD === 'local' ? undefined : isKnownToEveryone;
   const card =
     cards === undefined
       ? noCardPart
-      : createCardPart({ cards, credits, pricing, gifts, appUrl: config.APP_URL });
+      : createCardPart({ cards, credits, pricing, gifts, appUrl: config.APP_URL, refuses });
   return createPaymentSurface(config, {
     log,
     sql,
@@ -46,6 +49,7 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
     auth,
     signatures,
     gifts,
+    refuses,
     metrics,
     chains: {
       arweaveNodes: network.arweaveNodeUrls(),
@@ -59,7 +63,7 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
     parts: [
       ...names,
       card,
-      ...(x402 === undefined ? [] : [createX402Part({ x402, credits, pricing, auth })]),
+      ...(x402 === undefined ? [] : [createX402Part({ x402, credits, pricing, auth, refuses })]),
     ],
   });
 }

@@ -98,7 +98,10 @@ export const ports = {
   PAYMENT_PORT: port({ meaning: 'Payment and names', default: 4001 }),
   UPLOAD_PORT: port({ meaning: 'Upload', default: 4002 }),
   LOCAL_ARWEAVE_PORT: port({ meaning: 'Local Arweave node', default: 1984 }),
-  LOCAL_SOLANA_PORT: port({ meaning: 'Local Solana ledger', default: 8899 }),
+  LOCAL_SOLANA_PORT: port({
+    meaning: 'Local Solana ledger; the port after it is for WebSockets, where clients look for them',
+    default: 8899,
+  }),
   LOCAL_CARD_PORT: port({ meaning: 'Local card provider', default: 4242 }),
   LOCAL_X402_PORT: port({ meaning: 'Local x402 facilitator', default: 4243 }),
 };

@@ -15,7 +15,7 @@ import { holdAlone } from '../hold-alone.ts';
 import { LocalNode, type Mining } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
 import { configuredMining, readMining, writeMining } from './mining.ts';
-import { type ChainReaders, nobody } from './readers.ts';
+import { type ChainReaders, headOf, nobody } from './readers.ts';
 import { nodeRoutes } from './routes/routes.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
 
@@ -117,9 +117,9 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     async mine(blocks) {
       const node = started();
       await node.mine(blocks);
-      const { height, indep_hash: id } = node.head;
-      await readers.mined({ height, id });
-      return height;
+      const head = headOf(node);
+      await readers.mined(head);
+      return head.height;
     },
     setMining(mining) {
       writeMining(miningPath, mining);

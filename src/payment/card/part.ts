@@ -21,15 +21,17 @@ export interface CardPartDeps {
   readonly pricing: Pick<Pricing, 'limits' | 'quoteFiat'>;
   readonly gifts: Gifts;
   readonly appUrl: string | undefined;
+  /** Wallets that nothing is sold to; none unless given. */
+  readonly refuses?: ((address: string) => boolean) | undefined;
 }
 
 export function createCardPart(deps: CardPartDeps): Part {
-  const { cards, credits, pricing, gifts, appUrl } = deps;
+  const { cards, credits, pricing, gifts, appUrl, refuses } = deps;
   const topUps = cards.forPurpose('top-up', topUpPurchases(credits, gifts));
   return {
     name: 'card',
     routes(app) {
-      topUpRoute(app, { topUps, pricing, appUrl });
+      topUpRoute(app, { topUps, pricing, appUrl, refuses });
       thankYouRoute(app, { topUps, credits });
       stripeWebhookRoute(app, cards);
     },

@@ -7,7 +7,13 @@ import { giftAddressInvalid, giftEmailInvalid, giftFailure } from '../errors.ts'
 import { type Gifts, isEmail } from '../gifts.ts';
 import { errorText, winc } from '../schemas.ts';
 
-export function redeemRoute(app: App, gifts: Gifts): void {
+export interface RedeemDeps {
+  readonly gifts: Gifts;
+  /** Wallets that get nothing. */
+  readonly refuses?: ((address: string) => boolean) | undefined;
+}
+
+export function redeemRoute(app: App, { gifts, refuses }: RedeemDeps): void {
   app.get(
     '/redeem',
     {
@@ -41,7 +47,7 @@ export function redeemRoute(app: App, gifts: Gifts): void {
     async ({ query }, reply) => {
       const { id, email, destinationAddress, token } = query;
       const wallet = parseAddress(destinationAddress, kindOf(token));
-      if (wallet === undefined) throw giftAddressInvalid();
+      if (wallet === undefined || refuses?.(wallet.address)) throw giftAddressInvalid();
       if (!isEmail(email)) throw giftEmailInvalid();
       const redeemed = await gifts.redeem({
         id,

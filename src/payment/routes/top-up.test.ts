@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openCardBench, wallet } from '../../../test/support/card-bench.ts';
 import { addRow } from '../../pricing/catalogue/rows.ts';
+import { localWallets } from '../../wallets/local-wallets.ts';
 
 const quotes = async (bench: Awaited<ReturnType<typeof openCardBench>>) =>
   bench.sql.all<{ id: string; state: string; failure: string | null }>(
@@ -92,6 +93,20 @@ test('wallets of every chain are topped up in their normal form', async (t) => {
     assert.equal(body.topUpQuote.destinationAddress, normal);
     assert.equal(body.topUpQuote.destinationAddressType, token);
   }
+});
+
+test('nothing is sold to a wallet whose key everybody has, where that is refused', async (t) => {
+  const bench = await openCardBench(t);
+  const { ethereum, arweave } = localWallets(1);
+  for (const [address, token] of [
+    [ethereum[0]!.address.toLowerCase(), 'ethereum'],
+    [arweave[0]!.address, 'arweave'],
+  ]) {
+    const { status, text } = await bench.topUp(`payment-intent/${address}/usd/1000?token=${token}`);
+    assert.equal(status, 403);
+    assert.match(text, /not a valid/);
+  }
+  assert.equal(await bench.sql.get('SELECT 1 FROM card_quotes'), undefined);
 });
 
 test('a promo code lowers the charge and not the credits, once per wallet', async (t) => {

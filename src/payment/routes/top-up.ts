@@ -45,6 +45,8 @@ export interface TopUpDeps {
   readonly pricing: Pick<Pricing, 'limits' | 'quoteFiat'>;
   /** Where payers go after checkout; the service's own address when undefined. */
   readonly appUrl: string | undefined;
+  /** Wallets that nothing is sold to; none unless given. */
+  readonly refuses?: ((address: string) => boolean) | undefined;
 }
 
 export const topUpPath = '/top-up/:method/:address/:currency/:amount';
@@ -121,7 +123,7 @@ export function topUpRoute(scope: App, deps: TopUpDeps): void {
         });
       page();
       const wallet = parseDestination(params.address, type);
-      if (wallet === undefined) throw invalidDestination();
+      if (wallet === undefined || deps.refuses?.(wallet.address)) throw invalidDestination();
       const price = await quote(
         params.currency,
         params.amount,

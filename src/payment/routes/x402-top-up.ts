@@ -23,6 +23,8 @@ export interface X402TopUpDeps {
   readonly credits: Pick<Credits, 'balance'>;
   readonly pricing: Pick<Pricing, 'quoteBytes'>;
   readonly auth: Authenticator;
+  /** Wallets that nothing is sold to; none unless given. */
+  readonly refuses?: ((address: string) => boolean) | undefined;
 }
 
 const Text = Type.Optional(Type.String({ maxLength: 200 }));
@@ -63,7 +65,7 @@ export function x402TopUpRoute(scope: App, deps: X402TopUpDeps): void {
       const { type, qty, address } = request.query;
       const wanted = parseWanted(type, qty);
       if (wanted === undefined) throw invalidQuantity();
-      const wallet = await creditedWallet(request, reply, address, deps.auth);
+      const wallet = await creditedWallet(request, reply, address, deps);
       const receipt = await pay(request, wanted, wallet, deps);
       const balance = await deps.credits.balance(receipt.walletAddress);
       reply.headers(settlementHeaders(receipt.settlement));
@@ -86,7 +88,7 @@ async function creditedWallet(
   request: Request,
   reply: Reply,
   address: string | undefined,
-  auth: Authenticator,
+  { auth, refuses }: X402TopUpDeps,
 ): Promise<RequestWallet | undefined> {
   if (request.headers['x-signature'] !== undefined) {
     const signer = await auth.walletOf(request, reply);
@@ -95,7 +97,7 @@ async function creditedWallet(
   }
   if (address === undefined || address === '') return undefined;
   const parsed = parseAddress(address);
-  if (parsed === undefined) throw invalidAddressParameter();
+  if (parsed === undefined || refuses?.(parsed.address)) throw invalidAddressParameter();
   return { address: parsed.address, addressType: parsed.kind };
 }
 

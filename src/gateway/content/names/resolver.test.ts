@@ -51,6 +51,22 @@ describe('NameResolver', () => {
     assert.equal((await resolver.resolve('name', '@'))?.id, 'second');
   });
 
+  test('asks again when its source says that something changed', async () => {
+    const registry = new Registry();
+    let changes = 0;
+    const source = { name: 'local', resolve: () => registry.resolve(), changes: () => changes };
+    const { resolver } = resolverOver([source]);
+    assert.equal((await resolver.resolve('name', '@')).id, 'first');
+    registry.answer = undefined;
+    assert.equal((await resolver.resolve('name', '@')).id, 'first');
+    changes += 1;
+    await assert.rejects(resolver.resolve('name', '@'), NameAbsent);
+    registry.answer = target('second');
+    changes += 1;
+    assert.equal((await resolver.resolve('name', '@')).id, 'second');
+    assert.equal(registry.asked, 3);
+  });
+
   test('asks once however many wait', async () => {
     const registry = new Registry();
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -27,6 +27,8 @@ export interface NameSource {
   readonly name: string;
   /** Whether it is asked for a request that came this way; always, where it does not say. */
   asks?(journey: Journey): boolean;
+  /** Counts what may have changed names, where the source knows it: older answers are asked for again. */
+  changes?(): number;
   /** undefined: the name is known to point nowhere. Throws `Unavailable` where not all were asked, or what failed. */
   resolve(name: string, undername: string, journey: Journey): Promise<NameTarget | undefined>;
 }
@@ -56,6 +58,8 @@ const keepMs = 24 * 3_600_000;
 interface Entry {
   readonly target: ResolvedTarget | undefined;
   readonly freshUntil: number;
+  /** Of the sources, when they were asked. */
+  readonly changes: number;
 }
 
 export class NameResolver {
@@ -78,7 +82,8 @@ export class NameResolver {
 
   async #resolve(name: string, undername: string, journey: Journey): Promise<Entry> {
     const key = `${undername}_${name}`;
-    const entry = this.#entries.get(key);
+    const kept = this.#entries.get(key);
+    const entry = kept?.changes === this.#changes() ? kept : undefined;
     if (entry !== undefined && entry.freshUntil > this.#now()) {
       this.#options.onHit?.();
       return entry;
@@ -95,6 +100,10 @@ export class NameResolver {
   /** The next question asks the sources again. */
   forget(name: string, undername: string): void {
     this.#entries.delete(`${undername}_${name}`);
+  }
+
+  #changes(): number {
+    return this.#options.sources.reduce((sum, source) => sum + (source.changes?.() ?? 0), 0);
   }
 
   #ask(key: string, name: string, undername: string): Promise<Entry> {
@@ -114,6 +123,7 @@ export class NameResolver {
 
   async #askSources(name: string, undername: string, journey: Journey): Promise<Entry> {
     const { sources, overrideTtlSeconds, log } = this.#options;
+    const changes = this.#changes();
     let failed: unknown;
     let askedAll = true;
     for (const source of sources) {
@@ -129,6 +139,7 @@ export class NameResolver {
         return {
           target: { ...target, ttlSeconds, resolvedAt },
           freshUntil: resolvedAt + ttlSeconds * 1000,
+          changes,
         };
       } catch (error) {
         if (error instanceof Unavailable) {
@@ -141,7 +152,7 @@ export class NameResolver {
     }
     if (failed !== undefined || sources.length === 0) throw upstreamUnavailable(failed);
     if (!askedAll) throw new Unavailable('not-asked');
-    return { target: undefined, freshUntil: this.#now() + absentMs };
+    return { target: undefined, freshUntil: this.#now() + absentMs, changes };
   }
 }
 

@@ -13,10 +13,11 @@ const timeoutMs = 3_000;
 const bodyLimit = 64 * 1024;
 const maxTtlSeconds = 86_400;
 
-/** Names as they stand on the chain. */
-export function namesOfRegistry(registry: NameRegistry): NameSource {
+/** Names as they stand on the chain. `changes` counts its transactions, where it runs in this process. */
+export function namesOfRegistry(registry: NameRegistry, changes?: () => number): NameSource {
   return {
     name: 'registry',
+    ...(changes !== undefined && { changes }),
     async resolve(name, undername) {
       const found = await registry.resolve(name, undername);
       if (found === undefined || found.protocol !== 'arweave') return undefined;

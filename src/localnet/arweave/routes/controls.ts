@@ -10,7 +10,7 @@ import type { App, Reply, Request } from '../../../kernel/http/server.ts';
 import type { LocalNode } from '../chain/local-node.ts';
 import { arlocalRefusal, badRequest, foreignPage, invalidAddress } from '../errors.ts';
 import { FaultSettings, type Faults } from '../faults.ts';
-import type { ChainReaders } from '../readers.ts';
+import { type ChainReaders, headOf } from '../readers.ts';
 import { MAX_FORK_DEPTH, MAX_MINED_AT_ONCE, MAX_MINT } from '../rules.ts';
 import { param, parseBody, parseDigits, sendJson, sendJsonText, sendText } from './answers.ts';
 import { nodeInfo } from './info.ts';
@@ -63,8 +63,7 @@ export function controlRoutes(app: App, { node, faults, log, readers }: ControlD
   /** Answers when those who read along have read it, so that nobody has to poll. */
   const mine = async (reply: Reply, count: number, fails?: (id: string) => boolean): Promise<Reply> => {
     await node.mine(count, fails);
-    const { height, indep_hash: id } = node.head;
-    await readers.mined({ height, id });
+    await readers.mined(headOf(node));
     return sendJson(reply, nodeInfo(node));
   };
   const countOf = (request: Request): number => {

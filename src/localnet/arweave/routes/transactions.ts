@@ -14,7 +14,7 @@ import {
   notFound,
   unknownRequest,
 } from '../errors.ts';
-import type { ChainReaders } from '../readers.ts';
+import { type ChainReaders, headOf } from '../readers.ts';
 import { MAX_SERVED_DATA_BYTES, MAX_TX_BODY_BYTES } from '../rules.ts';
 import { addGet, param, parseBody, requireId, sendJson, sendJsonText, sendText } from './answers.ts';
 
@@ -117,6 +117,8 @@ export function postTxRoute(app: App, node: LocalNode, readers: ChainReaders): v
       if (json === undefined) throw invalidJson();
       const outcome = await node.post(json);
       if (outcome === 'accepted') await readers.accepted(json);
+      // It is in a block already.
+      if (node.mining.mode === 'transaction') await readers.mined(headOf(node));
       return outcome === 'accepted'
         ? sendText(reply, 'OK')
         : sendText(reply, 'Transaction already processed.', 208);
