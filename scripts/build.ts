@@ -4,20 +4,21 @@
  * the files that are read at run time, the types of what apps import, and the licences of what is carried along.
  *
  *   main.js                what bin/turnpike.js runs
- *   testing.js, .cjs       what apps import, for any Node that the package names; it loads the program when it needs it
+ *   testing.js, arlocal.js what apps import, each also as .cjs, for any Node that the package names
  *   <room>/…               programs of threads and files that are read, where they are below src
  *   types/                 of what apps import
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '..');
 const source = join(root, 'src');
 const out = join(root, 'dist');
 const main = join(source, 'cli', 'main.ts');
-const testing = join(source, 'kit', 'testing.ts');
+/** What apps import. */
+const imported = ['testing', 'arlocal'].map((name) => join(source, 'kit', `${name}.ts`));
 
 /** Stays a package of its own: it reads its WebAssembly from beside itself. */
 const ownPackages = ['tiny-secp256k1'];
@@ -49,16 +50,13 @@ const common = {
   logLevel: 'warning',
 } satisfies BuildOptions;
 
-/** Modules of the program that what apps import loads when it needs them. */
-const loadedByTesting = new Set<string>();
-
 /** Packages written in CommonJS load what Node has by `require`. */
 const requireBanner = `import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);`;
 
 /** Every output lies in dist itself, so that each knows from its own place where the others are. */
-async function buildProgram(others: readonly string[]): Promise<Metafile> {
+async function buildProgram(): Promise<Metafile> {
   const threads = threadPrograms();
-  const entries = [...others, ...threads].map((file) => [flatName(file), file]);
+  const entries = threads.map((file) => [flatName(file), file]);
   const { metafile } = await build({
     ...common,
     entryPoints: { main, ...Object.fromEntries(entries) },
@@ -78,12 +76,12 @@ async function buildProgram(others: readonly string[]): Promise<Metafile> {
   return metafile;
 }
 
-/** One file with all that it imports; what it imports dynamically is the program's. */
-async function buildTesting(format: 'esm' | 'cjs'): Promise<Metafile> {
+/** One file with all that it imports, which is little: the program is started, not imported. */
+async function buildImported(entry: string, format: 'esm' | 'cjs'): Promise<Metafile> {
   const { metafile } = await build({
     ...common,
-    entryPoints: [testing],
-    outfile: join(out, format === 'esm' ? 'testing.js' : 'testing.cjs'),
+    entryPoints: [entry],
+    outfile: join(out, `${basename(entry, '.ts')}.${format === 'esm' ? 'js' : 'cjs'}`),
     format,
     target: 'node20',
     ...(format === 'esm'
@@ -92,7 +90,7 @@ async function buildTesting(format: 'esm' | 'cjs'): Promise<Metafile> {
           banner: { js: `const hereUrl = require('node:url').pathToFileURL(__filename).href;` },
           define: { 'import.meta.url': 'hereUrl' },
         }),
-    plugins: [dynamicImportsStayOutside, placesOfSources],
+    plugins: [placesOfSources],
   });
   return metafile;
 }
@@ -115,18 +113,6 @@ const placesOfSources: Plugin = {
       });
       // On the first line, so that lines keep their numbers.
       return { contents: `import { fileURLToPath as pathOfUrl } from 'node:url'; ${placed}`, loader: 'ts' };
-    });
-  },
-};
-
-const dynamicImportsStayOutside: Plugin = {
-  name: 'dynamic imports stay outside',
-  setup({ onResolve }) {
-    onResolve({ filter: /^\.\.?\// }, ({ kind, path, resolveDir }) => {
-      const file = resolve(resolveDir, path);
-      if (kind !== 'dynamic-import' || !file.startsWith(source + sep)) return undefined;
-      loadedByTesting.add(file);
-      return { path: `./${flatName(file)}.js`, external: true };
     });
   },
 };
@@ -171,8 +157,8 @@ function copyReadFiles(): void {
   }
 }
 
-/** The declarations of an entry point and of what they mention, each for both kinds of modules. */
-function writeTypes(entry: string): void {
+/** The declarations of the entry points and of what they mention, each for both kinds of modules. */
+function writeTypes(entries: readonly string[]): void {
   const emitted = join(root, 'node_modules', '.cache', 'types');
   rmSync(emitted, { recursive: true, force: true });
   // It writes what the program loads too, and fails where something of that cannot be told; only what is mentioned counts.
@@ -200,7 +186,7 @@ function writeTypes(entry: string): void {
     writeFileSync(to, text.replaceAll(importing, '$1$2.js$3'));
     writeFileSync(to.replace(/\.ts$/, '.cts'), text.replaceAll(importing, '$1$2.cjs$3'));
   };
-  visit(compiled(entry).replace(/\.js$/, '.d.ts'));
+  for (const entry of entries) visit(compiled(entry).replace(/\.js$/, '.d.ts'));
 }
 
 /** The licence of every package of which something is in the files. */
@@ -240,9 +226,9 @@ rmSync(out, { recursive: true, force: true });
 mkdirSync(out);
 copyReadFiles();
 const metafiles: Metafile[] = [];
-if (existsSync(testing)) {
-  metafiles.push(await buildTesting('esm'), await buildTesting('cjs'));
-  writeTypes(testing);
+for (const entry of imported) {
+  metafiles.push(await buildImported(entry, 'esm'), await buildImported(entry, 'cjs'));
 }
-metafiles.push(await buildProgram([...loadedByTesting]));
+writeTypes(imported);
+metafiles.push(await buildProgram());
 writeFileSync(join(out, 'third-party-licenses.txt'), licences(metafiles));

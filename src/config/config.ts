@@ -64,6 +64,19 @@ export function readProcessConfig(overrides: Readonly<Record<string, string>> = 
   return readConfig({ ...process.env, ...overrides });
 }
 
+/** Whether the environment says something of the variable. */
+export function isSet(name: keyof Config, environment: Environment = process.env): boolean {
+  return (environment[name] ?? '') !== '';
+}
+
+/** Overrides that give every port which the environment leaves open to the system to choose. */
+export function freePorts(environment: Environment = process.env): Record<string, string> {
+  const names = Object.keys(variables).filter((name) => name === 'PORT' || name.endsWith('_PORT'));
+  return Object.fromEntries(
+    names.filter((name) => (environment[name] ?? '') === '').map((name) => [name, '0']),
+  );
+}
+
 /** Variables of earlier releases that are set, and do nothing any more. */
 export function retiredVariables(environment: Environment = process.env): string[] {
   return retiredIndexVariables.filter((name) => (environment[name] ?? '') !== '');

@@ -2,6 +2,7 @@
  * Structured logging: one JSON object per line, or lines for people (`pretty`). Whatever is handed to a
  * logger goes through `redactSecrets` first, so a careless `log.error({ request })` leaks nothing.
  */
+import { isMainThread } from 'node:worker_threads';
 import { pino, stdSerializers } from 'pino';
 import { isRecord, tryParseJson } from '../formats/json.ts';
 import { redactSecrets, redactText } from './log-redact.ts';
@@ -53,6 +54,8 @@ export function createLogger(options: LoggerOptions): Logger {
 
 /** Written at once and in order: a line logged just before the process dies is still seen. */
 function standardError(): (line: string) => void {
+  // The descriptor is the whole process's; what a thread writes belongs to who started the thread.
+  if (!isMainThread) return (line) => void process.stderr.write(line);
   const destination = pino.destination({ fd: 2, sync: true });
   return (line) => {
     destination.write(line);

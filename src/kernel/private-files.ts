@@ -3,15 +3,19 @@
  * machine. Windows has no such modes and is left alone.
  */
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
 
 export const privateFileMode = 0o600;
 export const privateFolderMode = 0o700;
 
 const othersBits = 0o077;
 
-/** Whatever this process makes from here on is private, however loose the umask that it was started with. */
+/**
+ * Whatever this process makes from here on is private, however loose the umask that it was started with. A thread cannot
+ * change the umask of the process it is a guest of; there the folder's own mode keeps others out.
+ */
 export function makeFilesPrivate(): void {
-  if (process.platform !== 'win32') process.umask(othersBits);
+  if (process.platform !== 'win32' && isMainThread) process.umask(othersBits);
 }
 
 /** Makes the file if it is not there, private from its first moment. Throws where it cannot be made. */

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import {
   type Config,
+  freePorts,
+  isSet,
   misspeltVariables,
   readProcessConfig,
   redactProcessSecrets,
@@ -24,16 +26,21 @@ import { markFolder } from '../stack/folder-world.ts';
 import { checkSettings } from '../stack/settings.ts';
 import { traces } from '../stack/tracing.ts';
 import { type Address, addressOf, createStack, type Stack, surfaceNames } from '../stack.ts';
+import { stopWhenInputEnds } from '../stop-when-input-ends.ts';
+import { temporaryDataDir } from '../temporary-data-dir.ts';
 import { Workers } from '../workers/primary.ts';
 import { asWorker, type WorkerLife } from '../workers/worker.ts';
 
 export const start: Command = {
-  usage: `turnpike start [surface …] [--workers <n>] [--quiet] [--json]
+  usage: `turnpike start [surface …] [--workers <n>] [--quiet] [--json] [--free-ports] [--temporary] [--until-input-ends]
 
-  surface    only these, of ${surfaceNames.join(', ')}; without any, all
-  --workers  so many processes behind one port; for the gateway alone
-  --quiet    leave out the wallets of the local network
-  --json     print the addresses as one line of JSON
+  surface             only these, of ${surfaceNames.join(', ')}; without any, all
+  --workers           so many processes behind one port; for the gateway alone
+  --quiet             leave out the wallets of the local network
+  --json              print the addresses as one line of JSON
+  --free-ports        every port that no variable sets is a free one
+  --temporary         keep nothing: a folder in memory unless DATA_DIR names an empty one, removed at the end
+  --until-input-ends  stop when standard input ends, so never to outlive the program that started it
 
 Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start continues where it was.`,
   async run(args) {
@@ -42,7 +49,14 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     if (worker !== undefined) return runWorker(worker).finally(() => worker.leave());
     const { values, positionals } = readArguments({
       args,
-      options: { json: { type: 'boolean' }, quiet: { type: 'boolean' }, workers: { type: 'string' } },
+      options: {
+        json: { type: 'boolean' },
+        quiet: { type: 'boolean' },
+        workers: { type: 'string' },
+        'free-ports': { type: 'boolean' },
+        temporary: { type: 'boolean' },
+        'until-input-ends': { type: 'boolean' },
+      },
       allowPositionals: true,
     });
     for (const name of positionals) {
@@ -51,7 +65,8 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
       }
     }
     const count = workerCount(values.workers, positionals);
-    const config = readProcessConfig();
+    if (values['until-input-ends'] === true) stopWhenInputEnds();
+    const config = startConfig(values, count);
     const only = positionals.length === 0 ? surfaceNames : positionals;
     checkSettings(config, only);
     await insistOnOneWorld(config, only);
@@ -136,6 +151,19 @@ function withWorkers(
     surfaces: [...local.surfaces, workers],
     addresses: () => [...running(), addressOf(surface, workers.url, config)],
   };
+}
+
+function startConfig(
+  values: { readonly 'free-ports'?: boolean | undefined; readonly temporary?: boolean | undefined },
+  workers: number | undefined,
+): Config {
+  if (workers !== undefined && (values['free-ports'] === true || values.temporary === true)) {
+    throw new UsageError('--free-ports and --temporary are for one process, not for --workers');
+  }
+  const ports = values['free-ports'] === true ? freePorts() : {};
+  const config = readProcessConfig(ports);
+  if (values.temporary !== true) return config;
+  return { ...config, DATA_DIR: temporaryDataDir(isSet('DATA_DIR') ? config.DATA_DIR : undefined) };
 }
 
 function workerCount(text: string | undefined, surfaces: readonly string[]): number | undefined {
