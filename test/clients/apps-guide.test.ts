@@ -1,0 +1,135 @@
+/**
+ * docs/apps.md as an app developer follows it: every block is run as it stands there, with the packed package installed,
+ * against a network that was started as a person starts one.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type RunningStack, startStack } from '../support/stack.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const guide = readFileSync(join(root, 'docs/apps.md'), 'utf8');
+
+let stack: RunningStack;
+let folder: string;
+let environment: NodeJS.ProcessEnv;
+
+before(async () => {
+  stack = await startStack();
+  // Below the published clients, so that the snippets find them.
+  folder = mkdtempSync(join(import.meta.dirname, '.guide-'));
+  installPackage(folder);
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const program = join(folder, 'node_modules/@turnpike-network/turnpike/bin/turnpike.js');
+  writeFileSync(join(bin, 'turnpike'), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`, { mode: 0o755 });
+  const port = (name: string) => new URL(stack.urls[name] ?? '').port;
+  environment = {
+    ...process.env,
+    PATH: `${bin}${delimiter}${process.env.PATH}`,
+    DATA_DIR: stack.dataDir,
+    LOCAL_ARWEAVE_PORT: port('arweave'),
+    LOCAL_CARD_PORT: port('card'),
+    PAYMENT_PORT: port('payment'),
+  };
+});
+after(async () => {
+  await stack?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** As `npm install` of the packed file does it, with the dependencies that are here already. */
+function installPackage(into: string): void {
+  execFileSync('npm', ['pack', '--pack-destination', into], { cwd: root, stdio: 'ignore' });
+  const tarball = readdirSync(into).find((name) => name.endsWith('.tgz')) ?? '';
+  const place = join(into, 'node_modules/@turnpike-network/turnpike');
+  mkdirSync(place, { recursive: true });
+  execFileSync('tar', ['-xzf', join(into, tarball), '-C', place, '--strip-components=1']);
+  symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'));
+}
+
+function run(command: string, args: readonly string[]): Promise<string> {
+  return new Promise((done, failed) => {
+    const child = spawn(command, args, { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    let out = '';
+    let error = '';
+    child.stdout.on('data', (piece) => {
+      out += String(piece);
+    });
+    child.stderr.on('data', (piece) => {
+      error += String(piece);
+    });
+    child.on('error', failed);
+    child.on('close', (code) => {
+      if (code === 0) done(out);
+      else failed(new Error(`${command} ${args.join(' ')} ended with ${code}\n${out}\n${error}`));
+    });
+  });
+}
+
+interface Block {
+  readonly language: string;
+  readonly text: string;
+}
+
+const blocks: Block[] = [...guide.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({
+  language,
+  text,
+}));
+
+/** Done before the blocks, in the way of a test. */
+const doneAlready = ['npx @turnpike-network/turnpike start', 'npm install --save-dev @turnpike-network/turnpike'];
+
+/** What snippets are given as their argument, and what they print. */
+const scripts: Record<string, { argument?: () => Promise<string>; prints: RegExp }> = {
+  'arweave.js': { prints: /^hello$/m },
+  'turbo.js': { prints: /^\d+ http:\/\/\S+\/[\w-]{43}$/m },
+  'card.js': { argument: walletAddress, prints: /^http:\/\/\S+\/c\/pay\/cs_test_\w+$/m },
+  'wayfinder.js': { argument: storedId, prints: /^hello$/m },
+  'x402.js': { prints: /winc/ },
+  'solana.js': { argument: solanaAddress, prints: /^\d{10,}$/m },
+};
+
+let stored = '';
+async function storedId(): Promise<string> {
+  return stored;
+}
+async function walletAddress(): Promise<string> {
+  return (await run('turnpike', ['wallet', 'address', 'wallet.json'])).trim();
+}
+async function solanaAddress(): Promise<string> {
+  const [first] = JSON.parse(await run('turnpike', ['wallets', 'solana', '--json']));
+  return first.address;
+}
+
+test('every block of the guide runs', { timeout: 600_000 }, async (t) => {
+  for (const { language, text } of blocks) {
+    if (language === 'sh') {
+      for (const line of text.split('\n')) {
+        const command = line.replace(/\s+#.*$/, '').trim();
+        if (command === '' || doneAlready.includes(command)) continue;
+        await t.test(command, () => run('sh', ['-uc', command]));
+      }
+      continue;
+    }
+    assert.equal(language, 'js', `a block of ${language}`);
+    const name = /^\/\/ (\S+)\n/.exec(text)?.[1] ?? '';
+    assert.match(name, /^[a-z0-9.-]+\.js$/, `no name in the first line of\n${text}`);
+    await t.test(name, async () => {
+      const file = name.replace(/\.js$/, '.mjs');
+      writeFileSync(join(folder, file), text);
+      if (name.endsWith('.test.js')) {
+        await run(process.execPath, ['--test', file]);
+        return;
+      }
+      const script = scripts[name];
+      assert.ok(script !== undefined, `nothing is expected of ${name}`);
+      const given = script.argument === undefined ? [] : [await script.argument()];
+      const out = await run(process.execPath, ['--env-file=.env', file, ...given]);
+      assert.match(out, script.prints);
+      stored = /\/([\w-]{43})$/m.exec(out)?.[1] ?? stored;
+    });
+  }
+});
