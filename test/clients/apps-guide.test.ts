@@ -4,7 +4,15 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type RunningStack, startStack } from '../support/stack.ts';
@@ -24,7 +32,9 @@ before(async () => {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
   const program = join(folder, 'node_modules/@turnpike-network/turnpike/bin/turnpike.js');
-  writeFileSync(join(bin, 'turnpike'), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`, { mode: 0o755 });
+  writeFileSync(join(bin, 'turnpike'), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`, {
+    mode: 0o755,
+  });
   const port = (name: string) => new URL(stack.urls[name] ?? '').port;
   environment = {
     ...process.env,
@@ -74,13 +84,18 @@ interface Block {
   readonly text: string;
 }
 
-const blocks: Block[] = [...guide.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({
-  language,
-  text,
-}));
+const blocks: Block[] = [...guide.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(
+  ([, language = '', text = '']) => ({
+    language,
+    text,
+  }),
+);
 
 /** Done before the blocks, in the way of a test. */
-const doneAlready = ['npx @turnpike-network/turnpike start', 'npm install --save-dev @turnpike-network/turnpike'];
+const doneAlready = [
+  'npx @turnpike-network/turnpike start',
+  'npm install --save-dev @turnpike-network/turnpike',
+];
 
 /** What snippets are given as their argument, and what they print. */
 const scripts: Record<string, { argument?: () => Promise<string>; prints: RegExp }> = {

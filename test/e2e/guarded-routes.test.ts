@@ -223,6 +223,8 @@ describe('routes that want a key', () => {
   const acting = [
     'arweave /mine',
     'arweave /mine/:count',
+    'arweave /mineWithFails',
+    'arweave /mineWithFails/:count',
     'arweave /mint/:address/:winston',
     'payment /v1/arns/quote/:method/:address/:currency/:intent/:name',
     'payment /v1/redeem',

@@ -2,7 +2,7 @@
  * Makes the next block: takes what is pending in order of arrival, moves the money, lays the data out in the weave,
  * and writes block, wallets and transactions in one transaction of the database.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { buildTxTree, type TxTree } from '../../../formats/arweave/tx-tree.ts';
 import { decodeBase64url, encodeBase64url } from '../../../formats/base64url.ts';
 import type { SqlExecutor } from '../../../storage/sql/sql.ts';
@@ -51,7 +51,8 @@ export async function mineBlock(tx: SqlExecutor, options: MineOptions): Promise<
   const block = makeBlock({
     previous,
     timestamp: Math.max(options.now, previous?.timestamp ?? 0),
-    nonce: await addToCounter(tx, 'blocks', 1n),
+    // Chains that begin in the same second must differ in every block.
+    nonce: previous === undefined ? randomBytes(8).readBigUInt64BE() : await addToCounter(tx, 'blocks', 1n),
     txs: chosen.map((row) => row.id),
     txRoot: tree.root,
     size: tree.size,
