@@ -16,6 +16,7 @@ import {
 import { delimiter, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type RunningStack, startStack } from '../support/stack.ts';
+import { bundleForPage, noChromium, openChromium, secureUrl, serveSite } from './chromium.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const guide = readFileSync(join(root, 'docs/apps.md'), 'utf8');
@@ -36,8 +37,10 @@ before(async () => {
     mode: 0o755,
   });
   const port = (name: string) => new URL(stack.urls[name] ?? '').port;
+  // Within a test, `node --test` would run nothing.
+  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
   environment = {
-    ...process.env,
+    ...inherited,
     PATH: `${bin}${delimiter}${process.env.PATH}`,
     DATA_DIR: stack.dataDir,
     LOCAL_ARWEAVE_PORT: port('arweave'),
@@ -84,7 +87,7 @@ interface Block {
   readonly text: string;
 }
 
-const blocks: Block[] = [...guide.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(
+const blocks: Block[] = [...guide.matchAll(/^```(\w+(?: page)?)\n(.*?)^```$/gms)].map(
   ([, language = '', text = '']) => ({
     language,
     text,
@@ -103,7 +106,7 @@ const scripts: Record<string, { argument?: () => Promise<string>; prints: RegExp
   'turbo.js': { prints: /^\d+ http:\/\/\S+\/[\w-]{43}$/m },
   'card.js': { argument: walletAddress, prints: /^http:\/\/\S+\/c\/pay\/cs_test_\w+$/m },
   'wayfinder.js': { argument: storedId, prints: /^hello$/m },
-  'x402.js': { prints: /winc/ },
+  'x402.js': { prints: /creditedWinc/ },
   'solana.js': { argument: solanaAddress, prints: /^\d{10,}$/m },
 };
 
@@ -119,6 +122,33 @@ async function solanaAddress(): Promise<string> {
   return first.address;
 }
 
+/** On a page of another origin, with the addresses that this network has. */
+async function runInPage(text: string): Promise<void> {
+  const file = join(folder, 'page.mjs');
+  const services = { 4001: 'payment', 4002: 'upload' };
+  let code = text;
+  for (const [port, name] of Object.entries(services)) {
+    assert.ok(code.includes(`https://localhost:${port}`), `the snippet names ${name}`);
+    code = code.replaceAll(`https://localhost:${port}`, secureUrl(stack.urls[name] ?? ''));
+  }
+  writeFileSync(file, code);
+  const wallet = readFileSync(join(folder, 'wallet.json'), 'utf8');
+  const html = `<!doctype html><textarea id="wallet">${wallet}</textarea><script type="module" src="app.js"></script>`;
+  const site = await serveSite(html, { '/app.js': await bundleForPage(file) });
+  const browser = await openChromium(stack.dataDir);
+  try {
+    const page = await browser.context.newPage();
+    page.on('pageerror', (error) => assert.fail(error));
+    await page.goto(site.url);
+    await page.waitForFunction(() => document.title.length === 43, undefined, { timeout: 60_000 });
+    const read = await fetch(`${stack.urls.gateway}/raw/${await page.title()}`);
+    assert.equal(await read.text(), 'hello from a page');
+  } finally {
+    await browser.close();
+    site.close();
+  }
+}
+
 test('every block of the guide runs', { timeout: 600_000 }, async (t) => {
   for (const { language, text } of blocks) {
     if (language === 'sh') {
@@ -129,6 +159,10 @@ test('every block of the guide runs', { timeout: 600_000 }, async (t) => {
       }
       continue;
     }
+    if (language === 'js page') {
+      await t.test('a page uploads by its defaults', { skip: noChromium }, () => runInPage(text));
+      continue;
+    }
     assert.equal(language, 'js', `a block of ${language}`);
     const name = /^\/\/ (\S+)\n/.exec(text)?.[1] ?? '';
     assert.match(name, /^[a-z0-9.-]+\.js$/, `no name in the first line of\n${text}`);
@@ -136,7 +170,7 @@ test('every block of the guide runs', { timeout: 600_000 }, async (t) => {
       const file = name.replace(/\.js$/, '.mjs');
       writeFileSync(join(folder, file), text);
       if (name.endsWith('.test.js')) {
-        await run(process.execPath, ['--test', file]);
+        assert.match(await run(process.execPath, ['--test', file]), /^ℹ pass 1$/m);
         return;
       }
       const script = scripts[name];

@@ -3,74 +3,51 @@
  * the browser does over HTTP/2 alone, arweave-js posts, wayfinder reads. Nothing is between the page and the stack.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { build } from 'esbuild';
-import { polyfillNode } from 'esbuild-plugin-polyfill-node';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { arweaveTestAddress, arweaveTestKey } from '../support/keys.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 import type { App, Services } from './browser-page.ts';
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
-const skip = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;
-
-/** As bundlers of web applications do it: turbo-sdk's web build wants Node's `crypto` and `stream`. */
-async function bundlePage(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [resolve(import.meta.dirname, 'browser-page.ts')],
-    bundle: true,
-    write: false,
-    format: 'iife',
-    platform: 'browser',
-    logLevel: 'silent',
-    plugins: [polyfillNode({ polyfills: { crypto: true, async_hooks: 'empty' } })],
-  });
-  return outputFiles[0]?.text ?? '';
-}
+import {
+  type Browser,
+  bundleForPage,
+  noChromium,
+  openChromium,
+  type Site,
+  secureUrl,
+  serveSite,
+} from './chromium.ts';
 
 const arweaveBundle = readFileSync(
   resolve(import.meta.dirname, 'node_modules/arweave/bundles/web.bundle.min.js'),
   'utf8',
 );
-const html = '<!doctype html><script src="arweave.js"></script><script src="app.js"></script>';
+const html = '<!doctype html><script src="arweave.js"></script><script type="module" src="app.js"></script>';
 
 interface Made {
   readonly id: string;
 }
 
-describe('published clients in Chromium, from another origin, over https', { skip }, () => {
+describe('published clients in Chromium, from another origin, over https', { skip: noChromium }, () => {
   let stack: RunningStack;
-  let context: BrowserContext;
+  let browser: Browser;
   let page: Page;
+  let site: Site;
   let services: Services;
-  const profile = mkdtempSync(join(tmpdir(), 'turnpike-chromium-'));
-  let bundle = '';
-  const elsewhere = createServer((request, response) => {
-    const scripts: Record<string, string> = { '/app.js': bundle, '/arweave.js': arweaveBundle };
-    const script = scripts[request.url ?? ''];
-    if (script !== undefined) response.setHeader('content-type', 'text/javascript').end(script);
-    else response.setHeader('content-type', 'text/html').end(html);
-  });
   /** What the network did, by path. */
   const requests: { readonly method: string; readonly url: string; readonly protocol: string }[] = [];
 
   before(async () => {
+    let bundle: string;
     [bundle, stack] = await Promise.all([
-      bundlePage(),
+      bundleForPage(resolve(import.meta.dirname, 'browser-page.ts')),
       startStack({
         environment: { ALLOW_LISTED_ADDRESSES: arweaveTestAddress, LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '50' },
       }),
     ]);
-    const secure = (name: string): string => {
-      const url = new URL(stack.urls[name] ?? '');
-      return `https://localhost:${url.port}`;
-    };
+    const secure = (name: string): string => secureUrl(stack.urls[name] ?? '');
     services = {
       payment: secure('payment'),
       upload: secure('upload'),
@@ -78,22 +55,9 @@ describe('published clients in Chromium, from another origin, over https', { ski
       arweave: secure('arweave'),
     };
     await fetch(`${stack.urls.arweave}/mint/${arweaveTestAddress}/1000000000000`);
-    await new Promise<void>((done) => elsewhere.listen(0, '127.0.0.1', done));
-    const told = execFileSync(process.execPath, ['bin/turnpike.js', 'certificate', '--json'], {
-      cwd: resolve(import.meta.dirname, '../..'),
-      env: { ...process.env, DATA_DIR: stack.dataDir },
-      encoding: 'utf8',
-    });
-    const { serverKeyHash } = JSON.parse(told);
-    context = await chromium.launchPersistentContext(profile, {
-      executablePath: executablePath ?? '',
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-dev-shm-usage',
-        `--ignore-certificate-errors-spki-list=${serverKeyHash}`,
-      ],
-    });
+    site = await serveSite(html, { '/app.js': bundle, '/arweave.js': arweaveBundle });
+    browser = await openChromium(stack.dataDir);
+    const { context } = browser;
     page = await context.newPage();
     const session = await context.newCDPSession(page);
     await session.send('Network.enable');
@@ -106,15 +70,13 @@ describe('published clients in Chromium, from another origin, over https', { ski
         protocol: response.protocol ?? '',
       }),
     );
-    await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);
+    await page.goto(site.url);
     await page.waitForFunction(() => 'app' in globalThis);
   });
   after(async () => {
-    await context?.close();
-    elsewhere.closeAllConnections();
-    elsewhere.close();
+    await browser?.close();
+    site?.close();
     await stack?.stop();
-    rmSync(profile, { recursive: true, force: true });
   });
 
   /** Calls a function of the page's application. */
