@@ -13,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { get } from 'node:http';
 import { delimiter, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type RunningStack, startStack } from '../support/stack.ts';
@@ -46,6 +47,8 @@ before(async () => {
     LOCAL_ARWEAVE_PORT: port('arweave'),
     LOCAL_CARD_PORT: port('card'),
     PAYMENT_PORT: port('payment'),
+    UPLOAD_PORT: port('upload'),
+    LOCAL_SOLANA_PORT: port('solana'),
   };
 });
 after(async () => {
@@ -182,3 +185,34 @@ test('every block of the guide runs', { timeout: 600_000 }, async (t) => {
     });
   }
 });
+
+test('the tour of the README ends at an address that opens', { timeout: 120_000 }, async () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const [, tour = ''] = /^```sh\n(turnpike\(\).*?)^```$/ms.exec(readme) ?? [];
+  const port = (name: string) => new URL(stack.urls[name] ?? '').port;
+  // The installed command, and the ports that this network has.
+  const script = tour
+    .replace(/^turnpike\(\).*\n/, '')
+    .replace('examples/site', join(root, 'examples/site'))
+    .replace('localhost:3000', `localhost:${port('router')}`)
+    .replace('localhost:4000', `localhost:${port('gateway')}`);
+  const out = await run('sh', ['-euc', script]);
+  assert.match(out, /<!doctype html>/, 'the router shows it');
+  const address = /open (http:\S+)/.exec(out)?.[1] ?? '';
+  assert.match(await opened(address), /It is on the road/);
+});
+
+/** Hosts below localhost are this machine's, whatever the resolver says. */
+function opened(address: string): Promise<string> {
+  const { hostname, port, host } = new URL(address);
+  assert.match(hostname, /\.localhost$/);
+  return new Promise((done, failed) => {
+    get({ host: '127.0.0.1', port, path: '/', headers: { host } }, (answer) => {
+      let body = '';
+      answer.setEncoding('utf8').on('data', (piece: string) => {
+        body += piece;
+      });
+      answer.on('end', () => done(body));
+    }).on('error', failed);
+  });
+}
