@@ -140,11 +140,11 @@ describe('published clients in Chromium, from another origin, over https', { ski
   test('an application opens at its own host below localhost, over https', async () => {
     const folder = await call('uploadFolder', arweaveTestKey);
     const id = idOf(Reflect.get(Object(folder), 'manifestResponse') satisfies Made);
-    const site = await context.newPage();
-    await site.goto(`${services.gateway}/${id}/`);
-    const { protocol, hostname } = new URL(site.url());
+    const opened = await browser.context.newPage();
+    await opened.goto(`${services.gateway}/${id}/`);
+    const { protocol, hostname } = new URL(opened.url());
     assert.equal(protocol, 'https:');
     assert.match(hostname, /^[a-z2-7]{52}\.localhost$/);
-    assert.equal(await site.textContent('h1'), 'here');
+    assert.equal(await opened.textContent('h1'), 'here');
   });
 });

@@ -59,8 +59,9 @@ function start(dataDir: string, mode: string, log = silentLog) {
   const runs = (): Run[] =>
     existsSync(runsFile)
       ? readFileSync(runsFile, 'utf8')
-          .trim()
           .split('\n')
+          // What is not ended is being written.
+          .slice(0, -1)
           .map((line) => JSON.parse(line))
       : [];
   return { command, folders, runs };
