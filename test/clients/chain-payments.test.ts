@@ -52,6 +52,8 @@ describe('payments on an EVM chain', () => {
         ETHEREUM_RPC_URL: node.url,
         ETHEREUM_ADDRESS: service,
         ETHEREUM_MIN_CONFIRMATIONS: '3',
+        // The chain's own accounts are the same, and shall begin without credits.
+        LOCAL_WALLETS: '0',
         PENDING_PAYMENT_RECHECK_MS: '100',
         PAYMENT_TX_POLLING_WAIT_TIME_MS: '50',
       },
