@@ -44,6 +44,7 @@ export interface FaultSwitches {
     readonly wrongChunks?: boolean;
     readonly wrongHeight?: number;
     readonly path?: string;
+    readonly from?: 'clients' | 'services';
     readonly count?: number;
   };
   /** Of webhooks. */

@@ -40,6 +40,20 @@ describe('fault switches', () => {
     assert.equal((await client.get('/info')).status, 200);
   });
 
+  it('hits only who is meant: clients, or the services, which ask for the own chain alone', async () => {
+    const service = async () => {
+      const answer = await request(`${client.url}/info`, { headers: { 'x-turnpike-fork': 'no' } });
+      await answer.body.dump();
+      return answer.statusCode;
+    };
+    await client.post('/faults', { status: 503, from: 'clients', count: 1 });
+    assert.equal(await service(), 200);
+    assert.equal((await client.get('/info')).status, 503);
+    assert.equal((await client.get('/info')).status, 200);
+    await client.post('/faults', { status: 503, from: 'services' });
+    assert.deepEqual([await service(), (await client.get('/info')).status], [503, 200]);
+  });
+
   it('hits only the wanted paths, and never its own controls', async () => {
     await client.post('/faults', { status: 500, path: '/chunk' });
     assert.equal((await client.get('/info')).status, 200);

@@ -3,6 +3,7 @@
  * restart is a healthy node. The local network's own controls are never touched by them.
  */
 import { type Static, Type } from 'typebox';
+import { wantsOwnOnly } from '../../outside/fork-header.ts';
 
 const number = (minimum: number, maximum: number, description: string) =>
   Type.Optional(Type.Integer({ minimum, maximum, description }));
@@ -19,11 +20,21 @@ export const FaultSettings = Type.Object(
     path: Type.Optional(
       Type.String({ maxLength: 200, description: 'Only for paths that begin so, for example /chunk' }),
     ),
+    from: Type.Optional(
+      Type.Union([Type.Literal('clients'), Type.Literal('services')], {
+        description: 'Only for requests of clients, or only for those of the gateway and the other services',
+      }),
+    ),
     count: number(1, 1_000_000, 'Switch off after so many requests'),
   },
   { additionalProperties: false },
 );
 export type FaultSettings = Static<typeof FaultSettings>;
+
+interface FaultyRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
 
 export class Faults {
   readonly #hit = new WeakMap<object, FaultSettings>();
@@ -43,10 +54,13 @@ export class Faults {
     this.#settings = undefined;
   }
 
-  /** What goes wrong with this request for `path`; each request that is hit counts. */
-  take(request: object, path: string): FaultSettings | undefined {
+  /** What goes wrong with this request; each request that is hit counts. */
+  take(request: FaultyRequest): FaultSettings | undefined {
     const settings = this.#settings;
-    if (settings === undefined || !path.startsWith(settings.path ?? '/')) return undefined;
+    if (settings === undefined || !request.url.startsWith(settings.path ?? '/')) return undefined;
+    // Services say that only their own chain counts for them.
+    const from = wantsOwnOnly(request.headers) ? 'services' : 'clients';
+    if (settings.from !== undefined && settings.from !== from) return undefined;
     this.#left -= 1;
     if (this.#left <= 0) this.#settings = undefined;
     this.#hit.set(request, settings);

@@ -45,7 +45,7 @@ export function nodeRoutes(app: App, { node, metrics, readers, stopping, fork }:
   app.register(async (scope: App) => controlRoutes(scope, { node, faults, log, readers }));
   app.register(async (scope: App) => {
     scope.addHook('onRequest', (request, reply, done) => {
-      const fault = faults.take(request, request.url);
+      const fault = faults.take(request);
       if (fault === undefined) return done();
       misbehave(request, reply, fault, stopping).then((answered) => answered || done(), done);
     });
