@@ -13,7 +13,7 @@ import type { Bench, Measurement } from './bench.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const runs = 5;
-const memoryBarMiB = 150;
+const memoryBarMiB = 200;
 
 interface Case {
   readonly name: string;
