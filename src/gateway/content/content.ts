@@ -250,8 +250,10 @@ export class Content implements ByteSource {
 
   /** Brings content into the cache again that was lost there, where somebody asked for it lately. */
   async fetchAgain(hash: string): Promise<void> {
-    const described = this.#descriptions.withHash(hash);
-    if (described === undefined || described.size > this.#options.maxCachedBytes) return;
+    const id = this.#descriptions.idWithHash(hash);
+    if (id === undefined) return;
+    const described = await this.describe(id);
+    if (described.size > this.#options.maxCachedBytes) return;
     await (await this.#opened(described, ownJourney))?.download.whole();
   }
 

@@ -25,10 +25,9 @@ export class DescriptionCache {
     return this.#described.get(id);
   }
 
-  /** Something that was asked for lately and has these bytes. */
-  withHash(hash: string): Described | undefined {
-    for (const described of this.#described.values()) if (described.hash === hash) return described;
-    return undefined;
+  /** Something that was asked for and has these bytes; what else was learnt about it may be out of date. */
+  idWithHash(hash: string): string | undefined {
+    return this.#described.dump().find(([, { value }]) => value.hash === hash)?.[0];
   }
 
   /** What those who were asked a moment ago came to, where none of them has it. */
