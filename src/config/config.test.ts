@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { childEnvironment } from './child-environment.ts';
 import {
   ConfigError,
-  childEnvironment,
   createRedactor,
   describeConfig,
   misspeltVariables,

@@ -92,22 +92,6 @@ export function misspeltVariables(environment: Environment = process.env): strin
   });
 }
 
-/** What a program that is started is told of the environment: where things are, and never a key. */
-export function childEnvironment(environment: Environment = process.env): Record<string, string | undefined> {
-  return Object.fromEntries(passedOn.map((name) => [name, environment[name]]));
-}
-const passedOn = [
-  'PATH',
-  'HOME',
-  'USER',
-  'LANG',
-  'LC_ALL',
-  'TZ',
-  'TMPDIR',
-  'XDG_CONFIG_HOME',
-  'XDG_CACHE_HOME',
-];
-
 /**
  * How deep a block must be before it counts depends on the world: public miners may reorganise, the local network
  * mines only when something waits, so that eighteen blocks would never come.

@@ -1,4 +1,5 @@
 /** What a developer says about the network to start, and the command line and environment that follow from it. */
+import { childEnvironment } from '../config/child-environment.ts';
 
 export type SurfaceName = 'gateway' | 'payment' | 'upload' | 'router';
 
@@ -44,24 +45,6 @@ export interface StartOptions {
   readonly log?: 'silent' | 'inherit' | ((line: string) => void);
 }
 
-/** Where the system's own things are. An app's `DATABASE_URL` or `STRIPE_SECRET_KEY` is not meant for this network. */
-const passedOn = [
-  'PATH',
-  'HOME',
-  'USER',
-  'LANG',
-  'LC_ALL',
-  'TZ',
-  'TMPDIR',
-  'XDG_CACHE_HOME',
-  'SystemRoot',
-  'USERPROFILE',
-  'LOCALAPPDATA',
-  'APPDATA',
-  'TEMP',
-  'TMP',
-];
-
 const surfaceNames: readonly string[] = ['gateway', 'payment', 'upload', 'router'];
 
 /** The arguments behind `turnpike`. */
@@ -89,7 +72,8 @@ export function environmentOf(options: StartOptions, dataDir: string): Record<st
   const { mining, wallets, fork = {}, port } = options;
   const mode = typeof mining === 'string' ? { mode: mining } : mining;
   const given: Record<string, string | number | undefined> = {
-    ...Object.fromEntries(passedOn.map((name) => [name, process.env[name]])),
+    // An app's DATABASE_URL or STRIPE_SECRET_KEY is not meant for this network.
+    ...childEnvironment(),
     LOG_LEVEL: 'warn',
     LOG_FORMAT: 'json',
     LOCAL_ARWEAVE_PORT: port,

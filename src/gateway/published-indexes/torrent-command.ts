@@ -10,7 +10,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { childEnvironment } from '../../config/config.ts';
+import { childEnvironment } from '../../config/child-environment.ts';
 import { torrentName } from '../../formats/torrent/torrent.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';

@@ -1,0 +1,25 @@
+/** What a program that is started is told of the environment: where things are, and never a key. Imports nothing. */
+const passedOn = [
+  'PATH',
+  'HOME',
+  'USER',
+  'LANG',
+  'LC_ALL',
+  'TZ',
+  'TMPDIR',
+  'XDG_CONFIG_HOME',
+  'XDG_CACHE_HOME',
+  // As Windows names them.
+  'SystemRoot',
+  'USERPROFILE',
+  'LOCALAPPDATA',
+  'APPDATA',
+  'TEMP',
+  'TMP',
+];
+
+export function childEnvironment(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string | undefined> {
+  return Object.fromEntries(passedOn.map((name) => [name, environment[name]]));
+}
