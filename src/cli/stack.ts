@@ -4,6 +4,7 @@
  */
 import type { Config } from '../config/config.ts';
 import { createFork, type ForkInfo } from '../fork/fork.ts';
+import { isLoopbackHost } from '../kernel/http/loopback.ts';
 import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
@@ -160,15 +161,13 @@ export function addressOf(name: string, url: string, config: Config): Address {
   const standIn = standIns.find((one) => one.name === name);
   const what = (standIn ?? surfaceTable.find((one) => one.name === name))?.what ?? '';
   const host = config.LOCAL_NETWORK_HOST;
-  const reach = standIn !== undefined && !isLoopback(host) ? `, open to whoever reaches ${host}` : '';
+  const reach = standIn !== undefined && !isLoopbackHost(host) ? `, open to whoever reaches ${host}` : '';
   return { name, url, what: `${what}${name === 'solana' ? webSocketsOf(config) : ''}${reach}` };
 }
 
 /** Clients look for WebSockets on the next port; with a free port there is none. */
 const webSocketsOf = ({ LOCAL_SOLANA_PORT: port }: Config): string =>
   port === 0 || port === 65_535 ? '' : ` (WebSockets also on port ${port + 1})`;
-
-const isLoopback = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host);
 
 /** Before anybody can ask: whoever reaches a surface finds the wallets of the local network with money. */
 function walletsOf(

@@ -1,6 +1,7 @@
 /** Settings that make no fork. */
 import type { Config } from '../config/config.ts';
 import { StartupError } from '../kernel/errors.ts';
+import { isLoopbackHost } from '../kernel/http/loopback.ts';
 
 /** Throws `StartupError` for settings that make no fork. */
 export function checkFork(config: Config): void {
@@ -66,6 +67,6 @@ function portOf(url: string): number {
 }
 
 function isThisMachine(host: string, { HOST, LOCAL_NETWORK_HOST }: Config): boolean {
-  const isLoopback = /^(localhost|.*\.localhost|127\.[0-9.]+|\[::1\]|0\.0\.0\.0|\[::\])$/.test(host);
-  return isLoopback || host === HOST || host === LOCAL_NETWORK_HOST;
+  const here = ['0.0.0.0', '[::]', HOST, LOCAL_NETWORK_HOST];
+  return isLoopbackHost(host) || here.includes(host);
 }

@@ -3,6 +3,7 @@
  * changes something here is for programs, for people who type the address, and for pages of this machine.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { isLoopbackHost } from './loopback.ts';
 
 /** Does a web page send this that was not served from this machine? Programs send none of these headers. */
 export function isForeignPage(headers: IncomingHttpHeaders): boolean {
@@ -15,7 +16,5 @@ export function isForeignPage(headers: IncomingHttpHeaders): boolean {
 }
 
 function isLoopbackOrigin(origin: string): boolean {
-  if (!URL.canParse(origin)) return false;
-  const { hostname } = new URL(origin);
-  return /^(?:127(?:\.[0-9]{1,3}){3}|\[::1\]|localhost|.+\.localhost)$/.test(hostname);
+  return URL.canParse(origin) && isLoopbackHost(new URL(origin).hostname);
 }
