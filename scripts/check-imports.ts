@@ -41,7 +41,7 @@ export const allowed: Record<string, string[]> = {
   upload: [...below, 'delivery'],
   cli: [...surfaces, ...below, 'delivery', 'fork', 'localnet'],
   // Runs on an older Node than the rest, so it shares next to nothing with the rest.
-  kit: ['config', 'wallets', 'kernel', 'cli'],
+  kit: ['config', 'kernel', 'cli'],
 };
 
 /**
