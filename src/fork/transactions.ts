@@ -1,5 +1,7 @@
 /** Transactions and data items of the fork by id: their headers, where they were mined, and what its index says. */
 import { createHash } from 'node:crypto';
+import { itemAsTransaction } from '../formats/arweave/item-json.ts';
+import type { QueryAmount, QueryBlock, QueryNode } from '../formats/arweave/query-node.ts';
 import { isTxId, tryDecodeBase64url } from '../formats/base64url.ts';
 import { isCount, isRecord, memberOf, textOf, tryParseJson } from '../formats/json.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -21,34 +23,6 @@ export interface ForkedStatus {
   readonly block_height: number;
   readonly block_indep_hash: string;
   readonly number_of_confirmations: number;
-}
-
-interface Amount {
-  readonly winston: string;
-  readonly ar: string;
-}
-
-/** An entry of the fork's index, in the shape of the public query schema. */
-export interface ForkedNode {
-  readonly id: string;
-  readonly anchor: string;
-  readonly signature: string;
-  readonly signatureType: number | null;
-  readonly recipient: string;
-  readonly owner: { readonly address: string; readonly key: string };
-  readonly fee: Amount;
-  readonly quantity: Amount;
-  readonly data: { readonly size: string; readonly type: string | null };
-  readonly tags: readonly { readonly name: string; readonly value: string }[];
-  readonly block: ForkedBlock | null;
-  readonly bundledIn: { readonly id: string } | null;
-}
-
-interface ForkedBlock {
-  readonly id: string;
-  readonly timestamp: number;
-  readonly height: number;
-  readonly previous: string;
 }
 
 export interface ForkedTransactionsOptions {
@@ -101,7 +75,7 @@ export class ForkedTransactions {
   }
 
   /** Those that the fork's index has, in any order. */
-  async nodes(ids: readonly string[]): Promise<ForkedNode[]> {
+  async nodes(ids: readonly string[]): Promise<QueryNode[]> {
     const { height } = this.#options;
     const found = await this.#indexed(ids.filter(isTxId));
     if (height === undefined) return found;
@@ -116,9 +90,9 @@ export class ForkedTransactions {
     return (await this.status(id)) !== undefined;
   }
 
-  async #indexed(ids: readonly string[]): Promise<ForkedNode[]> {
+  async #indexed(ids: readonly string[]): Promise<QueryNode[]> {
     const { graphql, cache } = this.#options;
-    const found: ForkedNode[] = [];
+    const found: QueryNode[] = [];
     const asked: string[] = [];
     for (const id of new Set(ids)) {
       const kept = readNode(await cache.note(graphql.address, `node ${id}`));
@@ -135,7 +109,7 @@ export class ForkedTransactions {
     return found;
   }
 
-  async #ask(ids: readonly string[]): Promise<ForkedNode[]> {
+  async #ask(ids: readonly string[]): Promise<QueryNode[]> {
     const { graphql, log } = this.#options;
     if (performance.now() < this.#withoutIndexUntil) return [];
     let failure: ForkUnavailable | undefined;
@@ -180,7 +154,7 @@ function readStatus(json: unknown): ForkedStatus | undefined {
   return { block_height: height, block_indep_hash: hash, number_of_confirmations: confirmations };
 }
 
-function readNode(value: unknown): ForkedNode | undefined {
+function readNode(value: unknown): QueryNode | undefined {
   const id = textOf(value, 'id') ?? '';
   if (!isTxId(id)) return undefined;
   const signatureType = memberOf(value, 'signatureType');
@@ -207,11 +181,11 @@ function readNode(value: unknown): ForkedNode | undefined {
   };
 }
 
-function readAmount(value: unknown): Amount {
+function readAmount(value: unknown): QueryAmount {
   return { winston: textOf(value, 'winston') ?? '0', ar: textOf(value, 'ar') ?? '0.000000000000' };
 }
 
-function readBlock(value: unknown): ForkedBlock | null {
+function readBlock(value: unknown): QueryBlock | null {
   const height = memberOf(value, 'height');
   const timestamp = memberOf(value, 'timestamp');
   if (!isCount(height) || !isCount(timestamp)) return null;
@@ -219,32 +193,23 @@ function readBlock(value: unknown): ForkedBlock | null {
 }
 
 /** A data item in the JSON of a node; undefined for a transaction, and where its signature or its type is not told. */
-function itemHeader(node: ForkedNode): ForkedHeader | undefined {
+function itemHeader(node: QueryNode): ForkedHeader | undefined {
   const { signature, owner, bundledIn } = node;
   const type = node.signatureType ?? typeByLength[signature.length];
   if (bundledIn === null || type === undefined || !isSignatureOf(signature, node.id)) return undefined;
-  return {
-    format: 1,
+  return itemAsTransaction({
     id: node.id,
-    last_tx: node.anchor,
+    anchor: node.anchor,
     owner: owner.key,
-    tags: node.tags.map(({ name, value }) => ({
-      name: Buffer.from(name).toString('base64url'),
-      value: Buffer.from(value).toString('base64url'),
-    })),
-    target: node.recipient,
-    quantity: '0',
-    data: '',
-    data_size: node.data.size,
-    data_tree: [],
-    data_root: '',
-    reward: '0',
     signature,
-    owner_address: owner.address,
-    signature_type: type,
-    parent_id: bundledIn.id,
-    ...(node.data.type !== null && { content_type: node.data.type }),
-  };
+    tags: node.tags,
+    target: node.recipient,
+    size: node.data.size,
+    ownerAddress: owner.address,
+    signatureType: type,
+    parent: bundledIn.id,
+    contentType: node.data.type ?? undefined,
+  });
 }
 
 /** Of signatures in base64url that only one type has: Arweave and Ethereum. */

@@ -1,31 +1,15 @@
-/** A data item in the shape of a chain transaction (interface §2), for clients that know no other. */
+import { itemAsTransaction } from '../../formats/arweave/item-json.ts';
 import type { Located, Proof } from './gateway-index.ts';
 
-/** `proof` is undefined where only an announcement of the item was seen. */
+/** A data item of the index in the JSON of a node. `proof` is undefined where only an announcement of it was seen. */
 export function itemJson(located: Located, proof: Proof | undefined): Record<string, unknown> {
-  return {
-    format: 1,
-    id: located.id,
-    last_tx: located.anchor,
+  const { placement } = located;
+  return itemAsTransaction({
+    ...located,
     owner: proof?.owner ?? '',
-    tags: located.tags.map(({ name, value }) => ({
-      name: Buffer.from(name).toString('base64url'),
-      value: Buffer.from(value).toString('base64url'),
-    })),
-    target: located.target,
-    quantity: '0',
-    data: '',
-    data_size: String(located.size),
-    data_tree: [],
-    data_root: '',
-    reward: '0',
     signature: proof?.signature ?? '',
-    owner_address: located.ownerAddress,
-    signature_type: located.signatureType,
-    ...(located.placement !== undefined && {
-      ...(located.placement.parent !== '' && { parent_id: located.placement.parent }),
-      root_transaction_id: located.placement.root,
-    }),
-    ...(located.contentType !== undefined && { content_type: located.contentType }),
-  };
+    size: String(located.size),
+    parent: placement?.parent === '' ? undefined : placement?.parent,
+    root: placement?.root,
+  });
 }

@@ -1,6 +1,6 @@
 /** Entries of the network that is forked, for ids that the index does not have. */
 import type { ForkedChain } from '../../fork/chain.ts';
-import type { ForkedNode } from '../../fork/transactions.ts';
+import type { QueryNode } from '../../formats/arweave/query-node.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { selectIn } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
@@ -53,13 +53,13 @@ function onlyIds(args: TransactionsArgs): readonly string[] {
 }
 
 /** What waits for its block is newest. */
-const heightOf = ({ block }: ForkedNode): number => block?.height ?? Number.MAX_SAFE_INTEGER;
+const heightOf = ({ block }: QueryNode): number => block?.height ?? Number.MAX_SAFE_INTEGER;
 
-function toNode(node: ForkedNode): TransactionNode {
+function toNode(node: QueryNode): TransactionNode {
   return { ...node, parent: node.bundledIn, ingested_at: null };
 }
 
-function toEdge(forked: ForkedNode): TransactionEdge {
+function toEdge(forked: QueryNode): TransactionEdge {
   const { id, block, bundledIn } = forked;
   const blockIndex = block === null ? null : 0;
   const cursor = transactionCursor(block?.height ?? null, blockIndex, bundledIn !== null, id, 0);

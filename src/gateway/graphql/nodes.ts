@@ -3,6 +3,7 @@
  * edges are kept ready; signatures and keys are large and fetched only when a query selects them.
  */
 import { LRUCache } from 'lru-cache';
+import type { QueryAmount, QueryNode } from '../../formats/arweave/query-node.ts';
 import { atMost } from '../../kernel/at-most.ts';
 import { toSummary } from '../chain-index/blocks.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
@@ -10,31 +11,14 @@ import { DATA_ITEM } from '../chain-index/order.ts';
 import type { Selected } from '../chain-index/records.ts';
 import { selectIn } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
-import { type Tag, unpackTags } from '../chain-index/tags.ts';
+import { unpackTags } from '../chain-index/tags.ts';
 import { ClockCache } from './clock-cache.ts';
 import { transactionCursor } from './cursor.ts';
 
-export interface TransactionNode {
-  readonly id: string;
-  readonly anchor: string;
-  readonly signature: string;
-  readonly signatureType: number | null;
-  readonly recipient: string;
-  readonly owner: { readonly address: string; readonly key: string };
-  readonly fee: AmountNode;
-  readonly quantity: AmountNode;
-  readonly data: { readonly size: string; readonly type: string | null };
-  readonly tags: readonly Tag[];
-  readonly block: BlockSummary | null;
+export interface TransactionNode extends QueryNode {
   readonly parent: { readonly id: string } | null;
-  readonly bundledIn: { readonly id: string } | null;
   /** null for what is of another network's index. */
   readonly ingested_at: number | null;
-}
-
-interface AmountNode {
-  readonly winston: string;
-  readonly ar: string;
 }
 
 export interface TransactionEdge {
@@ -59,7 +43,7 @@ type NodeRow = Selected<typeof columns>;
 const none = '';
 /** The schema's fields are not null: what is not stored is said so. */
 const notFound = '<not-found>';
-const noAmount: AmountNode = { winston: '0', ar: '0.000000000000' };
+const noAmount: QueryAmount = { winston: '0', ar: '0.000000000000' };
 /** Memory for edges of stable records, which never change. */
 const keptBytes = 32 * 1024 * 1024;
 
@@ -239,7 +223,7 @@ export class Nodes {
 }
 
 /** An amount in winston and in AR with twelve decimals. */
-export function amount(winston: string): AmountNode {
+export function amount(winston: string): QueryAmount {
   if (winston === '0') return noAmount;
   const digits = winston.padStart(13, '0');
   return { winston, ar: `${digits.slice(0, -12)}.${digits.slice(-12)}` };
