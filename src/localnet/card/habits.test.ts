@@ -255,6 +255,14 @@ test('payments, refunds, charges and sessions take changes of their descriptions
   assert.deepEqual((await stripe.refunds.update(refund.id, { metadata: { why: 'x' } })).metadata, {
     why: 'x',
   });
+  const session = await stripe.checkout.sessions.create({
+    mode: 'payment',
+    success_url: 'https://example.com/',
+    metadata: { a: '1' },
+    line_items: [{ price_data: { currency: 'usd', unit_amount: 700, product_data: { name: 'Seven' } } }],
+  });
+  const described = await stripe.checkout.sessions.update(session.id, { metadata: { b: '2' } });
+  assert.deepEqual(described.metadata, { a: '1', b: '2' });
   const [charge] = (await stripe.charges.list()).data;
   assert.equal((await stripe.charges.update(charge?.id ?? '', { description: 'd' })).description, 'd');
 });

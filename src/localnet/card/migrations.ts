@@ -54,6 +54,7 @@ export const migrations: readonly Migration[] = [
     up: `
       ALTER TABLE deliveries ADD COLUMN endpoint TEXT;
       ALTER TABLE deliveries ADD COLUMN answer TEXT;
+      CREATE INDEX objects_by_kind ON objects (kind, seq);
       CREATE TABLE endpoint_secrets (
         id TEXT PRIMARY KEY,
         secret TEXT NOT NULL

@@ -6,7 +6,7 @@ import { missingParameter, noSuch } from '../errors.ts';
 import type { Params } from '../params.ts';
 import { acceptDispute, refundCharge, refundIntent, submitEvidence } from '../payments.ts';
 import { findEvent, getObject, listEvents, putObject } from '../store.ts';
-import { readable, readCreated } from './lists.ts';
+import { changeableMetadata, readable, readCreated } from './lists.ts';
 
 /** What belongs to a payment is kept under its intent. */
 const ofIntent = { payment_intent: { isParent: true } };
@@ -63,13 +63,7 @@ export function chargeRoutes(app: App, provider: Provider): void {
     return { object: await refundCharge(change, await getObject(change.tx, 'charge', chargeId), order) };
   });
 
-  post(app, provider, '/refunds/:id', async (change, { id, params }) => {
-    const refund = await getObject(change.tx, 'refund', id);
-    const changed = { ...refund, metadata: params.metadata(refund.metadata ?? {}) };
-    params.done();
-    await putObject(change, changed);
-    return { object: changed };
-  });
+  changeableMetadata(app, provider, { path: '/refunds', kind: 'refund' });
 
   post(app, provider, '/disputes/:id', async (change, { id, params }) => {
     const evidence = readEvidence(params.object('evidence'));

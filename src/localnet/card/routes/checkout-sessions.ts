@@ -2,8 +2,8 @@
 import type { App } from '../../../kernel/http/server.ts';
 import { get, lineItemsOf, type Provider, pageOf, post } from '../api.ts';
 import { createSession, expireSession, readOrder } from '../sessions.ts';
-import { getObject, putObject } from '../store.ts';
-import { readable } from './lists.ts';
+import { getObject } from '../store.ts';
+import { changeableMetadata, readable } from './lists.ts';
 
 export function checkoutSessionRoutes(app: App, provider: Provider): void {
   readable(app, provider, {
@@ -18,13 +18,7 @@ export function checkoutSessionRoutes(app: App, provider: Provider): void {
     return { object: await createSession(change, order) };
   });
 
-  post(app, provider, '/checkout/sessions/:id', async (change, { id, params }) => {
-    const session = await getObject(change.tx, 'checkout.session', id);
-    const changed = { ...session, metadata: params.metadata(session.metadata ?? {}) };
-    params.done();
-    await putObject(change, changed);
-    return { object: changed };
-  });
+  changeableMetadata(app, provider, { path: '/checkout/sessions', kind: 'checkout.session' });
 
   get(app, provider, '/checkout/sessions/:id/line_items', async (tx, call) => {
     await getObject(tx, 'checkout.session', call.id);

@@ -1,11 +1,11 @@
 /** How objects of a kind are read: one by its id, lists that can be narrowed, and searches. */
 import type { App } from '../../../kernel/http/server.ts';
-import { get, limitOf, listOf, type Provider, pageOf } from '../api.ts';
+import { get, limitOf, listOf, type Provider, pageOf, post } from '../api.ts';
 import { type Comparison, type Condition, compare, memberPath } from '../conditions.ts';
 import { invalidRequest } from '../errors.ts';
 import type { Params } from '../params.ts';
 import { parseSearch, type SearchFields } from '../search.ts';
-import { getObject, type Kind, listObjects, searchObjects } from '../store.ts';
+import { getObject, type Kind, listObjects, putObject, searchObjects } from '../store.ts';
 
 /** How a parameter narrows a list: the member it is compared with, or what the object is kept under, and what it is read as. */
 export interface Filter {
@@ -25,6 +25,22 @@ export interface Readable {
 export function readable(app: App, provider: Provider, what: Readable): void {
   get(app, provider, `${what.path}/:id`, (tx, { id }) => getObject(tx, what.kind, id));
   listed(app, provider, what);
+}
+
+/** `metadata` alone can be changed. */
+export function changeableMetadata(app: App, provider: Provider, { path, kind }: MetadataOf): void {
+  post(app, provider, `${path}/:id`, async (change, { id, params }) => {
+    const object = await getObject(change.tx, kind, id);
+    const changed = { ...object, metadata: params.metadata(object.metadata ?? {}) };
+    params.done();
+    await putObject(change, changed);
+    return { object: changed };
+  });
+}
+
+interface MetadataOf {
+  readonly path: string;
+  readonly kind: 'checkout.session' | 'refund';
 }
 
 /** Listed and searched. */
