@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { packTurnpike } from '../test/support/examples.ts';
+import { packTurnpike } from '../test/support/pack.ts';
 import type { Bench, Measurement } from './bench.ts';
 
 const startBarMs = 1_500;

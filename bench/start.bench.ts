@@ -4,10 +4,11 @@
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { packageName, packTurnpike } from '../test/support/pack.ts';
 import { freePorts } from '../test/support/stack.ts';
 import type { Bench, Measurement } from './bench.ts';
 
@@ -57,11 +58,10 @@ async function measureAll(): Promise<Measurement[]> {
 
 /** The program as it is in an installed package. */
 function install(folder: string): string {
-  execFileSync('npm', ['pack', '--pack-destination', folder], { cwd: root, stdio: 'ignore' });
-  const tarball = readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '';
+  const tarball = packTurnpike(folder);
   const options = { cwd: folder, stdio: 'ignore' } as const;
-  execFileSync('npm', ['install', '--omit=optional', '--no-audit', '--no-fund', `./${tarball}`], options);
-  return join(folder, 'node_modules/@turnpike-network/turnpike/bin/turnpike.js');
+  execFileSync('npm', ['install', '--omit=optional', '--no-audit', '--no-fund', tarball], options);
+  return join(folder, 'node_modules', packageName, 'bin/turnpike.js');
 }
 
 interface Start {

@@ -8,9 +8,9 @@ import {
   installExamples,
   lockExamples,
   olderNode,
-  packTurnpike,
   runExample,
 } from '../test/support/examples.ts';
+import { packTurnpike } from '../test/support/pack.ts';
 
 const folder = resolve(import.meta.dirname, '../.cache/examples');
 const words = process.argv.slice(2);

@@ -3,19 +3,13 @@
  * against a network that was started as a person starts one.
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { delimiter, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
+import { packageName, packTurnpike } from '../support/pack.ts';
+import { runCommand } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 import { bundleForPage, noChromium, openChromium, secureUrl, serveSite } from './chromium.ts';
 
@@ -33,7 +27,7 @@ before(async () => {
   installPackage(folder);
   const bin = join(folder, 'bin');
   mkdirSync(bin);
-  const program = join(folder, 'node_modules/@turnpike-network/turnpike/bin/turnpike.js');
+  const program = join(folder, 'node_modules', packageName, 'bin/turnpike.js');
   writeFileSync(join(bin, 'turnpike'), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`, {
     mode: 0o755,
   });
@@ -58,31 +52,16 @@ after(async () => {
 
 /** As `npm install` of the packed file does it, with the dependencies that are here already. */
 function installPackage(into: string): void {
-  execFileSync('npm', ['pack', '--pack-destination', into], { cwd: root, stdio: 'ignore' });
-  const tarball = readdirSync(into).find((name) => name.endsWith('.tgz')) ?? '';
-  const place = join(into, 'node_modules/@turnpike-network/turnpike');
+  const place = join(into, 'node_modules', packageName);
   mkdirSync(place, { recursive: true });
-  execFileSync('tar', ['-xzf', join(into, tarball), '-C', place, '--strip-components=1']);
+  execFileSync('tar', ['-xzf', packTurnpike(into), '-C', place, '--strip-components=1']);
   symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'));
 }
 
-function run(command: string, args: readonly string[]): Promise<string> {
-  return new Promise((done, failed) => {
-    const child = spawn(command, args, { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
-    let out = '';
-    let error = '';
-    child.stdout.on('data', (piece) => {
-      out += String(piece);
-    });
-    child.stderr.on('data', (piece) => {
-      error += String(piece);
-    });
-    child.on('error', failed);
-    child.on('close', (code) => {
-      if (code === 0) done(out);
-      else failed(new Error(`${command} ${args.join(' ')} ended with ${code}\n${out}\n${error}`));
-    });
-  });
+async function run(command: string, args: readonly string[]): Promise<string> {
+  const { code, out, error } = await runCommand(command, args, { cwd: folder, env: environment });
+  assert.equal(code, 0, `${command} ${args.join(' ')} ended with ${code}\n${out}\n${error}`);
+  return out;
 }
 
 interface Block {

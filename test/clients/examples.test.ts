@@ -1,7 +1,8 @@
 /** The example projects pass from the packed tarball, on the Node that the program needs and on an older one. */
 import { join, resolve } from 'node:path';
 import { before, test } from 'node:test';
-import { exampleNames, installExamples, olderNode, packTurnpike, runExample } from '../support/examples.ts';
+import { exampleNames, installExamples, olderNode, runExample } from '../support/examples.ts';
+import { packTurnpike } from '../support/pack.ts';
 
 const folder = resolve(import.meta.dirname, '../../.cache/examples');
 const older = olderNode();

@@ -3,7 +3,6 @@
  * stack that was started as a person starts one, and what it should have done is looked at.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +12,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { bundleTags, encodeBundleHeader } from '../../src/formats/ans104/bundle-header.ts';
 import { makeItem } from '../support/admin-gateway.ts';
 import { makeTransaction, send, text, until } from '../support/local-gateway.ts';
+import { runCommand } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -81,25 +81,13 @@ after(async () => {
 
 const status = async (path: string) => (await fetch(`${stack.urls.gateway}${path}`)).status;
 
-function run(line: string): Promise<{ code: number | null; out: string; err: string }> {
-  return new Promise((done, reject) => {
-    const child = spawn('sh', ['-uc', line], {
-      cwd: folder,
-      // Later than anything was indexed, and not in the future for more than clocks may differ.
-      env: { ...environment, BEFORE: String(Math.floor(Date.now() / 1000) + 2) },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let out = '';
-    let err = '';
-    child.stdout.on('data', (piece) => {
-      out += String(piece);
-    });
-    child.stderr.on('data', (piece) => {
-      err += String(piece);
-    });
-    child.on('error', reject);
-    child.on('close', (code) => done({ code, out, err }));
+async function run(line: string): Promise<{ code: number | null; out: string; err: string }> {
+  const { code, out, error } = await runCommand('sh', ['-uc', line], {
+    cwd: folder,
+    // Later than anything was indexed, and not in the future for more than clocks may differ.
+    env: { ...environment, BEFORE: String(Math.floor(Date.now() / 1000) + 2) },
   });
+  return { code, out, err: error };
 }
 
 const found = async (id: string) =>

@@ -1,13 +1,12 @@
 /** `turnpike local` against a stack as a person starts it, and a stack that is stopped while it changes. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { type CommandResult, runTurnpike } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
-const root = resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-local-command-'));
 let stack: RunningStack;
 
@@ -19,39 +18,28 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function local(...args: string[]): Promise<{ status: number | null; out: string; error: string }> {
-  const port = new URL(stack.urls.arweave ?? '').port;
-  const child = spawn(process.execPath, ['bin/turnpike.js', 'local', ...args], {
-    cwd: root,
-    env: { ...process.env, DATA_DIR: join(folder, 'data'), LOCAL_ARWEAVE_PORT: port },
+const local = (...args: string[]): Promise<CommandResult> =>
+  runTurnpike(['local', ...args], {
+    DATA_DIR: join(folder, 'data'),
+    LOCAL_ARWEAVE_PORT: new URL(stack.urls.arweave ?? '').port,
   });
-  let [out, error] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
-    out += piece;
-  });
-  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
-    error += piece;
-  });
-  const status = await new Promise<number | null>((done) => child.on('close', done));
-  return { status, out, error };
-}
 
 const height = async () => Number(await (await fetch(`${stack.urls.arweave}/height`)).text());
 
 describe('turnpike local', () => {
   test('takes the network back and forth', async () => {
     const made = await local('snapshot', 'start', '--json');
-    assert.equal(made.status, 0, made.error);
+    assert.equal(made.code, 0, made.error);
     assert.equal(JSON.parse(made.out).name, 'start');
     const before = await height();
     assert.equal((await local('mine', '3')).out, `height ${before + 3}\n`);
     const moved = await local('advance', '2h', '--json');
     assert.equal(JSON.parse(moved.out).offsetSeconds, 7_200, moved.error);
     const file = join(folder, 'state.turnpike');
-    assert.equal((await local('save', file)).status, 0);
+    assert.equal((await local('save', file)).code, 0);
     assert.match((await local('revert')).out, /^back to start {2}height/);
     assert.ok((await height()) < before + 3);
-    assert.equal((await local('load', file)).status, 0);
+    assert.equal((await local('load', file)).code, 0);
     const info = JSON.parse((await local('info', '--json')).out);
     assert.ok(info.height >= before + 3);
     assert.equal(info.clock.offsetSeconds, 7_200);
@@ -65,7 +53,7 @@ describe('turnpike local', () => {
       [['advance', 'soon'], 2, /a span is/],
       [['fly'], 2, /there is no "local fly"/],
     ] as const) {
-      const { status: code, error } = await local(...args);
+      const { code, error } = await local(...args);
       assert.equal(code, status, error);
       assert.match(error, said);
     }

@@ -1,14 +1,12 @@
 /** The wallets that the local network furnishes, its faucet, and the commands that show what runs. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { localWallets } from '../../src/wallets/local-wallets.ts';
+import { type CommandResult, runTurnpike } from '../support/run-command.ts';
 import { freePorts, type RunningStack, startStack } from '../support/stack.ts';
 
-const root = resolve(import.meta.dirname, '../..');
 const { arweave, ethereum, solana } = localWallets();
 const stranger = 'LudA6glCd-BgVeKGscDJ5ZyBotQiDYWj_2UtKpOQnxM';
 let stack: RunningStack;
@@ -21,19 +19,8 @@ after(async () => {
   rmSync(stack.dataDir, { recursive: true, force: true });
 });
 
-async function turnpike(...args: string[]): Promise<{ code: number; out: string; problem: string }> {
-  const environment = { ...process.env, ...freePorts(), DATA_DIR: stack.dataDir };
-  const child = spawn(process.execPath, ['bin/turnpike.js', ...args], { cwd: root, env: environment });
-  let [out, problem] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    problem += text;
-  });
-  const [code] = await once(child, 'close');
-  return { code, out, problem };
-}
+const turnpike = (...args: string[]): Promise<CommandResult> =>
+  runTurnpike(args, { ...freePorts(), DATA_DIR: stack.dataDir });
 
 async function json(url: string, body?: object): Promise<{ status: number; body: Record<string, unknown> }> {
   const headers = { 'content-type': 'application/json' };
@@ -101,7 +88,7 @@ test('thirty wallets have money of their chain and credits, which their keys spe
     '--url',
     stack.urls.upload ?? '',
   );
-  assert.equal(uploaded.code, 0, uploaded.problem);
+  assert.equal(uploaded.code, 0, uploaded.error);
   assert.ok(BigInt(String(await wincOf(arweave[3]!.address))) <= 10_000_000_000_000n);
 });
 
@@ -183,7 +170,7 @@ test('a start after another gives nothing twice, and the end is seen', async () 
   await give(arweave[1]!.address, '1', 'ar');
   await stack.end();
   assert.equal((await turnpike('status')).code, 1);
-  assert.match((await turnpike('env')).problem, /nothing runs on/);
+  assert.match((await turnpike('env')).error, /nothing runs on/);
   stack = await startStack({ dataDir: stack.dataDir });
   assert.equal(await winstonOf(arweave[1]!.address), '1001000000000000');
   assert.equal(await wincOf(solana[5]!.address), '10000000000000');

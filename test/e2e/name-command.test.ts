@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { type CommandResult, runTurnpike } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
-
-const root = resolve(import.meta.dirname, '../..');
 
 describe('turnpike name', () => {
   let stack: RunningStack;
@@ -23,27 +21,15 @@ describe('turnpike name', () => {
   });
 
   /** Runs the program as a person does, told where the stack listens. */
-  function turnpike(...args: string[]): Promise<{ code: number | null; out: string; error: string }> {
+  function turnpike(...args: string[]): Promise<CommandResult> {
     const port = (name: string) => new URL(stack.urls[name] ?? '').port;
-    const child = spawn(process.execPath, ['bin/turnpike.js', ...args], {
-      cwd: root,
-      env: {
-        ...process.env,
-        DATA_DIR: stack.dataDir,
-        PAYMENT_PORT: port('payment'),
-        UPLOAD_PORT: port('upload'),
-        LOCAL_SOLANA_PORT: port('solana'),
-        LOCAL_ARWEAVE_PORT: port('arweave'),
-      },
+    return runTurnpike(args, {
+      DATA_DIR: stack.dataDir,
+      PAYMENT_PORT: port('payment'),
+      UPLOAD_PORT: port('upload'),
+      LOCAL_SOLANA_PORT: port('solana'),
+      LOCAL_ARWEAVE_PORT: port('arweave'),
     });
-    let [out, error] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      out += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      error += text;
-    });
-    return new Promise((done) => child.on('close', (code) => done({ code, out, error })));
   }
 
   async function opened(host: string): Promise<number> {

@@ -19,22 +19,21 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { variables } from '../../src/config/variables.ts';
 import { eventually } from '../support/eventually.ts';
+import { packageName, packTurnpike } from '../support/pack.ts';
 import { freePorts } from '../support/stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const name = '@turnpike-network/turnpike';
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-pack-'));
 /** Paths with a space in them are where careless programs fail. */
 const project = join(folder, 'my project');
-const installed = join(project, 'node_modules', name);
+const installed = join(project, 'node_modules', packageName);
 const program = join(project, 'node_modules', '.bin', 'turnpike');
 const olderNode = findOlderNode();
 const nodes = [process.execPath, ...(olderNode === undefined ? [] : [olderNode])];
 let tarball = '';
 
 before(() => {
-  execFileSync('npm', ['pack', '--pack-destination', folder], { cwd: root, stdio: 'ignore' });
-  tarball = join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '');
+  tarball = packTurnpike(folder);
   mkdirSync(project);
   execFileSync('npm', ['init', '-y'], { cwd: project, stdio: 'ignore' });
   execFileSync('npm', ['install', '--no-audit', '--no-fund', tarball], { cwd: project, stdio: 'ignore' });
@@ -86,7 +85,7 @@ describe('the packed package', () => {
 
   test('names only files that are there, and can be published', () => {
     const { bin, exports, ...others } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
-    assert.equal(others.name, name);
+    assert.equal(others.name, packageName);
     assert.notEqual(others.private, true);
     const hasKit = existsSync(join(root, 'src/kit/testing.ts'));
     const named = [...Object.values(bin), ...leaves(hasKit ? exports : exports['./package.json'])];
@@ -196,7 +195,7 @@ describe('the packed package', () => {
     mkdirSync(home);
     chownSync(home, 65_534, 65_534);
     chmodSync(folder, 0o755);
-    rmSync(join(prefix, 'lib/node_modules', name, '.cache'), { recursive: true, force: true });
+    rmSync(join(prefix, 'lib/node_modules', packageName, '.cache'), { recursive: true, force: true });
     const asNobody = { uid: 65_534, gid: 65_534, cwd: home, env: { ...env, HOME: home } };
     assert.equal(execFileSync(globally, ['version'], { ...asNobody, encoding: 'utf8' }).trim(), version);
     assert.ok(

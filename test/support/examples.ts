@@ -1,37 +1,17 @@
 /** The projects of `examples/` as an app developer has them: installed by npm, with the packed tarball. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
+
+import { packageName } from './pack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const examples = join(root, 'examples');
-const packageName = '@turnpike-network/turnpike';
 
 export const exampleNames: readonly string[] = readdirSync(examples, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && existsSync(join(examples, entry.name, 'package.json')))
   .map(({ name }) => name);
-
-export function packTurnpike(folder: string): string {
-  mkdirSync(folder, { recursive: true });
-  for (const old of globSync('*.tgz', { cwd: folder })) rmSync(join(folder, old));
-  execFileSync('npm', ['pack', '--pack-destination', folder], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const [tarball] = globSync('*.tgz', { cwd: folder });
-  if (tarball === undefined) throw new Error('npm pack has written no tarball');
-  return join(folder, tarball);
-}
 
 /**
  * The examples with everything they depend on, in a folder of their own. The tarball is of no version that the lock file
