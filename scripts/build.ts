@@ -12,18 +12,22 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
+import { buildPage } from '../src/console/page-build.ts';
+import { indexName } from '../src/console/page-files.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const source = join(root, 'src');
 const out = join(root, 'dist');
 const main = join(source, 'cli', 'main.ts');
+/** Of the console: made by its own builder. */
+const page = join(source, 'page');
 /** What apps import. */
 const imported = ['testing', 'arlocal'].map((name) => join(source, 'kit', `${name}.ts`));
 
 /** Stays a package of its own: it reads its WebAssembly from beside itself. */
 const ownPackages = ['tiny-secp256k1'];
-/** Asked for by packages that do without it. */
-const absentPackages = ['pg-native'];
+/** Asked for by packages that do without it, and what makes the console's page in a checkout: here it is made already. */
+const absentPackages = ['pg-native', 'esbuild'];
 
 /**
  * Parts that a package loads with its first line and the program never uses: a tenth of the memory and of the time of a
@@ -151,10 +155,19 @@ function copyReadFiles(): void {
   for (const file of globSync('**/*', { cwd: source, withFileTypes: true })) {
     if (!file.isFile() || /\.(tsx?|md)$/.test(file.name)) continue;
     const from = join(file.parentPath, file.name);
+    if (from.startsWith(page + sep)) continue;
     const to = join(out, relative(source, from));
     mkdirSync(dirname(to), { recursive: true });
     cpSync(from, to);
   }
+}
+
+async function writeConsolePage(): Promise<void> {
+  const { files, ...index } = await buildPage();
+  const folder = join(out, 'console', 'page');
+  mkdirSync(folder, { recursive: true });
+  for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
+  writeFileSync(join(folder, indexName), JSON.stringify(index));
 }
 
 /** The declarations of the entry points and of what they mention, each for both kinds of modules. */
@@ -231,4 +244,5 @@ for (const entry of imported) {
 }
 writeTypes(imported);
 metafiles.push(await buildProgram());
+await writeConsolePage();
 writeFileSync(join(out, 'third-party-licenses.txt'), licences(metafiles));

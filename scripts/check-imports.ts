@@ -39,7 +39,10 @@ export const allowed: Record<string, string[]> = {
   gateway: [...below, 'delivery', 'fork'],
   router: [...below, 'delivery'],
   upload: [...below, 'delivery'],
-  cli: [...surfaces, ...below, 'delivery', 'fork', 'localnet'],
+  console: ['outside', 'formats', 'kernel', 'config'],
+  // In browsers: of formats what needs no Node, of the console the types that both speak.
+  page: ['console', 'formats'],
+  cli: [...surfaces, 'console', ...below, 'delivery', 'fork', 'localnet'],
   // Runs on an older Node than the rest, so it shares next to nothing with the rest.
   kit: ['config', 'kernel', 'cli'],
 };
@@ -96,6 +99,7 @@ export const floors: Record<string, string[][]> = {
     ['routes'],
     ['admin'],
   ],
+  page: [['texts.ts'], ['kit'], ['app'], ['services'], ['wallet'], ['views'], ['sections.ts']],
   localnet: [
     ['sign.ts', 'hold-alone.ts'],
     ['arweave', 'solana', 'card', 'x402'],
@@ -203,7 +207,7 @@ function textsBelow(root: string, folders: readonly string[]): Map<string, strin
   );
   const files = entries
     .filter(
-      (entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.parentPath.includes('node_modules'),
+      (entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.parentPath.includes('node_modules'),
     )
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
   return new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));

@@ -10,6 +10,7 @@ import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
 import { furnish } from './local/furnish.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
+import { consoleServices } from './stack/console.ts';
 import { forkLines, forkSurfaces } from './stack/fork.ts';
 import { createLocalNetwork, type LocalNetwork, standIns } from './stack/local-network.ts';
 import { createStackModeration } from './stack/moderation.ts';
@@ -17,8 +18,9 @@ import { ServiceKeys } from './stack/service-keys.ts';
 import { type SharedLedger, shareLedger } from './stack/shared-ledger.ts';
 import { version } from './version.ts';
 
-/** For the table of addresses, in the order they start. */
+/** For the table of addresses, in its order. */
 const surfaceTable: readonly { readonly name: string; readonly what: string }[] = [
+  { name: 'console', what: 'everything below, in a browser' },
   { name: 'gateway', what: 'chain reads, content, GraphQL' },
   { name: 'payment', what: 'prices, top-ups, balances, sharing, names' },
   { name: 'upload', what: 'data items in, receipts out, bundles to the chain' },
@@ -115,6 +117,20 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
       followed: () => moderation.listFor('router'),
     });
   });
+  const webConsole = atItsTurn('console', async () => {
+    const { createConsoleSurface } = await import('../console/surface.ts');
+    return createConsoleSurface(config, {
+      log,
+      version,
+      services: () =>
+        consoleServices(config, network, {
+          gateway: publicGatewayUrl(),
+          payment: payment.url,
+          upload: upload.url,
+          router: router.url,
+        }),
+    });
+  });
   const moderation = createStackModeration({
     config,
     log,
@@ -123,8 +139,14 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
     gateway: () => gateway.made,
   });
 
-  const own = localOnly ? [] : [gateway, payment, upload, router].filter(({ name }) => only.includes(name));
-  const listed = [...network.surfaces, ...own];
+  // The console last: when it answers, so does what it shows.
+  const all = [gateway, payment, upload, router, webConsole];
+  const own = localOnly ? [] : all.filter(({ name }) => only.includes(name));
+  const listed = [
+    ...own.filter(({ name }) => name === 'console'),
+    ...network.surfaces,
+    ...own.filter(({ name }) => name !== 'console'),
+  ];
   return {
     surfaces: [
       ledgerAndKeys(

@@ -1,6 +1,7 @@
 /** Every environment variable of the program, grouped as people look for them. */
 import { arweave } from './variables/arweave.ts';
 import { card } from './variables/card.ts';
+import { webConsole } from './variables/console.ts';
 import { content } from './variables/content.ts';
 import { fork } from './variables/fork.ts';
 import { gateway } from './variables/gateway.ts';
@@ -33,6 +34,7 @@ export const groups = {
   'Gateway operator': operator,
   'Published indexes': indexes,
   Router: router,
+  Console: webConsole,
   Traces: tracing,
 };
 
@@ -53,5 +55,6 @@ export const variables = {
   ...operator,
   ...indexes,
   ...router,
+  ...webConsole,
   ...tracing,
 };

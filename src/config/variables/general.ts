@@ -97,6 +97,7 @@ export const ports = {
   GATEWAY_PORT: port({ meaning: 'Gateway', default: 4000 }),
   PAYMENT_PORT: port({ meaning: 'Payment and names', default: 4001 }),
   UPLOAD_PORT: port({ meaning: 'Upload', default: 4002 }),
+  CONSOLE_PORT: port({ meaning: 'Console', default: 4003 }),
   LOCAL_ARWEAVE_PORT: port({ meaning: 'Local Arweave node', default: 1984 }),
   LOCAL_SOLANA_PORT: port({
     meaning: 'Local Solana ledger; the port after it is for WebSockets, where clients look for them',

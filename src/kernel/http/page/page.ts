@@ -49,7 +49,7 @@ th { font-weight: 400; } td { color: var(--soft); }
 `;
 
 /** A gate across a road. */
-const drawing =
+export const drawing =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f5fd0"/><path d="M8 6v20M24 6v20" stroke="#fff" stroke-width="3" stroke-linecap="round"/><path d="M8 19 24 12" stroke="#ffd166" stroke-width="3.5" stroke-linecap="round"/></svg>';
 const icon = `data:image/svg+xml,${encodeURIComponent(drawing)}`;
 
