@@ -1,0 +1,128 @@
+/**
+ * The console in Chromium over a local network in this process. Whatever a browser complains about (errors in its
+ * console, uncaught ones, refusals of the page's policy) is collected and fails the test that looks.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { BrowserContext, Page } from 'playwright-core';
+import { type ControlledStack, startControlledStack } from '../support/controlled-stack.ts';
+import { type Browser, openChromium } from './chromium.ts';
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** On a machine whose cores others use too. */
+const patienceMs = 20_000;
+
+export interface ConsoleUnderTest extends AsyncDisposable {
+  readonly stack: ControlledStack;
+  readonly context: BrowserContext;
+  /** Opens a path of the console in a tab of its own. */
+  open(path?: string, options?: OpenOptions): Promise<ConsoleTab>;
+}
+
+export interface OpenOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly scheme?: 'light' | 'dark';
+}
+
+export interface ConsoleTab {
+  readonly page: Page;
+  /** What the browser complained about so far. */
+  readonly complaints: readonly string[];
+  /** Forgets complaints that the test provoked; they must match. */
+  forgive(expected: RegExp): void;
+  go(path: string): Promise<void>;
+  /** In light and dark. */
+  assertAccessible(): Promise<void>;
+  /** Fails with what the browser complained about. */
+  assertQuiet(): void;
+}
+
+/** `environment` as for the stack; mining by itself unless it says otherwise. */
+export async function openConsole(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ConsoleUnderTest> {
+  const stack = await startControlledStack({
+    environment: { LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '50', BUNDLE_MAX_WAIT_MS: '200', ...environment },
+  });
+  let browser: Browser;
+  try {
+    browser = await openChromium(stack.dataDir);
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+  const { context } = browser;
+  context.setDefaultTimeout(patienceMs);
+  return {
+    stack,
+    context,
+    open: (path = '/', options) => openTab(context, stack.urls.console ?? '', path, options),
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await stack.stop();
+    },
+  };
+}
+
+async function openTab(
+  context: BrowserContext,
+  base: string,
+  path: string,
+  { width = 1440, height = 900, scheme = 'light' }: OpenOptions = {},
+): Promise<ConsoleTab> {
+  const page = await context.newPage();
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() !== 'error') return;
+    complaints.push(`console: ${message.text()} (${message.location().url})`);
+  });
+  page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
+  const go = async (to: string): Promise<void> => {
+    await page.goto(new URL(to, base).href);
+    await page.locator('h1').first().waitFor();
+  };
+  await go(path);
+  return {
+    page,
+    complaints,
+    go,
+    forgive(expected) {
+      const left = complaints.filter((complaint) => !expected.test(complaint));
+      complaints.splice(0, complaints.length, ...left);
+    },
+    async assertAccessible() {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        assert.deepEqual(await seriousFindings(page), [], `${page.url()} in ${colorScheme}`);
+      }
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+    },
+    assertQuiet() {
+      assert.deepEqual(complaints, []);
+    },
+  };
+}
+
+const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  const found: Finding[] = await page.evaluate(
+    `axe.run(document, { runOnly: ${JSON.stringify(rules)}, iframes: false }).then(({ violations }) =>
+      violations.map(({ id, impact, help, nodes }) => ({ id, impact, help, nodes: nodes.map(({ html, any }) => html + ' ' + any.map((one) => one.message).join(' ')) })))`,
+  );
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.slice(0, 5).join('\n  ')}`);
+}
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly help: string;
+  readonly nodes: readonly string[];
+}
