@@ -1,4 +1,7 @@
 import './style/main.css';
+import './wallet/wallet-parts.css';
+import './views/home/home.css';
+import './views/wallet/wallet.css';
 import { render } from 'preact';
 import { followLinks } from './app/location.ts';
 import { Shell } from './app/shell.tsx';
@@ -6,10 +9,17 @@ import { applyTheme } from './app/theme.ts';
 import { sectionOf, sections } from './sections.ts';
 import { readSettings, settings } from './services/settings.ts';
 import { texts } from './texts.ts';
+import { LiveBadge } from './views/home/live-badge.tsx';
+import { WalletChip } from './wallet/chip.tsx';
+import { WalletChooser } from './wallet/chooser.tsx';
+import { addWalletCommands } from './wallet/commands.ts';
+import { findWallets } from './wallet/connect.ts';
 
 applyTheme();
 await readSettings();
 followLinks();
+findWallets();
+addWalletCommands();
 const { version, world, controlsLocalNetwork } = settings();
 const shown = sections.filter(({ localOnly }) => localOnly !== true || controlsLocalNetwork);
 const root = document.getElementById('app');
@@ -20,6 +30,9 @@ if (root !== null) {
       sectionOf={(place) => sectionOf(place, shown)}
       version={version}
       world={texts.shell.worlds[world]}
+      live={<LiveBadge />}
+      wallet={<WalletChip />}
+      dialogs={<WalletChooser />}
     />,
     root,
   );
