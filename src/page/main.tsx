@@ -4,24 +4,33 @@ import './views/wallet/wallet.css';
 import { render } from 'preact';
 import { followLinks } from './app/location.ts';
 import { Shell } from './app/shell.tsx';
+import { applyTheme } from './app/theme.ts';
 import { sectionOf, sections } from './sections.ts';
 import { readSettings, settings } from './services/settings.ts';
+import { texts } from './texts.ts';
+import { WalletChip } from './wallet/chip.tsx';
 import { WalletChooser } from './wallet/chooser.tsx';
 import { addWalletCommands } from './wallet/commands.ts';
 import { findWallets } from './wallet/connect.ts';
 
+applyTheme();
 await readSettings();
 followLinks();
 findWallets();
 addWalletCommands();
-const shown = sections.filter(({ localOnly }) => localOnly !== true || settings().controlsLocalNetwork);
+const { version, world, controlsLocalNetwork } = settings();
+const shown = sections.filter(({ localOnly }) => localOnly !== true || controlsLocalNetwork);
 const root = document.getElementById('app');
 if (root !== null) {
   render(
-    <>
-      <Shell sections={shown} sectionOf={sectionOf} />
-      <WalletChooser />
-    </>,
+    <Shell
+      sections={shown}
+      sectionOf={(place) => sectionOf(place, shown)}
+      version={version}
+      world={texts.shell.worlds[world]}
+      wallet={<WalletChip />}
+      dialogs={<WalletChooser />}
+    />,
     root,
   );
 }
