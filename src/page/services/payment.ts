@@ -262,7 +262,12 @@ export interface Redeemed {
   readonly userBalance: string;
 }
 
-export function redeemGift(gift: { id: string; email: string; address: string; kind: string }): Promise<Redeemed> {
+export function redeemGift(gift: {
+  id: string;
+  email: string;
+  address: string;
+  kind: string;
+}): Promise<Redeemed> {
   const { id, email, address, kind } = gift;
   const query = new URLSearchParams({ id, email, destinationAddress: address, token: kind });
   return ask(`/v1/redeem?${query}`);

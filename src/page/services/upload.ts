@@ -1,5 +1,6 @@
 /** How the page asks the upload service. */
 import { isCount, isRecord, memberOf, textOf, tryParseJson } from '../../formats/json.ts';
+import { texts } from '../texts.ts';
 import { messageIn, ServiceError } from './console.ts';
 import { serviceUrl } from './settings.ts';
 
@@ -68,7 +69,7 @@ export async function sendItem(token: string, item: Blob, options: SendOptions):
 /** Begins an upload in parts of one size; answers its id. */
 export async function beginParts(token: string, partBytes: number, signal: AbortSignal): Promise<string> {
   const id = textOf(await getJson(`/v1/chunks/${token}/-1/-1?chunkSize=${partBytes}`, signal), 'id', 64);
-  if (id === undefined) throw new ServiceError(502, 'The upload service did not say the id of the upload.');
+  if (id === undefined) throw new ServiceError(502, texts.upload.noSession);
   return id;
 }
 
@@ -125,14 +126,14 @@ const partsPath = (token: string, session: string, rest: string): string =>
 
 function addressOf(path: string): string {
   const base = serviceUrl('upload');
-  if (base === undefined) throw new ServiceError(0, 'This console knows no upload service.');
+  if (base === undefined) throw new ServiceError(0, texts.upload.noService);
   return `${base}${path}`;
 }
 
 function asReceipt(answer: unknown): Receipt {
   const id = textOf(answer, 'id', 64);
   if (!isRecord(answer) || id === undefined) {
-    throw new ServiceError(502, 'The upload service answered no receipt.');
+    throw new ServiceError(502, texts.upload.noReceipt);
   }
   return { ...answer, id };
 }
@@ -167,7 +168,7 @@ function send(path: string, body: Blob, { signal, onSent, paidBy = [] }: SendOpt
     const lost = (): void => {
       end();
       request.abort();
-      reject(new ServiceError(0, 'The connection was lost.'));
+      reject(new ServiceError(0, texts.upload.lostConnection));
     };
     let timer = setTimeout(lost, stalledMs);
     const waitFor = (ms: number): void => {

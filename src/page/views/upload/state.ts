@@ -71,6 +71,8 @@ export const isElsewhere = signal(false);
 /** The draft's files; once it is begun the queue has them. */
 const files = new Map<string, Blob>();
 let queue = newQueue();
+/** After a reload nothing begins by itself: a wallet would ask out of the blue. */
+let isHeld = false;
 
 function newQueue(): UploadQueue {
   const made: UploadQueue = new UploadQueue({
@@ -102,7 +104,7 @@ export function uploadTerms(): Promise<uploadService.UploadTerms> {
   return terms;
 }
 
-/** Puts files into the draft, or gives them to an upload that waits for them. Answers how many were not expected. */
+/** Puts files into the draft, or gives them to an upload that waits for them; throws for those it does not wait for. */
 export async function addFiles(found: readonly FoundFile[]): Promise<void> {
   if (!batch.value.isDraft) return giveFilesAgain(found);
   const taken = takeFiles(found, entries.value.length);
@@ -138,7 +140,7 @@ async function giveFilesAgain(found: readonly FoundFile[]): Promise<void> {
   const { files: given } = takeFiles(found);
   for (const { path, file } of given) {
     const entry = queue.entries.find(
-      ({ key, path: own }) => !queue.hasFile(key) && (own === path || nameOf(own) === nameOf(path)),
+      ({ key, path: own }) => queue.file(key) === undefined && (own === path || nameOf(own) === nameOf(path)),
     );
     if (entry === undefined) {
       others.push(path);
@@ -182,12 +184,12 @@ export function removeEntry(key: string): void {
 }
 
 /** Whether the browser has the bytes: after a reload it may not. */
-export const hasFile = (key: string): boolean =>
-  batch.value.isDraft ? files.has(key) : queue.hasFile(key);
+export const hasFile = (key: string): boolean => (files.get(key) ?? queue.file(key)) !== undefined;
 
 /** Begins to upload the draft. */
 export async function start(): Promise<void> {
   batch.value = { ...batch.value, isDraft: false };
+  isHeld = false;
   const begun = entries.value;
   queue = newQueue();
   await keepBatch();
@@ -197,8 +199,16 @@ export async function start(): Promise<void> {
 
 export const pause = (key: string): void => queue.pause(key);
 export const pauseAll = (): void => queue.pauseAll();
-export const resume = (key: string): void => queue.resume(key);
-export const resumeAll = (): void => queue.resumeAll();
+export function resume(key: string): void {
+  isHeld = false;
+  queue.resume(key);
+  showSoon();
+}
+export function resumeAll(): void {
+  isHeld = false;
+  queue.resumeAll();
+  showSoon();
+}
 export const cancel = (key: string): void => queue.cancel(key);
 
 /** Stops what is not sent yet, for good; what was sent stays. */
@@ -229,16 +239,9 @@ function addManifest(): void {
   if (ids.size === 0) return;
   const file = new Blob([writeManifest(ids, plan)]);
   const { size } = file;
-  queue.add(
-    newEntry({
-      key: manifestKey,
-      path: texts.upload.manifestName,
-      size,
-      type: manifestContentType,
-      isManifest: true,
-    }),
-    file,
-  );
+  const path = texts.upload.manifestName;
+  const entry = newEntry({ key: manifestKey, path, size, type: manifestContentType, isManifest: true });
+  queue.add(isHeld ? { ...entry, state: 'paused' } : entry, file);
 }
 
 async function sign(
@@ -260,7 +263,8 @@ let showing: ReturnType<typeof setTimeout> | undefined;
 
 /** Progress comes more often than anybody reads it. */
 function showSoon(): void {
-  showing ??= setTimeout(() => {
+  if (showing !== undefined) return;
+  showing = setTimeout(() => {
     showing = undefined;
     addManifest();
     if (!batch.value.isDraft) entries.value = queue.entries;
@@ -332,10 +336,11 @@ async function restore(): Promise<void> {
     entries.value = all;
     return;
   }
-  // Nothing begins by itself: a wallet would ask out of the blue.
+  isHeld = true;
   const isDone = ({ state }: UploadEntry): boolean => state === 'sent' || state === 'cancelled';
   for (const entry of all) {
-    const paused: UploadEntry = entry.state === 'waiting' ? { ...entry, state: 'paused' } : afterReload(entry);
+    const paused: UploadEntry =
+      entry.state === 'waiting' ? { ...entry, state: 'paused' } : afterReload(entry);
     queue.add(paused, isDone(entry) ? undefined : found.files.get(entry.key));
   }
   if (manifest !== undefined && isDone(manifest)) queue.add(manifest, undefined);

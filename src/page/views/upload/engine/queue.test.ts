@@ -369,7 +369,7 @@ test('a file that cannot be read any more is asked for again', async () => {
   queue.add(entryOf('a', 5), gone);
   await reach(queue, 'a', 'failed');
   assert.equal(queue.entry('a')?.problem?.kind, 'unreadable');
-  assert.equal(queue.hasFile('a'), false);
+  assert.equal(queue.file('a'), undefined);
   await queue.giveFile('a', fileOf(5));
   queue.resume('a');
   await reach(queue, 'a', 'sent');

@@ -67,8 +67,9 @@ export class UploadQueue {
     return this.#entries.get(key);
   }
 
-  hasFile(key: string): boolean {
-    return this.#files.has(key);
+  /** Until it is sent. */
+  file(key: string): Blob | undefined {
+    return this.#files.get(key);
   }
 
   /** Adds an entry. Without a file it waits for `giveFile`. */
