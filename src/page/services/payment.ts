@@ -1,4 +1,5 @@
 /** How the page asks the payment service, typed; amounts are bigint here and text or numbers on the wire. */
+import { texts } from '../texts.ts';
 import { messageIn, ServiceError } from './console.ts';
 import { serviceUrl } from './settings.ts';
 
@@ -20,7 +21,7 @@ interface Asking {
 
 async function askRaw(path: string, { signal, ...init }: Asking = {}): Promise<Answer> {
   const base = serviceUrl('payment');
-  if (base === undefined) throw new ServiceError(0, 'This console knows no payment service.');
+  if (base === undefined) throw new ServiceError(0, texts.wallet.noService);
   const limit = AbortSignal.timeout(patienceMs);
   const ends = signal === undefined ? limit : AbortSignal.any([signal, limit]);
   const answer = await fetch(`${base}${path}`, { cache: 'no-store', ...init, signal: ends }).catch(
