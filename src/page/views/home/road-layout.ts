@@ -28,7 +28,7 @@ const around = (x: number, y: number, width: number, height: number): Box => ({
 function wideLayout(): RoadLayout {
   const [columns, upper, lower] = [[105, 379, 653, 927], 130, 318];
   const big = (column: number, y: number): Box => around(columns[column] ?? 0, y, 208, 84);
-  const small = (x: number, y: number): Box => around(x, y, 160, 56);
+  const small = (x: number, y: number): Box => around(x, y, 152, 56);
   return {
     width: 1062,
     height: 362,
@@ -50,8 +50,8 @@ function wideLayout(): RoadLayout {
       'M295 58V88',
       'M463 58V88',
       // From the payment service, which sells them, to the gateway, which serves what they stand for.
-      'M379 172V224H436',
-      'M596 224H653V276',
+      'M379 172V224H440',
+      'M592 224H653V276',
     ],
   };
 }
