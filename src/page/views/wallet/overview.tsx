@@ -167,7 +167,12 @@ function Addresses({ of: current }: { readonly of: Wallet }) {
               <>
                 {current.kind !== 'arweave' && (
                   <Fact label={words.normalised}>
-                    <Id full value={forms.normalised} what={words.normalised} href={`/address/${forms.normalised}`} />
+                    <Id
+                      full
+                      value={forms.normalised}
+                      what={words.normalised}
+                      href={`/address/${forms.normalised}`}
+                    />
                     <p class="soft">{words.normalisedHint}</p>
                   </Fact>
                 )}
